@@ -40,6 +40,11 @@ export interface ListenerAddress {
   path?: string;
 }
 
+/** A listener with the protocol that is spoken on it. */
+export interface BoundListener extends ListenerAddress {
+  proto: ListenerSpec['proto'];
+}
+
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
 
 /** An admin command whose words are read. */

@@ -50,6 +50,18 @@ export function wordsFit(text: string, width: number, mark = '…'): string {
   return end < (width * 2) / 3 ? cut : `${kept.slice(0, end).replace(/[\s,;:]+$/, '')}${mark}`;
 }
 
+/** As many whole clauses of a remark as have room, at least the first, and the mark where some had none. */
+export function clausesFit(text: string, width: number, mark = '…'): string {
+  if (widthOf(text) <= width) return text;
+  const [first = '', ...more] = text.split(/(?<=[,;]) /);
+  let kept = first;
+  for (const clause of more) {
+    if (widthOf(`${kept} ${clause}`) > width) break;
+    kept = `${kept} ${clause}`;
+  }
+  return wordsFit(`${kept.replace(/[,;]$/, '')}${mark}`, width, mark);
+}
+
 export function padEnd(text: string, width: number): string {
   const w = widthOf(text);
   return w >= width ? text : text + ' '.repeat(width - w);

@@ -1,8 +1,7 @@
 // A box with a title, and a remark at the right end of its top border.
 
 import { type ReactNode, useContext } from 'react';
-import { PANEL_EDGES } from '../model/layout.ts';
-import { ellipsis, widthOf } from './cells.ts';
+import { widthOf, wordsFit } from './cells.ts';
 import { ThemeContext } from './contexts.ts';
 import { Box, Text } from './ink.ts';
 import { block, Rows } from './rows.tsx';
@@ -22,6 +21,11 @@ export interface PanelProps {
   children?: ReactNode;
 }
 
+/** Cells of the top border around the title: a corner, a rule and a blank, a blank, a rule and a corner. */
+const TITLE_EDGES = 6;
+/** A remark has a blank on either side. */
+const REMARK_EDGES = 2;
+
 export function Panel({
   title,
   remark,
@@ -34,7 +38,7 @@ export function Panel({
   const theme = useContext(ThemeContext);
   const [topLeft, topRight] = theme.glyphs.corners;
   const rule = theme.glyphs.horizontal;
-  const shown = ellipsis(title, width - PANEL_EDGES, theme.glyphs.ellipsis);
+  const shown = wordsFit(title, width - TITLE_EDGES, theme.glyphs.ellipsis);
   return (
     <Box flexDirection="column" width={width} height={height} flexShrink={0}>
       {over ? (
@@ -53,7 +57,7 @@ export function Panel({
           borderRight={false}
           borderBottom={false}
         />
-        {remark?.(width - widthOf(shown) - 8)}
+        {remark?.(width - widthOf(shown) - TITLE_EDGES - REMARK_EDGES)}
         <Words style={style}>{`${rule}${topRight}`}</Words>
       </Box>
       <Box

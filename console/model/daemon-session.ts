@@ -170,6 +170,7 @@ export class DaemonSession {
           this.sampleBegun = true;
         },
         batch: (transactions) => {
+          this.sample.longestRecord = longestRecord(this.admin);
           this.sample.add(transactions, this.now());
           this.touch();
         },

@@ -1,4 +1,5 @@
-// Two answers for one page side by side: what is the same is counted, what differs stands in columns, and nothing is cut.
+// Two answers for one page side by side: what is the same is counted, what differs stands in columns, and nothing is cut. A
+// response that the daemon made for want of another is not compared: why there was none is said.
 
 import type { PageAnswer } from '../client/page-client.ts';
 import { bytes, duration } from './numbers.ts';
@@ -15,39 +16,77 @@ export interface LoggedPage {
   handling: Handling;
   /** Seconds that the object had left; null of a response that is not kept. */
   ttl: number | null;
+  /** Why the fetch failed; '' if it did not. */
+  error: string;
 }
 
+/** Cells of a name with the blank behind it: at least, and at most that part of all. */
 const NAME = 15;
-/** They differ between any two answers. */
-const ALWAYS: ReadonlySet<string> = new Set(['date', 'age', 'x-varnish', 'x-proxy-id']);
+const NAMES_PART = 1 / 3;
+/** They differ between any two answers, or say how it was sent and not what: a body whose length is not known yet comes in
+ * chunks, and with its length from the cache. */
+const NO_CHANGE: ReadonlySet<string> = new Set([
+  'date',
+  'age',
+  'x-varnish',
+  'x-proxy-id',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'accept-ranges',
+]);
 const HASH = 16;
 
 /** In lines of `width` cells. */
 export function pageComparison(before: SeenPage, after: SeenPage, width: number): ToneLine[] {
-  const column = Math.max(8, Math.floor((width - NAME - 2) / 2));
-  const rows = (name: string, a: string, b: string): ToneLine[] => row(name, a, b, column);
   const [a, b] = [before.answer, after.answer];
   const headers = headerPairs(a, b);
   const differing = headers.filter(([, left, right]) => left !== right);
-  const telling = differing.filter(([name]) => !ALWAYS.has(name.toLowerCase()));
-  const changed = [
-    a.status === b.status ? '' : 'the status',
-    a.sha256 === b.sha256 ? '' : 'the body',
-    telling.length === 0 ? '' : telling.length === 1 ? 'a header' : `${telling.length} headers`,
-  ].filter(Boolean);
-  const verdict = changed.length === 0 ? 'Nothing changed.' : `Changed: ${changed.join(', ')}.`;
+  const longest = Math.max(...differing.map(([name]) => name.length + 1), NAME);
+  const names = Math.min(longest, Math.max(NAME, Math.floor(width * NAMES_PART)));
+  const column = Math.max(8, Math.floor((width - names - 2) / 2));
+  const rows = (name: string, left: string, right: string): ToneLine[] =>
+    row(name, left, right, { names, column });
+  const [left, right] = [errorOf(before), errorOf(after)];
   return [
-    [{ text: verdict, tone: changed.length === 0 ? 'good' : 'warn' }],
-    ...row('', 'BEFORE', 'AFTER', column, 'title'),
+    verdict(before, after, differing),
+    ...row('', 'BEFORE', 'AFTER', { names, column, tone: 'title' }),
     ...rows('status', String(a.status), String(b.status)),
+    ...(left === '' && right === '' ? [] : rows('fetch error', left || '–', right || '–')),
     ...rows('cache', cacheText(before), cacheText(after)),
     ...rows('time to live', ttlText(before), ttlText(after)),
     ...rows('first byte', duration(a.seconds), duration(b.seconds)),
     ...rows('body', bytes(a.bytes), bytes(b.bytes)),
     ...rows('sha256', a.sha256.slice(0, HASH), b.sha256.slice(0, HASH)),
-    ...differing.flatMap(([name, left, right]) => rows(name, left, right)),
+    ...differing.flatMap(([name, old, now]) => rows(name, old, now)),
     [{ text: `${headers.length - differing.length} more headers are the same.`, tone: 'muted' }],
   ];
+}
+
+const errorOf = ({ logged }: SeenPage): string => logged?.error ?? '';
+
+function verdict(
+  before: SeenPage,
+  after: SeenPage,
+  differing: readonly [string, string, string][],
+): ToneLine {
+  const [a, b] = [before.answer, after.answer];
+  const failed = errorOf(after);
+  if (failed !== '') {
+    const again = errorOf(before) === '' ? 'The fetch failed' : 'Both fetches failed';
+    return [{ text: `${again}: ${failed}.`, tone: 'bad' }];
+  }
+  const telling = differing.filter(([name]) => !NO_CHANGE.has(name.toLowerCase())).length;
+  const changed = [
+    a.status === b.status ? '' : 'the status',
+    a.sha256 === b.sha256 ? '' : 'the body',
+    telling === 0 ? '' : telling === 1 ? 'a header' : `${telling} headers`,
+  ].filter(Boolean);
+  if (errorOf(before) !== '') return [{ text: 'The fetch failed before, and does no longer.', tone: 'good' }];
+  return changed.length === 0
+    ? [{ text: 'Nothing changed.', tone: 'good' }]
+    : [{ text: `Changed: ${changed.join(', ')}.`, tone: 'warn' }];
 }
 
 /** Each header's name with its values, '–' where there is none. */
@@ -72,12 +111,18 @@ function ttlText({ logged }: SeenPage): string {
   return logged?.ttl === undefined || logged.ttl === null ? '–' : duration(Math.max(0, logged.ttl));
 }
 
-function row(name: string, before: string, after: string, column: number, tone?: Tone): ToneLine[] {
+interface Columns {
+  names: number;
+  column: number;
+  tone?: Tone;
+}
+
+function row(name: string, before: string, after: string, { names, column, tone }: Columns): ToneLine[] {
   const same = before === after;
   const [left, right] = [pieces(before, column), pieces(after, column)];
-  const label = pieces(name, NAME - 1);
+  const label = nameLines(name, names - 1);
   return Array.from({ length: Math.max(label.length, left.length, right.length) }, (_, i) => [
-    { text: (label[i] ?? '').padEnd(NAME), tone: 'muted', fixed: true },
+    { text: (label[i] ?? '').padEnd(names), tone: 'muted', fixed: true },
     { text: (left[i] ?? '').padEnd(column + 2), tone: tone ?? 'text' },
     { text: right[i] ?? '', tone: tone ?? (same ? 'text' : 'strong') },
   ]);
@@ -85,4 +130,13 @@ function row(name: string, before: string, after: string, column: number, tone?:
 
 function pieces(text: string, width: number): string[] {
   return text === '' ? [''] : (text.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? []);
+}
+
+/** A long name is broken where it has a hyphen. */
+function nameLines(name: string, width: number): string[] {
+  const lines = [''];
+  for (const word of name.match(/[^-]*-|[^-]+/g) ?? [])
+    if (`${lines.at(-1)}${word}`.length <= width) lines[lines.length - 1] += word;
+    else lines.push(...pieces(word, width));
+  return lines[0] === '' && lines.length > 1 ? lines.slice(1) : lines;
 }

@@ -33,8 +33,9 @@ export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
 
 export interface Rank {
   key: string;
-  /** That the last of them was for. */
-  host: string;
+  /** Of the newest of them, as its lookup had them. */
+  lookupUrl: string;
+  lookupHost: string;
   requests: number;
   hits: number;
   misses: number;
@@ -48,6 +49,19 @@ export interface Rank {
 
 /** Keys that a table keeps when it is pruned. */
 const KEPT = 2000;
+
+const UNCOUNTED: Rank = {
+  key: '',
+  lookupUrl: '',
+  lookupHost: '',
+  requests: 0,
+  hits: 0,
+  misses: 0,
+  passes: 0,
+  errors: 0,
+  bytes: 0,
+  seconds: 0,
+};
 
 export class RankTable {
   private readonly ranking: RankingRow;
@@ -63,11 +77,12 @@ export class RankTable {
     if (key === '') return;
     let rank = this.ranks.get(key);
     if (rank === undefined) {
-      rank = { key, host: '', requests: 0, hits: 0, misses: 0, passes: 0, errors: 0, bytes: 0, seconds: 0 };
+      rank = { ...UNCOUNTED, key };
       this.ranks.set(key, rank);
       if (this.ranks.size > 2 * KEPT) this.prune();
     }
-    rank.host = f.host;
+    rank.lookupUrl = f.lookupUrl;
+    rank.lookupHost = f.lookupHost;
     rank.requests++;
     if (f.handling === 'hit') rank.hits++;
     else if (isMiss(f.handling)) rank.misses++;
@@ -91,17 +106,20 @@ export class RankTable {
   }
 }
 
+/** A figure of a rank. */
+export type RankFigure = Exclude<keyof Rank, 'key' | 'lookupUrl' | 'lookupHost'>;
+
 /** The highest by a figure, at most `limit`. */
-export function highest(ranks: Rank[], by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
+export function highest(ranks: Rank[], by: RankFigure, limit: number): Rank[] {
   return ranks.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }
 
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
 }
 
 /** The first part of a path: `/img/` of what stands below it, `/` of what stands at the top. */
-function prefixOf(url: string): string {
+export function prefixOf(url: string): string {
   if (url === '') return '';
   return /^\/[^/]+\//.exec(pathOf(url))?.[0] ?? '/';
 }

@@ -10,7 +10,17 @@ const TEXTS = 20_000;
 /** Bytes that all may take, of which a fact takes so many besides its texts (estimated). */
 const MOST_BYTES = 48 << 20;
 const OWN_BYTES = 160;
-const TEXT_FIELDS = ['method', 'url', 'host', 'client', 'forwarded', 'agent', 'backend'] as const;
+const TEXT_FIELDS = [
+  'method',
+  'url',
+  'host',
+  'lookupUrl',
+  'lookupHost',
+  'client',
+  'forwarded',
+  'agent',
+  'backend',
+] as const;
 
 export class RecentFacts {
   /** The oldest first. */

@@ -8,10 +8,12 @@ import { sizeOf } from './parameter-value.ts';
 const LINE = 'param.show -j vsl_reclen';
 /** The byte that ends a record is counted in the parameter. */
 const END = 1;
-const DEFAULT = sizeOf(PARAMS.find(({ name }) => name === 'vsl_reclen')?.default ?? '') ?? 0;
+/** In bytes, where nobody has changed it. */
+export const LONGEST_BY_DEFAULT =
+  (sizeOf(PARAMS.find(({ name }) => name === 'vsl_reclen')?.default ?? '') ?? 0) - END;
 
 /** In bytes; of two instances the less. What the instance says comes after the first call. */
 export function longestRecord(admin: AdminStore): number {
   const told = answerItems(admin.once(LINE)).flatMap((item) => sizeOf(textField(item, 'value')) ?? []);
-  return (told.length === 0 ? DEFAULT : Math.min(...told)) - END;
+  return told.length === 0 ? LONGEST_BY_DEFAULT : Math.min(...told) - END;
 }

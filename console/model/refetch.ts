@@ -7,12 +7,14 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { AskForPage, PageAddress } from '../client/page-client.ts';
 import { pageHeaders } from '../client/page-client.ts';
+import { answerItems, textField } from './admin-store.ts';
 import type { Controller } from './controller.ts';
 import { panelTextCells } from './layout.ts';
 import { type LoggedPage, pageComparison, type SeenPage } from './page-comparison.ts';
 import type { ToneLine } from './panel.ts';
 import { banOf, type Subject, subjectsOf } from './row-subject.ts';
 import { readTraffic } from './traffic-facts.ts';
+import { printable } from './transaction.ts';
 
 /** The log comes after the answer: so long it is waited for (chosen). */
 const LOG_MS = 1500;
@@ -26,12 +28,14 @@ export async function refetchRow(c: Controller): Promise<void> {
   if (problem !== '') return c.notify('warn', problem);
   if (session.source.parts !== undefined)
     return c.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
-  const at = await listener(c);
-  if (at === null) return c.notify('bad', 'the daemon listens on no TCP address that could be asked');
+  const at = await listeners(c);
+  if (at.length === 0)
+    return c.notify('bad', 'the daemon listens on no TCP address where HTTP is spoken plainly');
   const ban = banOf(page);
   const counted = await session.source.command(`ban.count ${ban}`);
   const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
-  const get = `GET ${page.key} at ${at.host}:${at.port}, ${Object.entries(pageHeaders(page.of))
+  const where = at.map(({ host, port }) => `${host}:${port}`).join(' or ');
+  const get = `GET ${page.key} at ${where}, ${Object.entries(pageHeaders(page.of))
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ')}`;
   const lines: ToneLine[] = [
@@ -53,10 +57,10 @@ export async function refetchRow(c: Controller): Promise<void> {
   });
 }
 
-async function refetch(c: Controller, page: Subject, at: PageAddress): Promise<void> {
+async function refetch(c: Controller, page: Subject, addresses: readonly PageAddress[]): Promise<void> {
   try {
     c.set({ running: `GET ${page.key}` });
-    const before = await seen(c, page, at);
+    const { before, at } = await firstSeen(c, page, addresses);
     const { status } = await c.operator.run(`ban ${banOf(page)}`);
     if (status !== 200) return;
     c.set({ running: `GET ${page.key} again` });
@@ -78,20 +82,47 @@ function problemOf({ key, of }: Subject): string {
   return /^\/[\x21-\x7e]*$/.test(key) ? '' : 'its URL holds what the line of a request may not';
 }
 
-/** Where the daemon listens, as seen from here. */
-async function listener({ session }: Controller): Promise<PageAddress | null> {
+/** Where HTTP is spoken plainly, as seen from here: one address, or those of a Varnish, which does not say where it expects
+ * the PROXY protocol. */
+async function listeners({ session }: Controller): Promise<PageAddress[]> {
   const { source } = session;
-  const listed = await source.command('listen.list');
-  const known = listed.status === 200 ? listed : await source.command('debug.listen_address');
-  for (const line of known.body.split('\n')) {
-    const [, host = '', port = ''] = line.trim().split(/\s+/);
-    if (known.status !== 200 || !/^\d+$/.test(port)) continue;
+  const far = source.local === true ? '' : source.label.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  const seenFrom = (host: string, port: number): PageAddress => {
     const any = host === '0.0.0.0' || host === '::';
-    const far = source.local === true ? '' : source.label.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
     const near = host === '::' ? '::1' : '127.0.0.1';
-    return { host: !any ? host : far === '' ? near : far, port: Number(port) };
+    return { host: !any ? host : far === '' ? near : far, port };
+  };
+  const listed = await source.command('listen.list -j');
+  if (listed.status === 200) {
+    const plain = answerItems(listed.body).find(
+      (one) => Number(textField(one, 'port')) > 0 && textField(one, 'protocol') !== 'PROXY',
+    );
+    return plain === undefined
+      ? []
+      : [seenFrom(textField(plain, 'address'), Number(textField(plain, 'port')))];
   }
-  return null;
+  const { status, body } = await source.command('debug.listen_address');
+  const lines = status === 200 ? body.split('\n').map((line) => line.trim().split(/\s+/)) : [];
+  return lines.flatMap(([, host = '', port = '']) =>
+    /^\d+$/.test(port) ? [seenFrom(host, Number(port))] : [],
+  );
+}
+
+/** Asks at one address after the other until there is an answer: where another protocol is expected, there is none. */
+async function firstSeen(
+  c: Controller,
+  page: Subject,
+  addresses: readonly PageAddress[],
+): Promise<{ before: SeenPage; at: PageAddress }> {
+  let failed: unknown;
+  for (const at of addresses) {
+    try {
+      return { before: await seen(c, page, at), at };
+    } catch (error) {
+      failed = error;
+    }
+  }
+  throw failed;
 }
 
 async function seen(c: Controller, page: Subject, at: PageAddress): Promise<SeenPage> {
@@ -123,11 +154,15 @@ async function seen(c: Controller, page: Subject, at: PageAddress): Promise<Seen
 /** The object's time: what a fetch gave it, or what a hit found left of it. */
 function loggedPage(group: readonly LogTransaction[]): LoggedPage {
   const handling = readTraffic(group)[0]?.handling ?? '';
-  const fetch = group.find((tx) => tx.type === 'bereq' && tx.reason === 'fetch');
+  // The last is the one that was answered with: a fetch may have been retried.
+  const fetch = group.findLast((tx) => tx.type === 'bereq' && tx.reason !== 'bgfetch');
   const request = group.find((tx) => tx.type === 'request');
   let ttl: number | null = null;
+  let error = '';
   const cursor = new RecordCursor((fetch ?? request)?.records ?? new Uint8Array());
-  while (cursor.next())
+  while (cursor.next()) {
     if (cursor.tag === (fetch === undefined ? Tag.Hit : Tag.TTL)) ttl = Number(cursor.text.split(' ')[1]);
-  return { handling, ttl: Number.isNaN(ttl) ? null : ttl };
+    else if (cursor.tag === Tag.FetchError) error = printable(cursor.text);
+  }
+  return { handling, ttl: Number.isNaN(ttl) ? null : ttl, error };
 }

@@ -48,6 +48,12 @@ export const SUBJECTS = {
     ban: ({ key }) => `req.url ~ ${quoteWord(key === '/' ? '^/[^/]*([?#]|$)' : `^${escaped(key)}`)}`,
     without: '',
   },
+  rewritten: {
+    title: 'a path prefix that the program changes',
+    words: ({ key }) => `what stands below ${key}`,
+    ban: null,
+    without: 'the program looks it up under another path: purge its URLs',
+  },
   host: {
     title: 'a host',
     words: ({ key }) => `all of ${key}`,
@@ -108,6 +114,11 @@ export function banOf(subject: Subject): string {
 /** Objects that carry the tag among others in a header. */
 export function tagCondition(header: string, tag: string): string {
   return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped(tag)}($|[\\s,])`)}`;
+}
+
+/** A condition that names a host with the host last: on a narrow screen its beginning is what sets it apart. */
+export function hostLast(condition: string): string {
+  return condition.replace(/^req\.http\.host == (\S+) && (.*)$/s, '$2 on $1');
 }
 
 function onHost(host: string, condition: string): string {

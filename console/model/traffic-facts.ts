@@ -5,7 +5,9 @@
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { lastLookedUp } from './looked-up.ts';
 import { isFragment, isRestart, livesOf } from './request-group.ts';
+import { TAG_HEADERS, type Tagged, withTags } from './tagged.ts';
 import { type Handling, handlingOf, isSettled, marked, printable } from './transaction.ts';
 
 export interface TrafficFacts {
@@ -14,6 +16,9 @@ export interface TrafficFacts {
   method: string;
   url: string;
   host: string;
+  /** Both as the lookup had them, which is what a ban compares: the program may have changed them. */
+  lookupUrl: string;
+  lookupHost: string;
   client: string;
   /** The first address in X-Forwarded-For: who the client says that it is. */
   forwarded: string;
@@ -31,8 +36,7 @@ export interface TrafficFacts {
   /** Body bytes. */
   bytes: number;
   failed: boolean;
-  tags: readonly string[];
-  tagHeader: string;
+  tags: readonly Tagged[];
 }
 
 /** What the sample asks the daemon for: the records that are read here, and those that say why a request was no hit. */
@@ -48,33 +52,39 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   {
     kind: 'include-regex',
     tags: 'BerespHeader',
-    regex:
-      '^(?i)(xkey|x-hashtwo|surrogate-key|cache-tag|x-cache-tags|set-cookie|cache-control|surrogate-control|expires|vary):',
+    regex: `^(?i)(${TAG_HEADERS}|set-cookie|cache-control|surrogate-control|expires|vary):`,
+  },
+  {
+    kind: 'include-regex',
+    tags: 'BerespUnset',
+    regex: `^(?i)(${TAG_HEADERS}):`,
   },
 ];
 
-export const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
-
-export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
+/** `longestRecord`: bytes at which a record's text may have been cut. */
+export function readTraffic(group: readonly LogTransaction[], longestRecord?: number): TrafficFacts[] {
   const out: TrafficFacts[] = [];
   const known = new Set(group.map((tx) => tx.vxid));
   const handled = new Map<number, Handling>();
   for (const tx of group) {
     if (tx.type !== 'request' || (isRestart(tx) && known.has(tx.parent))) continue;
-    const lives = livesOf(group, tx).map((life) => ({ vxid: life.vxid, facts: readTransaction(life) }));
+    const all = livesOf(group, tx);
+    const lives = all.map((life) => ({ vxid: life.vxid, facts: readTransaction(life) }));
     for (const { vxid, facts } of lives) handled.set(vxid, facts.handling);
     const [first, last] = [lives[0], lives.at(-1)];
     if (first === undefined || last === undefined) continue;
     const { method, url, host, client, forwarded, agent } = first.facts;
     const kind = isFragment(tx) ? 'fragment' : 'request';
-    out.push({ ...last.facts, kind, method, url, host, client, forwarded, agent });
+    const { url: lookupUrl, host: lookupHost } = lastLookedUp(all);
+    const sent = { method, url, host, client, forwarded, agent };
+    out.push({ ...last.facts, kind, ...sent, lookupUrl, lookupHost });
   }
   // After all requests: fetches of fragments stand where they like.
   for (const tx of group) {
     if (tx.type !== 'bereq') continue;
     const handling = fetchedFor(tx, handled);
     handled.set(tx.vxid, handling);
-    out.push({ ...readTransaction(tx), kind: 'fetch', handling });
+    out.push({ ...readTransaction(tx, longestRecord), kind: 'fetch', handling });
   }
   return out;
 }
@@ -93,12 +103,14 @@ function fetchedFor({ reason, parent }: LogTransaction, handled: ReadonlyMap<num
 }
 
 /** Of one transaction alone: of a request one life. */
-export function readTransaction({ records }: LogTransaction): TrafficFacts {
+export function readTransaction({ records }: LogTransaction, longestRecord?: number): TrafficFacts {
   const out: TrafficFacts = {
     kind: 'request',
     method: '',
     url: '',
     host: '',
+    lookupUrl: '',
+    lookupHost: '',
     client: '',
     forwarded: '',
     agent: '',
@@ -111,7 +123,6 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
     bytes: 0,
     failed: false,
     tags: [],
-    tagHeader: '',
   };
   let settled = false;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
@@ -172,16 +183,10 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
         // One that got no connection is named by the error alone.
         if (out.backend === '') out.backend = /^backend (\S+): /.exec(cursor.text)?.[1] ?? '';
         break;
-      case Tag.BerespHeader: {
-        const found = TAG_HEADERS.exec(cursor.text);
-        if (found === null) break;
-        out.tagHeader = found[1] as string;
-        out.tags = (found[2] as string)
-          .split(/[\s,]+/)
-          .filter(Boolean)
-          .map(printable);
+      case Tag.BerespHeader:
+      case Tag.BerespUnset:
+        out.tags = withTags(out.tags, cursor, longestRecord);
         break;
-      }
       default:
     }
   }
@@ -191,7 +196,8 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
 function header(out: TrafficFacts, text: string): void {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).toLowerCase();
-  if (name === 'host') out.host = printable(text.slice(colon + 1).trim());
+  // As the client sent it: what the program makes of it comes later.
+  if (name === 'host') out.host ||= printable(text.slice(colon + 1).trim());
   else if (name === 'x-forwarded-for')
     out.forwarded = printable(
       text
@@ -199,5 +205,5 @@ function header(out: TrafficFacts, text: string): void {
         .split(',', 1)[0]
         ?.trim() ?? '',
     );
-  else if (name === 'user-agent') out.agent = printable(text.slice(colon + 1).trim());
+  else if (name === 'user-agent') out.agent ||= printable(text.slice(colon + 1).trim());
 }

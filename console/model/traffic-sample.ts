@@ -6,8 +6,17 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
 import { LatencyMeter, type Quantity } from './latency-meter.ts';
 import { type LatencyTrail, latencyTrail } from './latency-trail.ts';
-import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
+import {
+  highest,
+  RANKING_NAMES,
+  RANKINGS,
+  type Rank,
+  type RankFigure,
+  type RankingName,
+  RankTable,
+} from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
+import { LONGEST_BY_DEFAULT } from './record-length.ts';
 import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
 import { isPass, summarise } from './transaction.ts';
@@ -68,6 +77,8 @@ export class TrafficSample {
   private latencyFrom = 0;
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
+  /** Bytes at which a record's text may have been cut. */
+  longestRecord = LONGEST_BY_DEFAULT;
   /** Raised with every batch. */
   version = 0;
 
@@ -80,7 +91,7 @@ export class TrafficSample {
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
     for (const group of splitGroups(transactions)) {
-      for (const facts of readTraffic(group)) {
+      for (const facts of readTraffic(group, this.longestRecord)) {
         if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
         this.take(facts, now);
         this.recent.add(facts, now);
@@ -94,7 +105,7 @@ export class TrafficSample {
     for (const group of splitGroups(transactions)) {
       const { at } = summarise(group[0] as LogTransaction);
       if (part.since === 0 || at < part.since) part.since = at;
-      for (const facts of readTraffic(group)) {
+      for (const facts of readTraffic(group, this.longestRecord)) {
         this.take(facts, at, true);
         part.recent.add(facts, at);
         if (facts.kind === 'request') part.unserved.add(group, facts, part.requests++, at);
@@ -116,7 +127,7 @@ export class TrafficSample {
   }
 
   /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
-  top(ranking: RankingName, by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
+  top(ranking: RankingName, by: RankFigure, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
 
@@ -207,7 +218,7 @@ export class TrafficSample {
     // Of a fragment no client waits for it alone.
     if (f.kind !== 'request') return;
     this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
-    if (f.url !== '') this.urls.count(f.host + f.url, at);
+    if (f.lookupUrl !== '') this.urls.count(f.lookupHost + f.lookupUrl, at);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {
@@ -218,13 +229,12 @@ export class TrafficSample {
   /** What is passed is not kept: no object carries its tags. */
   private seeTags(f: TrafficFacts): void {
     if (isPass(f.handling)) return;
-    for (const tag of f.tags) {
+    for (const { tag, header } of f.tags) {
       const seen = this.tags.get(tag);
       if (seen !== undefined) {
         seen.fetches++;
         seen.url = f.url;
-      } else if (this.tags.size < KEPT_TAGS)
-        this.tags.set(tag, { fetches: 1, header: f.tagHeader, url: f.url });
+      } else if (this.tags.size < KEPT_TAGS) this.tags.set(tag, { fetches: 1, header, url: f.url });
     }
   }
 }

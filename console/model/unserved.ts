@@ -18,6 +18,7 @@ export interface Verdict {
 export interface Unserved {
   /** Epoch seconds at which it came. */
   at: number;
+  /** As the lookup had them: two requests for the same object are for one URL, whatever clients call it. */
   host: string;
   url: string;
   group: readonly LogTransaction[];
@@ -63,7 +64,7 @@ export class UnservedRequests {
   /** `before`: requests of clients so far. */
   add(group: readonly LogTransaction[], f: TrafficFacts, before: number, now: number): void {
     if (f.handling === 'hit') {
-      const key = keyOf(f);
+      const key = keyOf(f.lookupHost, f.lookupUrl);
       if (this.hits.has(key)) return;
       this.hits.set(key, now);
       if (this.hits.size > KEPT_HITS) this.hits.delete(this.hits.keys().next().value as string);
@@ -74,7 +75,8 @@ export class UnservedRequests {
     if (!counts && /^(GET|HEAD|POST)$/.test(f.method)) return;
     // Out of the frame that brought it.
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
-    this.all.push({ at: now, host: f.host, url: f.url, group: own, before, counts, verdict: null });
+    const { lookupHost: host, lookupUrl: url } = f;
+    this.all.push({ at: now, host, url, group: own, before, counts, verdict: null });
     this.bytes += bytesOf(own);
     // By the half, so that it costs little.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
@@ -145,7 +147,7 @@ export class UnservedRequests {
         (other) => !own(other) && (other.host === one.host || other.url === one.url),
       ),
       purges: newest(this.purges, BESIDE, () => true),
-      hit: (this.hits.get(keyOf(one)) ?? Number.POSITIVE_INFINITY) <= one.at,
+      hit: (this.hits.get(keyOf(one.host, one.url)) ?? Number.POSITIVE_INFINITY) <= one.at,
     };
   }
 }
@@ -164,7 +166,7 @@ function newest(list: readonly Unserved[], limit: number, accept: (one: Unserved
   return out;
 }
 
-function keyOf({ host, url }: { host: string; url: string }): string {
+function keyOf(host: string, url: string): string {
   return `${host} ${url}`;
 }
 

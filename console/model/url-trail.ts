@@ -13,7 +13,7 @@ interface Bucket {
 }
 
 export interface UrlShares {
-  /** Requests by URL with its host, and all of them. */
+  /** Requests by URL with its host, as the lookup had them, and all of them. */
   urls: Map<string, number>;
   requests: number;
 }

@@ -8,7 +8,7 @@ const NOT_FOUND = 127;
 
 /** Resolves with its status, or with a sentence on why it could not be run. */
 export function runEditor(path: string, env: NodeJS.ProcessEnv): Promise<number | string> {
-  const editor = env.VISUAL || env.EDITOR || 'vi';
+  const editor = env.VISUAL?.trim() || env.EDITOR?.trim() || 'vi';
   return new Promise((resolve) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, editor, path], { stdio: 'inherit', env });
     child.on('error', (error) => resolve(`${editor}: ${error.message}`));

@@ -95,6 +95,7 @@ const EXAMPLES: Readonly<Record<SubjectKind, Omit<Subject, 'kind'>>> = {
   url: { key: '/shoes?page=2', of: 'shop.example' },
   path: { key: '/shoes', of: 'shop.example' },
   prefix: { key: '/img/', of: '' },
+  rewritten: NO_EXAMPLE,
   host: { key: 'shop.example', of: '' },
   status: { key: '404', of: '' },
   tag: { key: 'shoe-17', of: 'xkey' },

@@ -4,7 +4,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { ManagerCommand } from '../../protocol/tables/commands.ts';
 import type { EventKind, NotedEvent } from '../../protocol/tables/events.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
-import type { CommandCall, ListenerAddress, StorageSpec, WorkerCall, WorkerState } from '../link.ts';
+import type { BoundListener, CommandCall, StorageSpec, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { Dependencies, ProgramInfo } from './vcl/vcl-list.ts';
 
@@ -51,7 +51,7 @@ export interface ManagerServices {
   readonly params: Params;
   readonly programs: LoadedPrograms;
   readonly supervisor: WorkerProcess;
-  readonly listeners: { list(): readonly ListenerAddress[] };
+  readonly listeners: { list(): readonly BoundListener[] };
   /** `at` in epoch seconds. */
   readonly panics: { readonly last: { at: number; text: string } | null; clear(): boolean };
   readonly storages: readonly StorageSpec[];

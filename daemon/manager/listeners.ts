@@ -8,7 +8,7 @@
 import { lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
-import type { ListenerAddress, ListenerSpec } from '../link.ts';
+import type { BoundListener, ListenerAddress, ListenerSpec } from '../link.ts';
 import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
 
@@ -124,12 +124,12 @@ export class ListenerSet {
     });
   }
 
-  /** Name, address and port of each, for listen.list. */
-  list(): ListenerAddress[] {
+  /** For listen.list. */
+  list(): BoundListener[] {
     return this.slots.map(({ spec }) =>
       spec.path === undefined
-        ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0 }
-        : { name: spec.name, address: spec.path, port: -1, path: spec.path },
+        ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0, proto: spec.proto }
+        : { name: spec.name, address: spec.path, port: -1, path: spec.path, proto: spec.proto },
     );
   }
 }

@@ -5,11 +5,13 @@ import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { type FieldKind, needed } from '../../model/field.ts';
 import { clock, count, duration } from '../../model/numbers.ts';
-import { tagCondition } from '../../model/row-subject.ts';
+import { hostLast, tagCondition } from '../../model/row-subject.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
 const LINE = 'ban.list -j';
+/** The oldest of the list may be a mark. */
+const NO_CONDITION = '(a mark: objects were tested up to here)';
 
 export const BANS_VIEW: ListView = listView({
   name: 'bans',
@@ -70,13 +72,14 @@ function promptTag(c: Controller, row: ListRow | undefined): void {
 function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
   const at = Number(textField(item, 'time')) || 0;
   const instance = textField(item, 'instance');
-  // The oldest of the list may be a mark without a condition.
-  const spec = textField(item, 'spec') || '(a mark without a condition: objects were last tested up to here)';
+  const spec = textField(item, 'spec') || NO_CONDITION;
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
+  const where = instance === '' ? '' : `${instance}: `;
   const age = Math.max(0, session.now() - at);
   return {
     key: `ban ${at} ${spec}${instance === '' ? '' : ` of ${instance}`}`,
+    title: `ban ${spec}`,
     facts: { kind: 'ban', spec, at: String(at) },
     cells: [
       { text: 'ban', tone: 'accent' },
@@ -84,9 +87,10 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
       { text: count(refs), by: refs },
       { text: '', by: -1 },
       { text: done ? 'completed' : 'at work', tone: done ? 'faint' : 'warn' },
-      { text: `${instance === '' ? '' : `${instance}: `}${spec}`, tone: done ? 'muted' : 'strong' },
+      { text: `${where}${spec}`, brief: `${where}${hostLast(spec)}`, tone: done ? 'muted' : 'strong' },
     ],
     detail: () => [
+      [{ text: spec, tone: 'strong' }],
       [{ text: `Since ${clock(at, session.utc)}, number ${index + 1} of the list (newest first).` }],
       [
         {

@@ -4,6 +4,8 @@
 interface CauseText {
   /** `detail` sets requests of one rule apart. */
   label(detail: string): string;
+  /** Where the label has no room: rows of one cause differ early. */
+  brief?(detail: string): string;
   change: string | ((detail: string) => string);
 }
 
@@ -36,6 +38,16 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
 
 const notKept = (detail: string): string => NOT_KEPT.find(([reason]) => reason.test(detail))?.[1] ?? KEEP;
 
+/** What sets a reason apart, without what leads to it. */
+function word(detail: string): string {
+  return detail
+    .replace(/^it has an? /, '')
+    .replace(/^its headers give it /, '')
+    .replace(/^its Cache-Control says /, '')
+    .replace(/^its /, '')
+    .replace(/^the program marked it /, '');
+}
+
 const TEXTS: Readonly<Record<string, CauseText>> = {
   cookie: {
     label: () => 'passed: it has a Cookie',
@@ -48,21 +60,29 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   },
   method: {
     label: () => 'passed: its method is not looked up',
+    brief: () => 'passed: by its method',
     change: 'Nothing, unless these requests could be GET.',
   },
   'return-pass': { label: () => 'passed: the program says so', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
-  'hit-for-pass': { label: () => 'hit-for-pass: the program passes the response', change: PROGRAM },
+  'hit-for-pass': {
+    label: () => 'hit-for-pass: the program passes the response',
+    brief: () => 'hit-for-pass: by the program',
+    change: PROGRAM,
+  },
   'hit-for-miss': {
     label: (detail) => `hit-for-miss: ${detail === '' ? 'the response is not kept' : detail}`,
+    brief: (detail) => `hit-for-miss: ${detail === '' ? 'not kept' : word(detail)}`,
     change: notKept,
   },
   'not-kept': {
     label: (detail) => `not kept the last time: ${detail}`,
+    brief: (detail) => `not kept: ${word(detail)}`,
     change: notKept,
   },
   'other-variant': {
     label: (detail) => `another variant: Vary: ${detail}`,
+    brief: (detail) => `variant: ${detail}`,
     change: (detail) => `Normalise ${detail} in vcl_recv to the few values that make a difference.`,
   },
   expired: {
@@ -79,20 +99,24 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   },
   removed: {
     label: () => 'gone early, or a miss that the program forced',
+    brief: () => 'gone early, or a forced miss',
     change:
       'The Storage view (8) counts evictions: more storage, or less that is stored without being asked for again. The ban lurker takes objects away, too, and req.hash_always_miss fetches what is there.',
   },
   gone: {
     label: () => 'hit before: expired or gone, fetch not seen',
+    brief: () => 'hit before: expired or gone',
     change: 'Look again when more has been seen.',
   },
   'other-query': {
     label: () => 'near miss: cached with another query string',
+    brief: () => 'near miss: other query string',
     change:
       'Sort the query string and take out parameters that change nothing (import querystring, std.querysort).',
   },
   'other-host': {
     label: () => 'near miss: cached under another Host',
+    brief: () => 'near miss: another Host',
     change: 'Set req.http.Host to one name in vcl_recv for hosts that serve the same.',
   },
   'never-seen': {
@@ -103,6 +127,10 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
 
 export function causeLabel(cause: string, detail: string): string {
   return TEXTS[cause]?.label(detail) ?? 'no rule explains it';
+}
+
+export function causeBrief(cause: string, detail: string): string {
+  return TEXTS[cause]?.brief?.(detail) ?? causeLabel(cause, detail);
 }
 
 export function causeChange(cause: string, detail: string): string {

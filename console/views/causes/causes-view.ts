@@ -8,7 +8,7 @@ import type { Unserved, Verdict } from '../../model/unserved.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
-import { causeChange, causeLabel } from './cause-texts.ts';
+import { causeBrief, causeChange, causeLabel } from './cause-texts.ts';
 import { judge } from './judge.ts';
 
 const URLS = 6;
@@ -54,7 +54,8 @@ export const CAUSES_VIEW: ListView = listView({
     const share = session.sampleShare();
     const sampled = share < 0.99 ? `, ${percent(share)} sampled` : '';
     const looked = judged < unserved ? `, ${count(judged)} looked at` : '';
-    return `${count(unserved)} of ${count(requests)} requests${looked}${since === 0 ? '' : ` since ${clock(since, session.utc)}`}${sampled}`;
+    const from = since === 0 ? '' : ` since ${clock(since, session.utc)}`;
+    return `${count(unserved)} of ${count(requests)} requests${from}${looked}${sampled}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
@@ -122,7 +123,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
       query: `ReqURL eq "${mostly.replace(/["\\]/g, '\\$&')}" and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
     },
     cells: [
-      { text: label, tone: 'strong' },
+      { text: label, brief: causeBrief(verdict.cause, verdict.detail), tone: 'strong' },
       { text: count(requests), by: requests },
       { text: percent(costs), by: requests, tone: 'warn' },
       { text: percent(requests / Math.max(1, survey.judged)), by: requests, tone: 'muted' },

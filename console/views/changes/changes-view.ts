@@ -7,7 +7,7 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { SessionEvent } from '../../model/event-log.ts';
 import { clock, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
-import { markOf, toneOf } from '../events/event-tones.ts';
+import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
@@ -44,7 +44,7 @@ export const CHANGES_VIEW: ListView = listView({
     const { counters, urls } = changesOf(session, minutes * 60);
     const last = minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`;
     const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
-    if (!counters) return `in ${last}; counters are not known for long enough to compare`;
+    if (!counters) return `in ${last}; no counters of before to compare`;
     const { since } = session.sample.urls;
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
     return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
@@ -63,6 +63,10 @@ export const CHANGES_VIEW: ListView = listView({
       },
     },
   ],
+  subjects: ({ facts: { kind, name = '' } }) => {
+    const { host, url } = placeOf(name);
+    return kind === 'url' ? [{ kind: 'url', key: url, of: host }] : [];
+  },
   enter: (c, row) => open(c, row.facts),
 });
 
@@ -79,7 +83,7 @@ function eventRow(event: SessionEvent, session: DaemonSession): ListRow {
     cells: [
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
-      { text, tone: 'strong' },
+      { ...textCell(kind, text), tone: 'strong' },
       { text: '' },
       { text: when, by: at, tone: 'muted' },
     ],
@@ -124,8 +128,18 @@ function open(c: Controller, facts: ListRow['facts']): void {
     c.show(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
-    // A name is host and path: a URL begins with its first slash.
-    const url = name.slice(Math.max(0, name.indexOf('/'))).replace(/["\\]/g, '\\$&');
-    drill(c, `ReqURL eq "${url}"`);
+    const { host, url } = placeOf(name);
+    const ofHost = host === '' ? '' : `ReqHeader:Host eq ${quoted(host)} and `;
+    drill(c, `${ofHost}ReqURL eq ${quoted(url)}`);
   } else openEvent(c, kind as SessionEvent['kind']);
+}
+
+/** A name is host and URL, which begins with the first slash. */
+function placeOf(name: string): { host: string; url: string } {
+  const slash = Math.max(0, name.indexOf('/'));
+  return { host: name.slice(0, slash), url: name.slice(slash) };
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

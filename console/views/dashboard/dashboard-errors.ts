@@ -1,6 +1,6 @@
 // The last errors: failed requests from the log, and what happened to worker and connection, newest first.
 
-import { ellipsis } from '../../draw/cells.ts';
+import { wordsFit } from '../../draw/cells.ts';
 import { cell, type Row, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -10,6 +10,8 @@ import { clock, duration } from '../../model/numbers.ts';
 import { isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
+/** The longest are hitmiss and hitpass, and a blank. */
+const HANDLING = 8;
 /** From this width on there is room for how long a request took. */
 const WITH_TIME = 64;
 
@@ -36,13 +38,13 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
   const s = entry.failure ?? entry.summary;
   const error = s.error === '' ? entry.fetchError : s.error;
   const room = Math.max(0, Math.floor(width / 3));
-  const right = error === '' ? [] : [span(`  ${ellipsis(error, room, theme.glyphs.ellipsis)}`, 'bad')];
+  const right = error === '' ? [] : [span(`  ${wordsFit(error, room, theme.glyphs.ellipsis)}`, 'bad')];
   const took = Number.isNaN(s.seconds) ? '' : duration(s.seconds);
   return spread(
     [
       span(`${clock(s.at, utc)}  `, 'muted'),
       span(`${s.status}  `, 'bad'),
-      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, handlingStyle(s.handling)),
+      cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
       ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
       span(`${s.method} `, 'strong'),
       span(s.url),

@@ -4,7 +4,7 @@
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { SessionEvent } from '../../model/event-log.ts';
-import { clock, dated, duration } from '../../model/numbers.ts';
+import { dated, duration } from '../../model/numbers.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
 import { CAUSES_VIEW } from '../causes/causes-view.ts';
@@ -14,7 +14,7 @@ import { drill } from '../log/log-view.tsx';
 import { PANICS_VIEW } from '../panics/panics-view.ts';
 import { PARAMETERS_VIEW } from '../parameters/parameters-view.ts';
 import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
-import { markOf, toneOf } from './event-tones.ts';
+import { markOf, textCell, toneOf } from './event-tones.ts';
 
 export const EVENTS_VIEW: ListView = listView({
   name: 'events',
@@ -53,11 +53,12 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
     key: `${when} ${text}`,
     facts: { kind, text, time: String(at) },
     cells: [
-      { text: clock(at, session.utc), by: at, tone: 'muted' },
+      // Of another day there is only room for that.
+      { text: when, brief: when.split(' ')[0] ?? when, by: at, tone: 'muted' },
       { text: ago, by: at, tone: 'faint' },
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
-      { text },
+      textCell(kind, text),
     ],
     detail: () => [
       [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],

@@ -1,6 +1,6 @@
 // Rows of a list view: its title, its list, and the detail of a row.
 
-import { ellipsis, wordsFit } from '../../draw/cells.ts';
+import { clausesFit, widthOf, wordsFit } from '../../draw/cells.ts';
 import { fitRow, moreRows, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { cellSpans, toneRow } from '../../draw/tone-rows.ts';
@@ -59,22 +59,30 @@ export function titleRow(
   state: ListState,
   { all, passing, more }: ShownList,
   width: number,
+  theme: Theme,
 ): Row {
   const column = definition.columns[state.sort];
-  const title = ` ${definition.title}`;
   const remark = answered(session, definition) ? definition.remark(session, state.option) : '';
   const right: Span[] = [];
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
   if (more !== '') right.push(span(`${more}  `, 'accent'));
   right.push(span(`${passing === all ? all : `${passing} of ${all}`} `, 'muted'));
-  const room = width - title.length - rowWidth(right) - 3;
+  const beside = width - rowWidth(right) - 4;
+  // The header has the whole title, too.
+  const whole = definition.title.length + widthOf(remark) <= beside;
+  const title = ` ${whole ? definition.title : definition.short}`;
+  const room = beside - title.length + 1;
   const order =
     column === undefined
       ? ''
       : `by ${column.title.toLowerCase()}${state.descending ? ', highest first' : ''}`;
   // The mark in the heading says it too.
   if (order !== '' && remark.length + order.length + 2 <= room) right.unshift(span(`${order}  `, 'muted'));
-  return spread([span(title, 'title'), span(`  ${wordsFit(remark, room)}`, 'muted')], right, width);
+  return spread(
+    [span(title, 'title'), span(`  ${clausesFit(remark, room, theme.glyphs.ellipsis)}`, 'muted')],
+    right,
+    width,
+  );
 }
 
 /** Has the daemon answered what the rows are made of? Before that their number says nothing. */
@@ -110,7 +118,8 @@ export function listRow(
   row.cells.forEach((content, i) => {
     const width = widths[i] ?? 0;
     if (width === 0) return;
-    const text = ellipsis(content.text, width, theme.glyphs.ellipsis);
+    const whole = widthOf(content.text) <= width ? content.text : (content.brief ?? content.text);
+    const text = wordsFit(whole, width, theme.glyphs.ellipsis);
     const spans = cellSpans(content.share === undefined ? { ...content, text } : content, width, theme);
     const gap = width - rowWidth(spans);
     if (definition.columns[i]?.right === true && gap > 0) out.push(span(' '.repeat(gap)), ...spans);

@@ -42,7 +42,7 @@ export function ListScreen({ controller, definition, state, width, height }: Lis
   const body = listBody(size, state.detail);
   const content = (): ReactNode => {
     const shown = shownList(session, definition, state, size);
-    const title = titleRow(session, definition, state, shown, width);
+    const title = titleRow(session, definition, state, shown, width, theme);
     const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
     const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
     if (rows.length === 0)
@@ -55,7 +55,7 @@ export function ListScreen({ controller, definition, state, width, height }: Lis
       const row = shown.window[shown.selected];
       const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };
       const lines = detailRows(row, state, inside.width, inside.height, theme);
-      return { title: row?.key ?? 'nothing selected', ...lines };
+      return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
     };
     const List = rows.length > FEW_ROWS ? Rows : Lines;
     return (

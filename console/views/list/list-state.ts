@@ -6,6 +6,8 @@ import { bodyRows, type Size } from '../../model/layout.ts';
 import type { ToneLine, ToneText } from '../../model/panel.ts';
 
 export interface ListCell extends ToneText {
+  /** Stands in its place where it has no room. */
+  brief?: string;
   /** What sorts it; its text when absent. */
   by?: number | string;
   /** Share of a whole, 0..1: drawn as a bar with the text after it. */
@@ -15,6 +17,8 @@ export interface ListCell extends ToneText {
 export interface ListRow {
   /** Names the row across refreshes. */
   key: string;
+  /** Above its detail; its key when absent. */
+  title?: string;
   cells: readonly ListCell[];
   /** Lines of the detail pane; made for the selected row only. */
   detail(): readonly ToneLine[];

@@ -3,19 +3,20 @@
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { Tag } from '../../../protocol/tables/tags.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
+import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
+import { livesOf } from '../../model/request-group.ts';
 import type { Subject } from '../../model/row-subject.ts';
-import { TAG_HEADERS } from '../../model/traffic-facts.ts';
-import { printable } from '../../model/transaction.ts';
+import { type Tagged, withTags } from '../../model/tagged.ts';
 
-/** `at`: index of the transaction under the cursor, -1 for the group as a whole. */
-export function logSubjects(entry: LogEntry, at: number): Subject[] {
+/** `at`: index of the transaction under the cursor, -1 for the group as a whole. `longestRecord`: bytes at which a record's
+ * text may have been cut. */
+export function logSubjects(entry: LogEntry, at: number, longestRecord: number): Subject[] {
   const { transactions } = entry;
   const here = transactions[at] ?? transactions[0];
   const tx = here?.type === 'session' ? transactions.find((one) => one.type === 'request') : here;
   if (tx === undefined) return [];
-  const { url, host } = pageOf(tx);
+  const { url, host } = at >= 0 && here === tx ? lookedUp(tx) : lastLookedUp(livesOf(transactions, tx));
   const pages: Subject[] =
     url === ''
       ? []
@@ -24,32 +25,12 @@ export function logSubjects(entry: LogEntry, at: number): Subject[] {
           { kind: 'path', key: url.replace(/[?#].*$/s, ''), of: host },
         ];
   const fetches = tx.type === 'bereq' ? [tx] : transactions.filter((one) => one.parent === tx.vxid);
-  return [...pages, ...fetches.flatMap(tagsOf)];
+  return [...pages, ...fetches.flatMap((tx) => tagsOf(tx, longestRecord))];
 }
 
-function pageOf({ records }: LogTransaction): { url: string; host: string } {
-  const cursor = new RecordCursor(records);
-  let url = '';
-  let host = '';
-  while (cursor.next()) {
-    const { tag, text } = cursor;
-    if (tag === Tag.ReqURL || tag === Tag.BereqURL) url = printable(text);
-    else if (tag === Tag.ReqHeader || tag === Tag.BereqHeader)
-      host = printable(/^host:\s*(.*?)\s*$/i.exec(text)?.[1] ?? host);
-    // What the program makes of them later is not what was looked up.
-    else if (tag === Tag.VCL_call && text === 'HASH') break;
-  }
-  return { url, host };
-}
-
-function tagsOf({ type, records }: LogTransaction): Subject[] {
-  const found: Subject[] = [];
+function tagsOf({ type, records }: LogTransaction, longestRecord: number): Subject[] {
   const cursor = new RecordCursor(type === 'bereq' ? records : new Uint8Array());
-  while (cursor.next()) {
-    const [, header, tags] = cursor.tag === Tag.BerespHeader ? (TAG_HEADERS.exec(cursor.text) ?? []) : [];
-    if (header === undefined || tags === undefined) continue;
-    for (const tag of tags.split(/[\s,]+/).filter(Boolean))
-      found.push({ kind: 'tag', key: printable(tag), of: header });
-  }
-  return found;
+  let tags: readonly Tagged[] = [];
+  while (cursor.next()) tags = withTags(tags, cursor, longestRecord);
+  return tags.map(({ tag, header }) => ({ kind: 'tag', key: tag, of: header }));
 }

@@ -2,6 +2,7 @@
 
 import type { Controller } from '../../model/controller.ts';
 import { type Place, stepAction } from '../../model/layout.ts';
+import { longestRecord } from '../../model/record-length.ts';
 import { stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { actOnLog } from './log-actions.ts';
@@ -37,7 +38,8 @@ export const LOG_VIEW: View = {
     actOnLog(c, { type: 'move', rows: 0 });
     const state = c.stateOf(LOG_STATE);
     const entry = selectedEntry(state, c.session.log);
-    return entry === undefined ? [] : logSubjects(entry, selectedPlace(state, c.session.log).tx);
+    if (entry === undefined) return [];
+    return logSubjects(entry, selectedPlace(state, c.session.log).tx, longestRecord(c.session.admin));
   },
   copy: copySelected,
   export: exportLog,

@@ -6,7 +6,7 @@ import { ThemeContext } from '../../draw/contexts.ts';
 import { EditLine } from '../../draw/edit-line.tsx';
 import { Box, Text } from '../../draw/ink.ts';
 import { Rows } from '../../draw/rows.tsx';
-import { type Row, type Span, span, spread } from '../../draw/spans.ts';
+import { type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Words } from '../../draw/words.tsx';
@@ -112,15 +112,19 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   // The query is not all that is on screen yet.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
-  const right: Span[] = [];
-  // That takes the room of what could be read a moment later.
-  if (width >= 120 || !(session.asking || log.untested > 0))
-    right.push(span(`${count(kept.records)} records received`, 'muted'));
-  if (kept.lost > 0) right.push(span(`, ${count(kept.lost)} lost`, 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;
-  if (right.length > 0) right.push(span(' · ', 'muted'));
-  right.push(span(`${of}${count(kept.size)} groups kept, ${bytes(kept.bytes)}`, 'muted'));
-  if (kept.dropped > 0 && width >= 100) right.push(span(`, ${count(kept.dropped)} dropped`, 'muted'));
-  right.push(span(' '));
-  return spread(left, right, width);
+  const received = span(`${count(kept.records)} records received`, 'muted');
+  const lost = kept.lost > 0 ? [span(`${count(kept.lost)} lost`, 'warn')] : [];
+  const groups = span(`${of}${count(kept.size)} groups kept`, 'muted');
+  const size = span(bytes(kept.bytes), 'muted');
+  const dropped = kept.dropped > 0 ? [span(`${count(kept.dropped)} dropped`, 'muted')] : [];
+  // Whole, or without what matters less.
+  const right = [
+    [received, ...lost, groups, size, ...dropped],
+    [...lost, groups, size],
+    [...lost, groups],
+    [...lost],
+  ].map((facts) => facts.flatMap((fact, i) => (i === 0 ? [fact] : [span(', ', 'muted'), fact])));
+  const room = width - rowWidth(left) - 3;
+  return spread(left, [...(right.find((row) => rowWidth(row) <= room) ?? []), span(' ')], width);
 }

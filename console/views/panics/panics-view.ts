@@ -66,6 +66,7 @@ function eventRows(session: DaemonSession): ListRow[] {
   const shown = session.events.all().filter((e) => ABOUT_WORKERS.has(e.kind));
   return [...shown].reverse().map((e, i) => ({
     key: `event ${e.at} ${i}`,
+    title: e.kind,
     facts: { kind: e.kind, text: e.text },
     cells: [
       { text: clock(e.at, session.utc), by: e.at, tone: 'muted' as const },

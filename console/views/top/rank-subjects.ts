@@ -1,28 +1,36 @@
-// What a row of a ranking stands for: itself first, then what is wider. A URL is one of a host: the one that was asked last.
+// What a row of a ranking stands for: itself first, then what is wider. Rows are named as clients sent them; in the cache is
+// what the program made of that, so it is what the newest request of the row was looked up as.
 
-import type { RankingName } from '../../model/rankings.ts';
+import { pathOf, prefixOf, type RankingName } from '../../model/rankings.ts';
 import type { Subject, SubjectKind } from '../../model/row-subject.ts';
 
-type Stands = (key: string, host: string) => readonly Subject[];
+export interface RankedRow {
+  key: string;
+  /** As the lookup had them. */
+  lookupUrl: string;
+  lookupHost: string;
+}
+
+type Stands = (row: RankedRow) => readonly Subject[];
 
 const one =
   (kind: SubjectKind): Stands =>
-  (key) => [{ kind, key, of: '' }];
+  ({ key }) => [{ kind, key, of: '' }];
 
-const url: Stands = (key, of) => [
-  { kind: 'url', key, of },
-  ...(of === '' ? [] : [{ kind: 'url', key, of: '' } as const]),
+const url: Stands = ({ lookupUrl, lookupHost }) => [
+  { kind: 'url', key: lookupUrl, of: lookupHost },
+  ...(lookupHost === '' ? [] : [{ kind: 'url', key: lookupUrl, of: '' } as const]),
 ];
 
 export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
   url,
   fragment: url,
-  page: (key) => {
-    const slash = key.indexOf('/');
-    return [{ kind: 'path', key: key.slice(slash), of: key.slice(0, slash) }];
-  },
-  prefix: one('prefix'),
-  host: one('host'),
+  page: ({ lookupUrl, lookupHost }) => [{ kind: 'path', key: pathOf(lookupUrl), of: lookupHost }],
+  // What else the program puts below the other prefix is not this row's.
+  prefix: ({ key, lookupUrl }) => [
+    { kind: prefixOf(lookupUrl) === key ? 'prefix' : 'rewritten', key, of: '' },
+  ],
+  host: ({ lookupHost }) => [{ kind: 'host', key: lookupHost, of: '' }],
   status: one('status'),
   client: one('client'),
   network: one('client'),
@@ -31,3 +39,23 @@ export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
   method: one('method'),
   backend: one('backend'),
 };
+
+/** A sentence on what the program makes of a row's name, if it changes that. */
+export function asLookedUp(ranking: RankingName, row: RankedRow): string[] {
+  const [first] = STANDS_FOR[ranking](row);
+  switch (first?.kind) {
+    case 'url':
+      return first.key === row.key ? [] : [lookedUpAs(first.of + first.key)];
+    case 'path':
+    case 'host':
+      return first.of + first.key === row.key ? [] : [lookedUpAs(first.of + first.key)];
+    case 'rewritten':
+      return [lookedUpAs(row.lookupHost + row.lookupUrl)];
+    default:
+      return [];
+  }
+}
+
+function lookedUpAs(name: string): string {
+  return `The newest was looked up as ${name}.`;
+}

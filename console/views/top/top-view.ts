@@ -12,7 +12,7 @@ import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
 import { rankQuery } from './rank-queries.ts';
-import { STANDS_FOR } from './rank-subjects.ts';
+import { asLookedUp, STANDS_FOR } from './rank-subjects.ts';
 
 const SHOWN = 500;
 
@@ -97,7 +97,8 @@ export const TOP_VIEW: ListView = listView({
       run: (c) => c.session.clearSample(),
     },
   ],
-  subjects: ({ facts: { ranking, key = '', host = '' } }) => STANDS_FOR[ranking as RankingName](key, host),
+  subjects: ({ facts: { ranking, key = '', lookupUrl = '', lookupHost = '' } }) =>
+    STANDS_FOR[ranking as RankingName]({ key, lookupUrl, lookupHost }),
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -145,7 +146,8 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
     facts: {
       ranking,
       key: r.key,
-      host: r.host,
+      lookupUrl: r.lookupUrl,
+      lookupHost: r.lookupHost,
       query,
       requests: String(r.requests),
       perSecond: perSecond.toFixed(3),
@@ -176,6 +178,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
           text: `${r.requests} requests: ${r.hits} hits, ${r.misses} misses, ${r.passes} passes, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
         },
       ],
+      ...asLookedUp(ranking, r).map((text): ToneLine => [{ text, tone: 'muted' }]),
       [
         { text: 'Enter shows them in the log: ', tone: 'faint' },
         { text: query, tone: 'accent' },

@@ -8,7 +8,7 @@ const list: ManagerHandler = ({ listeners }, call) => {
   if (call.json) {
     const items = rows.map(
       (l) =>
-        `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port}\n  }`,
+        `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port},\n    "protocol": "${l.proto}"\n  }`,
     );
     return jsonReply(call, items.join(','));
   }

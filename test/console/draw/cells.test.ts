@@ -2,7 +2,7 @@
 import { Unicode11Addon } from '@xterm/addon-unicode11';
 import xterm from '@xterm/headless';
 import { afterAll, describe, expect, it } from 'vitest';
-import { clip, widthOf, wordsFit } from '../../../console/draw/cells.ts';
+import { clausesFit, clip, widthOf, wordsFit } from '../../../console/draw/cells.ts';
 
 const terminal = new xterm.Terminal({ cols: 80, rows: 1, allowProposedApi: true });
 terminal.loadAddon(new Unicode11Addon());
@@ -41,4 +41,12 @@ it('keeps words whole where something has to go, but not one that would leave mu
   expect(wordsFit('one two three', 8)).toBe('one two…');
   expect(wordsFit('at /a/long/path/of/a/file', 12)).toBe('at /a/long/…');
   expect(wordsFit('unbroken', 4)).toBe('unb…');
+});
+
+it('keeps whole clauses of a remark, and at least words of the first', () => {
+  const remark = 'by URL, 1,619 requests since 20:06:04; 9% sampled';
+  expect(clausesFit(remark, 60)).toBe(remark);
+  expect(clausesFit(remark, 48)).toBe('by URL, 1,619 requests since 20:06:04…');
+  expect(clausesFit(remark, 30)).toBe('by URL…');
+  expect(clausesFit('in the last minute', 14)).toBe('in the last…');
 });

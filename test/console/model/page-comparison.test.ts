@@ -15,10 +15,10 @@ const answer = (more: Partial<PageAnswer> = {}): PageAnswer => ({
   seconds: 0.001,
   ...more,
 });
-const before: SeenPage = { answer: answer(), logged: { handling: 'hit', ttl: 80.25 } };
+const before: SeenPage = { answer: answer(), logged: { handling: 'hit', ttl: 80.25, error: '' } };
 
-const text = (after: SeenPage, width = 100): string[] =>
-  pageComparison(before, after, width).map((line) =>
+const text = (after: SeenPage, width = 100, from = before): string[] =>
+  pageComparison(from, after, width).map((line) =>
     line
       .map((piece) => piece.text)
       .join('')
@@ -27,7 +27,7 @@ const text = (after: SeenPage, width = 100): string[] =>
 
 it('says that nothing changed where only what always differs does', () => {
   const same = answer({ headers: [...answer().headers.filter(([name]) => name !== 'Age'), ['Age', '0']] });
-  const lines = text({ answer: same, logged: { handling: 'miss', ttl: 120 } });
+  const lines = text({ answer: same, logged: { handling: 'miss', ttl: 120, error: '' } });
   expect(lines[0]).toBe('Nothing changed.');
   expect(lines).toContainEqual(expect.stringMatching(/^cache +hit +miss$/));
   expect(lines).toContainEqual(expect.stringMatching(/^time to live +1m20s +2m00s$/));
@@ -55,4 +55,38 @@ it('puts what differs in columns, whole on the smallest terminal too', () => {
   const cut = lines.slice(from).map((line) => line.slice(column));
   expect(cut.join('').startsWith(long)).toBe(true);
   expect(lines.join('')).not.toContain('\u001b');
+});
+
+it('takes the framing of the body for what it is, and no change', () => {
+  const chunked = answer({ headers: [...answer().headers, ['Transfer-Encoding', 'chunked']] });
+  const sized = answer({ headers: [...answer().headers, ['Content-Length', '10']] });
+  const logged = { handling: 'hit', ttl: 1, error: '' } as const;
+  const at = { answer: chunked, logged };
+  expect(text({ answer: sized, logged }, 100, at)[0]).toBe('Nothing changed.');
+  expect(text(at, 100, { answer: sized, logged })[0]).toBe('Nothing changed.');
+});
+
+it('says of a failing origin why the fetch failed, and not what the error page has in it', () => {
+  const page = (n: number, error = 'no backend connection'): SeenPage => ({
+    answer: answer({ status: 503, sha256: String(n).repeat(64) }),
+    logged: { handling: 'miss', ttl: null, error },
+  });
+  const lines = text(page(2), 100, page(1));
+  expect(lines[0]).toBe('Both fetches failed: no backend connection.');
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^fetch error +no backend connection +no backend connection$/),
+  );
+  expect(text(page(2))[0]).toBe('The fetch failed: no backend connection.');
+  expect(text(before, 100, page(1))[0]).toBe('The fetch failed before, and does no longer.');
+});
+
+it('breaks no name within a word', () => {
+  const headers = [['Strict-Transport-Security', 'max-age=1']] as const;
+  const names = (width: number): string[] => {
+    const lines = text({ answer: answer({ headers }), logged: null }, width);
+    const from = lines.findIndex((line) => line.startsWith('Strict'));
+    return lines.slice(from, -1).map((line) => line.split(' ')[0] ?? '');
+  };
+  expect(names(100)).toEqual(['Strict-Transport-Security']);
+  expect(names(52)).toEqual(['Strict-', 'Transport-', 'Security']);
 });

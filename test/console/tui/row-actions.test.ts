@@ -3,6 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/recording.ts';
 import { encodeTransaction } from '../../../console/model/recording.ts';
 import { banOf, SUBJECTS, type Subject } from '../../../console/model/row-subject.ts';
+import { STANDS_FOR } from '../../../console/views/top/rank-subjects.ts';
 import { fakeGroup, fakeRecording, record } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
@@ -43,7 +44,17 @@ const recording: Recording = ((): Recording => {
     commands: {
       ...base.commands,
       [`ban.count ${PAGE}`]: COUNTED,
-      'listen.list': { status: 200, body: 'a0 127.0.0.1 6081\n' },
+      'listen.list -j': {
+        status: 200,
+        body: JSON.stringify([
+          2,
+          ['listen.list', '-j'],
+          0,
+          { name: 'a0', address: '/run/s', port: -1, protocol: 'HTTP' },
+          { name: 'a1', address: '127.0.0.1', port: 8443, protocol: 'PROXY' },
+          { name: 'a2', address: '127.0.0.1', port: 6081, protocol: 'HTTP' },
+        ]),
+      },
       [`ban ${PAGE}`]: { status: 200, body: '' },
       'ban.count req.http.host == norm.example && req.url == /looked/up?b=1': COUNTED,
     },
@@ -93,6 +104,29 @@ it('a row of the log is purged as it was looked up, not as it was sent or sent o
   expect(menu).toMatch(/Purge norm\.example\/looked\/up with any query string/);
   expect(menu).toMatch(/Purge all with the tag shoe-1 in xkey/);
   expect(menu).toMatch(/Why was it a miss, a pass, an error\? +w/);
+});
+
+it('a row of Top is purged as it was looked up, whatever clients call it, and a rewritten prefix not at all', async () => {
+  const s = await open(100, 30);
+  await s.keys('2');
+  await s.play(21);
+  await s.keys('9', '/');
+  await s.type('/sent');
+  await s.keys('enter', 'p');
+  await s.settle();
+  expect(bans(s)).toEqual(['ban.count req.http.host == norm.example && req.url == /looked/up?b=1']);
+  await s.keys('n', 'enter');
+  expect(s.controller.session.query).toBe('ReqURL eq "/sent"');
+  await s.keys('escape', ' ');
+  expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
+  await s.keys('t', 'p');
+  await s.settle();
+  expect(bans(s).at(-1)).toBe('ban.count req.http.host == norm.example && req.url ~ ^/looked/up([?#]|$)');
+  await s.keys('n');
+  const prefix = (key: string, lookupUrl: string) =>
+    STANDS_FOR.prefix({ key, lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
+  expect(prefix('/img/', '/img/a')).toEqual(['prefix']);
+  expect(prefix('/img/', '/cdn/img/a')).toEqual(['rewritten']);
 });
 
 it('what is wider can be chosen, and the condition changed before it is counted', async () => {

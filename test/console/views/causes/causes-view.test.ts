@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
 import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
 import { SAMPLED_RECORDS } from '../../../../console/model/traffic-facts.ts';
+import { causeBrief } from '../../../../console/views/causes/cause-texts.ts';
 import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
 import type { ListRow } from '../../../../console/views/list/list-state.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
@@ -46,6 +47,31 @@ const texts = (rows: readonly ListRow[]): string[] =>
       .map((cell) => cell.text)
       .join(' | '),
   );
+
+it('names causes so that they differ where there is little room, without a cut word', () => {
+  const reasons = [
+    'it has a Set-Cookie',
+    'its Cache-Control says no-store',
+    'its Cache-Control says private',
+    'its Cache-Control says no-cache',
+    'its headers give it no lifetime',
+    'the program marked it uncacheable',
+    'the fetch failed',
+    'its status is 503',
+    'its Vary is *',
+    '',
+  ];
+  const causes = [
+    ...['cookie', 'authorization', 'method', 'return-pass', 'pipe', 'hit-for-pass', 'expired', 'purged'],
+    ...['banned', 'removed', 'gone', 'other-query', 'other-host', 'never-seen'],
+  ];
+  for (const cause of causes) expect(causeBrief(cause, '').length).toBeLessThanOrEqual(34);
+  for (const reason of reasons)
+    for (const cause of ['hit-for-miss', 'not-kept'])
+      expect(causeBrief(cause, reason).length).toBeLessThanOrEqual(34);
+  expect(causeBrief('hit-for-miss', 'its Cache-Control says private')).toBe('hit-for-miss: private');
+  expect(new Set(reasons.map((reason) => causeBrief('hit-for-miss', reason).slice(0, 20))).size).toBe(10);
+});
 
 describe('real traffic', () => {
   const file = new URL('../log/why-recorded.json.gz', import.meta.url);
@@ -110,6 +136,12 @@ const hit = (vxid: number, url: string): LogTransaction[] => fakeGroup({ ...PLAI
 const post = (vxid: number): LogTransaction[] =>
   fakeGroup({ ...PLAIN, vxid, url: '/b', method: 'POST', handling: 'PASS' });
 
+function withoutHost({ vxid, records }: LogTransaction): Uint8Array {
+  const host = record('c', vxid, 'ReqHeader', 'Host: shop.example');
+  const at = Buffer.from(records).indexOf(host);
+  return Buffer.concat([records.subarray(0, at), records.subarray(at + host.length)]);
+}
+
 /** A fetch that is kept for a minute. */
 function kept(vxid: number, url: string, host = 'shop.example'): LogTransaction[] {
   const [client, fetch] = fakeGroup({ ...PLAIN, vxid, url, handling: 'MISS' }) as [
@@ -123,11 +155,7 @@ function kept(vxid: number, url: string, host = 'shop.example'): LogTransaction[
   return [
     {
       ...client,
-      records: Buffer.concat([
-        client.records,
-        record('c', vxid, 'ReqUnset', 'Host: x'),
-        record('c', vxid, 'ReqHeader', `Host: ${host}`),
-      ]),
+      records: Buffer.concat([record('c', vxid, 'ReqHeader', `Host: ${host}`), withoutHost(client)]),
     },
     { ...fetch, records: Buffer.concat([fetch.records, ...times]) },
   ];

@@ -16,9 +16,9 @@ const PAST = [
   { time: FAKE_START + 41, kind: 'from the future', text: 'unknown here' },
 ];
 
-async function open(columns = 110, rows = 32): Promise<Stage> {
+async function open(columns = 110, rows = 32, more: typeof PAST = []): Promise<Stage> {
   const recording = fakeRecording(80);
-  const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START, ...PAST]);
+  const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START, ...PAST, ...more]);
   recording.commands['event.list -j'] = { status: 200, body };
   recording.steps.push(
     // The list has it already: it is one.
@@ -56,7 +56,7 @@ it('lists what the daemon knows of before and what it reports, each once, at its
     '00:24:38  2.00s % hit-rate  42 % in 10 s, 91 % in the minute before',
     '00:24:00  40s H health  boot.images went sick: HTTP/1.1 503 Oops',
     '00:23:40  1m00s S parameter default_ttl 60.000 (was 120.000)',
-    '23:23:20  1d01h P program  using old',
+    '11-19  1d01h P program  using old',
   ]);
 });
 
@@ -88,8 +88,16 @@ it.each([
   expect(s.controller.state.view.title).toBe(title);
 });
 
-it('fits at sixty columns', async () => {
-  const s = await open(60, 20);
+it('fits at sixty columns, without a cut word', async () => {
+  const ban = 'ban req.http.host == shop.example && req.url ~ ^/articles/';
+  const text = 'boot.images went sick: HTTP/1.1 503 Unavailable';
+  const s = await open(60, 20, [
+    { time: FAKE_START + 60, kind: 'ban', text: ban },
+    { time: FAKE_START + 61, kind: 'health', text },
+  ]);
   await s.keys('$');
-  expect(await s.screen()).toMatch(/00:24:00 +H health +boot\.images went sick/);
+  const screen = await s.screen();
+  expect(screen).toMatch(/00:24:21 +H health +boot\.images went sick: HTTP\/1\.1 503…$/m);
+  expect(screen).toMatch(/00:24:20 +B ban +req\.url ~ \^\/articles\/ on shop\.example$/m);
+  expect(screen).toMatch(/^ Events {2}6 since 11-19 23:23:20, marked on the charts +6$/m);
 });

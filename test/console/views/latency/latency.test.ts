@@ -49,7 +49,8 @@ it('draws heights in eighths, and what is there once', () => {
 });
 
 function facts(seconds: number, handling: TrafficFacts['handling'] = 'hit'): TrafficFacts {
-  const text = { method: 'GET', url: '/', host: '', client: '', forwarded: '', agent: '', backend: '' };
+  const page = { method: 'GET', url: '/', host: '', lookupUrl: '/', lookupHost: '' };
+  const text = { ...page, client: '', forwarded: '', agent: '', backend: '' };
   return { ...text, kind: 'request', handling, seconds } as unknown as TrafficFacts;
 }
 

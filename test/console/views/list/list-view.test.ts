@@ -107,7 +107,9 @@ it('says how many rows lie outside of its window', () => {
   const { fruit, c, press } = stage(sizes);
   const said = (): string => {
     const shown = shownList(c.session, fruit.definition, c.stateOf(fruit.state), c.size);
-    return plain(titleRow(c.session, fruit.definition, c.stateOf(fruit.state), shown, 60)).trim();
+    return plain(
+      titleRow(c.session, fruit.definition, c.stateOf(fruit.state), shown, 60, makeTheme('none', false)),
+    ).trim();
   };
   const { list } = listBody(c.size, true);
   expect(said()).toMatch(new RegExp(` ${60 - list} below {2}60$`));

@@ -1,0 +1,17 @@
+// Which editor is run, and what is said where it cannot be.
+import { expect, it } from 'vitest';
+import { runEditor } from '../../../console/process/run-editor.ts';
+
+const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, ...more });
+
+it.each<[NodeJS.ProcessEnv, number | string]>([
+  [{ EDITOR: 'test -d' }, 0],
+  [{ VISUAL: 'test -f', EDITOR: 'true' }, 1],
+  [{ VISUAL: '  ', EDITOR: ' \t' }, 'vi is not there: set EDITOR to yours'],
+  [{ VISUAL: ' ', EDITOR: 'no-such-editor -x' }, 'no-such-editor -x is not there: set EDITOR to yours'],
+  [{ EDITOR: 'kill -TERM $$; true' }, 'kill -TERM $$; true was ended by SIGTERM'],
+])('%o', async (more, ended) => {
+  // Without a PATH there is no vi.
+  const path = more.EDITOR?.trim() === '' ? { PATH: '/nowhere' } : {};
+  expect(await runEditor('/', env({ ...more, ...path }))).toBe(ended);
+});
