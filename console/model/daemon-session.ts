@@ -93,6 +93,8 @@ export class DaemonSession {
   readonly utc: boolean;
   /** The operator has begun a count of his own: the past is no part of it. */
   private sampleCleared = false;
+  /** Requests may be missing from the sample. */
+  private leftOut: boolean;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
@@ -124,6 +126,7 @@ export class DaemonSession {
     this.source = options.source;
     this.now = options.now;
     this.later = options.later;
+    this.leftOut = this.source.overcounts !== true;
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
@@ -170,7 +173,10 @@ export class DaemonSession {
           this.sample.add(transactions, this.now());
           this.touch();
         },
-        lost: (records, reason) => this.lose('sample', records, reason),
+        lost: (records, reason) => {
+          this.leftOut = true;
+          this.lose('sample', records, reason);
+        },
         failed: () => undefined,
         earlier: () => this.sampleBefore(),
       },
@@ -190,6 +196,7 @@ export class DaemonSession {
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
   sampleShare(): number {
     const base = this.sampleBase;
+    if (!this.leftOut) return 1;
     const requests = this.counters.value('MAIN.client_req');
     if (base === null || requests <= base.requests) return 1;
     return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
@@ -206,6 +213,7 @@ export class DaemonSession {
     this.sample.clearRanks(this.now());
     this.sampleCleared = true;
     this.sampleBase = null;
+    this.leftOut = this.source.overcounts !== true;
     this.touch();
   }
 
@@ -318,7 +326,10 @@ export class DaemonSession {
       this.lastPoll = 0;
       this.admin.refresh();
       void this.askEvents();
-      if (this.everUp && was.state !== 'up') this.gap('reconnected');
+      if (this.everUp && was.state !== 'up') {
+        this.gap('reconnected');
+        this.leftOut = true;
+      }
       this.everUp = true;
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
