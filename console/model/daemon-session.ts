@@ -93,8 +93,8 @@ export class DaemonSession {
   readonly utc: boolean;
   /** The operator has begun a count of his own: the past is no part of it. */
   private sampleCleared = false;
-  /** Requests may be missing from the sample. */
-  private leftOut: boolean;
+  /** Requests that are known to be missing from the sample: infinitely many where only the counters say it. */
+  private leftOut: number;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
@@ -126,7 +126,7 @@ export class DaemonSession {
     this.source = options.source;
     this.now = options.now;
     this.later = options.later;
-    this.leftOut = this.source.overcounts !== true;
+    this.leftOut = this.leftOutAtFirst;
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
@@ -174,7 +174,8 @@ export class DaemonSession {
           this.touch();
         },
         lost: (records, reason) => {
-          this.leftOut = true;
+          // By the rate whole groups are left out.
+          this.leftOut += reason === 'rate' ? records : Number.POSITIVE_INFINITY;
           this.lose('sample', records, reason);
         },
         failed: () => undefined,
@@ -196,10 +197,17 @@ export class DaemonSession {
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
   sampleShare(): number {
     const base = this.sampleBase;
-    if (!this.leftOut) return 1;
+    if (Number.isFinite(this.leftOut)) {
+      const seen = Math.max(1, this.sample.requests - (base?.sampled ?? 0));
+      return this.leftOut === 0 ? 1 : seen / (seen + this.leftOut);
+    }
     const requests = this.counters.value('MAIN.client_req');
     if (base === null || requests <= base.requests) return 1;
     return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
+  }
+
+  private get leftOutAtFirst(): number {
+    return this.source.overcounts === true ? 0 : Number.POSITIVE_INFINITY;
   }
 
   /** Requests a second of clients in the last `seconds`, as the counters say; null before two of their samples. */
@@ -213,7 +221,7 @@ export class DaemonSession {
     this.sample.clearRanks(this.now());
     this.sampleCleared = true;
     this.sampleBase = null;
-    this.leftOut = this.source.overcounts !== true;
+    this.leftOut = this.leftOutAtFirst;
     this.touch();
   }
 
@@ -328,7 +336,7 @@ export class DaemonSession {
       void this.askEvents();
       if (this.everUp && was.state !== 'up') {
         this.gap('reconnected');
-        this.leftOut = true;
+        this.leftOut = Number.POSITIVE_INFINITY;
       }
       this.everUp = true;
       this.lastDataAt = this.now();

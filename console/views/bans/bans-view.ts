@@ -70,8 +70,12 @@ function promptTag(c: Controller, row: ListRow | undefined): void {
 function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
   const at = Number(textField(item, 'time')) || 0;
   const instance = textField(item, 'instance');
-  // The oldest of the list may be a mark without a condition.
-  const spec = textField(item, 'spec') || '(a mark without a condition: objects were last tested up to here)';
+  // The oldest of the list may be a mark without a condition, and Varnish forgets that of a ban that is completed.
+  const spec =
+    textField(item, 'spec') ||
+    (session.source.product !== undefined && textField(item, 'completed') === 'true'
+      ? '(completed: its condition is not kept)'
+      : '(a mark without a condition: objects were last tested up to here)');
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
   const age = Math.max(0, session.now() - at);

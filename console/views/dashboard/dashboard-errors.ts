@@ -42,7 +42,7 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
     [
       span(`${clock(s.at, utc)}  `, 'muted'),
       span(`${s.status}  `, 'bad'),
-      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, handlingStyle(s.handling)),
+      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 8, handlingStyle(s.handling)),
       ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
       span(`${s.method} `, 'strong'),
       span(s.url),

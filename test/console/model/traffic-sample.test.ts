@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { EarlierRun, LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
+import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
@@ -225,6 +226,14 @@ it.each([
   expect(networkOf(address)).toBe(network);
 });
 
+it('says since when its latencies are, also of a past that came in runs', () => {
+  const meter = new LatencyMeter();
+  meter.add(0.1, true, 50);
+  for (const at of [30, 31, 32]) meter.add(0.1, true, at, true);
+  for (const at of [10, 11, 12]) meter.add(0.1, true, at, true);
+  expect(meter.since).toBe(10);
+});
+
 it('says of a window over how many seconds it counts: whole ones, and the present', () => {
   const sample = new TrafficSample();
   for (let second = 0; second < 100; second++) sample.add(request(2, '/a'), FAKE_START + second + 0.5);
@@ -237,7 +246,7 @@ it('says of a window over how many seconds it counts: whole ones, and the presen
 it.each([
   ['is that of the counters', undefined, 0, 0.5],
   ['is all where the counters have more than there was, as long as nothing is known to be lost', true, 0, 1],
-  ['is that of the counters from then on', true, 3, 0.5],
+  ['is what came of what came and was left out', true, 3, 0.25],
 ])('the share of the sample %s', (_name, overcounts, lost, share) => {
   let daemon: SourceEvents | undefined;
   let sampled: LogHandlers | undefined;
