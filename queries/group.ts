@@ -112,13 +112,27 @@ export class Grouper {
     return b.length;
   }
 
+  /** Ids of the transactions held. */
+  ids(): Set<number> {
+    return new Set(this.open.keys());
+  }
+
   /** From here on only what belongs to a group counts that has begun. */
   beginNoMore(): void {
     this.closed = true;
+    this.forget((root) => !root.begun);
+  }
+
+  /** Only a group counts that begins from here on, with what has come of it: children that ended before their parent began. */
+  beginHere(): void {
+    this.forget((root) => root.begun);
+  }
+
+  private forget(gone: (root: Open) => boolean): void {
     for (const tx of [...this.open.values()]) {
       let root = tx;
       while (root.parent !== null) root = root.parent;
-      if (root.begun) continue;
+      if (!gone(root)) continue;
       this.open.delete(tx.vxid);
       this.waiting.delete(tx);
       this.bytes = Math.max(0, this.bytes - tx.length - OVERHEAD);

@@ -24,6 +24,7 @@ import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rat
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
+import { SampleShare } from './sample-share.ts';
 import type { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
@@ -94,9 +95,7 @@ export class DaemonSession {
   readonly utc: boolean;
   /** The operator has begun a count of his own: the past is no part of it. */
   private sampleCleared = false;
-  /** Requests that the sample is of: those read from the past, of which it has all, and those that were counted since, by
-   * whatever worker. Null before the first counters. */
-  private sampled: { of: number } | null = null;
+  private readonly sampleShares: SampleShare;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
@@ -127,6 +126,7 @@ export class DaemonSession {
     this.source = options.source;
     this.now = options.now;
     this.later = options.later;
+    this.sampleShares = new SampleShare(options.source.overcounts === true);
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
@@ -174,7 +174,10 @@ export class DaemonSession {
           this.sample.add(transactions, this.now());
           this.touch();
         },
-        lost: (records, reason) => this.lose('sample', records, reason),
+        lost: (records, reason) => {
+          this.sampleShares.lost(records, reason);
+          this.lose('sample', records, reason);
+        },
         failed: () => undefined,
         earlier: () => this.sampleBefore(),
       },
@@ -193,8 +196,7 @@ export class DaemonSession {
 
   /** Share of the clients' requests that the sample has, 0..1; 1 before any. */
   sampleShare(): number {
-    const all = this.sampled?.of ?? 0;
-    return all === 0 ? 1 : Math.min(1, this.sample.requests / all);
+    return this.sampleShares.share(this.sample.requests);
   }
 
   /** Requests a second of clients in the last `seconds`, as the counters say; null before two of their samples. */
@@ -207,7 +209,7 @@ export class DaemonSession {
   clearSample(): void {
     this.sample.clearRanks(this.now());
     this.sampleCleared = true;
-    if (this.sampled !== null) this.sampled.of = 0;
+    this.sampleShares.clear();
     this.touch();
   }
 
@@ -321,7 +323,10 @@ export class DaemonSession {
       this.admin.refresh();
       longestRecord(this.admin);
       void this.askEvents();
-      if (this.everUp && was.state !== 'up') this.gap('reconnected');
+      if (this.everUp && was.state !== 'up') {
+        this.gap('reconnected');
+        this.sampleShares.reconnected();
+      }
       this.everUp = true;
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
@@ -348,7 +353,7 @@ export class DaemonSession {
       // After the first screen, which has more urgent things to wait for.
       this.later(() => void this.recall(), RECALL_MS);
     }
-    this.sampled ??= { of: this.sample.requests };
+    this.sampleShares.begin(this.sample.requests);
     this.lastDataAt = this.now();
     this.valuesAt = this.lastDataAt;
     this.admin.tick();
@@ -398,7 +403,7 @@ export class DaemonSession {
     );
     if (seconds > 0) {
       const requests = requestsOf((name) => this.counters.rate(name));
-      if (this.sampled !== null) this.sampled.of += requests * seconds;
+      this.sampleShares.add(requests * seconds);
       this.rates.push(at, seconds, {
         requests,
         hits: (looked?.hits ?? Number.NaN) / seconds,
@@ -430,7 +435,7 @@ export class DaemonSession {
         if (this.sampleCleared) return;
         const before = sample.requests;
         sample.addEarlier(part, transactions);
-        if (this.sampled !== null) this.sampled.of += sample.requests - before;
+        this.sampleShares.add(sample.requests - before);
         this.touch();
       },
       done: () => {

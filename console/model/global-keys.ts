@@ -123,6 +123,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['B'],
     command: 'row.ban-soft',
+    gives: 'ban.soft',
     help: 'The same softly: expire, keep for grace',
     run: banRowSoftly,
   },

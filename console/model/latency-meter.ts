@@ -47,7 +47,12 @@ export class LatencyMeter {
 
   /** Epoch seconds of the oldest that counts; 0 without any. */
   get since(): number {
-    return this.size === 0 ? 0 : (this.at[(this.next - this.size + KEPT) % KEPT] as number);
+    // Runs of the past come the newest first, each in its own order.
+    let oldest = Number.POSITIVE_INFINITY;
+    for (let i = 1; i <= this.size; i++) {
+      oldest = Math.min(oldest, this.at[(this.next - i + KEPT) % KEPT] as number);
+    }
+    return this.size === 0 ? 0 : oldest;
   }
 
   clear(): void {

@@ -130,7 +130,7 @@ export class Operator {
   }
 
   /** Is it a command of this project's daemon that this one has not? Of others it says itself what it thinks. */
-  private lacks(word: string): boolean {
+  lacks(word: string): boolean {
     const { commands } = this.host.session.source;
     return commands !== undefined && !commands.has(word) && this.commands.some((row) => row.name === word);
   }

@@ -4,6 +4,8 @@
 export function parameterText(value: unknown): string {
   if (value === true) return 'on';
   if (value === false) return 'off';
+  // The three numbers of a pool, which are set and shown as one text.
+  if (typeof value === 'object' && value !== null) return Object.values(value).join(',');
   return value === null || value === undefined ? '' : String(value);
 }
 

@@ -35,6 +35,7 @@ export function banRowSoftly(c: Controller): void {
 }
 
 function promptBan(c: Controller, command: string): void {
+  if (c.operator.lacks(command)) return c.operator.submit(command);
   const subject = subjectsOf(c).find((one) => banOf(one) !== '');
   c.fields.prompt(banPrompt(command), command, '', subject === undefined ? '' : banOf(subject));
 }
@@ -53,7 +54,8 @@ export function purgeRow(c: Controller) {
 export function rowMenu(c: Controller) {
   const { view } = c.state;
   const subjects = subjectsOf(c);
-  const choices = [...subjectChoices(subjects), ...c.keymap.rowKeys(view).map(keyChoice)];
+  const keys = c.keymap.rowKeys(view).filter(({ gives }) => gives === undefined || !c.operator.lacks(gives));
+  const choices = [...subjectChoices(subjects), ...keys.map(keyChoice)];
   if (choices.length === 0) return c.notify('warn', 'there is nothing to do with a row here');
   const [first] = subjects;
   const title = first === undefined ? view.title : subjectRow(first).words(first);

@@ -49,6 +49,15 @@ const KEPT_TAGS = 500;
 const KEPT_ADDRESSES = 500;
 const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 
+/** A ranking as it was at a moment. */
+interface Made {
+  key: string;
+  at: number;
+  ranks: Rank[];
+  counts: Counts;
+}
+const NOTHING_MADE: Made = { key: '', at: 0, ranks: [], counts: NONE };
+
 /** Of a part of the past: what needs its order. */
 export class EarlierTraffic {
   readonly unserved = new UnservedRequests();
@@ -68,7 +77,7 @@ export class TrafficSample {
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
   /** The last ranking over a window, which is made once a second. */
-  private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
+  private made: Made = { ...NOTHING_MADE };
   /** What was last said of backends, which is made once a second. */
   private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
   /** What was last said of latencies over time, which is made once a second. */
@@ -122,7 +131,7 @@ export class TrafficSample {
     this.unserved.prepend(part.unserved, part.requests);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
-    this.made = { key: '', ranks: [], counts: NONE };
+    this.made = { ...NOTHING_MADE };
     this.version++;
   }
 
@@ -142,14 +151,17 @@ export class TrafficSample {
 
   /** A ranking over a window that ends at `now`, the most requests first. */
   ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
-    const from = window === null ? this.since : Math.max(this.since, this.recent.since, now - window);
-    const { ranks, counts } = window === null ? this.whole(ranking) : this.over(ranking, window, now);
+    const { ranks, counts, at } =
+      window === null ? this.whole(ranking, now) : this.over(ranking, window, now);
+    // What came is kept by whole seconds.
+    const from =
+      window === null ? this.since : Math.max(this.since, this.recent.since, Math.floor(now) - window);
     return {
       ranks: highest(ranks, 'requests', limit),
       total: counts[RANKINGS[ranking].of],
       requests: counts.request,
       since: this.since === 0 ? 0 : from,
-      seconds: this.since === 0 ? 0 : now - from,
+      seconds: this.since === 0 ? 0 : at - from,
     };
   }
 
@@ -186,16 +198,16 @@ export class TrafficSample {
     this.unserved.clear();
     this.answered = { key: '', of: new Map() };
     this.counts = { ...NONE };
-    this.made = { key: '', ranks: [], counts: NONE };
+    this.made = { ...NOTHING_MADE };
     this.since = now;
     this.version++;
   }
 
-  private whole(ranking: RankingName): { ranks: Rank[]; counts: Counts } {
-    return { ranks: this.all(ranking), counts: this.counts };
+  private whole(ranking: RankingName, now: number): Omit<Made, 'key'> {
+    return { at: now, ranks: this.all(ranking), counts: this.counts };
   }
 
-  private over(ranking: RankingName, window: number, now: number): { ranks: Rank[]; counts: Counts } {
+  private over(ranking: RankingName, window: number, now: number): Made {
     const key = `${ranking} ${window} ${Math.floor(now)}`;
     if (this.made.key === key) return this.made;
     const table = new RankTable(RANKINGS[ranking]);
@@ -204,7 +216,7 @@ export class TrafficSample {
       counts[facts.kind]++;
       table.count(facts);
     });
-    this.made = { key, ranks: table.all(), counts };
+    this.made = { key, at: now, ranks: table.all(), counts };
     return this.made;
   }
 

@@ -79,7 +79,7 @@ export const EMPTY_SUMMARY: Summary = {
   error: '',
 };
 
-/** Walks the records of one transaction once; later records win, but the method is the one the client sent. */
+/** Walks the records of one transaction once; later records win, but method and URL are those the client sent. */
 export function summarise(tx: LogTransaction): Summary {
   const out: Summary = { ...EMPTY_SUMMARY };
   let settled = false;
@@ -95,6 +95,8 @@ export function summarise(tx: LogTransaction): Summary {
         out.method = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
       case Tag.ReqURL:
+        if (out.url === '') out.url = printable(bytes.toString('utf8', cursor.from, cursor.to));
+        break;
       case Tag.BereqURL:
         out.url = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;

@@ -33,7 +33,12 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
       <Fragment key={ui.view.name}>
         {ui.view.screen({ controller, ui, width: columns, height: bodyRows(size) })}
       </Fragment>
-      <Footer ui={ui} keymap={controller.keymap} width={columns} />
+      <Footer
+        ui={ui}
+        keymap={controller.keymap}
+        lacks={(command) => controller.operator.lacks(command)}
+        width={columns}
+      />
       {ui.panel === null ? null : (
         <PanelOverlay panel={ui.panel} view={ui.view} keymap={controller.keymap} size={size} />
       )}

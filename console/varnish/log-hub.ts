@@ -2,11 +2,11 @@
 // each subscriber's selection then takes its share. What was logged before a subscription is read from the kept
 // records, in runs, the newest first.
 //
-// Special case: what begins before the stream and ends in it has no beginning for the grouping of the stream. The runs
-// find it, because for a subscriber of the first moment they go on to what has come by now.
+// Special case: a child that ends before its parent is logged before it, and Varnish logs a request at its end. So what lies
+// before the stream, or before a run, may hold children of what begins in it: both are led in by some of it.
 
 import type { Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
-import { Grouper } from '../../queries/group.ts';
+import { Grouper, type GroupSink } from '../../queries/group.ts';
 import { LogSelection } from '../../queries/log-selection.ts';
 import type { LogHandlers, Subscription } from '../client/source.ts';
 import { KeptRecords } from './kept-records.ts';
@@ -15,7 +15,7 @@ import { KeptRecords } from './kept-records.ts';
 const KEPT_BYTES = 48 << 20;
 /** Transactions that may be open at a time (chosen): each is a request that is being answered. */
 const OPEN = 10_000;
-/** Bytes that a new way of grouping is begun with: what is open now began there. */
+/** Bytes that a way of grouping or a run is led in by: what is open then began there. */
 const LED_BYTES = 2 << 20;
 /** Bytes of the first run of the past and of the largest, as of a daemon's log. */
 const FIRST_RUN = 256 << 10;
@@ -58,8 +58,11 @@ export class LogHub {
 
   /** Takes what was logged before all that came. */
   past(older: readonly Uint8Array[]): void {
+    const from = this.kept.start;
     this.kept.prepend(older);
     this.hasPast = true;
+    for (const grouping of [...this.groupers.keys()]) if (grouping !== 'raw') this.joinPast(grouping, from);
+    this.deliver();
     for (const one of this.subscribers) if (one.asksPast) void this.tell(one);
   }
 
@@ -106,22 +109,46 @@ export class LogHub {
   /** Groups of this kind are made from now on. */
   private lead(grouping: Grouping): void {
     if (this.groupers.has(grouping)) return;
-    let led = false;
-    const grouper = new Grouper({ grouping, limit: OPEN }, (group) => {
-      if (led) this.offer(grouping, group);
-    });
-    if (grouping !== 'raw') {
-      const { end } = this.kept;
-      for (const records of this.kept.between(this.kept.back(end, LED_BYTES), end))
-        grouper.push(records, this.now());
-    }
-    led = true;
+    let take: GroupSink = () => undefined;
+    const grouper = new Grouper({ grouping, limit: OPEN }, (group) => take(group));
+    for (const records of this.before(this.kept.end, grouping)) grouper.push(records, this.now());
+    take = (group) => this.offer(grouping, group);
     this.groupers.set(grouping, grouper);
   }
 
-  private offer(grouping: Grouping, group: LogTransaction[]): void {
+  /** Groups once more what came of the stream since `from`: what of a group lies before it is there now. */
+  private joinPast(grouping: Grouping, from: number): void {
+    let take: GroupSink = () => undefined;
+    const grouper = new Grouper({ grouping, limit: OPEN }, (group) => take(group));
+    const push = (pieces: readonly Uint8Array[]): void => {
+      for (const records of pieces) grouper.push(records, this.now());
+    };
+    push(this.before(from, grouping));
+    const held = grouper.ids();
+    let place = from;
+    // The others were whole without the past, and have been offered.
+    take = (group) => {
+      if (group.some(({ vxid }) => held.has(vxid))) this.offer(grouping, group, place);
+    };
+    // Who came in between has in its past what was complete by then.
+    const places = [...this.subscribers].map(({ since }) => since).filter((since) => since > from);
+    for (const to of [...places, this.kept.end].sort((a, b) => a - b)) {
+      push(this.kept.between(place, to));
+      place = to;
+    }
+    take = (group) => this.offer(grouping, group);
+    this.groupers.set(grouping, grouper);
+  }
+
+  /** What leads in to a place. */
+  private before(place: number, grouping: Grouping): readonly Uint8Array[] {
+    return grouping === 'raw' ? [] : this.kept.between(this.kept.back(place, LED_BYTES), place);
+  }
+
+  /** @param place up to which it is complete; who began after it has it in its past */
+  private offer(grouping: Grouping, group: LogTransaction[], place = Number.POSITIVE_INFINITY): void {
     for (const one of this.subscribers) {
-      if (one.sub.grouping !== grouping || one.sub.once === true) continue;
+      if (one.sub.grouping !== grouping || one.sub.once === true || one.since > place) continue;
       const shown = one.selection.take(group, this.now());
       if (shown !== null) one.batch.push(...shown);
     }
@@ -150,8 +177,6 @@ export class LogHub {
     const { rate: _, ...rest } = sub;
     const selection = LogSelection.create(rest);
     if (!(selection instanceof LogSelection)) return;
-    // For one of the first moment also what has ended since, of what began before.
-    const until = since === 0 ? this.kept.end : since;
     let before = since;
     let bytes = begin === undefined ? Number.POSITIVE_INFINITY : FIRST_RUN;
     while (!one.closed) {
@@ -161,7 +186,7 @@ export class LogHub {
         if (run !== undefined) run.batch(shown);
         else handlers.batch(shown);
       };
-      await this.read(one, selection, { from, to: before, until: Math.min(until, before + RUN_ON) }, batch);
+      await this.read(one, selection, { from, to: before, until: Math.min(since, before + RUN_ON) }, batch);
       if (one.closed) return;
       if (run === undefined || !run.done() || from <= this.kept.start) break;
       before = from;
@@ -179,14 +204,21 @@ export class LogHub {
     { from, to, until }: { from: number; to: number; until: number },
     batch: (shown: LogTransaction[]) => void,
   ): Promise<void> {
+    const { grouping } = one.sub;
     let found: LogTransaction[] = [];
-    const grouper = new Grouper({ grouping: one.sub.grouping, limit: OPEN }, (group) => {
-      const shown = selection.take(group, 0);
+    let begun = false;
+    const grouper = new Grouper({ grouping, limit: OPEN }, (group) => {
+      const shown = begun ? selection.take(group, 0) : null;
       if (shown !== null) found.push(...shown);
     });
-    const own = this.kept.between(from, to);
+    const before = this.before(from, grouping);
+    const own = [...before, ...this.kept.between(from, to)];
     let ends = performance.now() + SLICE_MS;
     for (const [i, records] of [...own, ...this.kept.between(to, until)].entries()) {
+      if (i === before.length) {
+        grouper.beginHere();
+        begun = true;
+      }
       if (i === own.length) grouper.beginNoMore();
       if (i >= own.length && grouper.size === 0) break;
       grouper.push(records, 0);

@@ -10,24 +10,31 @@ import { Bar, Line, Words } from '../../draw/words.tsx';
 import type { Field } from '../../model/field.ts';
 import type { Keymap } from '../../model/keymap.ts';
 import type { Notice, UiState } from '../../model/ui-state.ts';
-import type { View } from '../../model/view.ts';
 
-export function Footer({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
+interface FooterProps {
+  ui: UiState;
+  keymap: Keymap;
+  lacks: (command: string) => boolean;
+  width: number;
+}
+
+export function Footer(props: FooterProps): ReactNode {
+  const { width } = props;
   return (
     <Bar width={width}>
-      <Content ui={ui} keymap={keymap} width={width} />
+      <Content {...props} />
     </Bar>
   );
 }
 
-function Content({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
+function Content({ ui, keymap, lacks, width }: FooterProps): ReactNode {
   const { ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (ui.confirm !== null) return <YesOrNo text={ui.confirm.text} width={width} />;
   // The query bar has a place of its own.
   if (ui.field !== null && ui.field.kind !== 'query') return <Prompt field={ui.field} width={width} />;
   if (ui.running !== null) return <Words style="muted">{` ${ui.running} ${mark}`}</Words>;
   if (ui.notice !== null) return <Words style={NOTICES[ui.notice.level]}>{` ${ui.notice.text}`}</Words>;
-  return <Hints keymap={keymap} view={ui.view} width={width} />;
+  return <Hints hints={keymap.hints(ui.view, lacks)} width={width} />;
 }
 
 const NOTICES = { info: 'good', warn: 'warn', bad: 'bad' } as const satisfies Record<Notice['level'], string>;
@@ -69,8 +76,7 @@ function labelOf(field: Field): string {
 const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
 /** What everybody must find stands at the right end, and the rest gives way to it. */
-function Hints({ keymap, view, width }: { keymap: Keymap; view: View; width: number }): ReactNode {
-  const hints = keymap.hints(view);
+function Hints({ hints, width }: { hints: ReturnType<Keymap['hints']>; width: number }): ReactNode {
   const right = hints.filter((h) => ALWAYS.has(h.hint)).flatMap(hintSpans);
   const left: Span[] = [];
   const seen = new Set<string>();

@@ -10,6 +10,8 @@ import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
 const LINE = 'ban.list -j';
+/** Varnish keeps no condition of a ban that is completed. */
+const FORGOTTEN = '(completed: its condition is not kept)';
 /** The oldest of the list may be a mark. */
 const NO_CONDITION = '(a mark: objects were tested up to here)';
 
@@ -72,7 +74,8 @@ function promptTag(c: Controller, row: ListRow | undefined): void {
 function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
   const at = Number(textField(item, 'time')) || 0;
   const instance = textField(item, 'instance');
-  const spec = textField(item, 'spec') || NO_CONDITION;
+  const isForgotten = session.source.product !== undefined && textField(item, 'completed') === 'true';
+  const spec = textField(item, 'spec') || (isForgotten ? FORGOTTEN : NO_CONDITION);
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
   const where = instance === '' ? '' : `${instance}: `;

@@ -32,6 +32,7 @@ export const EDGE_VIEW: ListView = listView({
     { line: QUEUE, every: 2 },
     { line: DEAD, every: 2 },
   ],
+  applies: (session) => session.source.product === undefined,
   columns: [
     { title: 'ID', min: 6, right: true },
     { title: 'STATE', min: 8 },
@@ -69,6 +70,7 @@ export const EDGE_VIEW: ListView = listView({
     {
       keys: ['R'],
       command: 'edge.retry',
+      gives: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
       act: submit('edge.retry'),
@@ -76,6 +78,7 @@ export const EDGE_VIEW: ListView = listView({
     {
       keys: ['delete', 'ctrl+d'],
       command: 'edge.drop',
+      gives: 'edge.drop',
       help: 'Forget it',
       hint: 'drop',
       act: submit('edge.drop'),
@@ -83,6 +86,7 @@ export const EDGE_VIEW: ListView = listView({
     {
       keys: ['a'],
       command: 'edge.retry-all',
+      gives: 'edge.retry',
       spare: 'retry all',
       help: 'Send all dead letters again',
       run: (c) => c.operator.submit('edge.retry all'),
@@ -90,6 +94,7 @@ export const EDGE_VIEW: ListView = listView({
     {
       keys: ['P'],
       command: 'edge.pause',
+      gives: 'edge.pause',
       help: 'Pause, or go on',
       hint: 'pause',
       run: (c) => {

@@ -126,6 +126,8 @@ export function isInFleet({ counters }: DaemonSession): boolean {
 /** In the place of rows, where there are none. */
 export function noFleet(session: DaemonSession, none: string): string {
   if (session.connection.state !== 'up') return 'no connection';
+  const { product } = session.source;
+  if (product !== undefined) return `${product} has no fleet`;
   const status = session.admin.answer(NODES_LINE)?.status;
   return status === undefined || status === 200 ? none : 'this proxy belongs to no fleet';
 }

@@ -106,6 +106,8 @@ export class ProgramFlow {
 
   /** The errors that the program check finds, at their places; false without any, or where it cannot be run. */
   async showErrors(path: string): Promise<boolean> {
+    // The check is that of this project's daemon, which has not the modules of another product.
+    if (this.host.session.source.product !== undefined) return false;
     const found = await this.files.lint(path).catch(() => []);
     const errors = found.filter((one) => one.severity === 'error').map(lintRemark);
     const text = errors.length === 0 ? null : await this.read(path);
@@ -123,7 +125,9 @@ export class ProgramFlow {
       const found = (await this.files.lint(path)).map(lintRemark);
       if (found.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
       const files = await this.remarked(found, { name: this.files.absolute(path), text: source }, true);
-      this.remarks(`${path}: ${found.length === 1 ? '1 remark' : `${found.length} remarks`}`, files);
+      const { product } = this.host.session.source;
+      const by = product === undefined ? '' : ` of proxyd's check, not of ${product}'s`;
+      this.remarks(`${path}: ${found.length === 1 ? '1 remark' : `${found.length} remarks`}${by}`, files);
     } catch (error) {
       this.host.notify('bad', `cannot check: ${(error as Error).message}`);
     }

@@ -128,6 +128,7 @@ const ALL = 0.95;
 /** Share of the clients' requests that the sample has. */
 function shareOf(session: DaemonSession, option: string, { requests, seconds }: Ranked): number {
   const all = session.requestRate(seconds);
+  if (session.sampleShare() === 1) return 1;
   const share =
     chosen(option).window.seconds === null
       ? session.sampleShare()

@@ -1,7 +1,8 @@
 // The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
-import type { LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
+import type { EarlierRun, LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
+import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
@@ -224,6 +225,55 @@ it.each([
   ['/run/proxy.sock', ''],
 ])('the network of %s is %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+it('says since when its latencies are, also of a past that came in runs', () => {
+  const meter = new LatencyMeter();
+  meter.add(0.1, true, 50);
+  for (const at of [30, 31, 32]) meter.add(0.1, true, at, true);
+  for (const at of [10, 11, 12]) meter.add(0.1, true, at, true);
+  expect(meter.since).toBe(10);
+});
+
+it('says of a window over how many seconds it counts: whole ones, and the present', () => {
+  const sample = new TrafficSample();
+  for (let second = 0; second < 100; second++) sample.add(request(2, '/a'), FAKE_START + second + 0.5);
+  const { total, seconds } = sample.ranked('url', 60, FAKE_START + 99.9, 9);
+  expect([total, seconds]).toEqual([61, expect.closeTo(60.9)]);
+  // Made once a second.
+  expect(sample.ranked('url', 60, FAKE_START + 99.99, 9).seconds).toBe(seconds);
+});
+
+it.each([
+  ['is that of the counters', undefined, 0, 0.5],
+  ['is all where the counters have more than there was, as long as nothing is known to be lost', true, 0, 1],
+  ['is what came of what came and was left out', true, 3, 0.25],
+])('the share of the sample %s', (_name, overcounts, lost, share) => {
+  let daemon: SourceEvents | undefined;
+  let sampled: LogHandlers | undefined;
+  const source: Source = {
+    label: 'x',
+    ...(overcounts === undefined ? {} : { overcounts }),
+    start: (events) => {
+      daemon = events;
+      events.counters([{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: '' }]);
+      events.values(1, [100n]);
+    },
+    command: async () => ({ status: 0, body: '' }),
+    log: (sub, handlers) => {
+      if (sub.rate !== undefined) sampled = handlers;
+      return { close: () => undefined };
+    },
+    setInterval: () => undefined,
+    sampleNow: () => undefined,
+    close: () => undefined,
+  };
+  const session = new DaemonSession({ source, now: () => 1, later: (fn) => fn() });
+  session.start();
+  sampled?.batch(request(2, '/a'));
+  if (lost > 0) sampled?.lost(lost, 'rate');
+  daemon?.values(2, [102n]);
+  expect(session.sampleShare()).toBe(share);
 });
 
 it('keeps of the last minutes what has room, and says since when', () => {

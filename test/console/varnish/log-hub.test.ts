@@ -77,11 +77,57 @@ describe('the hub', () => {
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
     await settle();
     hub.push(Buffer.concat([end(3), request(4)]));
-    hub.past([request(1), Buffer.concat([request(2), begin(3)])]);
+    const later = listener();
+    hub.subscribe({ grouping: 'request', from: 'tail' }, later.handlers);
     await settle();
-    hub.push(request(5));
-    expect(heard.live).toEqual([4, 5]);
-    expect(heard.past.flat().sort()).toEqual([1, 2, 3]);
+    hub.past([request(1), Buffer.concat([request(2), begin(3), begin(6)])]);
+    await settle();
+    hub.push(Buffer.concat([request(5), end(6)]));
+    expect(heard.live).toEqual([4, 3, 5, 6]);
+    expect(heard.past.flat()).toEqual([1, 2]);
+    expect(later.heard.live).toEqual([5, 6]);
+    expect(later.heard.past.flat().sort()).toEqual([1, 2, 3, 4]);
+  });
+
+  /** A request that fetched, as Varnish logs it: at its end, when its fetch has been logged. */
+  const fetched = (vxid: number): [Buffer, Buffer] => [
+    Buffer.concat([encodeRecord(Tag.Begin, vxid + 1, 'b', `bereq ${vxid} fetch`), end(vxid + 1)]),
+    Buffer.concat([
+      begin(vxid),
+      encodeRecord(Tag.Link, vxid, 'c', `bereq ${vxid + 1} fetch`),
+      encodeRecord(Tag.ReqHeader, vxid, 'c', `x: ${'x'.repeat(60_000)}`),
+      end(vxid),
+    ]),
+  ];
+
+  it('has a request whose fetch was logged before the stream began', async () => {
+    const hub = new LogHub(() => 0);
+    const { heard, handlers } = listener();
+    hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
+    await settle();
+    const [fetch, rest] = fetched(1);
+    hub.push(Buffer.concat([rest, request(3)]));
+    hub.past([request(4), fetch]);
+    await settle();
+    expect(heard.live).toEqual([3, 1, 2]);
+    expect(heard.past.flat()).toEqual([4]);
+  });
+
+  it('has each request once that lies in two runs of the past', async () => {
+    const hub = new LogHub(() => 0);
+    const pieces: Buffer[] = [];
+    // A run may begin at each piece.
+    for (let vxid = 1; vxid < 60; vxid += 2) {
+      const [fetch, rest] = fetched(vxid);
+      const last = pieces.pop() ?? Buffer.alloc(0);
+      pieces.push(Buffer.concat([last, fetch]), rest);
+    }
+    hub.past(pieces);
+    const { heard, handlers } = listener(100);
+    hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
+    await settle();
+    expect(heard.past.length).toBeGreaterThan(2);
+    expect(heard.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
   });
 
   it('tells a later subscriber all of it again, what was open in between too', async () => {

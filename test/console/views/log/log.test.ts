@@ -13,6 +13,7 @@ import {
 import { rowsOf } from '../../../../console/views/log/log-tree.ts';
 import { countRecords } from '../../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
+import type { TagName } from '../../../../protocol/tables/tags.ts';
 import { FAKE_START, fakeGroup, record } from '../../fake-recording.ts';
 
 const INITIAL = LOG_STATE.initial;
@@ -66,6 +67,24 @@ describe('transactions', () => {
       body: 190,
       error: '',
     });
+  });
+
+  it('have the URL that the client sent, and of a fetch that which was asked for', () => {
+    const rewritten = (tag: TagName): string =>
+      summarise({
+        ...(fakeGroup({
+          vxid: 7,
+          at: 0,
+          method: '',
+          url: '',
+          status: 0,
+          handling: 'HIT',
+          seconds: 0,
+          body: 0,
+        })[0] as LogTransaction),
+        records: Buffer.concat([record('c', 5, tag, '/old'), record('c', 5, tag, '/new')]),
+      }).url;
+    expect([rewritten('ReqURL'), rewritten('BereqURL')]).toEqual(['/old', '/new']);
   });
 
   it('are decoded record by record, each with its side and id', () => {

@@ -1,0 +1,99 @@
+// What the console says and offers of a Varnish: nothing that it cannot do, nothing of this project's daemon.
+import { afterEach, expect, it } from 'vitest';
+import { ProgramFlow } from '../../../console/views/programs/program-flow.ts';
+import { fakeRecording } from '../fake-recording.ts';
+import { FakeFiles, Stage } from '../stage.ts';
+
+const stages: Stage[] = [];
+afterEach(() => {
+  for (const stage of stages.splice(0)) stage.close();
+});
+
+const item = (line: string, ...items: unknown[]): [string, string] => [
+  line,
+  JSON.stringify([2, [], 1, ...items]),
+];
+const BODIES = new Map([
+  item(
+    'ban.list -j',
+    { time: 9, refs: 2, completed: true },
+    { time: 8, refs: 1, completed: false, spec: 'req.url ~ x' },
+  ),
+  item(
+    'param.show -j',
+    { name: 'pool_req', value: { min_pool: 10, max_pool: 100, max_age: 10 }, default: '10,100,10' },
+    { name: 'pool_vbo', value: { min_pool: 1, max_pool: 2, max_age: 3 }, default: '10,100,10' },
+  ),
+]);
+
+async function varnish(files?: FakeFiles): Promise<Stage> {
+  const stage = new Stage({
+    recording: fakeRecording(20),
+    columns: 120,
+    rows: 40,
+    ...(files === undefined ? {} : { files }),
+  });
+  stages.push(stage);
+  Object.assign(stage.controller.session.source, {
+    product: 'Varnish',
+    commands: new Set(['ban', 'ban.list', 'param.show', 'vcl.list', 'backend.list']),
+    command: async (line: string) =>
+      BODIES.has(line)
+        ? { status: 200, body: BODIES.get(line) as string }
+        : { status: 101, body: 'Unknown request.' },
+  });
+  await stage.play(5);
+  return stage;
+}
+
+it('offers no command that Varnish does not have', async () => {
+  const stage = await varnish();
+  expect(await stage.screen()).not.toMatch(/@ ?Edg/);
+  await stage.keys('@');
+  const edge = await stage.screen();
+  expect(edge).toContain('Varnish has no connector to an edge network');
+  expect(edge).not.toMatch(/R retry|Del drop|P pause|retry all/);
+  await stage.keys('x');
+  expect(await stage.screen()).not.toContain('Send a dead letter again');
+  // Before a condition is written for nothing.
+  await stage.keys('escape', '9', 'B');
+  expect(await stage.screen()).toContain('Varnish has no command ban.soft');
+  await stage.keys('^');
+  expect(await stage.screen()).toContain('Varnish has no fleet');
+});
+
+it('says of a completed ban that its condition is not kept', async () => {
+  const stage = await varnish();
+  await stage.keys('7');
+  await stage.settle();
+  expect(await stage.screen()).toMatch(
+    /completed +\(completed: its condition is not kept\)[\s\S]*at work +req\.url ~ x/,
+  );
+});
+
+it('has the three numbers of a pool', async () => {
+  const stage = await varnish();
+  await stage.keys('6');
+  await stage.settle();
+  expect(await stage.screen()).toMatch(
+    /1 changed[\s\S]*pool_req +10,100,10 +is default[\s\S]*pool_vbo +1,2,3 +10,100,10/,
+  );
+});
+
+it('keeps no program from Varnish that only this project does not compile', async () => {
+  const files = new FakeFiles();
+  files.files.set('/x.vcl', 'vcl 4.1;\nimport nowhere;');
+  files.findings = [
+    {
+      severity: 'error',
+      rule: '',
+      message: 'no module',
+      file: '/x.vcl',
+      line: 2,
+      position: 8,
+      length: 7,
+    } as never,
+  ];
+  const stage = await varnish(files);
+  expect(await new ProgramFlow(stage.controller).showErrors('/x.vcl')).toBe(false);
+});
