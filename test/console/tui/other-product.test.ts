@@ -97,3 +97,23 @@ it('keeps no program from Varnish that only this project does not compile', asyn
   const stage = await varnish(files);
   expect(await new ProgramFlow(stage.controller).showErrors('/x.vcl')).toBe(false);
 });
+
+it('says why what it asks for is not answered, and why there is no connection', async () => {
+  const stage = await varnish();
+  const { session } = stage.controller;
+  const body = 'varnishadm ended: Cannot open /etc/varnish/secret: Permission denied';
+  Object.assign(session.source, { command: async () => ({ status: 0, body }) });
+  Object.assign(session, { backends: [], lastPoll: 0 });
+  await stage.play(8);
+  expect(await stage.screen()).toMatch(/╭─ Backends[\s\S]*varnishadm ended: Cannot open/);
+  await stage.keys('5');
+  await stage.settle();
+  expect((await stage.screen()).replace(/\s+/g, ' ')).toContain(body);
+  const reason = `ssh web1: Permission denied (publickey). ${'and so on '.repeat(15)}try ssh by hand`;
+  Object.assign(session, {
+    connection: { state: 'waiting', attempt: 1, retryAt: session.now() + 3, reason },
+  });
+  await stage.keys('9', '7');
+  await stage.settle();
+  expect((await stage.screen()).replace(/\s+/g, ' ')).toContain('try ssh by hand');
+});

@@ -4,6 +4,7 @@ import type { LogHandlers } from '../../../console/client/source.ts';
 import { KeptRecords } from '../../../console/varnish/kept-records.ts';
 import { LogHub } from '../../../console/varnish/log-hub.ts';
 import { overlapAt } from '../../../console/varnish/varnish-log.ts';
+import { until } from '../../harness/processes.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -125,7 +126,7 @@ describe('the hub', () => {
     hub.past(pieces);
     const { heard, handlers } = listener(100);
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
-    await settle();
+    await until('all of it', () => heard.past.flat().length >= 60);
     expect(heard.past.length).toBeGreaterThan(2);
     expect(heard.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
   });
