@@ -85,7 +85,10 @@ export class FarShell {
   }
 
   private take(data: Buffer): void {
-    if (this.greeting === null) return this.handlers.data(data);
+    if (this.greeting === null) {
+      this.handlers.data(data);
+      return;
+    }
     const come = Buffer.concat([this.greeting, data]);
     const at = come.indexOf(BEGINS);
     this.greeting = at < 0 ? come.subarray(-MOST_SAID) : null;

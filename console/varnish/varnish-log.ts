@@ -62,8 +62,10 @@ export class VarnishLog {
     if (!wantsPast) this.head = null;
     const take = (data: Buffer): void => {
       const records = decoder.push(data);
-      if (records === null)
-        return this.finish('varnishlog does not begin with its binary form: it may be too old');
+      if (records === null) {
+        this.finish('varnishlog does not begin with its binary form: it may be too old');
+        return;
+      }
       // The stream begins with its name as soon as the log is open: what comes from here on is in it.
       if (!open && decoder.valid) {
         open = true;

@@ -4,10 +4,10 @@ import type { LogHandlers } from '../../../console/client/source.ts';
 import { KeptRecords } from '../../../console/varnish/kept-records.ts';
 import { LogHub } from '../../../console/varnish/log-hub.ts';
 import { overlapAt } from '../../../console/varnish/varnish-log.ts';
-import { until } from '../../harness/processes.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { until } from '../../harness/processes.ts';
 
 const begin = (vxid: number): Buffer => encodeRecord(Tag.Begin, vxid, 'c', 'req 1 rxreq');
 const url = (vxid: number, path: string): Buffer => encodeRecord(Tag.ReqURL, vxid, 'c', path);
