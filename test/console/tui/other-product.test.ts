@@ -117,3 +117,20 @@ it('says why what it asks for is not answered, and why there is no connection', 
   await stage.settle();
   expect((await stage.screen()).replace(/\s+/g, ' ')).toContain('try ssh by hand');
 });
+
+it('counts nothing of a Varnish that was never reached, and says whose it is', async () => {
+  const recording = fakeRecording(20);
+  const reason = 'ssh web1: Connection refused';
+  const stage = new Stage({
+    recording: { ...recording, steps: [{ after: 0, kind: 'down', reason }] },
+    columns: 120,
+    rows: 40,
+  });
+  stages.push(stage);
+  Object.assign(stage.controller.session.source, { product: 'Varnish' });
+  await stage.play(1);
+  const screen = await stage.screen();
+  expect(screen).toMatch(/no Varnish; attempt 1 in \d s: ssh web1/);
+  expect(screen).not.toMatch(/0\/s|objects +0|no traffic yet|no misses yet|none so far|no backends/);
+  expect(screen).toMatch(/─ Last errors[\s\S]*ssh web1: Connection refused/);
+});
