@@ -89,6 +89,8 @@ export class DaemonSession {
   readonly hitRate = new HitRate();
   readonly rates = new RateHistory();
   backends: BackendRow[] = [];
+  /** Why the backends are not known; '' where they are, or were. */
+  backendsUnknown = '';
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
   readonly probes: ProbeAnswers;
@@ -480,6 +482,7 @@ export class DaemonSession {
       this.polling = false;
       this.backendsAsked = true;
       if (reply.status === 200) this.backends = parseBackendList(reply.body);
+      this.backendsUnknown = reply.status === 0 ? reply.body : '';
       this.touch();
     });
   }

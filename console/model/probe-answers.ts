@@ -24,7 +24,8 @@ export interface ProbeAnswer extends ProbeState {
   seconds: number;
 }
 
-const RECORD = /^(\S+) \S+ (?:healthy|sick) (\S+) (\d+) (\d+) (\d+) (\S+) \S+ "(.*)"$/;
+/** The answer stands in quotes in later releases of Varnish than 6.0. */
+const RECORD = /^(\S+) \S+ (?:healthy|sick) (\S+) (\d+) (\d+) (\d+) (\S+) \S+ ?"?(.*?)"?$/;
 /** Answers kept of a name: the list of backends is some polls older than the log. */
 const KEPT = 8;
 const MOST_NAMES = 4096;

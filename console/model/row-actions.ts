@@ -34,7 +34,7 @@ export function banRowSoftly(c: Controller): void {
   promptBan(c, 'ban.soft');
 }
 
-function promptBan(c: Controller, command: string): void {
+function promptBan(c: Controller, command: string) {
   if (c.operator.lacks(command)) return c.operator.submit(command);
   const subject = subjectsOf(c).find((one) => banOf(one) !== '');
   c.fields.prompt(banPrompt(command), command, '', subject === undefined ? '' : banOf(subject));

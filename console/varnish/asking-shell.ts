@@ -20,15 +20,29 @@ export class AskingShell {
   private pieces: Buffer[] = [];
   private size = 0;
   private over = false;
+  private readonly seconds: number;
+  private readonly end: (end: ShellEnd) => void;
+  /** Runs out when the present question was not answered. */
+  private timer: NodeJS.Timeout | undefined;
 
-  /** `script` makes the script for a mark; `end` is called when it ends by itself. */
-  constructor(target: VarnishTarget, script: (mark: string) => string, end: (end: ShellEnd) => void) {
+  /** `script` makes the script for a mark; `seconds` are those of an answer; `end` is called when it ends by itself, or is given
+   * up because there is none. */
+  constructor(
+    target: VarnishTarget,
+    script: (mark: string) => string,
+    seconds: number,
+    end: (end: ShellEnd) => void,
+  ) {
     this.mark = `end-${randomBytes(12).toString('hex')}`;
-    this.shell = new FarShell(target, script(this.mark), (how) => {
-      this.finish();
-      end(how);
+    this.seconds = seconds;
+    this.end = end;
+    this.shell = new FarShell(target, script(this.mark), {
+      data: (data) => this.take(data),
+      end: (how) => {
+        this.finish();
+        end(how);
+      },
     });
-    this.shell.child.stdout.on('data', (data: Buffer) => this.take(data));
   }
 
   /** Null when it was never answered. */
@@ -36,6 +50,7 @@ export class AskingShell {
     if (this.over) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.waiting.push(resolve);
+      if (this.waiting.length === 1) this.watch();
       this.shell.child.stdin.write(`${line}\n`);
     });
   }
@@ -45,8 +60,18 @@ export class AskingShell {
     this.finish();
   }
 
+  private watch(): void {
+    clearTimeout(this.timer);
+    if (this.waiting.length === 0) return;
+    this.timer = setTimeout(() => {
+      this.close();
+      this.end({ code: 0, said: '', silent: this.seconds });
+    }, this.seconds * 1000);
+  }
+
   private finish(): void {
     this.over = true;
+    clearTimeout(this.timer);
     for (const resolve of this.waiting.splice(0)) resolve(null);
   }
 
@@ -67,6 +92,7 @@ export class AskingShell {
       from = end + 1;
     }
     if (from === 0) return;
+    this.watch();
     const rest = Buffer.from(text.slice(from));
     this.pieces = rest.length === 0 ? [] : [rest];
     this.size = rest.length;

@@ -24,9 +24,24 @@ const NOT_FOUND = 127;
 
 export interface ShellEnd {
   code: number;
-  /** What it wrote on standard error, its beginning. */
+  /** What it wrote on standard error, its beginning; where it never began, what it wrote at all. */
   said: string;
+  /** It was given up after so many seconds without a word. */
+  silent?: number;
 }
+
+export interface ShellHandlers {
+  data(bytes: Buffer): void;
+  /** Called once, unless it was ended from here. */
+  end(end: ShellEnd): void;
+  /** Takes what it says on standard error. */
+  heard?(text: string): void;
+}
+
+/** The line that scripts begin with: what a shell there prints before it is a greeting, and no answer. */
+const BEGINS = 'varnish-tools-begin-here\n';
+/** Seconds until it must be there (chosen): twice what ssh has for its connection. */
+const BEGIN_SECONDS = 20;
 
 const MOST_SAID = 4096;
 
@@ -34,28 +49,34 @@ export class FarShell {
   readonly child: ChildProcessWithoutNullStreams;
   private said = '';
   private ended = false;
+  /** What came before the script began; null once it has. */
+  private greeting: Buffer | null = Buffer.alloc(0);
+  private readonly timer: NodeJS.Timeout;
+  private readonly handlers: ShellHandlers;
 
-  /** `end` is called once, unless it was ended from here. `heard` takes what it says on standard error. */
-  constructor(
-    target: VarnishTarget,
-    script: string,
-    end: (end: ShellEnd) => void,
-    heard?: (text: string) => void,
-  ) {
-    const [program, args] = commandLine(target, PATH + script);
+  constructor(target: VarnishTarget, script: string, handlers: ShellHandlers, seconds = BEGIN_SECONDS) {
+    this.handlers = handlers;
+    const [program, args] = commandLine(target, `${PATH}echo ${BEGINS.trim()}; ${script}`);
     this.child = spawn(program, args, { stdio: 'pipe' });
+    this.child.stdout.on('data', (data: Buffer) => this.take(data));
     this.child.stderr.on('data', (data: Buffer) => {
       const text = data.toString();
       this.said = (this.said + text).slice(0, MOST_SAID);
-      heard?.(text);
+      handlers.heard?.(text);
     });
     // A shell that is gone is heard of by its end.
     this.child.stdin.on('error', () => undefined);
     const finish = (code: number): void => {
       if (this.ended) return;
       this.ended = true;
-      end({ code, said: this.said.trim() });
+      clearTimeout(this.timer);
+      const said = this.said.trim() === '' ? (this.greeting?.toString() ?? '') : this.said;
+      handlers.end({ code, said: said.trim() });
     };
+    this.timer = setTimeout(() => {
+      this.close();
+      handlers.end({ code: SSH_FAILED, said: this.said.trim(), silent: seconds });
+    }, seconds * 1000);
     this.child.on('error', (cause: NodeJS.ErrnoException) => {
       this.said = cause.code === 'ENOENT' ? `${program} is not installed here` : cause.message;
       finish(SSH_FAILED);
@@ -63,8 +84,23 @@ export class FarShell {
     this.child.on('close', (code) => finish(code ?? SSH_FAILED));
   }
 
+  private take(data: Buffer): void {
+    if (this.greeting === null) {
+      this.handlers.data(data);
+      return;
+    }
+    const come = Buffer.concat([this.greeting, data]);
+    const at = come.indexOf(BEGINS);
+    this.greeting = at < 0 ? come.subarray(-MOST_SAID) : null;
+    if (at < 0) return;
+    clearTimeout(this.timer);
+    const rest = come.subarray(at + BEGINS.length);
+    if (rest.length > 0) this.handlers.data(rest);
+  }
+
   close(): void {
     this.ended = true;
+    clearTimeout(this.timer);
     this.child.stdin.end();
     this.child.stdout.destroy();
     const { child } = this;
@@ -82,18 +118,39 @@ function commandLine({ host, port }: VarnishTarget, script: string): [string, st
   return ['ssh', [...SSH, ...(port === '' ? [] : ['-p', port]), '--', host, remote]];
 }
 
+/** What can be done about what ssh says. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/could not resolve/i, 'is that its name, or one of ~/.ssh/config?'],
+  [/connection refused/i, 'does sshd listen there, and on this port? Another is ssh://host:port'],
+  [/timed out|no route|unreachable/i, 'is it up, and may it be reached from here?'],
+  [
+    /permission denied/i,
+    'nothing is asked for here: it takes a key that ssh has without asking; try ssh by hand',
+  ],
+  [/host key|identification has changed/i, 'nothing is asked for here: try ssh by hand'],
+];
+
 /** Why a tool gave nothing, in a sentence that says what to do. */
-export function whyNothing(target: VarnishTarget, tool: string, { code, said }: ShellEnd): string {
-  const last = said.split('\n').at(-1)?.trim() ?? '';
-  if (target.host !== '' && code === SSH_FAILED) {
-    const refused = /permission denied|host key/i.test(said)
-      ? ' (nothing is asked for here: try ssh by hand)'
-      : '';
-    return `ssh ${target.host}: ${last === '' ? 'the connection ended' : last}${refused}`;
+export function whyNothing(target: VarnishTarget, tool: string, { code, said, silent }: ShellEnd): string {
+  const lines = said.split('\n').map((line) => line.trim());
+  const far = target.host !== '';
+  const there = far ? `${tool} on ${target.host}` : tool;
+  if (far && code === SSH_FAILED) {
+    const told =
+      lines.findLast((line) => ADVICE.some(([pattern]) => pattern.test(line))) ?? lines.at(-1) ?? '';
+    const advice = ADVICE.find(([pattern]) => pattern.test(told))?.[1];
+    const what =
+      silent !== undefined ? `no answer in ${silent} s` : told === '' ? 'the connection ended' : told;
+    return `ssh ${target.host}: ${what.replace(/^ssh: /, '')}${advice === undefined ? '' : ` (${advice})`}`;
   }
+  const last = lines.at(-1) ?? '';
+  if (silent !== undefined) return `${there}: no answer in ${silent} s`;
   if (code === NOT_FOUND || /not found$/.test(last))
-    return `${tool} is not installed ${placeText({ ...target, name: '' })}`;
+    return `${there} is not found: Varnish is not installed, or its tools are not in the PATH${far ? ' of a shell without a login' : ''}`;
   if (/could not get hold of varnishd/i.test(said))
     return `no Varnish can be read ${placeText(target)}: it does not run, or only root and the group varnish may`;
-  return `${tool} ended${last === '' ? ` with ${code}` : `: ${last}`}`;
+  const secret = /secret.*permission denied/i.test(last)
+    ? ' (who gives commands must be able to read this file)'
+    : '';
+  return `${there} ended${last === '' ? ` with ${code}` : `: ${last}`}${secret}`;
 }

@@ -25,7 +25,8 @@ const KINDS: Readonly<Record<string, NotedAs['kind']>> = {
 const OK = 200;
 /** `vcl.load "boot" vcl_boot.1795551775.704660/vgc.so 1auto`: the file was made when the program was compiled. */
 const LOADED = /^vcl\.load "?([^"\s]+)"? \S*?\.(\d{9,}\.\d+)\//;
-const CHANGED = /^(\S+) (?:Went|Back) (healthy|sick) .*?"(.*)"$/;
+/** The answer stands in quotes in later releases than 6.0. */
+const CHANGED = /^(\S+) (?:Went|Back) (healthy|sick) \S+ \d+ \d+ \d+ \S+ \S+ ?"?(.*?)"?$/;
 const PONG = /^Wr 200 \d+ PONG (\d+)/;
 /** A request's own times; the last of them is about when it was logged. */
 const STAMP = /^\w+: (\d{9,}\.\d+) /;

@@ -10,6 +10,8 @@ import { adminScript, encodeLine } from './tool-scripts.ts';
 
 /** A program is compiled in it. */
 const ANSWER_SECONDS = 30;
+/** What the way there and back may take beyond that (chosen): the connection is made in it, too. */
+const MORE_SECONDS = 25;
 const OK = 200;
 const TRUNCATED = 201;
 const FAILED = /(?:^|\n)Command failed with error code (\d+)\n?$/;
@@ -30,6 +32,7 @@ export class VarnishCommands {
     this.shell = new AskingShell(
       target,
       (mark) => adminScript(target.name, seconds, mark),
+      seconds + MORE_SECONDS,
       (how) => {
         this.reason = whyNothing(target, 'varnishadm', how);
         end(this.reason);

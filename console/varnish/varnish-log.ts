@@ -8,6 +8,8 @@ import { FarShell, whyNothing } from './far-shell.ts';
 import { followScript, pastScript } from './tool-scripts.ts';
 
 export interface VarnishLogHandlers {
+  /** The log is read; once. */
+  open(): void;
   /** Whole records, to be kept. */
   records(records: Uint8Array): void;
   /** What was logged before all of them, in pieces of whole records; once. */
@@ -48,27 +50,27 @@ export class VarnishLog {
     this.target = target;
     this.handlers = handlers;
     const decoder = new LogFileDecoder();
-    this.follow = new FarShell(
-      target,
-      followScript(target.name),
-      (how) => this.finish(whyNothing(target, 'varnishlog', how)),
-      (said) => {
+    this.follow = new FarShell(target, followScript(target.name), {
+      data: (data) => take(data),
+      end: (how) => this.finish(whyNothing(target, 'varnishlog', how)),
+      heard: (said) => {
         if (/^Log overrun/m.test(said)) handlers.overrun();
         if (/^Log abandoned/m.test(said)) handlers.anew();
       },
-    );
-    let asked = !wantsPast;
-    if (asked) this.head = null;
-    this.follow.child.stdout.on('data', (data: Buffer) => {
+    });
+    let open = false;
+    if (!wantsPast) this.head = null;
+    const take = (data: Buffer): void => {
       const records = decoder.push(data);
-      if (records === null)
-        return this.finish(
-          'varnishlog does not begin with its binary form: it may be too old, or the shell there prints something first',
-        );
+      if (records === null) {
+        this.finish('varnishlog does not begin with its binary form: it may be too old');
+        return;
+      }
       // The stream begins with its name as soon as the log is open: what comes from here on is in it.
-      if (!asked && decoder.valid) {
-        asked = true;
-        this.readPast();
+      if (!open && decoder.valid) {
+        open = true;
+        handlers.open();
+        if (wantsPast) this.readPast();
       }
       if (records.length === 0) return;
       const own = new Uint8Array(records);
@@ -77,7 +79,7 @@ export class VarnishLog {
         this.headSize += own.length;
       }
       handlers.records(own);
-    });
+    };
   }
 
   close(): void {
@@ -96,8 +98,7 @@ export class VarnishLog {
   private readPast(): void {
     const decoder = new LogFileDecoder();
     let size = 0;
-    this.past = new FarShell(this.target, pastScript(this.target.name), () => this.join());
-    this.past.child.stdout.on('data', (data: Buffer) => {
+    const take = (data: Buffer): void => {
       const records = decoder.push(data);
       if (records === null || records.length === 0) return;
       const last = this.pieces.at(-1);
@@ -106,6 +107,10 @@ export class VarnishLog {
       else this.pieces.push(new Uint8Array(records));
       size += records.length;
       while (size > PAST_BYTES && this.pieces.length > 1) size -= this.pieces.shift()?.length ?? 0;
+    };
+    this.past = new FarShell(this.target, pastScript(this.target.name), {
+      data: take,
+      end: () => this.join(),
     });
   }
 

@@ -23,6 +23,10 @@ import { WorkerWatch } from './worker-watch.ts';
 const FIRST_DELAY = 250;
 const LAST_DELAY = 5000;
 const EXPIRE_MS = 1000;
+/** Seconds until varnishstat must have answered (chosen): the connection is made in it, too. */
+const STAT_SECONDS = 25;
+/** Milliseconds after which a connection that is lost had not failed at once (chosen). */
+const STEADY_MS = 5000;
 /** Seconds between two looks at the parameters (chosen). */
 const PARAMETERS_SECONDS = 5;
 
@@ -56,6 +60,7 @@ export class VarnishSource implements Source {
   private attempt = 0;
   private hasPast = false;
   private up = false;
+  private upAt = 0;
   private closed = false;
 
   constructor(target: VarnishTarget) {
@@ -99,6 +104,7 @@ export class VarnishSource implements Source {
     const stat = new AskingShell(
       target,
       (mark) => statScript(target.name, mark),
+      STAT_SECONDS,
       (how) => this.lose(whyNothing(target, 'varnishstat', how)),
     );
     this.stat = stat;
@@ -109,6 +115,7 @@ export class VarnishSource implements Source {
     this.admin = new VarnishCommands(target, undefined, lose);
     const logged = new LogEvents();
     this.stream = new VarnishLog(target, !this.hasPast, {
+      open: () => this.rise(version?.text ?? '', first),
       records: (records) => {
         this.losses.came(countRecords(records));
         this.hub.push(records);
@@ -129,14 +136,18 @@ export class VarnishSource implements Source {
       end: lose,
     });
     void this.learnCommands(this.admin);
+  }
+
+  /** Counters and log are read. */
+  private rise(version: string, first: CounterSample): void {
+    const { target } = this;
     this.up = true;
-    this.attempt = 0;
-    this.delay = FIRST_DELAY;
+    this.upAt = performance.now();
     this.names = '';
     this.worker.forget();
     this.losses = new LossMeter();
     const identity = target.name === '' ? target.host || hostname() : this.label;
-    this.events?.connection({ state: 'up', identity, version: versionOf(version?.text ?? '') });
+    this.events?.connection({ state: 'up', identity, version: versionOf(version) });
     this.take(first);
     this.plan();
   }
@@ -165,6 +176,10 @@ export class VarnishSource implements Source {
 
   private lose(reason: string): void {
     if (this.closed) return;
+    if (this.up && performance.now() - this.upAt > STEADY_MS) {
+      this.attempt = 0;
+      this.delay = FIRST_DELAY;
+    }
     this.drop();
     this.hub.breakOff();
     this.events?.connection({

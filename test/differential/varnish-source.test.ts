@@ -317,10 +317,10 @@ exec /bin/sh -c "$3"
       return seen.live.includes('GET /again 200');
     });
     await again.adm('stop');
-    await until('the child stopped', () => seen.events.includes('stopped'));
+    await until('the child stopped', () => seen.events.includes('stopped stopped'));
     expect(seen.up).toBe(true);
     await again.adm('start');
-    await until('the child started', () => seen.events.includes('started'));
+    await until('the child started', () => seen.events.includes('started started'));
     await again.serving();
     await until('its requests again', async () => {
       await fetchOnce(again.port, '/more');

@@ -94,8 +94,6 @@ sub vcl_recv {
     await terminal.press('y');
     await terminal.waitFor(/ban +\S+ +\d+ +.* req\.url ~ \^\/old/);
     await terminal.press('B');
-    await terminal.type('req.url ~ ^/old');
-    await terminal.press('Enter');
     await terminal.waitFor(/Varnish has no command ban\.soft/);
     await terminal.press('@');
     await terminal.waitFor(/Varnish has no connector to an edge network/);

@@ -129,7 +129,9 @@ function processPart(name: string, { cpu, rss }: ProcessFigures): Row {
 /** The connection is down, or was never made. */
 function cutOffText(session: DaemonSession): string {
   const { connection, everUp } = session;
-  const age = everUp ? `stale ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s` : 'no daemon';
+  const age = everUp
+    ? `stale ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s`
+    : `no ${session.source.product ?? 'daemon'}`;
   if (connection.state !== 'waiting') return `${age}: connecting again…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
   // The reason may be long: it comes last.

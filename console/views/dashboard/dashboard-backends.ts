@@ -8,9 +8,11 @@ import { type BackendRow, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { placeOfName } from '../../model/instance-address.ts';
 import { rate } from '../../model/numbers.ts';
+import { nothing } from './dashboard-nothing.ts';
 
 export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
-  if (session.backends.length === 0) return [[span(session.everUp ? 'no backends' : '', 'muted')]];
+  if (session.backends.length === 0)
+    return nothing(session, session.backendsUnknown === '' ? 'no backends' : session.backendsUnknown, width);
   // The sick come first: on a short panel they must not be the ones cut off.
   const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
   const room = Math.max(6, width - AROUND_NAME);

@@ -9,6 +9,7 @@ import type { LogEntry } from '../../model/log-entry.ts';
 import { clock, duration } from '../../model/numbers.ts';
 import { isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
+import { nothing, words } from './dashboard-nothing.ts';
 
 /** The longest are hitmiss and hitpass, and a blank. */
 const HANDLING = 8;
@@ -30,7 +31,9 @@ export function errorRows(
   const happened = session.events.all().filter((event) => isTrouble(event.kind));
   for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
   found.sort((a, b) => b.at - a.at);
-  if (found.length === 0) return [[span('none so far', 'muted')]];
+  const { connection } = session;
+  if (found.length === 0 && connection.state === 'waiting') return words(connection.reason, width);
+  if (found.length === 0) return nothing(session, 'none so far', width);
   return found.slice(0, height).map((f) => f.row);
 }
 

@@ -6,6 +6,7 @@ import { bar, cell, cellRight, type Row, span, spread } from '../../draw/spans.t
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { count, duration, percent } from '../../model/numbers.ts';
+import { nothing } from './dashboard-nothing.ts';
 
 const SHARES = [0.5, 0.9, 0.99];
 const FEW_SHARES = [0.5, 0.99];
@@ -14,7 +15,7 @@ const DURATION_CELLS = 7;
 
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
   const { latency } = session.sample;
-  if (latency.size === 0) return [[span('no traffic yet', 'muted')]];
+  if (latency.size === 0) return nothing(session, 'no traffic yet', width);
   const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
   const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
   return [
@@ -55,7 +56,7 @@ const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
 export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
   const ranks = session.sample.all('status');
   const total = ranks.reduce((sum, r) => sum + r.requests, 0);
-  if (total === 0) return [[span('no traffic yet', 'muted')]];
+  if (total === 0) return nothing(session, 'no traffic yet', width);
   const rows = CLASSES.map(({ from, label, style }): Row => {
     const inside = ranks.filter((r) => Number(r.key) >= from && Number(r.key) < from + 100);
     const n = inside.reduce((sum, r) => sum + r.requests, 0);
@@ -83,7 +84,8 @@ export function topRows(
   theme: Theme,
 ): Row[] {
   const ranks = session.sample.top('url', by, height).filter((r) => r[by] > 0);
-  if (ranks.length === 0) return [[span(by === 'misses' ? 'no misses yet' : 'no traffic yet', 'muted')]];
+  if (ranks.length === 0)
+    return nothing(session, by === 'misses' ? 'no misses yet' : 'no traffic yet', width);
   return ranks.map((r) =>
     spread(
       [span(ellipsis(r.key, width - 9, theme.glyphs.ellipsis))],

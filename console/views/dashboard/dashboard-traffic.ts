@@ -31,6 +31,8 @@ export function trafficRows(
   chart: ChartPainter | null,
 ): Row[] {
   const { counters } = session;
+  // No rate of 0 of what was never reached.
+  if (!session.everUp) return [];
   const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
   const total = Math.max(
     1e-9,
@@ -94,6 +96,7 @@ function beside(left: readonly Row[], right: readonly Row[], height: number): Ro
 
 /** One row a storage with its use, then objects and evictions. */
 export function storageRows(session: DaemonSession, width: number, theme: Theme): Row[] {
+  if (!session.everUp) return [];
   const { counters } = session;
   const rows: Row[] = [];
   for (const counter of counters.all()) {

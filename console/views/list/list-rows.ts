@@ -98,7 +98,14 @@ export function emptyWords(
   all: number,
 ): string {
   if (all > 0) return `nothing matches /${state.filter}`;
-  if (session.connection.state === 'up' && !answered(session, definition)) return 'not answered yet';
+  const { connection, admin } = session;
+  if (connection.state === 'waiting') return `no connection: ${connection.reason}`;
+  if (connection.state === 'up' && !answered(session, definition)) {
+    const refused = definition.asks
+      .map(({ line }) => admin.answer(line)?.body ?? '')
+      .find((why) => why !== '');
+    return refused ?? 'not answered yet';
+  }
   return definition.empty(session, state.option);
 }
 

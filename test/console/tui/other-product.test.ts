@@ -97,3 +97,40 @@ it('keeps no program from Varnish that only this project does not compile', asyn
   const stage = await varnish(files);
   expect(await new ProgramFlow(stage.controller).showErrors('/x.vcl')).toBe(false);
 });
+
+it('says why what it asks for is not answered, and why there is no connection', async () => {
+  const stage = await varnish();
+  const { session } = stage.controller;
+  const body = 'varnishadm ended: Cannot open /etc/varnish/secret: Permission denied';
+  Object.assign(session.source, { command: async () => ({ status: 0, body }) });
+  Object.assign(session, { backends: [], lastPoll: 0 });
+  await stage.play(8);
+  expect(await stage.screen()).toMatch(/╭─ Backends[\s\S]*varnishadm ended: Cannot open/);
+  await stage.keys('5');
+  await stage.settle();
+  expect((await stage.screen()).replace(/\s+/g, ' ')).toContain(body);
+  const reason = `ssh web1: Permission denied (publickey). ${'and so on '.repeat(15)}try ssh by hand`;
+  Object.assign(session, {
+    connection: { state: 'waiting', attempt: 1, retryAt: session.now() + 3, reason },
+  });
+  await stage.keys('9', '7');
+  await stage.settle();
+  expect((await stage.screen()).replace(/\s+/g, ' ')).toContain('try ssh by hand');
+});
+
+it('counts nothing of a Varnish that was never reached, and says whose it is', async () => {
+  const recording = fakeRecording(20);
+  const reason = 'ssh web1: Connection refused';
+  const stage = new Stage({
+    recording: { ...recording, steps: [{ after: 0, kind: 'down', reason }] },
+    columns: 120,
+    rows: 40,
+  });
+  stages.push(stage);
+  Object.assign(stage.controller.session.source, { product: 'Varnish' });
+  await stage.play(1);
+  const screen = await stage.screen();
+  expect(screen).toMatch(/no Varnish; attempt 1 in \d s: ssh web1/);
+  expect(screen).not.toMatch(/0\/s|objects +0|no traffic yet|no misses yet|none so far|no backends/);
+  expect(screen).toMatch(/─ Last errors[\s\S]*ssh web1: Connection refused/);
+});

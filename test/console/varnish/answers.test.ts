@@ -50,7 +50,10 @@ describe('varnishadm', () => {
     ],
     [
       { code: 127, text: 'sh: 1: varnishadm: not found\n' },
-      { status: 0, body: 'varnishadm is not installed here' },
+      {
+        status: 0,
+        body: 'varnishadm is not found: Varnish is not installed, or its tools are not in the PATH',
+      },
     ],
   ])('%j', (answer, reply) => {
     expect(readReply(answer, here)).toEqual(reply);
@@ -74,10 +77,14 @@ it.each([
   [
     there,
     { code: 255, said: 'ops@web1: Permission denied (publickey).' },
-    'ssh web1: ops@web1: Permission denied (publickey). (nothing is asked for here: try ssh by hand)',
+    'ssh web1: ops@web1: Permission denied (publickey). (nothing is asked for here: it takes a key that ssh has without asking; try ssh by hand)',
   ],
   [there, { code: 255, said: '' }, 'ssh web1: the connection ended'],
-  [there, { code: 127, said: 'sh: varnishlog: not found' }, 'tool is not installed on web1'],
+  [
+    there,
+    { code: 127, said: 'sh: varnishlog: not found' },
+    'tool on web1 is not found: Varnish is not installed, or its tools are not in the PATH of a shell without a login',
+  ],
   [here, { code: 3, said: '' }, 'tool ended with 3'],
 ])('says why there is nothing: %j %j', (target, end, text) => {
   expect(whyNothing(target, 'tool', end)).toBe(text);

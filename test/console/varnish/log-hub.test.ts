@@ -7,6 +7,7 @@ import { overlapAt } from '../../../console/varnish/varnish-log.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { until } from '../../harness/processes.ts';
 
 const begin = (vxid: number): Buffer => encodeRecord(Tag.Begin, vxid, 'c', 'req 1 rxreq');
 const url = (vxid: number, path: string): Buffer => encodeRecord(Tag.ReqURL, vxid, 'c', path);
@@ -125,7 +126,7 @@ describe('the hub', () => {
     hub.past(pieces);
     const { heard, handlers } = listener(100);
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
-    await settle();
+    await until('all of it', () => heard.past.flat().length >= 60);
     expect(heard.past.length).toBeGreaterThan(2);
     expect(heard.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
   });
