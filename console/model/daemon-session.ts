@@ -11,7 +11,7 @@ import type {
   Source,
   Subscription,
 } from '../client/source.ts';
-import { AdminStore } from './admin-store.ts';
+import { AdminStore, notKnown } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { CounterTrail } from './counter-trail.ts';
@@ -88,6 +88,8 @@ export class DaemonSession {
   readonly hitRate = new HitRate();
   readonly rates = new RateHistory();
   backends: BackendRow[] = [];
+  /** Why they are not known; '' when they are. */
+  backendsUnknown = 'not answered yet';
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
   readonly probes: ProbeAnswers;
@@ -473,7 +475,11 @@ export class DaemonSession {
     void this.source.command('backend.list -j').then((reply) => {
       this.polling = false;
       this.backendsAsked = true;
-      if (reply.status === 200) this.backends = parseBackendList(reply.body);
+      // What was known before the connection was lost stays, and not what was before the worker ended.
+      if (reply.status !== 0) {
+        this.backendsUnknown = notKnown(reply);
+        this.backends = this.backendsUnknown === '' ? parseBackendList(reply.body) : [];
+      }
       this.touch();
     });
   }

@@ -35,6 +35,7 @@ export const BACKENDS_VIEW: ListView = listView({
   ],
   rows: backendRows,
   remark: (session) => {
+    if (session.admin.unanswered(BACKENDS_LINE) !== '') return '';
     // A member of several directors has several rows.
     const sick = new Set(
       backendRows(session).flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])),
@@ -46,7 +47,10 @@ export const BACKENDS_VIEW: ListView = listView({
     return `${sick.size === 0 ? 'none sick' : `${sick.size} sick`}${times}${sampled}`;
   },
   open: (c) => c.session.probes.watch(),
-  empty: (session) => (session.connection.state === 'up' ? 'no backends' : 'no connection'),
+  empty: (session) =>
+    session.connection.state === 'up'
+      ? session.admin.unanswered(BACKENDS_LINE) || 'no backends'
+      : 'no connection',
   keys: [
     { keys: ['s'], command: 'backends.sick', help: 'Declare it sick', hint: 'sick', act: setHealth('sick') },
     {

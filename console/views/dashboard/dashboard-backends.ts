@@ -10,7 +10,7 @@ import { placeOfName } from '../../model/instance-address.ts';
 import { rate } from '../../model/numbers.ts';
 
 export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
-  if (session.backends.length === 0) return [[span(session.everUp ? 'no backends' : '', 'muted')]];
+  if (session.backends.length === 0) return [[span(session.backendsUnknown || 'no backends', 'muted')]];
   // The sick come first: on a short panel they must not be the ones cut off.
   const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
   const room = Math.max(6, width - AROUND_NAME);
