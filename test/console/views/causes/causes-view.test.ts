@@ -203,6 +203,19 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
   for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
 });
 
+it('knows that grace without a lifetime keeps nothing', () => {
+  const lived = (url: string, status: number, ttl: string) => (vxid: number) =>
+    fetched(vxid, { url, status }, ['TTL', ttl]);
+  const none = lived('/none', 200, `VCL 0 10 0 ${FAKE_START} cacheable`);
+  const error = lived('/error', 500, `RFC -1 10 0 ${FAKE_START} 0 0 0 0 cacheable`);
+  const revalidated = lived('/stale', 200, `RFC 0 10 60 ${FAKE_START} 0 0 0 0 cacheable`);
+  const groups = [none, error, revalidated].flatMap((make, i) => [make(10 + 40 * i), make(30 + 40 * i)]);
+  const keys = rowsAfter(groups).map((row) => row.key);
+  expect(keys).toContain('not kept the last time: the program gave it no lifetime');
+  expect(keys).toContain('not kept the last time: its status is 500');
+  expect(keys).toContain('expired');
+});
+
 it('says of a status that it is not kept by default: the program may keep it', () => {
   const other = (vxid: number) =>
     fetched(vxid, { url: '/403', status: 403 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
