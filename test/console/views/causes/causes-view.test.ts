@@ -65,6 +65,7 @@ describe('real traffic', () => {
       Object.fromEntries(rowsAfter(groups).map((row) => [row.key, Number(row.facts.requests)])),
     ).toMatchInlineSnapshot(`
       {
+        "another request was fetching it": 1,
         "another variant: Vary: accept-language": 1,
         "banned": 3,
         "expired": 1,
@@ -78,11 +79,12 @@ describe('real traffic', () => {
         "hit-for-miss: its headers give it no lifetime": 1,
         "hit-for-miss: the program marked it uncacheable": 1,
         "hit-for-pass: the program passes the response": 1,
+        "near miss: cached with another query string": 2,
         "not kept the last time: its fetch was retried as often as max_retries allows": 1,
         "not kept the last time: the fetch failed": 1,
         "not kept the last time: the program abandoned its fetch in vcl_backend_response": 1,
         "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
-        "not kept the last time: the program failed its fetch in vcl_backend_response": 3,
+        "not kept the last time: the program failed its fetch in vcl_backend_response": 4,
         "not kept the last time: the program made it an error": 1,
         "passed: it has Authorization": 1,
         "passed: it has a Cookie": 1,
