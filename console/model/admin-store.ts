@@ -96,7 +96,7 @@ export class AdminStore {
 /** Why an answer says nothing: without a worker there is nobody to ask. '' for one that does. */
 export function notKnown({ status, body }: CommandReply): string {
   if (status === OK) return '';
-  return status === 0 ? 'no connection' : `not known: ${body.split('\n', 1)[0]}`;
+  return status === 0 ? 'no connection' : `not known: ${(body.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
 }
 
 /** The objects of a `-j` answer: what follows version, command and time; [] for anything else. */

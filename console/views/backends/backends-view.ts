@@ -35,11 +35,10 @@ export const BACKENDS_VIEW: ListView = listView({
   ],
   rows: backendRows,
   remark: (session) => {
-    if (session.admin.unanswered(BACKENDS_LINE) !== '') return '';
+    const rows = backendRows(session);
+    if (rows.length === 0 && session.admin.unanswered(BACKENDS_LINE) !== '') return '';
     // A member of several directors has several rows.
-    const sick = new Set(
-      backendRows(session).flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])),
-    );
+    const sick = new Set(rows.flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])));
     const since = session.sample.trafficSince(session.now());
     const times = since === 0 ? '' : `; times and errors since ${clock(since, session.utc)}`;
     const share = session.sampleShare();
