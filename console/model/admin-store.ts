@@ -41,11 +41,11 @@ export class AdminStore {
     this.tick();
   }
 
-  /** Asks again what is due; called with every sample and by the clock. */
+  /** Asks again what is due, also after a clock was set back; called with every sample and by the clock. */
   tick(): void {
     for (const { line, every } of this.watched) {
       const known = this.answers.get(line);
-      if (known === undefined || this.now() - known.at >= every) void this.ask(line);
+      if (known === undefined || Math.abs(this.now() - known.at) >= every) void this.ask(line);
     }
   }
 

@@ -469,7 +469,8 @@ export class DaemonSession {
   }
 
   private pollBackends(): void {
-    if (this.polling || this.now() - this.lastPoll < BACKEND_POLL_SECONDS) return;
+    // Either way: a clock may be set back.
+    if (this.polling || Math.abs(this.now() - this.lastPoll) < BACKEND_POLL_SECONDS) return;
     this.lastPoll = this.now();
     this.polling = true;
     void this.source.command('backend.list -j').then((reply) => {
