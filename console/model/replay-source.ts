@@ -58,7 +58,7 @@ export class ReplaySource implements Source {
   command(line: string): Promise<CommandReply> {
     this.sent.push(line);
     return Promise.resolve(
-      this.recording.commands[line] ?? { status: 101, body: 'Not part of this recording.' },
+      this.recording.commands[line] ?? { status: 101, body: 'Not part of this recording.\nUnknown request.' },
     );
   }
 
