@@ -1,7 +1,10 @@
 // Answers to admin commands that views are made of, kept fresh while such a view is open. The last answer
 // stays when a newer one fails, so that a view does not go blank with the daemon; every answer has its age.
 
+import type { CommandReply } from '../../protocol/messages.ts';
 import type { Source } from '../client/source.ts';
+
+const OK = 200;
 
 export interface Ask {
   line: string;
@@ -38,11 +41,11 @@ export class AdminStore {
     this.tick();
   }
 
-  /** Asks again what is due; called with every sample and by the clock. */
+  /** Asks again what is due, also after a clock was set back; called with every sample and by the clock. */
   tick(): void {
     for (const { line, every } of this.watched) {
       const known = this.answers.get(line);
-      if (known === undefined || this.now() - known.at >= every) void this.ask(line);
+      if (known === undefined || Math.abs(this.now() - known.at) >= every) void this.ask(line);
     }
   }
 
@@ -68,7 +71,13 @@ export class AdminStore {
   /** The body of a successful answer, '' otherwise. */
   body(line: string): string {
     const known = this.answers.get(line);
-    return known?.status === 200 ? known.body : '';
+    return known?.status === OK ? known.body : '';
+  }
+
+  /** Why there is no answer; '' when there is one. */
+  unanswered(line: string): string {
+    const known = this.answers.get(line);
+    return known === undefined ? 'not answered yet' : notKnown(known);
   }
 
   /** Answers are kept by line; status 0 (no connection) never replaces an answer. */
@@ -82,6 +91,12 @@ export class AdminStore {
     this.changed();
     return answer;
   }
+}
+
+/** Why an answer says nothing: without a worker there is nobody to ask. '' for one that does. */
+export function notKnown({ status, body }: CommandReply): string {
+  if (status === OK) return '';
+  return status === 0 ? 'no connection' : `not known: ${(body.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
 }
 
 /** The objects of a `-j` answer: what follows version, command and time; [] for anything else. */

@@ -37,7 +37,9 @@ export class CounterTrail {
   }
 
   add(point: PastPoint): void {
-    if (this.latest !== null && point.at <= this.latest.at) return;
+    // A clock that was set back: there is nothing to compare with at the times that come now.
+    if (this.latest !== null && point.at < this.latest.at - STEP) this.points = [];
+    else if (this.latest !== null && point.at <= this.latest.at) return;
     this.latest = point;
     if (!this.wants(point.at)) return;
     this.points.push(point);

@@ -73,6 +73,13 @@ export function readHealth(session: DaemonSession): Health {
   };
 }
 
+/** Whether there is no worker, whose figures and cache are gone with it. */
+export function hasNoWorker(session: DaemonSession): boolean {
+  return ['starting', 'stopped', 'no program', 'dead, to be replaced', 'dead'].includes(
+    standing(session).state,
+  );
+}
+
 /** Seconds by which a thread's event loop is late: in the last second the most, or those for which it stands still. */
 export function threadDelay(counters: CounterHistory, thread: string): number {
   const figure = (name: string): number => Number(counters.value(`THR.${thread}.${name}`));

@@ -11,7 +11,7 @@ import type {
   Source,
   Subscription,
 } from '../client/source.ts';
-import { AdminStore } from './admin-store.ts';
+import { AdminStore, notKnown } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { CounterTrail } from './counter-trail.ts';
@@ -89,8 +89,8 @@ export class DaemonSession {
   readonly hitRate = new HitRate();
   readonly rates = new RateHistory();
   backends: BackendRow[] = [];
-  /** Why the backends are not known; '' where they are, or were. */
-  backendsUnknown = '';
+  /** Why they are not known; '' when they are. */
+  backendsUnknown = 'not answered yet';
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
   readonly probes: ProbeAnswers;
@@ -475,14 +475,18 @@ export class DaemonSession {
   }
 
   private pollBackends(): void {
-    if (this.polling || this.now() - this.lastPoll < BACKEND_POLL_SECONDS) return;
+    // Either way: a clock may be set back.
+    if (this.polling || Math.abs(this.now() - this.lastPoll) < BACKEND_POLL_SECONDS) return;
     this.lastPoll = this.now();
     this.polling = true;
     void this.source.command('backend.list -j').then((reply) => {
       this.polling = false;
       this.backendsAsked = true;
-      if (reply.status === 200) this.backends = parseBackendList(reply.body);
-      this.backendsUnknown = reply.status === 0 ? reply.body : '';
+      // What was known before the connection was lost stays, and not what was before the worker ended.
+      if (reply.status !== 0) {
+        this.backendsUnknown = notKnown(reply);
+        this.backends = this.backendsUnknown === '' ? parseBackendList(reply.body) : [];
+      } else if (this.backends.length === 0) this.backendsUnknown = reply.body;
       this.touch();
     });
   }

@@ -64,7 +64,7 @@ export class ReplaySource implements Source {
     this.sent.push(line);
     const recorded = this.recording.commands[line];
     if (recorded === undefined)
-      return Promise.resolve({ status: 101, body: 'Unknown request.\nNot part of this recording.' });
+      return Promise.resolve({ status: 101, body: 'Not part of this recording.\nUnknown request.' });
     // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
     const body = line === EVENTS_ASKED ? eventsUntil(recorded.body, this.at) : recorded.body;
     return Promise.resolve({ ...recorded, body });

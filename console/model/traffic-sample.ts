@@ -99,6 +99,8 @@ export class TrafficSample {
   /** `now`: epoch seconds at which they came. */
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
+    // The clock was set back to before it began: it counts from now on.
+    if (now < this.since) this.clearRanks(now);
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group, this.longestRecord)) {
         if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);

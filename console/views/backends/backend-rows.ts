@@ -21,7 +21,7 @@ export const BITS = 16;
 const LETTERS = '46UxXrRH';
 
 export function backendRows(session: DaemonSession): ListRow[] {
-  const all = new Map(parseBackendList(session.admin.body(BACKENDS_LINE)).map((b) => [b.name, b]));
+  const all = new Map(listed(session).map((b) => [b.name, b]));
   const below = new Set([...all.values()].flatMap((b) => memberNames(b).filter((name) => name !== b.name)));
   const rows: ListRow[] = [];
   const placed = new Set<string>();
@@ -39,6 +39,12 @@ export function backendRows(session: DaemonSession): ListRow[] {
   for (const b of all.values()) if (!below.has(b.name)) place(b, []);
   for (const b of all.values()) if (!placed.has(b.name)) place(b, []);
   return rows;
+}
+
+/** With their probes, or what a recording has of them. */
+function listed(session: DaemonSession): readonly BackendRow[] {
+  const body = session.admin.body(BACKENDS_LINE);
+  return body === '' ? session.backends : parseBackendList(body);
 }
 
 /** In JSON and as text: '' where nothing is known. */

@@ -35,10 +35,10 @@ export const BACKENDS_VIEW: ListView = listView({
   ],
   rows: backendRows,
   remark: (session) => {
+    const rows = backendRows(session);
+    if (rows.length === 0 && session.admin.unanswered(BACKENDS_LINE) !== '') return '';
     // A member of several directors has several rows.
-    const sick = new Set(
-      backendRows(session).flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])),
-    );
+    const sick = new Set(rows.flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])));
     const since = session.sample.trafficSince(session.now());
     const times = since === 0 ? '' : `; times and errors since ${clock(since, session.utc)}`;
     const share = session.sampleShare();
@@ -46,7 +46,10 @@ export const BACKENDS_VIEW: ListView = listView({
     return `${sick.size === 0 ? 'none sick' : `${sick.size} sick`}${times}${sampled}`;
   },
   open: (c) => c.session.probes.watch(),
-  empty: (session) => (session.connection.state === 'up' ? 'no backends' : 'no connection'),
+  empty: (session) =>
+    session.connection.state === 'up'
+      ? session.admin.unanswered(BACKENDS_LINE) || 'no backends'
+      : 'no connection',
   keys: [
     { keys: ['s'], command: 'backends.sick', help: 'Declare it sick', hint: 'sick', act: setHealth('sick') },
     {

@@ -36,9 +36,13 @@ export const BANS_VIEW: ListView = listView({
   ],
   remark: (session) => {
     const n = answerItems(session.admin.body(LINE)).length;
-    return `${n === 1 ? '1 ban' : `${n} bans`}, ${count(session.sample.tags.size)} tags seen`;
+    const bans = session.admin.unanswered(LINE) === '' ? `${n === 1 ? '1 ban' : `${n} bans`}, ` : '';
+    return `${bans}${count(session.sample.tags.size)} tags seen`;
   },
-  empty: (session) => (session.connection.state === 'up' ? 'no bans, no tags seen yet' : 'no connection'),
+  empty: (session) =>
+    session.connection.state === 'up'
+      ? `${session.admin.unanswered(LINE) || 'no bans'}, no tags seen yet`
+      : 'no connection',
   keys: [
     {
       keys: ['t'],

@@ -119,6 +119,10 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     brief: () => 'near miss: another Host',
     change: 'Set req.http.Host to one name in vcl_recv for hosts that serve the same.',
   },
+  busy: {
+    label: () => 'another request was fetching it',
+    change: 'Do not set req.hash_ignore_busy: without it a request waits for the response of the first.',
+  },
   'never-seen': {
     label: () => 'first time seen',
     change: 'Nothing, for the first request. If every URL comes only once, take out of it what makes it so.',

@@ -49,8 +49,12 @@ export const CHANGES_VIEW: ListView = listView({
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
     return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
   },
-  empty: (session) =>
-    session.connection.state === 'up' ? 'nothing happened, and nothing moved' : 'no connection',
+  empty: (session, option) =>
+    session.connection.state !== 'up'
+      ? 'no connection'
+      : changesOf(session, minutesOf(option) * 60).counters
+        ? 'nothing happened, and nothing moved'
+        : 'nothing happened',
   keys: [
     {
       keys: ['w'],

@@ -11,8 +11,7 @@ import { rate } from '../../model/numbers.ts';
 import { nothing } from './dashboard-nothing.ts';
 
 export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
-  if (session.backends.length === 0)
-    return nothing(session, session.backendsUnknown === '' ? 'no backends' : session.backendsUnknown, width);
+  if (session.backends.length === 0) return nothing(session, session.backendsUnknown || 'no backends', width);
   // The sick come first: on a short panel they must not be the ones cut off.
   const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
   const room = Math.max(6, width - AROUND_NAME);

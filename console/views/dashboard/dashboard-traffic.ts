@@ -3,6 +3,7 @@
 import type { ChartPainter } from '../../draw/chart.ts';
 import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
+import { hasNoWorker } from '../../model/daemon-health.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, count, percent, rate } from '../../model/numbers.ts';
 
@@ -99,6 +100,7 @@ export function storageRows(session: DaemonSession, width: number, theme: Theme)
   if (!session.everUp) return [];
   const { counters } = session;
   const rows: Row[] = [];
+  if (hasNoWorker(session)) return [[span('no worker, no cache', 'muted')]];
   for (const counter of counters.all()) {
     const name = /^SMA\.(.+)\.g_bytes$/.exec(counter.info.name)?.[1];
     if (name === undefined) continue;

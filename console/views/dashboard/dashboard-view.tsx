@@ -2,6 +2,7 @@
 // query that a panel stands for.
 
 import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bodyRows, type Place } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
@@ -78,13 +79,19 @@ export const DASHBOARD_VIEW: View = {
   export: (c, json) => countersText(c.session.counters.all(), json),
   spokenSummary: ({ session }) => {
     if (session.requests.length === 0) return '';
-    const sick = session.backends.filter((b) => b.health === 'sick').map((b) => b.name);
-    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length === 1 ? '1 backend' : `${session.backends.length} backends`}, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.`;
+    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${backendWords(session)}.`;
   },
   screen: (props) => (
     <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} window={stateOf(props.ui, WINDOW)} />
   ),
 };
+
+function backendWords({ backends, backendsUnknown }: DaemonSession): string {
+  if (backendsUnknown !== '') return 'backends not known';
+  const sick = backends.filter((b) => b.health === 'sick').map((b) => b.name);
+  const all = backends.length === 1 ? '1 backend' : `${backends.length} backends`;
+  return `${all}, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}`;
+}
 
 /** Among the panels that a screen of this size shows. */
 function step(c: Controller, by: 1 | -1): void {

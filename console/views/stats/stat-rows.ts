@@ -4,6 +4,7 @@
 import { cell, cellRight, moreRows, type Row, span, sparkline, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { adjusted, type Counter } from '../../model/counter-history.ts';
+import { hasNoWorker } from '../../model/daemon-health.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { WINDOWS } from '../../model/hit-rate.ts';
 import { scaledBytes, uptime } from '../../model/numbers.ts';
@@ -104,7 +105,10 @@ export function headRows(session: DaemonSession, width: number): Row[] {
       width,
     ),
     spread(
-      [span(' Uptime child: ', 'muted'), span(uptime(session.counters.uptime()))],
+      [
+        span(' Uptime child: ', 'muted'),
+        span(hasNoWorker(session) ? 'none' : uptime(session.counters.uptime())),
+      ],
       right(
         '   avg(n):',
         windows.map((w) => (w.rate === null ? '–' : w.rate.toFixed(4))),

@@ -1,6 +1,7 @@
 // The storages: use of each, pieces of memory, refusals; below, what left the cache and why.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
+import { hasNoWorker } from '../../model/daemon-health.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, count, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
@@ -38,6 +39,7 @@ export const STORAGE_VIEW: ListView = listView({
     { title: 'REFUSED', min: 8, right: true, drop: 1 },
   ],
   rows: (session) => {
+    if (hasNoWorker(session)) return [];
     const kinds = new Map(
       answerItems(session.admin.body(LINE)).map((s) => [textField(s, 'name'), textField(s, 'storage')]),
     );
@@ -46,8 +48,14 @@ export const STORAGE_VIEW: ListView = listView({
       return name === undefined ? [] : [row(session, name, kinds.get(name) ?? '', Number(counter.current))];
     });
   },
-  remark: (session) => `${count(Number(session.counters.value('MAIN.n_object')))} objects`,
-  empty: (session) => (session.connection.state === 'up' ? 'no storage has told its use' : 'no connection'),
+  remark: (session) =>
+    hasNoWorker(session) ? '' : `${count(Number(session.counters.value('MAIN.n_object')))} objects`,
+  empty: (session) =>
+    session.connection.state !== 'up'
+      ? 'no connection'
+      : hasNoWorker(session)
+        ? 'no worker: what was in the cache is gone'
+        : 'no storage has told its use',
   keys: [],
   enter: (c) => STORAGE_VIEW.act(c, { type: 'detail' }),
 });

@@ -42,6 +42,16 @@ it('goes over the end of a worker', () => {
   expect(moved[1]?.now).toBeLessThanOrEqual(590);
 });
 
+it('begins again when the clock was set back: what is later now was counted before', () => {
+  const t = trail(100, (at) => [at * 10, 0]);
+  const back = (until: number): unknown[] => {
+    for (let at = -5000; at <= -5000 + until; at++) t.add(point(at, at + 5200, (at + 5200) * 50, 0));
+    return requests(t, 60);
+  };
+  expect(back(60).at(1)).toBe(0);
+  expect(back(140).slice(1)).toEqual([60, 60]);
+});
+
 it('says nothing of a window that was not seen, nor of the time before it', () => {
   expect(trail(50, (at) => [at, 0]).movement(60).seconds).toBe(0);
   expect(trail(75, (at) => [at, 0]).movement(60).seconds).toBe(0);

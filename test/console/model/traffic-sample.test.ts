@@ -1,6 +1,7 @@
 // The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
 import type { EarlierRun, LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
+import { AdminStore } from '../../../console/model/admin-store.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
@@ -326,6 +327,33 @@ function byHand(): {
     sample: () => sample as LogHandlers,
   };
 }
+
+it('counts from now on when the clock was set back to before it began', () => {
+  const sample = new TrafficSample();
+  sample.add(request(2, '/'), FAKE_START);
+  sample.add(request(6, '/'), FAKE_START - 3600);
+  const { since, seconds, requests } = sample.ranked('url', null, FAKE_START - 3590, 9);
+  expect([since, seconds, requests]).toEqual([FAKE_START - 3600, 10, 1]);
+});
+
+it('asks again what it shows when the clock was set back', async () => {
+  let now = 10_000;
+  const asked: number[] = [];
+  const command = async () => {
+    asked.push(now);
+    return { status: 200, body: '' };
+  };
+  const store = new AdminStore(
+    { command } as unknown as Source,
+    () => now,
+    () => undefined,
+  );
+  store.watch([{ line: 'ban.list -j', every: 3 }]);
+  await Promise.resolve();
+  now = 5000;
+  store.tick();
+  expect(asked).toEqual([10_000, 5000]);
+});
 
 it('knows its share over a restart of the worker', () => {
   const { session, values, sample } = byHand();

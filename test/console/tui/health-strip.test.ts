@@ -52,6 +52,54 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(recording, 62)).toBe(' ● running 2h00m   0 restarts   loop 1.3ms   worker 18% 88.05M');
   });
 
+  it('is not contradicted below: without a worker there are no healthy backends, no objects and no bans', async () => {
+    const nobody = {
+      status: 101,
+      body: 'Unknown request in manager process (child not running).\nType help.',
+    };
+    const recording = told(state('stopped'));
+    const commands = Object.fromEntries(
+      ['backend.list -j', 'backend.list -j -p', 'ban.list -j'].map((line) => [line, nobody]),
+    );
+    const stage = new Stage({
+      recording: { ...recording, commands: { ...recording.commands, ...commands } },
+      columns: 120,
+      rows: 34,
+    });
+    stages.push(stage);
+    await stage.play(20);
+    const shown = async (key: string): Promise<string> => {
+      await stage.keys(key);
+      await stage.play(stage.session.now() - recording.start + 2);
+      return await stage.screen();
+    };
+    const dashboard = await shown('1');
+    expect(dashboard).toContain('not known: Unknown request in manager');
+    expect(dashboard).toContain('no worker, no cache');
+    expect(dashboard).not.toMatch(/healthy|objects|no backends/);
+    const backends = await shown('4');
+    expect(backends).toContain('not known: Unknown request in manager process (child not running)');
+    expect(backends).not.toContain('none sick');
+    expect(await shown('7')).not.toContain('0 bans');
+    expect(await shown('8')).toContain('no worker: what was in the cache is gone');
+    expect(await shown('3')).toContain('Uptime child: none');
+  });
+
+  it('a recording shows the backends that it has, and says what is no part of it', async () => {
+    const recording = fakeRecording(30);
+    const { 'backend.list -j': backends } = recording.commands;
+    const commands = { 'backend.list -j': backends as { status: number; body: string } };
+    const stage = new Stage({ recording: { ...recording, commands }, columns: 110, rows: 30 });
+    stages.push(stage);
+    await stage.play(12);
+    await stage.keys('4');
+    await stage.play(15);
+    expect(await stage.screen()).toMatch(/boot\.shop +.*healthy/);
+    await stage.keys('7');
+    await stage.play(18);
+    expect(await stage.screen()).toContain('not known: Not part of this recording, no tags seen yet');
+  });
+
   it.each([
     ['stopped', 'worker stopped'],
     ['no program', 'no program, no worker'],

@@ -79,6 +79,8 @@ export const WHY_CASES: readonly WhyCase[] = [
   { name: 'grace', steps: [get('/grace'), { wait: 0.5 }, get('/grace')] },
   { name: 'streaming', steps: [{ get: '/dribble', together: 2 }] },
   { name: 'waited', steps: [{ get: '/slow', together: 2 }] },
+  { name: 'did not wait', steps: [{ get: '/slow?busy', headers: { 'X-Busy': '1' }, together: 2 }] },
+  { name: 'waited in vain', steps: [{ get: '/slow?fail', headers: { 'X-Fail': '1' }, together: 2 }] },
   { name: 'closed', steps: [get('/close')] },
   { name: 'refused', steps: [get('/refused')] },
   { name: 'first byte', steps: [get('/stall')] },
@@ -149,6 +151,7 @@ acl invalidators { "127.0.0.1"; }
 include "invalidate.vcl";
 sub vcl_recv {
   set req.backend_hint = shop;
+  if (req.http.X-Busy) { set req.hash_ignore_busy = true; }
   if (req.method == "FLUSH") { return (purge); }
   if (req.url == "/pass") { return (pass); }
   if (req.url == "/synth") { return (synth(418, "Teapot")); }

@@ -139,6 +139,8 @@ function answer(url: string, response: ServerResponse): void {
       response.writeHead(500, { 'Cache-Control': 'no-store' }).end('broken\n');
       return;
     case '/slow':
+    case '/slow?busy':
+    case '/slow?fail':
       setTimeout(() => response.writeHead(200, { 'Cache-Control': 'max-age=60' }).end('slow\n'), 300);
       return;
     case '/dribble':

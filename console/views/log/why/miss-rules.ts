@@ -44,6 +44,25 @@ function life(fetch: Facts): { ttl: number; grace: number; end: number; evidence
   return { ttl: last.ttl, grace: last.grace, end: from + last.ttl, evidence: last.evidence };
 }
 
+/** Epoch seconds of the lookup that decided: one that waited for the fetch of another was looked up again. */
+function lookedUpAt(request: Facts): number {
+  return request.times.get('Waitinglist')?.at ?? (request.at === 0 ? Number.POSITIVE_INFINITY : request.at);
+}
+
+/** Epoch seconds from which on it was known what becomes of the response. */
+function answeredAt(fetch: Facts): number {
+  return fetch.times.get('Beresp')?.at ?? fetch.until;
+}
+
+/** Did this bring an object that the request could have had? */
+function isOfKept(c: Case, fetch: Facts): boolean {
+  return (
+    uncacheable(fetch) === null &&
+    answeredAt(fetch) <= lookedUpAt(c.request) &&
+    varied(c, { request: fetch, fetch }).length === 0
+  );
+}
+
 export const MISS_RULES: readonly Rule[] = [
   {
     name: 'purged',
@@ -104,8 +123,7 @@ export const MISS_RULES: readonly Rule[] = [
       if (!missed(c)) return null;
       const newest = newestFetch(
         c,
-        (f) =>
-          (f.until <= c.request.at || c.request.at === 0) && varied(c, { request: f, fetch: f }).length === 0,
+        (f) => answeredAt(f) <= lookedUpAt(c.request) && varied(c, { request: f, fetch: f }).length === 0,
       );
       const cause = newest === null || newest.fetch === null ? null : uncacheable(newest.fetch);
       if (newest === null || newest.fetch === null || cause === null) return null;
@@ -122,7 +140,7 @@ export const MISS_RULES: readonly Rule[] = [
     explains: 'It had expired, and its grace was over.',
     try: (c) => {
       if (!missed(c)) return null;
-      const newest = newestFetch(c, (f) => varied(c, { request: f, fetch: f }).length === 0);
+      const newest = newestFetch(c, (f) => isOfKept(c, f));
       const had = newest === null || newest.fetch === null ? null : life(newest.fetch);
       if (newest === null || newest.fetch === null || had === null || had.end > c.request.at) return null;
       const ago = c.request.at - had.end;
@@ -144,7 +162,7 @@ export const MISS_RULES: readonly Rule[] = [
     explains: 'It should have been in the cache, but something removed it.',
     try: (c) => {
       if (!missed(c)) return null;
-      const newest = newestFetch(c, (f) => varied(c, { request: f, fetch: f }).length === 0);
+      const newest = newestFetch(c, (f) => isOfKept(c, f));
       const had = newest === null || newest.fetch === null ? null : life(newest.fetch);
       if (newest === null || newest.fetch === null || had === null) return null;
       const fetch = newest.fetch;
@@ -163,6 +181,20 @@ export const MISS_RULES: readonly Rule[] = [
             : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ${ban.soft ? 'soft ban' : 'ban'} "${ban.spec}"${addedBy(ban, c.purges, c.request.at)} ${ban.soft ? 'made it stale, and its grace was over or not used' : 'removed it'}.`,
         evidence: [had.evidence],
         hint: 'The Storage view (8) counts evictions, the Panics view (!) restarts.',
+      };
+    },
+  },
+  {
+    name: 'busy',
+    explains: 'Another request was fetching it, and it did not wait.',
+    try: (c) => {
+      const miss = c.request.step('MISS');
+      const fetch = newestFetch(c)?.fetch ?? null;
+      if (miss === undefined || fetch === null || answeredAt(fetch) <= lookedUpAt(c.request)) return null;
+      return {
+        sentence: `It was not in the cache yet: ${fetch.vxid} was fetching it, and the request did not wait.`,
+        evidence: [miss.evidence],
+        hint: 'req.hash_ignore_busy has it so.',
       };
     },
   },

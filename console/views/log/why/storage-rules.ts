@@ -44,7 +44,7 @@ export const STORAGE_RULES: readonly Rule[] = [
         sentence:
           last.ttl > 0
             ? `The response is kept for ${duration(last.ttl)}${last.grace > 0 ? `, and ${duration(last.grace)} of grace` : ''}: the next request is a hit.`
-            : `The response is stale at once, but kept for ${duration(last.grace + last.keep)} of grace and keep.`,
+            : `The response is stale at once, but kept for ${duration(last.grace + last.keep)} of grace and keep, to be revalidated.`,
         evidence: [last.evidence],
         hint: '',
       };

@@ -2,7 +2,7 @@
 
 import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../../../protocol/tables/kept-statuses.ts';
 import { duration } from '../../../model/numbers.ts';
-import type { Evidence, Facts } from './request-facts.ts';
+import type { Evidence, Facts, Lifetime } from './request-facts.ts';
 
 export interface Cause {
   /** Goes after "because". */
@@ -62,6 +62,12 @@ function noResponse(fetch: Facts): Cause | null {
     : { because: 'the program made it an error', evidence };
 }
 
+/** A lookup passes over what never was fresh, grace or not, as in Varnish. Under http_profile=rfc9111 headers that give no time
+ * leave an object to revalidate: its keep tells. */
+function isKept({ cacheable, source, ttl, keep }: Lifetime): boolean {
+  return cacheable && (ttl > 0 || (source === 'RFC' && ttl === 0 && keep > 0));
+}
+
 /** Null when the response was kept. */
 export function uncacheable(fetch: Facts): Cause | null {
   const none = noResponse(fetch);
@@ -72,7 +78,7 @@ export function uncacheable(fetch: Facts): Cause | null {
       because: `the program returned pass for it (for ${duration(last.ttl)})`,
       evidence: [last.evidence],
     };
-  if (last.cacheable && last.ttl + last.grace + last.keep > 0) return null;
+  if (isKept(last)) return null;
   const rfc = fetch.lifetimes.find((l) => l.source === 'RFC');
   for (const row of HEADERS) {
     const value = fetch.response.get(row.header);

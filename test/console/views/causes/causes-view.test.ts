@@ -91,6 +91,7 @@ describe('real traffic', () => {
       Object.fromEntries(rowsAfter(groups).map((row) => [row.key, Number(row.facts.requests)])),
     ).toMatchInlineSnapshot(`
       {
+        "another request was fetching it": 1,
         "another variant: Vary: accept-language": 1,
         "banned": 3,
         "expired": 1,
@@ -104,11 +105,12 @@ describe('real traffic', () => {
         "hit-for-miss: its headers give it no lifetime": 1,
         "hit-for-miss: the program marked it uncacheable": 1,
         "hit-for-pass: the program passes the response": 1,
+        "near miss: cached with another query string": 2,
         "not kept the last time: its fetch was retried as often as max_retries allows": 1,
         "not kept the last time: the fetch failed": 1,
         "not kept the last time: the program abandoned its fetch in vcl_backend_response": 1,
         "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
-        "not kept the last time: the program failed its fetch in vcl_backend_response": 3,
+        "not kept the last time: the program failed its fetch in vcl_backend_response": 4,
         "not kept the last time: the program made it an error": 1,
         "passed: it has Authorization": 1,
         "passed: it has a Cookie": 1,
@@ -229,6 +231,19 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
     'not kept the last time: its status is 500 | 1 | 25.0%',
   ]);
   for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
+});
+
+it('knows that grace without a lifetime keeps nothing', () => {
+  const lived = (url: string, status: number, ttl: string) => (vxid: number) =>
+    fetched(vxid, { url, status }, ['TTL', ttl]);
+  const none = lived('/none', 200, `VCL 0 10 0 ${FAKE_START} cacheable`);
+  const error = lived('/error', 500, `RFC -1 10 0 ${FAKE_START} 0 0 0 0 cacheable`);
+  const revalidated = lived('/stale', 200, `RFC 0 10 60 ${FAKE_START} 0 0 0 0 cacheable`);
+  const groups = [none, error, revalidated].flatMap((make, i) => [make(10 + 40 * i), make(30 + 40 * i)]);
+  const keys = rowsAfter(groups).map((row) => row.key);
+  expect(keys).toContain('not kept the last time: the program gave it no lifetime');
+  expect(keys).toContain('not kept the last time: its status is 500');
+  expect(keys).toContain('expired');
 });
 
 it('says of a status that it is not kept by default: the program may keep it', () => {

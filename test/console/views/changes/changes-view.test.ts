@@ -10,23 +10,29 @@ import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
 
 const NAMES = ['MAIN.uptime', 'MAIN.client_req'];
 
-/** What is said of the requests: so many a second in a minute, and so many in the next. */
-function words(before: number, now: number): string {
+/** So many requests a second in a minute, and so many in the next. */
+function sessionOf(before: number, now: number, from = 1): DaemonSession {
   const trail = new CounterTrail();
   const counters = new CounterHistory();
   counters.describe(describeCounters(NAMES));
-  for (let at = 1; at <= 121; at++) {
+  for (let at = from; at <= 121; at++) {
     const all = Math.min(at, 61) * before + Math.max(0, at - 61) * now;
     trail.add({ at, names: NAMES, values: Float64Array.from([at, all]) });
   }
-  const session = {
+  return {
     trail,
     counters,
     events: new EventLog(),
     sample: { urls: new UrlTrail() },
     lastDataAt: 121,
     now: () => 121,
+    connection: { state: 'up' },
   } as unknown as DaemonSession;
+}
+
+/** What is said of the requests. */
+function words(before: number, now: number): string {
+  const session = sessionOf(before, now);
   const [row] = CHANGES_VIEW.definition.rows(session, '1');
   return (
     row
@@ -44,4 +50,10 @@ it.each([
   [20, 5, '20.0 a second before, 5.0 now: 25.0% of what it was.'],
 ])('from %d to %d', (before, now, text) => {
   expect(words(before, now)).toBe(text);
+});
+
+it('says that nothing moved only where there is something to compare with', () => {
+  const empty = (from: number): string => CHANGES_VIEW.definition.empty(sessionOf(10, 10, from), '1');
+  expect(empty(1)).toBe('nothing happened, and nothing moved');
+  expect(empty(100)).toBe('nothing happened');
 });

@@ -161,6 +161,13 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   ['retried', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh/, 'Hit'],
   ['kept, then started again', 'expired', /^It had expired \d+ms before: .*lifetime of 1\.00s/, 'TTL'],
   ['purged, then failed', 'not-kept', /because the program failed its fetch/, 'VCL_return'],
+  ['did not wait', 'busy', /^It was not in the cache yet: \d+ was fetching it, and/, 'VCL_return'],
+  [
+    'waited in vain',
+    'not-kept',
+    /because the program failed its fetch in vcl_backend_response/,
+    'VCL_return',
+  ],
   ['removed', 'removed', /would be fresh for 5\ds more, but was gone/, 'TTL'],
   [
     'bad request',

@@ -1,0 +1,71 @@
+// Whatever Top counts, Enter shows: the query of each row finds at least as many groups as the row has counted, in what a
+// real proxyd logged (restarts, purges, passes, failed fetches among it).
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { parseBackendList } from '../../../../console/model/backends.ts';
+import { RANKING_NAMES } from '../../../../console/model/rankings.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
+import { TrafficSample } from '../../../../console/model/traffic-sample.ts';
+import { backendQuery } from '../../../../console/views/backends/backend-query.ts';
+import { rankQuery } from '../../../../console/views/top/rank-queries.ts';
+import { LogSelection } from '../../../../queries/log-selection.ts';
+
+const file = new URL('../log/why-recorded.json.gz', import.meta.url);
+const recorded = JSON.parse(gunzipSync(readFileSync(file)).toString()) as { groups: RecordedTransaction[][] };
+const groups = recorded.groups.map((group) => group.map(decodeTransaction));
+
+function found(query: string): number {
+  const selection = LogSelection.create({ grouping: 'request', from: 'head', query });
+  if (!(selection instanceof LogSelection)) throw new Error(`${query}: ${selection.message}`);
+  return groups.filter((group) => selection.take(group, 0) !== null).length;
+}
+
+describe('a drill-down shows what was counted', () => {
+  const sample = new TrafficSample();
+  for (const group of groups)
+    sample.add(
+      group.map((tx, i) => ({ ...tx, first: i === 0 })),
+      1000,
+    );
+
+  it.each(RANKING_NAMES.filter((name) => name !== 'fragment'))('by %s', (name) => {
+    const { ranks } = sample.ranked(name, null, 1001, 1000);
+    if (name !== 'agent') expect(ranks.length).toBeGreaterThan(0);
+    const short = ranks
+      .map(({ key, requests }) => ({ key, requests, found: found(rankQuery(name, key)) }))
+      // Of backends fetches are counted, of which a group may have several.
+      .filter((row) => row.found < (name === 'backend' ? 1 : row.requests));
+    expect(short).toEqual([]);
+  });
+
+  it('also of a sick backend: what failed for that, and no more', () => {
+    const list = (name: string, health: string) =>
+      parseBackendList(
+        JSON.stringify([
+          3,
+          [],
+          0,
+          {
+            [`boot.${name}`]: {
+              type: 'backend',
+              admin_health: 'probe',
+              probe_message: [0, 0, health],
+              last_change: 0,
+            },
+          },
+        ]),
+      );
+    for (const [name, health] of [
+      ['shop', 'sick'],
+      ['nobody', 'sick'],
+      ['shop', 'healthy'],
+    ] as const) {
+      const [row] = list(name, health);
+      if (row === undefined) throw new Error('no backend');
+      const matched = found(backendQuery(row, new Map([[row.name, row]])));
+      expect([name, health, matched > 0]).toEqual([name, health, true]);
+      if (health === 'sick') expect(matched).toBeLessThan(groups.length / 2);
+    }
+  });
+});
