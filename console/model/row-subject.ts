@@ -11,6 +11,8 @@ export interface Subject {
   key: string;
   /** Of a URL the host that it was asked of, of a tag the header that it stands in; '' where it may be any. */
   of: string;
+  /** Of a URL as a client sends it, where the program may make another one of it. */
+  sent?: { url: string; host: string };
 }
 
 export interface SubjectRow {

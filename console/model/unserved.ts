@@ -21,6 +21,8 @@ export interface Unserved {
   /** As the lookup had them: two requests for the same object are for one URL, whatever clients call it. */
   host: string;
   url: string;
+  /** As the client sent it. */
+  sent: { url: string; host: string };
   group: readonly LogTransaction[];
   /** Requests of clients that had come before it. */
   before: number;
@@ -76,7 +78,8 @@ export class UnservedRequests {
     // Out of the frame that brought it.
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     const { lookupHost: host, lookupUrl: url } = f;
-    this.all.push({ at: now, host, url, group: own, before, counts, verdict: null });
+    const sent = { url: f.url, host: f.host };
+    this.all.push({ at: now, host, url, sent, group: own, before, counts, verdict: null });
     this.bytes += bytesOf(own);
     // By the half, so that it costs little.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
