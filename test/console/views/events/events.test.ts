@@ -111,7 +111,7 @@ it('stand in "What changed" once where they say the same, with how often and whe
   const drop = { time: FAKE_START + 50, kind: 'hit-rate', text: '40 % in 10 s, 80 % in the minute before' };
   const s = await open(110, 32, [ban(45), ban(55), ban(65), drop]);
   await s.keys('%');
-  const rows = (await s.screen()).split('\n').filter((row) => /ban +req|hit-rate/.test(row));
+  const rows = (await s.screen()).split('\n').filter((row) => /^ . (ban|hit-rate) /.test(row));
   expect(rows.map((row) => row.trim().replace(/ {2,}/g, '  '))).toEqual([
     '% hit-rate  42 % in 10 s, 91 % in the minute before  2 times 00:24:38',
     'B ban  req.url ~ ^/articles/  3 times 00:24:25',
