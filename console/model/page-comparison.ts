@@ -119,8 +119,8 @@ interface Columns {
 
 function row(name: string, before: string, after: string, { names, column, tone }: Columns): ToneLine[] {
   const same = before === after;
-  const [left, right] = [pieces(before, column), pieces(after, column)];
-  const label = nameLines(name, names - 1);
+  const [left, right] = [broken(before, column, WORDS), broken(after, column, WORDS)];
+  const label = broken(name, names - 1, NAME_PARTS);
   return Array.from({ length: Math.max(label.length, left.length, right.length) }, (_, i) => [
     { text: (label[i] ?? '').padEnd(names), tone: 'muted', fixed: true },
     { text: (left[i] ?? '').padEnd(column + 2), tone: tone ?? 'text' },
@@ -128,15 +128,16 @@ function row(name: string, before: string, after: string, { names, column, tone 
   ]);
 }
 
-function pieces(text: string, width: number): string[] {
-  return text === '' ? [''] : (text.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? []);
-}
+const WORDS = /\s*\S+/g;
+const NAME_PARTS = /[^-]*-|[^-]+/g;
 
-/** A long name is broken where it has a hyphen. */
-function nameLines(name: string, width: number): string[] {
+/** Lines of at most `width` cells that end between parts; a part that is longer is cut. */
+function broken(text: string, width: number, parts: RegExp): string[] {
   const lines = [''];
-  for (const word of name.match(/[^-]*-|[^-]+/g) ?? [])
-    if (`${lines.at(-1)}${word}`.length <= width) lines[lines.length - 1] += word;
-    else lines.push(...pieces(word, width));
+  for (const part of text.match(parts) ?? []) {
+    const last = lines.at(-1) ?? '';
+    if (last.length + part.length <= width) lines[lines.length - 1] = last + part;
+    else lines.push(...(part.trimStart().match(new RegExp(`.{1,${width}}`, 'gsu')) ?? []));
+  }
   return lines[0] === '' && lines.length > 1 ? lines.slice(1) : lines;
 }

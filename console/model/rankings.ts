@@ -33,6 +33,8 @@ export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
 
 export interface Rank {
   key: string;
+  /** That the newest of them was sent to. */
+  host: string;
   /** Of the newest of them, as its lookup had them. */
   lookupUrl: string;
   lookupHost: string;
@@ -52,6 +54,7 @@ const KEPT = 2000;
 
 const UNCOUNTED: Rank = {
   key: '',
+  host: '',
   lookupUrl: '',
   lookupHost: '',
   requests: 0,
@@ -81,6 +84,7 @@ export class RankTable {
       this.ranks.set(key, rank);
       if (this.ranks.size > 2 * KEPT) this.prune();
     }
+    rank.host = f.host;
     rank.lookupUrl = f.lookupUrl;
     rank.lookupHost = f.lookupHost;
     rank.requests++;
@@ -107,7 +111,7 @@ export class RankTable {
 }
 
 /** A figure of a rank. */
-export type RankFigure = Exclude<keyof Rank, 'key' | 'lookupUrl' | 'lookupHost'>;
+export type RankFigure = Exclude<keyof Rank, 'key' | 'host' | 'lookupUrl' | 'lookupHost'>;
 
 /** The highest by a figure, at most `limit`. */
 export function highest(ranks: Rank[], by: RankFigure, limit: number): Rank[] {

@@ -24,7 +24,7 @@ export async function refetchRow(c: Controller): Promise<void> {
   const page = subjectsOf(c).find((one) => one.kind === 'url');
   if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
   if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
-  const problem = problemOf(page);
+  const problem = problemOf(sentAs(page));
   if (problem !== '') return c.notify('warn', problem);
   if (session.source.parts !== undefined)
     return c.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
@@ -35,7 +35,8 @@ export async function refetchRow(c: Controller): Promise<void> {
   const counted = await session.source.command(`ban.count ${ban}`);
   const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
   const where = at.map(({ host, port }) => `${host}:${port}`).join(' or ');
-  const get = `GET ${page.key} at ${where}, ${Object.entries(pageHeaders(page.of))
+  const { url, host } = sentAs(page);
+  const get = `GET ${url} at ${where}, ${Object.entries(pageHeaders(host))
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ')}`;
   const lines: ToneLine[] = [
@@ -75,11 +76,16 @@ async function refetch(c: Controller, page: Subject, addresses: readonly PageAdd
   }
 }
 
+/** What a client sends for the page: the ban names it as it is looked up. */
+function sentAs({ key, of, sent }: Subject): { url: string; host: string } {
+  return sent ?? { url: key, host: of };
+}
+
 /** What is no text for the line of a request, or no host that could be named. */
-function problemOf({ key, of }: Subject): string {
-  if (of === '') return 'no request for it has named its host';
-  if (!/^[\w.:[\]-]+$/.test(of)) return `no request is sent to the host ${of}`;
-  return /^\/[\x21-\x7e]*$/.test(key) ? '' : 'its URL holds what the line of a request may not';
+function problemOf({ url, host }: { url: string; host: string }): string {
+  if (host === '') return 'no request for it has named its host';
+  if (!/^[\w.:[\]-]+$/.test(host)) return `no request is sent to the host ${host}`;
+  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL holds what the line of a request may not';
 }
 
 /** Where HTTP is spoken plainly, as seen from here: one address, or those of a Varnish, which does not say where it expects
@@ -141,7 +147,7 @@ async function seen(c: Controller, page: Subject, at: PageAddress): Promise<Seen
     });
   try {
     const ask: AskForPage = c.options.askForPage;
-    const answer = await ask(at, { host: page.of, url: page.key }, watch);
+    const answer = await ask(at, sentAs(page), watch);
     const timer = setTimeout(() => found(null), LOG_MS);
     const said = await logged;
     clearTimeout(timer);

@@ -13,6 +13,8 @@ export interface Subject {
   of: string;
   /** It is as long as a record of the log may be: what was asked for may only begin so. */
   isCut?: boolean;
+  /** Of a URL as a client sends it, where the program may make another one of it. */
+  sent?: { url: string; host: string };
 }
 
 export interface SubjectRow {

@@ -3,6 +3,7 @@
 // them for that, and from hits only that there was one. Bounded: what is older falls out.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { HitMarks, pathOf } from './hit-marks.ts';
 import { withoutFragments } from './request-group.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
 import { isMiss, isPass } from './transaction.ts';
@@ -21,6 +22,8 @@ export interface Unserved {
   /** As the lookup had them: two requests for the same object are for one URL, whatever clients call it. */
   host: string;
   url: string;
+  /** As the client sent it. */
+  sent: { url: string; host: string };
   group: readonly LogTransaction[];
   /** Requests of clients that had come before it. */
   before: number;
@@ -39,6 +42,8 @@ export interface Evidence {
   beside: readonly Unserved[];
   /** Was it a hit before? */
   hit: boolean;
+  /** A hit beside it, shortly before: with another query string, or under another host. */
+  hitBeside: { host: string; url: string } | null;
 }
 
 export type Judge = (request: Unserved, evidence: Evidence) => Verdict;
@@ -46,7 +51,6 @@ export type Judge = (request: Unserved, evidence: Evidence) => Verdict;
 const KEPT = 2000;
 /** Bytes of records that they may have (chosen). */
 const MOST_BYTES = 24 << 20;
-const KEPT_HITS = 5000;
 /** Groups that a verdict looks at, of its URL and beside it (chosen). */
 const EARLIER = 4;
 const BESIDE = 8;
@@ -58,16 +62,12 @@ export class UnservedRequests {
   private judged = 0;
   private byPath = new Map<string, Unserved[]>();
   private purges: Unserved[] = [];
-  /** Epoch seconds of the first hit, by host and URL. */
-  private readonly hits = new Map<string, number>();
+  private readonly hits = new HitMarks();
 
   /** `before`: requests of clients so far. */
   add(group: readonly LogTransaction[], f: TrafficFacts, before: number, now: number): void {
     if (f.handling === 'hit') {
-      const key = keyOf(f.lookupHost, f.lookupUrl);
-      if (this.hits.has(key)) return;
-      this.hits.set(key, now);
-      if (this.hits.size > KEPT_HITS) this.hits.delete(this.hits.keys().next().value as string);
+      this.hits.add(f.lookupHost, f.lookupUrl, now);
       return;
     }
     const counts = isMiss(f.handling) || isPass(f.handling) || f.handling === 'pipe';
@@ -76,7 +76,8 @@ export class UnservedRequests {
     // Out of the frame that brought it.
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     const { lookupHost: host, lookupUrl: url } = f;
-    this.all.push({ at: now, host, url, group: own, before, counts, verdict: null });
+    const sent = { url: f.url, host: f.host };
+    this.all.push({ at: now, host, url, sent, group: own, before, counts, verdict: null });
     this.bytes += bytesOf(own);
     // By the half, so that it costs little.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
@@ -92,8 +93,7 @@ export class UnservedRequests {
     this.all = [...part.all, ...this.all];
     this.bytes += part.bytes;
     this.judgeAgain();
-    for (const [key, at] of part.hits)
-      if (this.hits.size < KEPT_HITS || this.hits.has(key)) this.hits.set(key, at);
+    this.hits.prepend(part.hits);
     while (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
 
@@ -147,7 +147,8 @@ export class UnservedRequests {
         (other) => !own(other) && (other.host === one.host || other.url === one.url),
       ),
       purges: newest(this.purges, BESIDE, () => true),
-      hit: (this.hits.get(keyOf(one.host, one.url)) ?? Number.POSITIVE_INFINITY) <= one.at,
+      hit: this.hits.before(one.host, one.url, one.at),
+      hitBeside: this.hits.beside(one.host, one.url, one.at),
     };
   }
 }
@@ -164,12 +165,4 @@ function newest(list: readonly Unserved[], limit: number, accept: (one: Unserved
     if (accept(one)) out.push(one);
   }
   return out;
-}
-
-function keyOf(host: string, url: string): string {
-  return `${host} ${url}`;
-}
-
-function pathOf(url: string): string {
-  return url.replace(/\?.*$/s, '');
 }

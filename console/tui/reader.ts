@@ -1,11 +1,13 @@
 // The console for a screen reader: no screen, but lines that are spoken once. What changes is spoken when it changes:
-// the view, the selected row, what is typed, questions, answers, errors, the connection. Keys are the same.
+// the view, the selected row, what is typed, questions, answers, errors, the connection. Keys are the same. The numbers of a
+// row move all the time: they are spoken when the operator does something, and now and then.
 
 import type { Controller } from '../model/controller.ts';
 import { clock } from '../model/numbers.ts';
+import type { UiState } from '../model/ui-state.ts';
 import { spokenHealth } from './components/health-strip.tsx';
 
-/** Seconds between two summaries of a view. */
+/** Seconds between two summaries of a view, and between two readings of a row that nobody has moved to. */
 const SUMMARY_SECONDS = 15;
 
 export class Reader {
@@ -13,6 +15,9 @@ export class Reader {
   private readonly write: (text: string) => void;
   private readonly told = new Map<string, string>();
   private summaryAt = 0;
+  private rowAt = 0;
+  /** As it was then: it changes with what the operator does, and not with what the daemon sends. */
+  private seen: UiState | null = null;
 
   constructor(controller: Controller, write: (text: string) => void) {
     this.c = controller;
@@ -23,8 +28,13 @@ export class Reader {
   update(): void {
     const { state, session } = this.c;
     this.tell('health', `${spokenHealth(this.c)}.`, true);
-    this.tell('view', `${state.view.title} view. ${state.view.spokenRemark(this.c)}`);
-    this.tell('row', state.view.spokenRow(this.c));
+    const told = this.told.get('row') ?? '';
+    if (state !== this.seen || told === '' || session.now() - this.rowAt >= SUMMARY_SECONDS) {
+      this.seen = state;
+      this.rowAt = session.now();
+      this.tell('view', `${state.view.title} view. ${state.view.spokenRemark(this.c)}`);
+      this.tell('row', state.view.spokenRow(this.c));
+    }
     this.tell('field', this.field());
     this.tell('confirm', state.confirm === null ? '' : `Question: ${state.confirm.text} y or n.`);
     this.tell('panel', this.panel());

@@ -1,7 +1,7 @@
 // What lies over a view: the help, the output of a command, choices, the candidates of the line being typed.
 
 import { type ReactNode, useContext } from 'react';
-import { ellipsis, wordsFit } from '../../draw/cells.ts';
+import { wordsFit } from '../../draw/cells.ts';
 import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
@@ -147,7 +147,7 @@ function Option({
         <Words style="key">{chosen ? pointer : ' '}</Words>
       </Box>
       <Box width={columns[0]} flexShrink={0}>
-        <Words style={chosen ? 'strong' : 'accent'}>{ellipsis(label, columns[0] - 1, mark)}</Words>
+        <Words style={chosen ? 'strong' : 'accent'}>{wordsFit(label, columns[0] - 1, mark)}</Words>
       </Box>
       <Words style="muted">{wordsFit(note, columns[1], mark)}</Words>
     </Box>

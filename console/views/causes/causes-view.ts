@@ -16,8 +16,8 @@ const URLS = 6;
 interface Cause {
   verdict: Verdict;
   requests: number;
-  /** Requests by host and URL. */
-  urls: Map<string, { host: string; url: string; requests: number }>;
+  /** Requests by host and URL; `sent`: how the newest of them was asked for. */
+  urls: Map<string, Pick<Unserved, 'host' | 'url' | 'sent'> & { requests: number }>;
 }
 
 interface Survey {
@@ -67,7 +67,8 @@ export const CAUSES_VIEW: ListView = listView({
       run: (c) => c.session.clearSample(),
     },
   ],
-  subjects: ({ facts: { url = '', host = '' } }) => (url === '' ? [] : [{ kind: 'url', key: url, of: host }]),
+  subjects: ({ facts: { url = '', host = '', sentUrl = url, sentHost = host } }) =>
+    url === '' ? [] : [{ kind: 'url', key: url, of: host, sent: { url: sentUrl, host: sentHost } }],
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -99,11 +100,10 @@ function surveyOf(session: DaemonSession): Survey {
   };
 }
 
-function countUrl(cause: Cause, { host, url }: Unserved): void {
+function countUrl(cause: Cause, { host, url, sent }: Unserved): void {
   const key = host + url;
   const known = cause.urls.get(key);
-  if (known === undefined) cause.urls.set(key, { host, url, requests: 1 });
-  else known.requests++;
+  cause.urls.set(key, { host, url, sent, requests: (known?.requests ?? 0) + 1 });
 }
 
 function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
@@ -120,6 +120,8 @@ function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
       costs: costs.toFixed(4),
       host: top[0]?.[1].host ?? '',
       url: mostly,
+      sentUrl: top[0]?.[1].sent.url ?? '',
+      sentHost: top[0]?.[1].sent.host ?? '',
       query: `ReqURL eq "${mostly.replace(/["\\]/g, '\\$&')}" and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
     },
     cells: [

@@ -23,15 +23,15 @@ export function judge(request: Unserved, evidence: Evidence): Verdict {
   return { cause: reason.rule, detail: reason.apart ?? '', sentence: reason.sentence };
 }
 
-function nearMiss(request: Unserved, { beside, hit }: Evidence): Verdict | null {
+function nearMiss(request: Unserved, { beside, hit, hitBeside }: Evidence): Verdict | null {
   if (hit)
     return {
       cause: 'gone',
       detail: '',
       sentence: 'It had been a hit before, of a response that was fetched before anything was seen here.',
     };
-  const other = beside.find((one) => isKept(one, request.at));
-  if (other === undefined) return null;
+  const other = beside.find((one) => isKept(one, request.at)) ?? hitBeside;
+  if (other === null) return null;
   const seen = `${other.host}${other.url}`;
   return other.host === request.host
     ? {

@@ -35,7 +35,7 @@ export const CHANGES_VIEW: ListView = listView({
     const seconds = minutesOf(option) * 60;
     const events = session.events.since(session.now() - seconds);
     return [
-      ...[...events].reverse().map((event) => eventRow(event, session)),
+      ...byText(events).map((same) => eventRow(same, session)),
       ...changesOf(session, seconds).changes.map(changeRow),
     ];
   },
@@ -78,22 +78,55 @@ function minutesOf(option: string): (typeof MINUTES)[number] {
   return MINUTES.find((one) => String(one) === option) ?? 1;
 }
 
-function eventRow(event: SessionEvent, session: DaemonSession): ListRow {
-  const { at, kind, text } = event;
+/** Events that say the same as one, the newest first: among many of them the counters and URLs would not be seen. What is
+ * said of the hit rate has other numbers each time. */
+function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent[]][] {
+  const found = new Map<string, [SessionEvent, ...SessionEvent[]]>();
+  for (const event of [...events].reverse()) {
+    const key = sameKey(event);
+    const same = found.get(key);
+    if (same === undefined) found.set(key, [event]);
+    else same.push(event);
+  }
+  return [...found.values()];
+}
+
+function sameKey({ kind, text }: SessionEvent): string {
+  return kind === 'hit-rate' ? kind : `${kind} ${text}`;
+}
+
+/** Times of events that are named (chosen). */
+const TIMES = 20;
+
+function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: DaemonSession): ListRow {
+  const [{ at, kind, text }] = same;
   const when = clock(at, session.utc);
+  const times = same.slice(0, TIMES).map((one) => clock(one.at, session.utc));
+  const often = same.length === 1 ? '' : `${same.length} times`;
   return {
-    key: `${when} ${text}`,
-    facts: { kind, text, time: String(at) },
+    key: sameKey(same[0]),
+    title: `${when} ${text}`,
+    facts: { kind, text, time: String(at), times: String(same.length) },
     cells: [
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
       { ...textCell(kind, text), tone: 'strong' },
-      { text: '' },
+      { text: often, by: same.length, tone: 'muted' },
       { text: when, by: at, tone: 'muted' },
     ],
     detail: () => [
       [{ text: `${when}: ${kind}`, tone: toneOf(kind) }],
       [{ text }],
+      ...(often === ''
+        ? []
+        : [
+            [
+              {
+                text: `${often}: ${times.join(', ')}${same.length > TIMES ? ' …' : ''}`,
+                tone: 'muted' as const,
+              },
+            ],
+          ]),
       [{ text: 'Enter shows what it is about.', tone: 'faint' }],
     ],
   };

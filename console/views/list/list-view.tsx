@@ -11,6 +11,7 @@ import type { Subject } from '../../model/row-subject.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { listKeys } from './list-keys.ts';
+import { emptyWords } from './list-rows.ts';
 import { ListScreen } from './list-screen.tsx';
 import {
   columnWidths,
@@ -74,7 +75,9 @@ export function listView(definition: ListDefinition): ListView {
   const shown = (c: Controller): ListRow[] => shownRows(c.stateOf(state), view.rows(c));
   const withRow = (c: Controller, act: (c: Controller, row: ListRow) => void): void => {
     const row = view.selected(c);
-    if (row === undefined) c.notify('warn', 'nothing is selected');
+    // Without a row there is none on the screen: it says why, such as that the daemon has not answered yet.
+    if (row === undefined)
+      c.notify('warn', emptyWords(c.session, definition, c.stateOf(state), view.rows(c).length));
     else act(c, row);
   };
 

@@ -2,7 +2,7 @@
 
 import type { Controller } from '../../model/controller.ts';
 import { count } from '../../model/numbers.ts';
-import { LOG_COLUMNS, type LogColumn } from './log-columns.ts';
+import { LOG_COLUMNS, type LogColumn, logWidths } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { countMatches, findTransaction } from './log-search.ts';
 import { LOG_STATE, type LogAction, logBody, reduceLog, selectedEntry, selectedPlace } from './log-state.ts';
@@ -44,6 +44,11 @@ function toggleColumn(c: Controller, name: LogColumn): void {
   const columns = new Set(state.columns);
   if (!columns.delete(name)) columns.add(name);
   c.setState(LOG_STATE, { ...state, columns });
+  const width = c.size.columns - logBody(c.size, state.detail).beside;
+  const shown = new Set(logWidths(columns, width).more.map((one) => one.name));
+  const hidden = LOG_COLUMNS.filter((one) => columns.has(one.name) && !shown.has(one.name));
+  if (hidden.length > 0)
+    c.notify('warn', `no room here for ${hidden.map(({ title }) => title.toLowerCase()).join(', ')}`);
 }
 
 export function scroll(c: Controller, rows: number): void {

@@ -2,7 +2,7 @@
 // kept, so that a paused screen costs nothing and a moving one little.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { ellipsis, widthOf } from '../../draw/cells.ts';
+import { clip, ellipsis, widthOf } from '../../draw/cells.ts';
 import { cell, cellRight, type Row, type Span, span } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
@@ -16,7 +16,7 @@ import {
   printable,
   summarise,
 } from '../../model/transaction.ts';
-import { columnTexts, fittingColumns } from './log-columns.ts';
+import { columnTexts, logWidths } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { anyCase } from './log-search.ts';
 import { type LogState, selectedEntry, selectedPlace, type VisibleRow } from './log-state.ts';
@@ -48,14 +48,14 @@ export class LogPainter {
   private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
 
   heading(view: LogState, width: number): Row {
-    const c = columnsOf(view, width);
+    const c = logWidths(view.columns, width);
     return [
       span('   '),
       cell('TIME', 10, 'muted'),
       cell('CACHE', 8, 'muted'),
       cell('STATUS', 7, 'muted'),
-      cell('METHOD', 8, 'muted'),
-      ...c.more.map(({ title, cells }) => cell(title, cells, 'muted')),
+      ...(c.method > 0 ? [cell('METHOD', c.method, 'muted')] : []),
+      ...c.more.map(({ title, cells }) => cell(clip(title, cells - 1), cells, 'muted')),
       cell('URL', c.url, 'muted'),
       cellRight('BODY', c.body, 'muted'),
       cellRight('TOOK', c.took, 'muted'),
@@ -146,7 +146,7 @@ export class LogPainter {
 
   private summary(entry: LogEntry, view: LogState, width: number, utc: boolean, theme: Theme): Row {
     const s = entry.summary;
-    const c = columnsOf(view, width);
+    const c = logWidths(view.columns, width);
     const unfolded = isUnfolded(view, entry);
     const texts = c.more.length === 0 ? null : this.columns(entry);
     const { dash } = theme.glyphs;
@@ -156,7 +156,7 @@ export class LogPainter {
       cell(s.at === 0 ? dash : clock(s.at, utc), 10, 'muted'),
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
       cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
-      cell(s.method === '' ? dash : s.method, 8, 'strong'),
+      ...(c.method > 0 ? [cell(s.method === '' ? dash : s.method, c.method, 'strong')] : []),
       ...c.more.map(({ name, cells }) =>
         cell(ellipsis(texts?.[name] || dash, cells - 1, theme.glyphs.ellipsis), cells, 'muted'),
       ),
@@ -228,25 +228,6 @@ function urlCells(url: string, more: string, width: number, shift: number, theme
   const text = ellipsis(scrolled(url, shift, room, theme), room, theme.glyphs.ellipsis);
   if (beside === 0) return [cell(text, width)];
   return [span(text), cell(more, width - widthOf(text), 'accent')];
-}
-
-/** `more` are those that were chosen. */
-function columnsOf(
-  { columns }: LogState,
-  width: number,
-): {
-  more: ReturnType<typeof fittingColumns>['columns'];
-  url: number;
-  body: number;
-  took: number;
-  vxid: number;
-} {
-  const vxid = width >= 92 ? 11 : 0;
-  const body = width >= 72 ? 9 : 0;
-  const took = 9;
-  const room = Math.max(8, width - 36 - vxid - body - took - 1);
-  const { columns: more, url } = fittingColumns(columns, room);
-  return { more, url, body, took, vxid };
 }
 
 function handlingText(handling: Handling, first: LogTransaction | undefined): string {

@@ -8,6 +8,7 @@ import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
 import { livesOf } from '../../model/request-group.ts';
 import type { Subject } from '../../model/row-subject.ts';
 import { type Tagged, withTags } from '../../model/tagged.ts';
+import { readTransaction } from '../../model/traffic-facts.ts';
 
 /** `at`: index of the transaction under the cursor, -1 for the group as a whole. `longestRecord`: bytes at which a record's
  * text may have been cut. */
@@ -21,11 +22,17 @@ export function logSubjects(entry: LogEntry, at: number, longestRecord: number):
     url === ''
       ? []
       : [
-          { kind: 'url', key: url, of: host },
+          { kind: 'url', key: url, of: host, ...(tx.type === 'bereq' ? {} : { sent: sentAs(tx) }) },
           { kind: 'path', key: url.replace(/[?#].*$/s, ''), of: host },
         ];
   const fetches = tx.type === 'bereq' ? [tx] : transactions.filter((one) => one.parent === tx.vxid);
   return [...pages, ...fetches.flatMap((tx) => tagsOf(tx, longestRecord))];
+}
+
+/** Of a restart what was sent is with the first life, and this is what came of it. */
+function sentAs(tx: LogTransaction): { url: string; host: string } {
+  const { url, host } = readTransaction(tx);
+  return { url, host };
 }
 
 function tagsOf({ type, records }: LogTransaction, longestRecord: number): Subject[] {

@@ -2,8 +2,9 @@
 // A program that does not compile is shown with the compiler's words at their place; nothing is loaded then.
 
 import type { Controller } from '../../model/controller.ts';
-import type { HostFiles } from '../../model/host-files.ts';
+import type { HostFiles, LintFinding } from '../../model/host-files.ts';
 import { bareName, placed } from '../../model/instance-address.ts';
+import { panelTextCells } from '../../model/layout.ts';
 import type { Operator, OperatorHost } from '../../model/operator.ts';
 import type { Panel, ToneLine } from '../../model/panel.ts';
 import { type ProgramFile, programFiles } from '../../model/program-files.ts';
@@ -32,11 +33,14 @@ export class ProgramFlow {
   private readonly host: OperatorHost;
   private readonly operator: Operator;
   private readonly files: HostFiles;
+  /** Of a panel's line. */
+  private readonly cells: () => number;
 
   constructor(controller: Controller) {
     this.host = controller;
     this.operator = controller.operator;
     this.files = controller.options.files;
+    this.cells = () => panelTextCells(controller.size);
   }
 
   async showSource(name: string): Promise<void> {
@@ -45,7 +49,7 @@ export class ProgramFlow {
     const lines = program.files.flatMap((file, i): ToneLine[] => [
       ...(i === 0 ? [] : [[]]),
       [{ text: file.name, tone: 'title' }],
-      ...annotatedSource(file.text, []),
+      ...annotatedSource(file.text, [], this.cells()),
     ]);
     this.panel(`Source of ${name}`, lines);
   }
@@ -108,7 +112,7 @@ export class ProgramFlow {
   async showErrors(path: string): Promise<boolean> {
     // The check is that of this project's daemon, which has not the modules of another product.
     if (this.host.session.source.product !== undefined) return false;
-    const found = await this.files.lint(path).catch(() => []);
+    const found = await this.check(path).catch(() => []);
     const errors = found.filter((one) => one.severity === 'error').map(lintRemark);
     const text = errors.length === 0 ? null : await this.read(path);
     if (text === null) return false;
@@ -122,7 +126,7 @@ export class ProgramFlow {
     const source = await this.read(path);
     if (source === null) return;
     try {
-      const found = (await this.files.lint(path)).map(lintRemark);
+      const found = (await this.check(path)).map(lintRemark);
       if (found.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
       const files = await this.remarked(found, { name: this.files.absolute(path), text: source }, true);
       const { product } = this.host.session.source;
@@ -133,9 +137,19 @@ export class ProgramFlow {
     }
   }
 
+  /** The check is a process of its own, which takes its time. */
+  private async check(path: string): Promise<LintFinding[]> {
+    this.host.set({ running: `checking ${path}`, notice: null });
+    try {
+      return await this.files.lint(path);
+    } finally {
+      this.host.set({ running: null });
+    }
+  }
+
   private remarks(title: string, files: readonly RemarkedFile[]): void {
     if (files.length === 0) return;
-    const { lines, first } = remarkedFiles(files);
+    const { lines, first } = remarkedFiles(files, this.cells());
     const scroll = Math.max(0, first - VIEW_LINES);
     this.host.set({ panel: { kind: 'text', scroll, title, lines } });
   }

@@ -39,8 +39,11 @@ export function inCells(line: string): string {
   return out;
 }
 
-/** The files that have remarks, and the line on which the first remark stands. */
-export function remarkedFiles(files: readonly RemarkedFile[]): { lines: ToneLine[]; first: number } {
+/** The files that have remarks, in lines of `width` cells, and the line on which the first remark stands. */
+export function remarkedFiles(
+  files: readonly RemarkedFile[],
+  width: number,
+): { lines: ToneLine[]; first: number } {
   const lines: ToneLine[] = [];
   let first = -1;
   for (const { name, text, remarks } of files) {
@@ -54,24 +57,46 @@ export function remarkedFiles(files: readonly RemarkedFile[]): { lines: ToneLine
     ]);
     const known = text !== null && remarks.every((r) => isQuoted(text, r));
     if (first < 0) first = lines.length + (known ? one.line - 1 : 1);
-    lines.push(...(known ? annotatedSource(text, remarks) : quotedLines(remarks)));
+    lines.push(...(known ? annotatedSource(text, remarks, width) : quotedLines(remarks, width)));
   }
   return { lines, first: Math.max(0, first) };
 }
 
 /** The source with numbered lines and each remark below its line. */
-export function annotatedSource(source: string, remarks: readonly SourceRemark[]): ToneLine[] {
+export function annotatedSource(source: string, remarks: readonly SourceRemark[], width: number): ToneLine[] {
   return linesOf(source).flatMap((text, i) => {
     const here = remarks.filter((r) => r.line === i + 1);
-    return [numbered(i + 1, text, here.length > 0), ...here.map((r) => marked(r, r.column))];
+    if (here.length === 0) return [numbered(i + 1, text, false)];
+    let shown = -1;
+    // A line is shown once more where the next remark is about another part of it.
+    return here.flatMap((r) => {
+      const shift = shiftOf(r, r.column, width);
+      const again = shift !== shown;
+      shown = shift;
+      return [...(again ? [numbered(i + 1, moved(text, shift), true)] : []), marked(r, r.column - shift)];
+    });
   });
 }
 
-function quotedLines(remarks: readonly SourceRemark[]): ToneLine[] {
+function quotedLines(remarks: readonly SourceRemark[], width: number): ToneLine[] {
   return [
     [{ text: 'Its text is not known here, only the lines that are meant:', tone: 'muted' }],
-    ...remarks.flatMap((r) => [numbered(r.line, r.quote, true), marked(r, r.column - r.quoteFrom + 1)]),
+    ...remarks.flatMap((r) => {
+      const column = r.column - r.quoteFrom + 1;
+      const shift = shiftOf(r, column, width);
+      return [numbered(r.line, moved(r.quote, shift), true), marked(r, column - shift)];
+    }),
   ];
+}
+
+/** Cells that a line goes to the left, so that what is meant is on the screen. */
+function shiftOf(remark: SourceRemark, column: number, width: number): number {
+  const room = width - MARGIN;
+  return column + marksOf(remark) <= room ? 0 : Math.max(0, column - Math.floor(room / 2));
+}
+
+function moved(text: string, shift: number): string {
+  return shift === 0 ? text : `…${text.slice(shift + 1)}`;
 }
 
 function linesOf(source: string): string[] {
@@ -91,7 +116,12 @@ function numbered(line: number, text: string, remarked: boolean): ToneLine {
   ];
 }
 
-function marked({ message, length, tone }: SourceRemark, column: number): ToneLine {
-  const mark = '^'.repeat(Math.max(1, Math.min(length, MOST_MARKS)));
+function marksOf({ length }: SourceRemark): number {
+  return Math.max(1, Math.min(length, MOST_MARKS));
+}
+
+function marked(remark: SourceRemark, column: number): ToneLine {
+  const { message, tone } = remark;
+  const mark = '^'.repeat(marksOf(remark));
   return [{ text: `${' '.repeat(MARGIN + Math.max(0, column - 1))}${mark} ${message}`, tone }];
 }

@@ -6,6 +6,8 @@ import type { Subject, SubjectKind } from '../../model/row-subject.ts';
 
 export interface RankedRow {
   key: string;
+  /** Of the newest, as it was sent. */
+  host: string;
   /** As the lookup had them. */
   lookupUrl: string;
   lookupHost: string;
@@ -17,8 +19,8 @@ const one =
   (kind: SubjectKind): Stands =>
   ({ key }) => [{ kind, key, of: '' }];
 
-const url: Stands = ({ lookupUrl, lookupHost }) => [
-  { kind: 'url', key: lookupUrl, of: lookupHost },
+const url: Stands = ({ key, host, lookupUrl, lookupHost }) => [
+  { kind: 'url', key: lookupUrl, of: lookupHost, sent: { url: key, host } },
   ...(lookupHost === '' ? [] : [{ kind: 'url', key: lookupUrl, of: '' } as const]),
 ];
 

@@ -97,8 +97,8 @@ export const TOP_VIEW: ListView = listView({
       run: (c) => c.session.clearSample(),
     },
   ],
-  subjects: ({ facts: { ranking, key = '', lookupUrl = '', lookupHost = '' } }) =>
-    STANDS_FOR[ranking as RankingName]({ key, lookupUrl, lookupHost }),
+  subjects: ({ facts: { ranking, key = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
+    STANDS_FOR[ranking as RankingName]({ key, host, lookupUrl, lookupHost }),
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -147,6 +147,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
     facts: {
       ranking,
       key: r.key,
+      host: r.host,
       lookupUrl: r.lookupUrl,
       lookupHost: r.lookupHost,
       query,

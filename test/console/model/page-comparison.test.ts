@@ -89,4 +89,6 @@ it('breaks no name within a word', () => {
   };
   expect(names(100)).toEqual(['Strict-Transport-Security']);
   expect(names(52)).toEqual(['Strict-', 'Transport-', 'Security']);
+  const dated = answer({ headers: [['Last-Modified', 'Wed, 25 Nov 2026 20:51:07 GMT']] });
+  expect(text({ answer: dated, logged: null }, 60).join('\n')).toMatch(/25 Nov 2026\n +20:51:07 GMT\n/);
 });

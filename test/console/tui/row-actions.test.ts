@@ -119,12 +119,17 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   expect(s.controller.session.query).toBe('ReqURL eq "/sent"');
   await s.keys('escape', ' ');
   expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
-  await s.keys('t', 'p');
+  // It is asked for as clients do: the program would make something else of what it has made.
+  await s.keys('R');
+  await s.settle();
+  expect(await s.screen()).toMatch(/GET \/sent at 127\.0\.0\.1:6081, Host: shop\.example/);
+  expect(await s.screen()).toContain('ban req.http.host == norm.example && req.url == /looked/up?b=1');
+  await s.keys('n', 't', 'p');
   await s.settle();
   expect(bans(s).at(-1)).toBe('ban.count req.http.host == norm.example && req.url ~ ^/looked/up([?#]|$)');
   await s.keys('n');
   const prefix = (key: string, lookupUrl: string) =>
-    STANDS_FOR.prefix({ key, lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
+    STANDS_FOR.prefix({ key, host: 'h', lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
   expect(prefix('/img/', '/img/a')).toEqual(['prefix']);
   expect(prefix('/img/', '/cdn/img/a')).toEqual(['rewritten']);
 });

@@ -52,7 +52,7 @@ describe('the compiler’s words', () => {
     '',
   ].join('\n');
   const shown = (...files: Parameters<typeof remarkedFiles>[0]): string[] =>
-    remarkedFiles(files).lines.map((line) => line.map((piece) => piece.text).join(''));
+    remarkedFiles(files, 1000).lines.map((line) => line.map((piece) => piece.text).join(''));
 
   it('have places', () => {
     const place = { line: 2, column: 9, length: 6, tone: 'bad', quote: 'backend images { }', quoteFrom: 1 };
@@ -83,6 +83,32 @@ describe('the compiler’s words', () => {
       "                  ^^^^^^ Symbol not found: 'nosuch'",
       '    3 }',
     ]);
+  });
+
+  it('stand below their place in a line that is longer than the screen, too', () => {
+    const line = `  if (req.url ~ "${'x'.repeat(90)}") { set req.htp.X = 1; }`;
+    const remark = {
+      ...compileErrors(included)[0],
+      file: 'm',
+      includedFrom: '',
+      line: 1,
+      length: 9,
+      quoteFrom: 1,
+    };
+    const remarks = ['if', 'req.htp.X'].map((word) => ({
+      ...(remark as NonNullable<ReturnType<typeof compileErrors>[number]>),
+      column: line.indexOf(word) + 1,
+      length: word.length,
+      quote: line,
+    }));
+    const [, first = '', mark = '', second = '', other = ''] = remarkedFiles(
+      [{ name: 'm', text: line, remarks }],
+      60,
+    ).lines.map((row) => row.map((piece) => piece.text).join(''));
+    expect(first.slice(mark.indexOf('^')).startsWith('if (')).toBe(true);
+    expect(second.slice(other.indexOf('^')).startsWith('req.htp.X')).toBe(true);
+    expect(second).toMatch(/^ {4}1 …x+"/);
+    expect(other.lastIndexOf('^')).toBeLessThan(60);
   });
 
   it.each([

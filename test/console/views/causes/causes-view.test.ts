@@ -200,6 +200,16 @@ it('finds near misses: another query string, another host, a hit whose fetch was
   ]);
 });
 
+it('finds near misses by hits, too: the fetch of what is kept may have been long ago', () => {
+  const all = [hit(10, '/a?x=1'), kept(20, '/a?x=2'), hit(30, '/b'), kept(40, '/b', 'www.shop.example')];
+  expect(texts(rowsAfter(all))).toEqual([
+    'near miss: cached with another query string | 1 | 33.3%',
+    'near miss: cached under another Host | 1 | 33.3%',
+  ]);
+  // What is hit later says nothing of then.
+  expect(texts(rowsAfter([kept(20, '/a?x=2'), hit(30, '/a?x=1')]))).toEqual(['first time seen | 1 | 50.0%']);
+});
+
 /** A fetch with these records at its end. */
 function fetched(
   vxid: number,

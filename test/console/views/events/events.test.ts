@@ -101,3 +101,21 @@ it('fits at sixty columns, without a cut word', async () => {
   expect(screen).toMatch(/00:24:20 +B ban +req\.url ~ \^\/articles\/ on shop\.example$/m);
   expect(screen).toMatch(/^ Events {2}6 since 11-19 23:23:20, marked on the charts +6$/m);
 });
+
+it('stand in "What changed" once where they say the same, with how often and when', async () => {
+  const ban = (after: number) => ({
+    time: FAKE_START + after,
+    kind: 'ban',
+    text: 'ban req.url ~ ^/articles/',
+  });
+  const drop = { time: FAKE_START + 50, kind: 'hit-rate', text: '40 % in 10 s, 80 % in the minute before' };
+  const s = await open(110, 32, [ban(45), ban(55), ban(65), drop]);
+  await s.keys('%');
+  const rows = (await s.screen()).split('\n').filter((row) => /^ . (ban|hit-rate) /.test(row));
+  expect(rows.map((row) => row.trim().replace(/ {2,}/g, '  '))).toEqual([
+    '% hit-rate  42 % in 10 s, 91 % in the minute before  2 times 00:24:38',
+    'B ban  req.url ~ ^/articles/  3 times 00:24:25',
+  ]);
+  await s.keys('down');
+  expect(await s.screen()).toContain('3 times: 00:24:25, 00:24:15, 00:24:05');
+});

@@ -88,6 +88,16 @@ it('moves, sorts, filters and opens', () => {
   expect([entered.at(-1), c.stateOf(fruit.state).filter]).toEqual(['apple', '']);
 });
 
+it('says why a key has no row to act on', () => {
+  const { c, press, entered } = stage();
+  press('/', 'x', 'y', 'enter', 'enter');
+  expect([entered, c.state.notice?.text]).toEqual([[], 'nothing matches /xy']);
+  const none = stage({});
+  none.press('s');
+  // It is not connected.
+  expect(none.c.state.notice?.text).toBe('none');
+});
+
 it('shows the top after a sort, also when rows change places then', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);

@@ -37,10 +37,17 @@ it('shows host, client, backend and user agent where they are chosen, and takes 
   expect(line(await s.screen(), /hit .*GET/)).toMatch(/GET +127\.0\.0\.1 +[–-] +demo +\//);
 });
 
-it('leaves the URL its room on a narrow screen', async () => {
-  const s = await open(80);
-  await choose(s, 0, 1, 2, 3);
-  expect(line(await s.screen(), /TIME/)).toMatch(/METHOD +(CLIENT|BACKEND|HOST)? *URL {13}/);
+it('has room for a chosen column on the smallest screen, too, and says of which it has none', async () => {
+  const s = await open(60);
+  await choose(s, 0);
+  expect(line(await s.screen(), /TIME/)).toMatch(/STATUS HOST +URL {10} +TOOK/);
+  expect(line(await s.screen(), / 200 /)).toMatch(/ 200 +shop\.exa… \/\S* +\S+$/);
+  await choose(s, 3);
+  expect(await s.screen()).toContain('no room here for user agent');
+  await s.resize(80, 24);
+  expect(line(await s.screen(), /TIME/)).toMatch(/METHOD +HOST +USER AGENT? +URL {10}/);
+  await choose(s, 1, 2);
+  expect(line(await s.screen(), /TIME/)).toMatch(/STATUS HOST +CLIENT +BACKEND +URL {10}/);
 });
 
 it('says in how many groups a search finds its text', async () => {
