@@ -160,7 +160,7 @@ describe.skipIf(missing)('console', () => {
       return /pass +200 +GET +\/mine/.test(await terminal.screen());
     });
     await terminal.press('w');
-    await terminal.waitFor(/It was passed because it has a Cookie[\s\S]*ReqHeader +Cookie: a=b/);
+    await terminal.waitFor(/It was passed in vcl_recv. It has a Cookie[\s\S]*ReqHeader +Cookie: a=b/);
     await terminal.press('Escape');
     await terminal.type(':query');
     await terminal.press('Enter');

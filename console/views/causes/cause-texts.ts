@@ -50,12 +50,12 @@ function word(detail: string): string {
 
 const TEXTS: Readonly<Record<string, CauseText>> = {
   cookie: {
-    label: () => 'passed: it has a Cookie',
+    label: () => 'passed, with a Cookie',
     change:
       'Unset in vcl_recv the cookies that do not change the page: a request without a Cookie is looked up.',
   },
   authorization: {
-    label: () => 'passed: it has Authorization',
+    label: () => 'passed, with Authorization',
     change: 'Return hash for what is the same for every user, or hash the user.',
   },
   method: {

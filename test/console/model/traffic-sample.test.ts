@@ -1,6 +1,6 @@
 // The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
-import type { EarlierRun, LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
+import type { LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
 import { AdminStore } from '../../../console/model/admin-store.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';

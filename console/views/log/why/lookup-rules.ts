@@ -53,6 +53,9 @@ function whatItTook({ kind, soft, subject, count, request }: Purge): string {
   }
 }
 
+/** The log does not tell a pass of the program from one of the builtin program behind it. */
+const BY_BUILTIN = 'for which the builtin program (http_profile=classic) passes what nothing before it decided on';
+
 export const LOOKUP_RULES: readonly Rule[] = [
   {
     name: 'purge',
@@ -104,13 +107,12 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'authorization',
-    explains: 'An Authorization header made it pass.',
+    explains: 'It was passed, and has an Authorization header.',
     try: (c) => {
       const returned = pass(c);
       if (returned === null || !c.request.request.has('authorization')) return null;
       return {
-        sentence:
-          'It was passed because it has an Authorization header: the builtin program passes such requests.',
+        sentence: `It was passed in vcl_recv. It has an Authorization header, ${BY_BUILTIN}.`,
         evidence: some(c.request.header('request', 'authorization'), returned),
         hint: 'A program that returns hash before the builtin vcl_recv takes it on itself to keep users apart.',
       };
@@ -118,12 +120,12 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'cookie',
-    explains: 'A Cookie header made it pass.',
+    explains: 'It was passed, and has a Cookie.',
     try: (c) => {
       const returned = pass(c);
       if (returned === null || !c.request.request.has('cookie')) return null;
       return {
-        sentence: 'It was passed because it has a Cookie: the builtin program passes such requests.',
+        sentence: `It was passed in vcl_recv. It has a Cookie, ${BY_BUILTIN}.`,
         evidence: some(c.request.header('request', 'cookie'), returned),
         hint: 'Remove the cookies that do not change the page: unset req.http.Cookie, or some of them.',
       };
@@ -137,7 +139,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       if (returned !== null)
         return {
           sentence:
-            'It was passed because the program returned pass in vcl_recv: method, Authorization and Cookie would not have.',
+            'It was passed because the program returned pass in vcl_recv: it has no method, Authorization or Cookie for which the builtin program would.',
           evidence: [returned],
           hint: 'The Programs view (5) shows its source.',
         };

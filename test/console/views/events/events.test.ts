@@ -1,5 +1,6 @@
 // What happened, as the console shows it: asked for at once, marked on the charts, with the way to what it is about.
 import { afterEach, expect, it } from 'vitest';
+import { EVENT_KINDS } from '../../../../protocol/tables/events.ts';
 import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';
 
@@ -20,8 +21,16 @@ async function open(columns = 110, rows = 32, more: typeof PAST = []): Promise<S
   const recording = fakeRecording(80);
   const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START, ...PAST, ...more]);
   recording.commands['event.list -j'] = { status: 200, body };
+  // What the list has of the time of the recording was reported then, too.
+  const known = [...PAST, ...more].flatMap(({ time, kind, text }) => {
+    const named = EVENT_KINDS.find(({ name }) => name === kind)?.name;
+    return time < FAKE_START || named === undefined ? [] : [{ at: time, kind: named, text }];
+  });
+  for (const { at, kind, text } of known)
+    recording.steps.push({ after: at - FAKE_START, kind: 'event', event: 'noted', text, noted: { at, kind } });
+  recording.steps.sort((one, other) => one.after - other.after);
   recording.steps.push(
-    // The list has it already: it is one.
+    // Reported again: it is one.
     {
       after: 80,
       kind: 'event',
