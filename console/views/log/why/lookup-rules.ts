@@ -54,7 +54,8 @@ function whatItTook({ kind, soft, subject, count, request }: Purge): string {
 }
 
 /** The log does not tell a pass of the program from one of the builtin program behind it. */
-const BY_BUILTIN = 'for which the builtin program (http_profile=classic) passes what nothing before it decided on';
+const BY_BUILTIN =
+  'for which the builtin program (http_profile=classic) passes what nothing before it decided on';
 
 export const LOOKUP_RULES: readonly Rule[] = [
   {

@@ -27,7 +27,13 @@ async function open(columns = 110, rows = 32, more: typeof PAST = []): Promise<S
     return time < FAKE_START || named === undefined ? [] : [{ at: time, kind: named, text }];
   });
   for (const { at, kind, text } of known)
-    recording.steps.push({ after: at - FAKE_START, kind: 'event', event: 'noted', text, noted: { at, kind } });
+    recording.steps.push({
+      after: at - FAKE_START,
+      kind: 'event',
+      event: 'noted',
+      text,
+      noted: { at, kind },
+    });
   recording.steps.sort((one, other) => one.after - other.after);
   recording.steps.push(
     // Reported again: it is one.

@@ -125,7 +125,12 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   ['banned by url', 'banned', /by the ban "req\.url == \/ban-me"/, 'ExpBan'],
   ['banned by tag', 'banned', /by the ban "obj\.http\.xkey ~ red"/, 'ExpBan'],
   ['cookie', 'cookie', /passed in vcl_recv. It has a Cookie/, 'ReqHeader VCL_return'],
-  ['authorization', 'authorization', /passed in vcl_recv. It has an Authorization header/, 'ReqHeader VCL_return'],
+  [
+    'authorization',
+    'authorization',
+    /passed in vcl_recv. It has an Authorization header/,
+    'ReqHeader VCL_return',
+  ],
   ['method', 'method', /because of its method: POST/, 'ReqMethod VCL_return'],
   ['return pass', 'return-pass', /program returned pass in vcl_recv/, 'VCL_return'],
   ['pass after hit', 'return-pass', /program returned pass in vcl_hit, after the lookup/, 'VCL_return'],
