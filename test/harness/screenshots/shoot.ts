@@ -21,6 +21,9 @@ import { SCENES, type Scene, WHY_FILM } from './scenes.ts';
 const FONT_DIR = '/usr/share/fonts/truetype/dejavu';
 const FONTS = ['DejaVuSansMono.ttf', 'DejaVuSansMono-Bold.ttf'].map((name) => `${FONT_DIR}/${name}`);
 
+/** Turns of the event loop before a picture is taken; four slices of the work in each. */
+const TURNS = 25;
+
 export async function shoot(): Promise<void> {
   const missing = FONTS.filter((font) => !existsSync(font));
   if (missing.length > 0)
@@ -32,6 +35,8 @@ export async function shoot(): Promise<void> {
     const stage = open(recording, scene);
     try {
       await scene.play(stage);
+      // What is worked out in slices has come to its end.
+      for (let i = 0; i < TURNS; i++) await stage.settle();
       await stage.screen();
       const svg = gridToSvg(
         stage.terminal,
