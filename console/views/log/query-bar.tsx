@@ -105,7 +105,9 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   const left: Span[] = [
     span('       '),
     state.follow
-      ? span(`${theme.glyphs.bullet} following`, 'good')
+      ? session.cutOff
+        ? span(`${theme.glyphs.bullet} no connection`, 'bad')
+        : span(`${theme.glyphs.bullet} following`, 'good')
       : span(`${theme.glyphs.up} paused`, 'warn'),
     span(`  by ${session.grouping}`, 'muted'),
   ];

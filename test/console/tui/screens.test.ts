@@ -406,8 +406,11 @@ describe('operation', () => {
     const stale = await s.screen();
     expect(stale).toMatch(/stale 4 s; attempt 1 in \d s: connection closed by the daemon/);
     expect(stale).toContain('/articles/how-caches-work');
+    expect(stale).toContain('● no connection');
+    expect(stale).not.toContain('following');
     await s.play(31);
     const back = await s.screen();
+    expect(back).toContain('● following');
     expect(back).toContain('▲ connected, nothing heard yet');
     expect(back).toContain('reconnected');
     expect(back).not.toContain('stale');
