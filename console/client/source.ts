@@ -79,8 +79,6 @@ export interface Source {
   readonly retells?: boolean;
   /** What it is, where it is not this project's daemon: it has some of its facts and commands, and not others. */
   readonly product?: string | undefined;
-  /** Its counters have more requests than there were: what of them the log lacks is known by what it says that it lost. */
-  readonly overcounts?: boolean | undefined;
   /** A sentence on where its events come from and which it cannot know of; absent: it has a list of all of them. */
   readonly eventsTell?: string | undefined;
   /** Names of the commands it has, where that is known and they are not all of this project's daemon. */

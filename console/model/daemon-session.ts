@@ -97,7 +97,7 @@ export class DaemonSession {
   readonly utc: boolean;
   /** The operator has begun a count of his own: the past is no part of it. */
   private sampleCleared = false;
-  private readonly sampleShares: SampleShare;
+  private readonly sampleShares = new SampleShare();
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
@@ -128,7 +128,6 @@ export class DaemonSession {
     this.source = options.source;
     this.now = options.now;
     this.later = options.later;
-    this.sampleShares = new SampleShare(options.source.overcounts === true);
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
@@ -176,10 +175,7 @@ export class DaemonSession {
           this.sample.add(transactions, this.now());
           this.touch();
         },
-        lost: (records, reason) => {
-          this.sampleShares.lost(records, reason);
-          this.lose('sample', records, reason);
-        },
+        lost: (records, reason) => this.lose('sample', records, reason),
         failed: () => undefined,
         earlier: () => this.sampleBefore(),
       },
@@ -325,10 +321,7 @@ export class DaemonSession {
       this.admin.refresh();
       longestRecord(this.admin);
       void this.askEvents();
-      if (this.everUp && was.state !== 'up') {
-        this.gap('reconnected');
-        this.sampleShares.reconnected();
-      }
+      if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {

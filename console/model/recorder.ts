@@ -32,10 +32,6 @@ export class RecordingSource implements Source {
     if (source.eventsTell !== undefined) this.eventsTell = source.eventsTell;
   }
 
-  get overcounts(): boolean {
-    return this.source.overcounts === true;
-  }
-
   get retells(): boolean {
     return this.source.retells === true;
   }

@@ -36,7 +36,6 @@ export class VarnishSource implements Source {
   readonly product = 'Varnish';
   readonly retells = true;
   /** A request that has waited for the fetch of another counts once more. */
-  readonly overcounts = true;
   readonly eventsTell =
     'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console is there; who did it, what programs ban or purge, and drops of the hit rate are not known';
   commands: ReadonlySet<string> | undefined;

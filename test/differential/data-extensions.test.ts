@@ -156,7 +156,8 @@ ${SYNTH.replace('set resp.http.s', 'if (req.url ~ "synth") { set req.http.s = bo
   it.runIf(collection)(
     'vsthrottle denies, blocks and gives back the same',
     async () => {
-      // Long periods: no token comes back while the test runs.
+      // Long periods: no token comes back while the test runs. Blocks are told in hundreds of seconds: what has passed of them
+      // differs between the two.
       const rule =
         'req.http.k, std.integer(req.http.l, 3), std.duration(req.http.p, 10000s), std.duration(req.http.b, 0s)';
       const program = `vcl 4.1; import std; import vsthrottle; backend default none;
@@ -164,7 +165,7 @@ sub vcl_recv {
   if (req.url ~ "deny") { set req.http.r = vsthrottle.is_denied(${rule}); }
   if (req.url ~ "return") { vsthrottle.return_token(${rule}); }
   if (req.url ~ "remaining") { set req.http.s = vsthrottle.remaining(${rule}); }
-  if (req.url ~ "blocked") { set req.http.s = std.integer(duration=vsthrottle.blocked(${rule}) + 0.5s); }
+  if (req.url ~ "blocked") { set req.http.s = std.integer(duration=vsthrottle.blocked(${rule}) * 0.01 + 0.5s); }
   return (synth(200));
 }
 ${SYNTH}`;
@@ -176,7 +177,7 @@ ${SYNTH}`;
         'k:\r\n',
         '',
       ];
-      keys.push('k: z\r\nl: 0\r\n', 'k: y\r\nl: 1\r\np: 5000s\r\nb: 7s\r\n');
+      keys.push('k: z\r\nl: 0\r\n', 'k: y\r\nl: 1\r\np: 5000s\r\nb: 700s\r\n');
       const steps = [
         'remaining',
         'blocked',

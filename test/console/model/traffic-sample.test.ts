@@ -245,38 +245,6 @@ it('says of a window over how many seconds it counts: whole ones, and the presen
   expect(sample.ranked('url', 60, FAKE_START + 99.99, 9).seconds).toBe(seconds);
 });
 
-it.each([
-  ['is that of the counters', undefined, 0, 0.5],
-  ['is all where the counters have more than there was, as long as nothing is known to be lost', true, 0, 1],
-  ['is what came of what came and was left out', true, 3, 0.25],
-])('the share of the sample %s', (_name, overcounts, lost, share) => {
-  let daemon: SourceEvents | undefined;
-  let sampled: LogHandlers | undefined;
-  const source: Source = {
-    label: 'x',
-    ...(overcounts === undefined ? {} : { overcounts }),
-    start: (events) => {
-      daemon = events;
-      events.counters([{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: '' }]);
-      events.values(1, [100n]);
-    },
-    command: async () => ({ status: 0, body: '' }),
-    log: (sub, handlers) => {
-      if (sub.rate !== undefined) sampled = handlers;
-      return { close: () => undefined };
-    },
-    setInterval: () => undefined,
-    sampleNow: () => undefined,
-    close: () => undefined,
-  };
-  const session = new DaemonSession({ source, now: () => 1, later: (fn) => fn() });
-  session.start();
-  sampled?.batch(request(2, '/a'));
-  if (lost > 0) sampled?.lost(lost, 'rate');
-  daemon?.values(2, [102n]);
-  expect(session.sampleShare()).toBe(share);
-});
-
 it('keeps of the last minutes what has room, and says since when', () => {
   const sample = new TrafficSample();
   const long = `/${'x'.repeat(30_000)}`;

@@ -1,11 +1,11 @@
 // The charts of the dashboard: bursts are seen after minutes, a hit rate needs lookups, windows say what they cover.
 import { expect, it } from 'vitest';
-import { axisEnds } from '../../../../console/views/chart-period.ts';
 import type { Source, SourceEvents } from '../../../../console/client/source.ts';
 import { ChartPainter } from '../../../../console/draw/chart.ts';
 import { plain, type Row } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { axisEnds } from '../../../../console/views/chart-period.ts';
 import {
   hitRateRemark,
   hitRateRows,
