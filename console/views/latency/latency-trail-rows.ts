@@ -5,7 +5,7 @@ import { type Row, span, spread } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { Quantity } from '../../model/latency-meter.ts';
 import { duration } from '../../model/numbers.ts';
-import { axisEnds, chartSpan } from '../chart-period.ts';
+import { ago, chartSpan } from '../chart-period.ts';
 
 /** All that the sample keeps. */
 const SECONDS = 300;
@@ -42,7 +42,8 @@ export function trailRows(
         height: height - 1,
         max: high - low,
         formatY: (v) => duration(10 ** (low + v)),
-        ...axisEnds(session, period),
+        left: ago(period),
+        right: 'now',
       },
     ),
   ];
