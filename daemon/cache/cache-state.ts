@@ -106,6 +106,9 @@ export interface SharedCache {
 const STEP = 2;
 const STEP_UNDER_LOCK = 0.25;
 
+/** Seconds that clocks of two threads are never apart. */
+const AHEAD = 1;
+
 export class CacheState {
   // Threads that serve one cache share these: they are tables of numbers in shared memory (decisions/15).
 
@@ -191,6 +194,13 @@ export class CacheState {
       memory.sync();
       this.bans.sync();
     };
+  }
+
+  /** Takes a soft purge that is in the future back to now: the system's clock was set back, and lookups are not to be as late as
+   * that until it has come again. */
+  clockIs(now: number): void {
+    const { softPurged } = this;
+    if ((softPurged[0] as number) > now + AHEAD) softPurged[0] = now;
   }
 
   /** Has no lookup after this be earlier than a soft purge or soft ban of that time. */

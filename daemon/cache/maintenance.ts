@@ -52,6 +52,7 @@ export class CacheMaintenance implements Maintenance {
 
   step(now: number): number {
     const { millis } = this.state;
+    this.state.clockIs(now);
     const at = millis();
     const first = this.earliest(at);
     if (first.due <= at + EARLY) {

@@ -330,6 +330,14 @@ it('is never earlier than a soft ban or a soft purge by key of another thread, w
   }
 });
 
+it('has lookups of now again after a soft purge and a clock that was set back', () => {
+  const [a, b] = pair();
+  b.cache.bans.addText('obj.status == 404', T0 + 3600, true);
+  a.cache.maintenance.step(T0 + 1);
+  b.put('/one');
+  expect(a.findUnlocked('/one')).not.toBe(0);
+});
+
 it('reads the ban of an object before its lifetimes', () => {
   const [a, b] = pair();
   b.put('/one');
