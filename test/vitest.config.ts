@@ -12,6 +12,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A second, which is what it is otherwise, passes on a machine that has other things to do.
     expect: { poll: { timeout: 20_000 } },
+    // Enough of both sides to see in a report what differs.
+    chaiConfig: { truncateThreshold: 300 },
     projects: [
       {
         extends: true,

@@ -2,7 +2,8 @@
 // daemons as scenario-play.ts describes: responses, answers and the log of the sessions must be the same.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, Sandbox } from '../harness/processes.ts';
-import { NOT_LOADED, playScenarios, scenarios } from './scenario-play.ts';
+import { isTriedAgain } from './runner.ts';
+import { NOT_LOADED, playScenarios, type Scenario, scenarios } from './scenario-play.ts';
 import { varnishKnows } from './varnish-modules.ts';
 
 const there = installed('varnishd');
@@ -23,17 +24,27 @@ describe.skipIf(!there)('a scenario', () => {
   let reference: string[][] = [];
   let ours: string[][] = [];
 
+  const play = (list: readonly Scenario[]): Promise<[string[][], string[][]]> =>
+    Promise.all([playScenarios(box, 'varnish', list), playScenarios(box, 'proxyd', list)]);
+
   beforeAll(async () => {
-    [reference, ours] = await Promise.all([
-      playScenarios(box, 'varnish', LIST),
-      playScenarios(box, 'proxyd', LIST),
-    ]);
+    [reference, ours] = await play(LIST);
   }, 300_000);
   afterAll(() => box.dispose());
 
-  it.each(LIST.map((s, i) => [`${s.file}: ${s.name}`, i] as const))('%s', (_name, i) => {
-    expect(reference[i]?.[0]).not.toBe(NOT_LOADED);
-    expect(reference[i]?.length ?? 0).toBeGreaterThan(1);
-    expect(ours[i]).toEqual(reference[i]);
+  it.for(LIST.map((s, i) => [`${s.file}: ${s.name}`, i] as const))('%s', async ([, i], { task }) => {
+    // What rests on time may differ once on a busy machine: the second try plays the scenario anew, by itself.
+    if (isTriedAgain(task)) {
+      const [[r = []], [o = []]] = await play(LIST.slice(i, i + 1));
+      reference[i] = r;
+      ours[i] = o;
+    }
+    const theirs = reference[i] ?? [];
+    const mine = ours[i] ?? [];
+    expect(theirs[0]).not.toBe(NOT_LOADED);
+    expect(theirs.length).toBeGreaterThan(1);
+    // From where they part, so that a message that is cut says it.
+    const at = theirs.findIndex((line, k) => line !== mine[k]);
+    expect(mine.slice(at < 0 ? theirs.length : at)).toEqual(at < 0 ? [] : theirs.slice(at));
   });
 });
