@@ -77,6 +77,8 @@ export interface Source {
   readonly local?: boolean;
   /** A log subscription brings what was there before it, too. */
   readonly retells?: boolean;
+  /** What it tells was recorded; its newest is not of now. */
+  readonly recorded?: boolean;
   /** What it is, where it is not this project's daemon: it has some of its facts and commands, and not others. */
   readonly product?: string | undefined;
   /** A sentence on where its events come from and which it cannot know of; absent: it has a list of all of them. */

@@ -32,6 +32,10 @@ export class RecordingSource implements Source {
     if (source.eventsTell !== undefined) this.eventsTell = source.eventsTell;
   }
 
+  get recorded(): boolean {
+    return this.source.recorded === true;
+  }
+
   get retells(): boolean {
     return this.source.retells === true;
   }

@@ -16,11 +16,14 @@ export interface ReplayOptions {
   label?: string;
   /** Subscriptions begin with what was played before them. */
   retells?: boolean;
+  /** Is it shown as a recording? */
+  recorded?: boolean;
 }
 
 export class ReplaySource implements Source {
   readonly label: string;
   readonly retells: boolean;
+  readonly recorded: boolean;
   private readonly recording: Recording;
   private readonly matcher: GroupMatcher;
   private events: SourceEvents | null = null;
@@ -42,6 +45,7 @@ export class ReplaySource implements Source {
     this.matcher = options.matcher;
     this.label = options.label ?? 'recording';
     this.retells = options.retells === true;
+    this.recorded = options.recorded === true;
   }
 
   start(events: SourceEvents): void {

@@ -2,6 +2,7 @@
 
 import type { ChartMark } from '../draw/chart.ts';
 import type { DaemonSession } from '../model/daemon-session.ts';
+import { clock } from '../model/numbers.ts';
 import { markOf, toneOf } from './events/event-tones.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;
@@ -16,7 +17,14 @@ export function chartSpan(session: DaemonSession, window: ChartWindow): number {
   return PERIODS.find((p) => seconds <= p) ?? 900;
 }
 
-export function ago(seconds: number): string {
+/** What stands at the ends of the axis of the last `period` seconds: times, where the right end is not now. */
+export function axisEnds(session: DaemonSession, period: number): { left: string; right: string } {
+  const { lastDataAt, source, utc } = session;
+  if (!session.cutOff && source.recorded !== true) return { left: ago(period), right: 'now' };
+  return { left: clock(lastDataAt - period, utc), right: clock(lastDataAt, utc) };
+}
+
+function ago(seconds: number): string {
   if (seconds >= 3600) return `${seconds / 3600} h ago`;
   return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
 }

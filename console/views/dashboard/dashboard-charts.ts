@@ -7,7 +7,7 @@ import { PANEL_EDGES } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../model/rate-history.ts';
 import type { Series } from '../../model/series.ts';
-import { ago, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
+import { axisEnds, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
 
@@ -47,8 +47,7 @@ export function requestRows(
     height,
     max,
     formatY: (v) => rate(v),
-    left: ago(period),
-    right: 'now',
+    ...axisEnds(session, period),
     marks: marksOf(session, period),
   });
 }
@@ -75,8 +74,7 @@ export function hitRateRows(
     height,
     max: 1,
     formatY: (v) => `${Math.round(v * 100)}%`,
-    left: ago(period),
-    right: 'now',
+    ...axisEnds(session, period),
     marks: marksOf(session, period),
   });
 }

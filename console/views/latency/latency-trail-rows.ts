@@ -5,7 +5,7 @@ import { type Row, span, spread } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { Quantity } from '../../model/latency-meter.ts';
 import { duration } from '../../model/numbers.ts';
-import { ago, chartSpan } from '../chart-period.ts';
+import { axisEnds, chartSpan } from '../chart-period.ts';
 
 /** All that the sample keeps. */
 const SECONDS = 300;
@@ -42,8 +42,7 @@ export function trailRows(
         height: height - 1,
         max: high - low,
         formatY: (v) => duration(10 ** (low + v)),
-        left: ago(period),
-        right: 'now',
+        ...axisEnds(session, period),
       },
     ),
   ];

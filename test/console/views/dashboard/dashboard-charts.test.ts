@@ -5,6 +5,7 @@ import { ChartPainter } from '../../../../console/draw/chart.ts';
 import { plain, type Row } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { axisEnds } from '../../../../console/views/chart-period.ts';
 import {
   hitRateRemark,
   hitRateRows,
@@ -17,7 +18,11 @@ const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.upt
 const CHART = new ChartPainter(makeTheme('none', true));
 
 /** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss. */
-function after(rates: readonly number[], history?: Source['history']): DaemonSession {
+function after(
+  rates: readonly number[],
+  history?: Source['history'],
+  { up = true, ...facts }: { up?: boolean; retells?: boolean; recorded?: boolean } = {},
+): DaemonSession {
   let events: SourceEvents | null = null;
   let now = 1000;
   const session = new DaemonSession({
@@ -31,10 +36,12 @@ function after(rates: readonly number[], history?: Source['history']): DaemonSes
       setInterval: () => undefined,
       sampleNow: () => undefined,
       close: () => undefined,
+      ...facts,
       ...(history === undefined ? {} : { history }),
     },
     now: () => now,
     later: (fn) => fn(),
+    utc: true,
   });
   session.start();
   const info = NAMES.map(
@@ -50,6 +57,7 @@ function after(rates: readonly number[], history?: Source['history']): DaemonSes
     hits += Math.round(rate * 0.9);
     to?.values(now, [total, hits, total - hits, now].map(BigInt));
   }
+  if (!up) to?.connection({ state: 'waiting', attempt: 1, retryAt: now + 1, reason: 'gone' });
   return session;
 }
 
@@ -137,4 +145,14 @@ it('has holes where the daemon kept nothing, and no burst where a worker began a
   const kept = Array.from({ length: requests.length }, (_, i) => requests.get(i) as number);
   expect([...new Set(kept)]).toEqual([10, Number.NaN]);
   expect(kept.filter(Number.isNaN)).toHaveLength(1);
+});
+
+it('calls the right end now only while that is so', () => {
+  const rates = Array.from({ length: 100 }, () => 10);
+  const live = after(rates, undefined, { retells: true });
+  expect(axisEnds(live, 120)).toEqual({ left: '2 min ago', right: 'now' });
+  const recorded = after(rates, undefined, { retells: true, recorded: true });
+  expect(axisEnds(recorded, 120)).toEqual({ left: '00:16:21', right: '00:18:21' });
+  const lost = after(rates, undefined, { up: false });
+  expect(axisEnds(lost, 120)).toEqual({ left: '00:16:21', right: '00:18:21' });
 });
