@@ -21,6 +21,11 @@ function hasMeans(session: DaemonSession, window: ChartWindow, width: number, he
   return height >= 8 && chartSpan(session, window) >= 2 * slicesOf(width);
 }
 
+/** Nothing is being collected where nobody answers. */
+function notYet(session: DaemonSession): readonly Row[] {
+  return [[span(session.cutOff ? 'no connection' : 'collecting…', 'muted')]];
+}
+
 export function requestRows(
   session: DaemonSession,
   width: number,
@@ -28,7 +33,7 @@ export function requestRows(
   chart: ChartPainter | null,
   window: ChartWindow = null,
 ): readonly Row[] {
-  if (session.requests.length < 2) return [[span('collecting…', 'muted')]];
+  if (session.requests.length < 2) return notYet(session);
   if (chart === null) return [];
   const period = chartSpan(session, window);
   // Maxima: a mean hides the burst that brought the trouble.
@@ -59,7 +64,7 @@ export function hitRateRows(
   chart: ChartPainter | null,
   window: ChartWindow = null,
 ): readonly Row[] {
-  if (session.requests.length < 2) return [[span('collecting…', 'muted')]];
+  if (session.requests.length < 2) return notYet(session);
   if (chart === null) return [];
   const period = chartSpan(session, window);
   const rates = session.rates.over(period);

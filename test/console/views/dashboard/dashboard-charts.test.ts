@@ -156,3 +156,11 @@ it('calls the right end now only while that is so', () => {
   const lost = after(rates, undefined, { up: false });
   expect(axisEnds(lost, 120)).toEqual({ left: '00:16:21', right: '00:18:21' });
 });
+
+it('collects nothing where nobody answers', () => {
+  const words = (up: boolean): string =>
+    requestRows(after([10], undefined, { up }), 60, 10, CHART)
+      .map(plain)
+      .join('');
+  expect([words(true), words(false)]).toEqual(['collecting…', 'no connection']);
+});
