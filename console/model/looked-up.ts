@@ -7,11 +7,24 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { printable } from './transaction.ts';
 
+const COLON = 0x3a;
+const H = 0x68;
+const LOWER_CASE = 0x20;
+
 export interface LookedUp {
   url: string;
   host: string;
   /** Was there a lookup? */
   found: boolean;
+}
+
+/** Without text of the headers that are others: this is done for every request of the sample. */
+function isHost(bytes: Buffer, from: number): boolean {
+  return (
+    bytes[from + 4] === COLON &&
+    ((bytes[from] as number) | LOWER_CASE) === H &&
+    bytes.toString('latin1', from + 1, from + 4).toLowerCase() === 'ost'
+  );
 }
 
 export function lookedUp({ records }: LogTransaction): LookedUp {
@@ -26,13 +39,15 @@ export function lookedUp({ records }: LogTransaction): LookedUp {
         break;
       case Tag.ReqHeader:
       case Tag.BereqHeader:
-        out.host = printable(/^host:\s*(.*?)\s*$/i.exec(cursor.text)?.[1] ?? out.host);
+        if (isHost(bytes, cursor.from)) out.host = printable(cursor.text.slice('host:'.length).trim());
         break;
       case Tag.VCL_call:
-        if (cursor.text === 'BACKEND_FETCH') return { ...out, found: true };
+        if (cursor.to - cursor.from === 'BACKEND_FETCH'.length && cursor.text === 'BACKEND_FETCH')
+          return { ...out, found: true };
         break;
       case Tag.VCL_return:
-        if (cursor.text === 'lookup') return { ...out, found: true };
+        if (cursor.to - cursor.from === 'lookup'.length && cursor.text === 'lookup')
+          return { ...out, found: true };
         break;
       default:
     }

@@ -35,6 +35,16 @@ it('is what vcl_recv and vcl_hash made of it, and not what comes later', () => {
   ]);
 });
 
+it('knows the host by its name, in any case, with and without a blank', () => {
+  const host = (...headers: string[]): string =>
+    lookedUp(
+      tx(2, [...headers.map((h) => ['ReqHeader', h] as ['ReqHeader', string]), ['VCL_return', 'lookup']]),
+    ).host;
+  expect(host('HoST:one ')).toBe('one');
+  expect(host('Host: one', 'Most: two', 'Hist: three', 'H', '')).toBe('one');
+  expect(host('Host: one', 'host:')).toBe('');
+});
+
 it('of a fetch is what it began with', () => {
   const fetch = tx(
     3,
