@@ -76,3 +76,9 @@ function readMessage(
     health: said === 'healthy' || said === 'sick' ? said : 'unknown',
   };
 }
+
+/** How a health is drawn. Without a connection it is what was heard last, which looks like no news, good or bad. */
+export function healthTone(health: string, cutOff: boolean): 'bad' | 'good' | 'warn' | 'muted' {
+  if (cutOff) return 'muted';
+  return health === 'sick' ? 'bad' : health === 'healthy' ? 'good' : 'warn';
+}

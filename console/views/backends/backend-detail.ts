@@ -2,7 +2,7 @@
 
 import { textField } from '../../model/admin-store.ts';
 import type { BackendTraffic } from '../../model/backend-traffic.ts';
-import { type BackendRow, record, shortName } from '../../model/backends.ts';
+import { type BackendRow, healthTone, record, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
@@ -39,7 +39,7 @@ export function backendDetail(
   b: BackendRow,
   facts: BackendFacts,
 ): readonly ToneLine[] {
-  if (b.type !== 'backend') return [...memberLines(b), ...counterLines(session, b.name)];
+  if (b.type !== 'backend') return [...memberLines(b, session.cutOff), ...counterLines(session, b.name)];
   const declared = declaredBackend(session, b.name);
   return [
     ...operatorLines(b),
@@ -105,7 +105,7 @@ function trafficLines(session: DaemonSession, { name }: BackendRow, facts: Backe
   return lines;
 }
 
-function memberLines({ type, members, details }: BackendRow): ToneLine[] {
+function memberLines({ type, members, details }: BackendRow, cutOff: boolean): ToneLine[] {
   const lines: ToneLine[] = [
     labelled(
       'Director',
@@ -119,7 +119,7 @@ function memberLines({ type, members, details }: BackendRow): ToneLine[] {
     const facts = Object.entries(more).map(([fact, of]) => `${fact} ${of}`);
     lines.push([
       { text: `  ${name}`, tone: 'strong' },
-      { text: `  ${health}`, tone: health === 'sick' ? 'bad' : 'good' },
+      { text: `  ${health}`, tone: healthTone(String(health), cutOff) },
       { text: facts.length === 0 ? '' : `  ${facts.join(', ')}`, tone: 'muted' },
     ]);
   }

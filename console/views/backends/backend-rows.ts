@@ -4,7 +4,13 @@
 import { VBE_COUNTERS } from '../../../protocol/tables/counters.ts';
 import { textField } from '../../model/admin-store.ts';
 import type { BackendTraffic } from '../../model/backend-traffic.ts';
-import { type BackendRow, memberNames, parseBackendList, shortName } from '../../model/backends.ts';
+import {
+  type BackendRow,
+  healthTone,
+  memberNames,
+  parseBackendList,
+  shortName,
+} from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { Tone } from '../../model/panel.ts';
@@ -101,7 +107,7 @@ function row(
 ): ListRow {
   const { name, admin, health, probe, members } = b;
   const { counters } = session;
-  const tone: Tone = health === 'sick' ? 'bad' : health === 'healthy' ? 'good' : 'warn';
+  const tone: Tone = healthTone(health, session.cutOff);
   const of = (counter: string): string => `VBE.${name}.${counter}`;
   const counted = counters.get(of('req')) !== undefined;
   // A director counts nothing itself.

@@ -4,7 +4,7 @@ import { ellipsis, padEnd, widthOf } from '../../draw/cells.ts';
 import { type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { probeBits } from '../../draw/tone-rows.ts';
-import { type BackendRow, shortName } from '../../model/backends.ts';
+import { type BackendRow, healthTone, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { placeOfName } from '../../model/instance-address.ts';
 import { rate } from '../../model/numbers.ts';
@@ -41,7 +41,7 @@ function rank(b: BackendRow): number {
 function backendRow(b: BackendRow, name: string, session: DaemonSession, width: number, theme: Theme): Row {
   const sick = b.health === 'sick';
   const { bullet, down, dash } = theme.glyphs;
-  const style = sick ? 'bad' : b.health === 'healthy' ? 'good' : 'warn';
+  const style = healthTone(b.health, session.cutOff);
   const left: Span[] = [
     span(`${sick ? down : bullet} `, style),
     span(name),

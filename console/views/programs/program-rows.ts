@@ -1,6 +1,7 @@
 // The rows of the loaded programs and labels, and which of them is active.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
+import { healthTone } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { placeOfName } from '../../model/instance-address.ts';
 import type { ToneLine } from '../../model/panel.ts';
@@ -52,7 +53,7 @@ function details(session: DaemonSession, name: string, status: string): readonly
     lines.push([
       { text: 'Backend   ', tone: 'muted' },
       { text: b.name.slice(name.length + 1) },
-      { text: `  ${b.health}`, tone: b.health === 'sick' ? 'bad' : 'good' },
+      { text: `  ${b.health}`, tone: healthTone(b.health, session.cutOff) },
     ]);
   }
   lines.push(

@@ -103,6 +103,19 @@ describe('directors', () => {
     expect(plain(row)).toMatch(/boot\.d +healthy {2}1\/2 members *$/);
   });
 
+  it('are no good news where the connection is gone, nor where nobody knows their health', async () => {
+    const shown = await session({ 'boot.a': { type: 'backend' }, 'boot.b': backend(4) });
+    shown.start();
+    const styles = (): string[] => {
+      shown.backends = parseBackendList(shown.admin.body(BACKENDS_LINE) ?? '');
+      const onDashboard = dashboardRows(shown, 80, makeTheme('none', true)).map((row) => row[0]?.style);
+      return [...onDashboard, ...backendRows(shown).map((row) => row.cells[2]?.tone)].map(String);
+    };
+    expect(styles()).toEqual(['warn', 'good', 'warn', 'good']);
+    shown.connection = { state: 'waiting', attempt: 1, retryAt: 1, reason: 'gone' };
+    expect(new Set(styles())).toEqual(new Set(['muted']));
+  });
+
   it('may be below themselves', async () => {
     const rows = backendRows(
       await session({
