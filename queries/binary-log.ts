@@ -4,7 +4,8 @@
 // Special case: releases since 7.3 have a third header word, ids of 62 bits with the side's marks in the top two,
 // and a version in the two bits above the length of the first word (0 before them). The output is always
 // the two-word form of log-record.ts, so an id keeps its low 30 bits. A file that names no version but makes
-// sense only with three words is read with three.
+// sense only with three words is read with three. With a magic of its own (as of 7.7) the tags that were unused are gone,
+// and those after them have lower numbers.
 
 import {
   LOG_FILE_MAGIC,
@@ -14,11 +15,20 @@ import {
   recordSize,
   recordTag,
 } from '../protocol/log-record.ts';
-import { tagRow } from '../protocol/tables/tags.ts';
+import { TAGS, type TagName, tagRow } from '../protocol/tables/tags.ts';
 
 /** The version's bits in the third byte of the first word. */
 const VERSION = 0x03;
 const WIDE_HEAD = 12;
+/** The magic of the later form. */
+const LATER_MAGIC = Buffer.from('VSL2', 'latin1');
+/** Tags that have no number any more in the later form. */
+const GONE: ReadonlySet<TagName> = new Set(['BackendReuse', 'Backend', 'BackendStart']);
+/** Numbers of tags by their numbers in the later form; 0 is none. */
+const TAG_BY_LATER: readonly number[] = [
+  0,
+  ...TAGS.flatMap(({ name }, i) => (GONE.has(name) ? [] : [i + 1])),
+];
 /** Records that are checked to find the layout (chosen). */
 const SAMPLE = 64;
 
@@ -28,6 +38,7 @@ export class LogFileDecoder {
   private started = false;
   /** Whether all records are taken to have three words; null before the first. */
   private wide: boolean | null = null;
+  private later = false;
 
   /** The complete records so far; null when this is not a log file. */
   push(piece: Uint8Array): Uint8Array | null {
@@ -37,12 +48,14 @@ export class LogFileDecoder {
         this.rest = b;
         return new Uint8Array(0);
       }
-      if (LOG_FILE_MAGIC.some((c, i) => c !== b[i])) return null;
+      this.later = LATER_MAGIC.every((c, i) => c === b[i]);
+      if (!this.later && LOG_FILE_MAGIC.some((c, i) => c !== b[i])) return null;
       this.started = true;
+      if (this.later) this.wide = true;
       b = b.subarray(LOG_FILE_MAGIC.length);
     }
     if (this.wide === null && b.length >= RECORD_HEAD) this.wide = looksWide(b);
-    const { whole, used } = this.wide === true ? narrowed(b) : plain(b);
+    const { whole, used } = this.wide === true ? narrowed(b, this.later) : plain(b);
     this.rest = Buffer.from(b.subarray(used));
     return whole;
   }
@@ -70,7 +83,7 @@ function plain(b: Buffer): Piece {
 }
 
 /** Records of three words in the form of two. */
-function narrowed(b: Buffer): Piece {
+function narrowed(b: Buffer, later: boolean): Piece {
   const out = Buffer.allocUnsafe(b.length);
   let at = 0;
   let to = 0;
@@ -80,7 +93,8 @@ function narrowed(b: Buffer): Piece {
     out[to] = b[at] as number;
     out[to + 1] = b[at + 1] as number;
     out[to + 2] = 0;
-    out[to + 3] = b[at + 3] as number;
+    const tag = b[at + 3] as number;
+    out[to + 3] = later ? (TAG_BY_LATER[tag] ?? 0) : tag;
     const marks = (b[at + 11] as number) & 0xc0;
     out.writeUInt32LE(((b.readUInt32LE(at + 4) & 0x3fff_ffff) | (marks << 24)) >>> 0, to + 4);
     b.copy(out, to + RECORD_HEAD, at + WIDE_HEAD, at + size);

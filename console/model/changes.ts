@@ -44,7 +44,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
     take(changes, { kind: 'counter', name }, now, before, now + before, counted);
   }
   const movedBy = (when: 'now' | 'before'): number =>
-    requestsOf((name) => counted.moved.find((one) => one.name === name)?.[when] ?? 0);
+    requestsOf((name) => counted.moved.find((one) => one.name === name)?.[when] ?? 0, session.version);
   const requests = { now: movedBy('now'), before: movedBy('before') };
   const urls = session.sample.urls;
   const now = session.lastDataAt;

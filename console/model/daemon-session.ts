@@ -397,7 +397,7 @@ export class DaemonSession {
       this.counters.restarted,
     );
     if (seconds > 0) {
-      const requests = requestsOf((name) => this.counters.rate(name));
+      const requests = requestsOf((name) => this.counters.rate(name), this.version);
       this.sampleShares.add(requests * seconds);
       this.rates.push(at, seconds, {
         requests,

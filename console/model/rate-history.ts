@@ -19,11 +19,20 @@ export const RATED = [
   'MAIN.cache_miss',
 ] as const;
 
-/** Requests of clients. The counter has one twice that waited for the fetch of another, here and in Varnish: it comes in
- * again. */
-export function requestsOf(of: (name: 'MAIN.client_req' | 'MAIN.busy_wakeup') => number): number {
-  return Math.max(0, of('MAIN.client_req') - of('MAIN.busy_wakeup'));
+/** Requests of clients. The counter has one twice that waited for the fetch of another, here and in Varnish up to 7.1.1: it
+ * comes in again. Varnish 7.7.0 has it once; since when is not known, and taken to be the release that changed its log.
+ * @param version as the daemon says it */
+export function requestsOf(
+  of: (name: 'MAIN.client_req' | 'MAIN.busy_wakeup') => number,
+  version: string,
+): number {
+  const [, major = 0, minor = 0] = (/^varnish-(\d+)\.(\d+)/.exec(version) ?? []).map(Number);
+  const again = major * 1000 + minor >= 7003 ? 0 : of('MAIN.busy_wakeup');
+  return Math.max(0, of('MAIN.client_req') - again);
 }
+
+/** Only this project's daemon keeps a past of its counters. */
+const OWN = '';
 
 /** A second; hits and lookups are NaN where nothing was looked up. */
 export interface Rates {
@@ -122,7 +131,7 @@ function ratesOf(points: readonly PastPoint[], step: number): (Rates & { at: num
       return (began || after < before ? after : after - before) / seconds;
     };
     const hits = rate('MAIN.cache_hit');
-    out.push({ at: b.at, requests: requestsOf(rate), hits, lookups: hits + rate('MAIN.cache_miss') });
+    out.push({ at: b.at, requests: requestsOf(rate, OWN), hits, lookups: hits + rate('MAIN.cache_miss') });
   }
   return out;
 }

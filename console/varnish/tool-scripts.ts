@@ -33,19 +33,28 @@ export function encodeLine(command: string): string {
     .join('');
 }
 
+/** Binary records on standard output, for every release. Before 7.0 there is no -u, -w - makes a file of that name, and what is
+ * no file gets no magic, which is written here if there is a Varnish; standard output must be a pipe to be opened by its
+ * name, and is a socket, here and with ssh. All releases write out what they have when the log has no more. */
+function binaryLog(name: string, more = ''): string {
+  const found = `varnishstat ${named(name)}-t ${FIND_SECONDS} -1 -f MGT.uptime >/dev/null 2>&1 </dev/null`;
+  const old = `out="-w /dev/stdout"; ${found} && printf 'VSL\\0'`;
+  const out = `case "$(varnishlog -h 2>&1)" in *"[-u]"*) out="-u -w -";; *) ${old};; esac`;
+  return `${out}; varnishlog ${named(name)}-g raw ${more}$out </dev/null`;
+}
+
 /** All records from now on. The tool would not notice the end of standard input by itself. */
 export function followScript(name: string): string {
-  return [
-    'exec 3<&0',
-    `varnishlog ${named(name)}-g raw -u -w - </dev/null & log=$!`,
+  const log = [
+    `${binaryLog(name)} & log=$!`,
     '{ while read -r line <&3; do :; done; kill $log; } >/dev/null 2>&1 & watch=$!',
-    'wait $log; status=$?',
+    'wait $log; echo $? >&4',
     'kill $watch 2>/dev/null',
-    'exit $status',
   ].join('; ');
+  return `exec 3<&0 5>&1; status=$({ { ${log}; } | cat >&5; } 4>&1); exit $status`;
 }
 
 /** What the log holds by now, from its oldest record on. */
 export function pastScript(name: string): string {
-  return `exec varnishlog ${named(name)}-g raw -d -w - </dev/null`;
+  return `{ ${binaryLog(name, '-d ')}; } | cat`;
 }

@@ -15,6 +15,8 @@ const MORE_SECONDS = 25;
 const OK = 200;
 const TRUNCATED = 201;
 const FAILED = /(?:^|\n)Command failed with error code (\d+)\n?$/;
+/** Before 7.0 it stands before the body, and there only. */
+const FAILED_FIRST = /^Command failed with error code (\d+)\n/;
 const CUT = /\n?\[response was truncated\]\n?$/;
 
 export class VarnishCommands {
@@ -59,10 +61,12 @@ export class VarnishCommands {
   }
 }
 
-/** varnishadm prints the body, and of a failure a last line with the status. */
+/** varnishadm prints the body, and of a failure a line with the status. */
 export function readReply({ code, text }: ToolAnswer, target: VarnishTarget): CommandReply {
   const failed = FAILED.exec(text);
   if (failed !== null) return { status: Number(failed[1]), body: withoutEnd(text.slice(0, failed.index)) };
+  const first = code === 0 ? null : FAILED_FIRST.exec(text);
+  if (first !== null) return { status: Number(first[1]), body: withoutEnd(text.slice(first[0].length)) };
   if (code !== 0) return { status: 0, body: whyNothing(target, 'varnishadm', { code, said: text.trim() }) };
   if (CUT.test(text)) return { status: TRUNCATED, body: text.replace(CUT, '') };
   return { status: OK, body: withoutEnd(text) };

@@ -166,7 +166,7 @@ export class RunningProxy {
     // A start that waits for processors is none that failed.
     await until(`${this.product} running`, running, 45_000);
     const list = await this.adm(this.product === 'varnish' ? 'debug.listen_address' : 'listen.list');
-    const port = /^\S+\s+\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
+    const port = /^(?:\S+\s+)?\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
     if (port === undefined) throw new Error(`no port in ${JSON.stringify(list.stdout + list.stderr)}`);
     this.port = Number(port);
   }

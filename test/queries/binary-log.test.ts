@@ -49,6 +49,17 @@ describe('LogFileDecoder', () => {
     expect(decode(widened(version), size).equals(NARROW)).toBe(true);
   });
 
+  it.each([1 << 20, 4099])('reads the numbering of 7.7 in pieces of %d bytes', (size) => {
+    const later = widened(1);
+    later.write('VSL2', 0, 'latin1');
+    // Three tags are gone: those after them moved up.
+    const moved = (tag: number): number => tag - [7, 12, 86].filter((gone) => gone < tag).length;
+    for (let at = 4; at < later.length; at += 12 + ((later.readUInt16LE(at) + 3) & ~3))
+      later[at + 3] = moved(later[at + 3] as number);
+    expect([moved(Tag.Begin), moved(Tag.Timestamp), moved(Tag.VdpAcct)]).toEqual([74, 78, 93]);
+    expect(decode(later, size).equals(NARROW)).toBe(true);
+  });
+
   it('keeps the low 30 bits of a long id, and the side', () => {
     const wide = Buffer.concat([LOG_FILE_MAGIC, Buffer.alloc(12), Buffer.from('/a\0\0')]);
     wide.writeUInt32LE(((Tag.ReqURL << 24) | (1 << 16) | 3) >>> 0, 4);

@@ -32,7 +32,7 @@ sub vcl_recv {
       if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
       try {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
-        return line.includes(varnish.dir) && !/^\S*varnishd /.test(line) ? [line] : [];
+        return line.includes(varnish.dir) && !/\bvarnishd /.test(line) ? [line] : [];
       } catch {
         return [];
       }
@@ -112,7 +112,8 @@ sub vcl_recv {
     await terminal.type(file);
     await terminal.press('Enter');
     await until('the program', async () => (await varnish.adm('vcl.list')).stdout.includes('next'));
-    await terminal.waitFor(/next +available/);
+    // Who has loaded one is asked at once; here that is declined, to ask for it later.
+    await terminal.waitFor(/next +available[\s\S]*use next instead of boot\?/);
     await terminal.press('Escape', 'Down');
     await terminal.waitFor(/─ next ─/);
     await terminal.press('u');
@@ -135,7 +136,7 @@ sub vcl_recv {
     ] as const) {
       await open(args, env);
       await terminal.waitFor(/● running/);
-      await until('its tools', () => users().some((line) => line.startsWith('varnishlog')));
+      await until('its tools', () => users().some((line) => /\bvarnishlog /.test(line)));
       const pid = readdirSync('/proc').find((one) => {
         try {
           return readFileSync(`/proc/${one}/cmdline`, 'latin1').includes(`${proxyadm}\0--varnish`);

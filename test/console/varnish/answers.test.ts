@@ -45,6 +45,14 @@ describe('varnishadm', () => {
       { status: 101, body: 'Unknown request.' },
     ],
     [
+      { code: 1, text: "Command failed with error code 101\nUnknown request.\nType 'help'.\n" },
+      { status: 101, body: "Unknown request.\nType 'help'." },
+    ],
+    [
+      { code: 0, text: 'Command failed with error code 101\nis what it prints\n' },
+      { status: 200, body: 'Command failed with error code 101\nis what it prints' },
+    ],
+    [
       { code: 0, text: 'long\n[response was truncated]\n' },
       { status: 201, body: 'long' },
     ],

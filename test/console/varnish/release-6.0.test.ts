@@ -87,7 +87,7 @@ const LOG = [
 ];
 
 const ADM = `for line; do :; done
-refuse() { echo "$2"; echo "Command failed with error code $1"; exit 1; }
+refuse() { echo "Command failed with error code $1"; echo "$2"; exit 1; }
 case "$line" in
   help) printf 'help [<command>]\\nping [<timestamp>]\\nbackend.list [-p] [<backend_expression>]\\nban.list\\nparam.show [-l] [<param>|changed]\\npanic.show\\nstorage.list\\nvcl.list\\nvcl.show [-v] <configname>\\n';;
   backend.list) printf 'Backend name                   Admin      Probe                Last updated\\nboot.default                   probe      Healthy 3/8          Tue, 14 Nov 2023 22:13:20 GMT\\nboot.slow                      probe      Sick 2/8             Tue, 14 Nov 2023 22:13:19 GMT\\nboot.off                       sick       Healthy (no probe)   Tue, 14 Nov 2023 22:13:19 GMT\\n';;
@@ -133,7 +133,12 @@ beforeAll(async () => {
     'varnishstat',
     `case "$*" in *-V*) echo "varnishstat (varnish-6.0.8 revision 97e54ada6ac578af332e52b44d2038bb4fa4cd4a)" >&2;; *) cat ${box.dir}/stat;; esac`,
   );
-  script('varnishlog', `case "$*" in *-d*) cat ${box.dir}/log;; *) printf 'VSL\\0'; exec sleep 1000;; esac`);
+  // As 6.5.1 does: what is no file gets no magic, and "-" is a file.
+  script(
+    'varnishlog',
+    `case "$*" in -h) echo "[-t <seconds|off>]" >&2; exit 1;; *"-w - "*|*"-w -") exit 3;;
+*-d*"-w /dev/stdout") tail -c +5 ${box.dir}/log >/dev/stdout;; *"-w /dev/stdout") exec sleep 1000;; *) exit 3;; esac`,
+  );
   script('varnishadm', ADM);
   process.env.PATH = `${bin}:${PATH}`;
   session = liveInstances({ varnish: 'old' }, DEFAULT_CONFIG).current;

@@ -50,7 +50,7 @@ exec /bin/sh -c "$command"`,
     'varnishadm',
     'case "$*" in *secret*) echo "Cannot open /etc/varnish/secret: Permission denied"; exit 2;; esac; echo help',
   );
-  script('varnishlog', `printf 'VSL\\0'; exec sleep 1000`);
+  script('varnishlog', `case "$1" in -h) echo "[-u]"; exit 1;; *) printf 'VSL\\0'; exec sleep 1000;; esac`);
   process.env.PATH = `${join(box.dir, 'bin')}:${PATH}`;
 });
 
