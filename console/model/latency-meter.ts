@@ -47,12 +47,19 @@ export class LatencyMeter {
 
   /** Epoch seconds of the oldest that counts; 0 without any. */
   get since(): number {
+    return this.oldestAbove(0);
+  }
+
+  /** The same of those that took longer than this, by whole buckets. */
+  oldestAbove(seconds: number): number {
     // Runs of the past come the newest first, each in its own order.
     let oldest = Number.POSITIVE_INFINITY;
     for (let i = 1; i <= this.size; i++) {
-      oldest = Math.min(oldest, this.at[(this.next - i + KEPT) % KEPT] as number);
+      const slot = (this.next - i + KEPT) % KEPT;
+      if (bucketTop((this.ring[slot] as number) >> 1) > seconds)
+        oldest = Math.min(oldest, this.at[slot] as number);
     }
-    return this.size === 0 ? 0 : oldest;
+    return oldest === Number.POSITIVE_INFINITY ? 0 : oldest;
   }
 
   clear(): void {

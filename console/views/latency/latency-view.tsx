@@ -45,9 +45,10 @@ export const LATENCY_VIEW: View = {
       help: 'The slowest hundredth, in the log',
       hint: 'slowest',
       run: (c) => {
-        const slow = c.session.sample.latency.percentile(0.99);
+        const { latency } = c.session.sample;
+        const slow = latency.percentile(0.99);
         if (slow === null) c.notify('warn', 'no traffic yet');
-        else drill(c, `Timestamp:Process[2] > ${slow.toPrecision(3)}`);
+        else drill(c, `Timestamp:Process[2] > ${slow.toPrecision(3)}`, latency.oldestAbove(slow));
       },
     },
     { keys: ['/'], command: 'latency.filter', help: 'Filter: the query of the log', run: filterLog },

@@ -47,10 +47,11 @@ export interface LogState extends Folds {
   origins: readonly Origin[];
 }
 
-/** A view and the query that the log had there; null is the log itself. */
+/** A view and the query that the log had there; null is the log itself. `counted`: see LogReach. */
 export interface Origin {
   view: View | null;
   query: string;
+  counted: number;
 }
 
 /** No entry has this number. */

@@ -99,7 +99,7 @@ export const TOP_VIEW: ListView = listView({
   ],
   subjects: ({ facts: { ranking, key = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
     STANDS_FOR[ranking as RankingName]({ key, host, lookupUrl, lookupHost }),
-  enter: (c, row) => drill(c, row.facts.query ?? ''),
+  enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
 /** An option is the name of a ranking, and the index of a window behind a blank. */
@@ -151,6 +151,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
       lookupUrl: r.lookupUrl,
       lookupHost: r.lookupHost,
       query,
+      since: r.since.toFixed(6),
       requests: String(r.requests),
       perSecond: perSecond.toFixed(3),
       misses: String(r.misses),

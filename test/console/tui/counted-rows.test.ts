@@ -1,0 +1,62 @@
+// A log that has not all that a row had counted says so, as long as its query is that of the row.
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { clock } from '../../../console/model/numbers.ts';
+import { FAKE_START, fakeRecording } from '../fake-recording.ts';
+import { Stage } from '../stage.ts';
+
+let stage: Stage | null = null;
+
+async function open(columns: number, rows: number): Promise<Stage> {
+  stage = new Stage({ recording: fakeRecording(90), columns, rows });
+  await stage.settle();
+  return stage;
+}
+
+beforeAll(() => {
+  process.env.TZ = 'UTC';
+});
+
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+const status = async (s: Stage): Promise<string> => (await s.screen()).split('\n')[3] ?? '';
+const at = (seconds: number): string => clock(FAKE_START + seconds, true);
+
+it.each([
+  [60, `none left before ${at(60)}`],
+  [80, `counted since ${at(1)}, here since ${at(60)}`],
+  [120, `counted since ${at(1)}, of which the log has those since ${at(60)}`],
+])('at %i columns', async (columns, words) => {
+  // The log is followed from the drill-down on: what was counted before is not in it.
+  const s = await open(columns, 20);
+  await s.play(60);
+  await s.keys('9', 'enter');
+  expect(await status(s)).toContain(`following  by request  ${words}`);
+});
+
+it('says it until the query is changed, and again after Escape', async () => {
+  const s = await open(80, 20);
+  await s.play(60);
+  await s.keys('9', 'enter', 'r');
+  expect(await status(s)).toMatch(/by session {2}counted since/);
+  await s.keys('/');
+  await s.type(' and RespStatus == 200');
+  await s.keys('enter');
+  expect(await status(s)).not.toContain('since');
+  await s.keys('escape');
+  expect(await status(s)).toContain('here since');
+  await s.keys('Z');
+  expect(await status(s)).not.toContain('since');
+});
+
+it('says nothing where all is there, or nothing was counted', async () => {
+  const s = await open(80, 20);
+  await s.keys('2');
+  await s.play(60);
+  await s.keys('9', 'enter');
+  expect(await status(s)).not.toContain('since');
+  await s.keys('1', 'e');
+  expect(await status(s)).not.toContain('since');
+});
