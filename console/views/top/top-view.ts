@@ -97,8 +97,8 @@ export const TOP_VIEW: ListView = listView({
       run: (c) => c.session.clearSample(),
     },
   ],
-  subjects: ({ facts: { ranking, key = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
-    STANDS_FOR[ranking as RankingName]({ key, host, lookupUrl, lookupHost }),
+  subjects: ({ facts: { ranking, key = '', url = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
+    STANDS_FOR[ranking as RankingName]({ key, url, host, lookupUrl, lookupHost }),
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
@@ -147,6 +147,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
     facts: {
       ranking,
       key: r.key,
+      url: r.url,
       host: r.host,
       lookupUrl: r.lookupUrl,
       lookupHost: r.lookupHost,
