@@ -176,7 +176,7 @@ export function reduceLog(view: LogState, action: LogAction, store: LogReader, h
       return { ...view, follow: false, selected: first.seq, offset: 0, top: first.seq, topRow: 0, scroll: 0 };
     }
     case 'end':
-      return store.size === 0 ? view : following(view);
+      return following(view);
     case 'move':
       return move(stop(view, store, height), action.rows, store, height);
     case 'detail': {

@@ -2,12 +2,12 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { clock } from '../../../console/model/numbers.ts';
 import { FAKE_START, fakeRecording } from '../fake-recording.ts';
-import { Stage } from '../stage.ts';
+import { Stage, type StageOptions } from '../stage.ts';
 
 let stage: Stage | null = null;
 
-async function open(columns: number, rows: number): Promise<Stage> {
-  stage = new Stage({ recording: fakeRecording(90), columns, rows });
+async function open(columns: number, rows: number, more: Partial<StageOptions> = {}): Promise<Stage> {
+  stage = new Stage({ recording: fakeRecording(90), columns, rows, ...more });
   await stage.settle();
   return stage;
 }
@@ -59,4 +59,17 @@ it('says nothing where all is there, or nothing was counted', async () => {
   expect(await status(s)).not.toContain('since');
   await s.keys('1', 'e');
   expect(await status(s)).not.toContain('since');
+});
+
+it('follows what comes for a row, also when the log was paused before, as by a question why', async () => {
+  // As of a daemon, of which nothing has come yet when the query is set.
+  const s = await open(80, 20, { retells: true, matcher: () => () => false });
+  await s.play(20);
+  await s.keys('2', 'w', 'escape');
+  expect(await status(s)).toContain('paused');
+  await s.keys('9', 'enter');
+  expect(s.session.log.size).toBe(0);
+  expect(await status(s)).toContain('following');
+  await s.keys('space', 'Z');
+  expect(await status(s)).toContain('following');
 });
