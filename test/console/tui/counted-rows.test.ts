@@ -1,6 +1,7 @@
 // A log that has not all that a row had counted says so, as long as its query is that of the row.
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { clock } from '../../../console/model/numbers.ts';
+import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
 import { FAKE_START, fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
@@ -49,6 +50,19 @@ it('says it until the query is changed, and again after Escape', async () => {
   expect(await status(s)).toContain('here since');
   await s.keys('Z');
   expect(await status(s)).not.toContain('since');
+});
+
+it.each([
+  ['the status classes', (s: Stage) => openPanel(s.controller, 'status')],
+  ['the slowest', (s: Stage) => s.keys('0', 'enter')],
+  ['a cause of misses', (s: Stage) => s.keys('#', 'enter')],
+])('also from %s', async (_, drill) => {
+  const s = await open(80, 20);
+  await s.play(60);
+  await drill(s);
+  await s.settle();
+  expect(s.controller.state.view.name).toBe('log');
+  expect(await status(s)).toContain('here since');
 });
 
 it('says nothing where all is there, or nothing was counted', async () => {
