@@ -2,7 +2,7 @@
 // names a pane, and the frame sink puts the pane's rows in its place. So Ink never reads or measures the rows, the
 // caches of its measuring do not grow, and a frame of new rows costs it nothing.
 
-import { paint, type Row, sliceRow } from './spans.ts';
+import { markCut, paint, type Row, sliceRow } from './spans.ts';
 import type { FillName, Theme } from './theme.ts';
 
 /** Characters of the private use area, one cell wide: no text of the console has them. */
@@ -33,7 +33,7 @@ export class PaneContent {
 
   /** Cells [from, to) of a row, as text with escape sequences. */
   cells(row: number, from: number, to: number): string {
-    const whole = this.rows[row] ?? [];
+    const whole = markCut(this.rows[row] ?? [], this.width);
     const part = from === 0 ? whole : sliceRow(whole, from);
     return paint(part, to - from, this.theme, this.fillOf(row));
   }

@@ -7,7 +7,7 @@ import { type ReactNode, useContext, useLayoutEffect, useMemo, useRef, useState 
 import { PanesContext, ThemeContext } from './contexts.ts';
 import { Box, type DOMElement, Transform } from './ink.ts';
 import { type Corner, PaneContent } from './pane-table.ts';
-import { paint, type Row } from './spans.ts';
+import { markCut, paint, type Row } from './spans.ts';
 import type { FillName } from './theme.ts';
 
 export interface RowsProps {
@@ -30,7 +30,7 @@ export function Lines({ rows, width, height, fills, fill }: RowsProps): ReactNod
   const blanks = useMemo(() => block(width, height), [width, height]);
   const painted = rows
     .slice(0, height)
-    .map((row, i) => paint(row, width, theme, fills?.get(i) ?? fill).trimEnd())
+    .map((row, i) => paint(markCut(row, width), width, theme, fills?.get(i) ?? fill).trimEnd())
     .join('\n');
   const element = useMemo(() => {
     const lines = painted.split('\n');

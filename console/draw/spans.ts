@@ -1,7 +1,7 @@
 // Rows of styled text before they become escape sequences: a row is a list of spans, and every row that
 // leaves here has exactly the width it was asked for. Screens make rows with these; panes show them.
 
-import { clip, padEnd, padStart, widthOf } from './cells.ts';
+import { clip, ellipsis, padEnd, padStart, widthOf } from './cells.ts';
 import type { FillName, StyleName, Theme } from './theme.ts';
 
 export interface Span {
@@ -36,6 +36,13 @@ export function fitRow(row: Row, width: number): Span[] {
   return out;
 }
 
+/** The row, or as much of it as has room with a mark that it goes on. */
+export function markCut(row: Row, width: number): Row {
+  if (rowWidth(row) <= width || widthOf(plain(row).trimEnd()) <= width) return row;
+  const kept = fitRow(row, Math.max(0, width - 1));
+  return [...kept, { ...kept.at(-1), text: '…' }];
+}
+
 /** The row without its first `from` cells; half of a wide character becomes a blank. */
 export function sliceRow(row: Row, from: number): Span[] {
   const out: Span[] = [];
@@ -63,8 +70,8 @@ export function spread(left: Row, right: Row, width: number): Span[] {
   const room = width - r;
   if (rowWidth(left) <= room) return [...fitRow(left, room), ...right];
   const gap = r === 0 || right[0]?.text.startsWith(' ') === true ? 0 : 1;
-  const kept = fitRow(left, Math.max(0, room - 1 - gap));
-  return [...kept, { ...kept.at(-1), text: '…' }, span(' '.repeat(gap)), ...right];
+  const cells = Math.max(1, room - gap);
+  return [...fitRow(markCut(left, cells), cells), span(' '.repeat(gap)), ...right];
 }
 
 /** How many rows of a list lie outside of its window; '' where none do. */
@@ -74,11 +81,11 @@ export function moreRows(above: number, below: number): string {
 }
 
 export function cell(text: string, width: number, style?: StyleName): Span {
-  return span(padEnd(clip(text, width), width), style);
+  return span(padEnd(ellipsis(text, width), width), style);
 }
 
 export function cellRight(text: string, width: number, style?: StyleName): Span {
-  return span(padStart(clip(text, width), width), style);
+  return span(padStart(ellipsis(text, width), width), style);
 }
 
 /** The row as text with escape sequences, `width` cells wide. */

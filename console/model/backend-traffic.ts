@@ -1,6 +1,7 @@
 // How backends answered lately: the time to the first byte, failures, and how both went, of the fetches in the sample.
 // A fetch names its backend without the program, so that backends of one name in several programs are counted together.
 
+import { earliest } from './rankings.ts';
 import type { RecentFacts } from './recent-facts.ts';
 
 /** Seconds that are looked at: all that the sample keeps. */
@@ -10,6 +11,8 @@ export const PARTS = 15;
 
 export interface BackendTraffic {
   fetches: number;
+  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  since: number;
   /** Without an answer, or with a status of 500 and more. */
   errors: number;
   /** Seconds to the first byte; null where no fetch had one. */
@@ -22,6 +25,7 @@ export interface BackendTraffic {
 
 interface Part {
   times: number[];
+  since: number;
   fetches: number;
   errors: number;
 }
@@ -32,12 +36,13 @@ export function backendTraffic(recent: RecentFacts, now: number): Map<string, Ba
     if (facts.kind !== 'fetch' || facts.backend === '') return;
     let of = parts.get(facts.backend);
     if (of === undefined) {
-      of = Array.from({ length: PARTS }, () => ({ times: [], fetches: 0, errors: 0 }));
+      of = Array.from({ length: PARTS }, () => ({ times: [], since: 0, fetches: 0, errors: 0 }));
       parts.set(facts.backend, of);
     }
     const age = Math.max(0, Math.floor(((now - at) / TRAFFIC_SECONDS) * PARTS));
     const part = of[Math.max(0, PARTS - 1 - age)] as Part;
     part.fetches++;
+    part.since = earliest(part.since, facts.ended);
     if (facts.failed || facts.status >= 500) part.errors++;
     if (facts.seconds >= 0) part.times.push(facts.seconds);
   });
@@ -49,6 +54,7 @@ function summary(parts: readonly Part[]): BackendTraffic {
   const sum = (of: (part: Part) => number): number => parts.reduce((total, part) => total + of(part), 0);
   return {
     fetches: sum((part) => part.fetches),
+    since: parts.reduce((since, part) => earliest(since, part.since), 0),
     errors: sum((part) => part.errors),
     p50: percentile(all, 0.5),
     p99: percentile(all, 0.99),

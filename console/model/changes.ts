@@ -3,7 +3,9 @@
 
 import type { Movement } from './counter-trail.ts';
 import type { DaemonSession } from './daemon-session.ts';
+import { earliest } from './rankings.ts';
 import { requestsOf } from './rate-history.ts';
+import type { AskedUrl } from './url-trail.ts';
 
 /** Counted in both windows together, below which nothing is said, and the factor from which something has moved (chosen). */
 const FEW = 20;
@@ -17,6 +19,8 @@ const MOST = 40;
 export interface Change {
   kind: 'counter' | 'url';
   name: string;
+  /** Of a URL. */
+  asked?: AskedUrl;
   /** A second. */
   before: number;
   now: number;
@@ -54,11 +58,13 @@ export function changesOf(session: DaemonSession, window: number): Changes {
     const early = urls.between(now - 2 * window, now - window);
     // The sample's share of all requests changes with the load: its shares are put on what was counted.
     const scale = (n: number, of: number, all: number): number => (of === 0 ? 0 : (n / of) * all);
-    for (const url of new Set([...late.urls.keys(), ...early.urls.keys()])) {
-      const seen = (late.urls.get(url) ?? 0) + (early.urls.get(url) ?? 0);
-      const more = scale(late.urls.get(url) ?? 0, late.requests, requests.now);
-      const less = scale(early.urls.get(url) ?? 0, early.requests, requests.before);
-      take(changes, { kind: 'url', name: url }, more, less, seen, counted);
+    for (const [name, newest] of new Map([...early.urls, ...late.urls])) {
+      const [after, first] = [late.urls.get(name)?.requests ?? 0, early.urls.get(name)];
+      const former = first?.requests ?? 0;
+      const more = scale(after, late.requests, requests.now);
+      const less = scale(former, early.requests, requests.before);
+      const asked = { ...newest, since: earliest(newest.since, first?.since ?? 0) };
+      take(changes, { kind: 'url', name, asked }, more, less, after + former, counted);
     }
   }
   changes.sort((a, b) => b.factor - a.factor || (a.name < b.name ? -1 : 1));
@@ -72,7 +78,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
 /** `seen`: observations that both counts are made of. */
 function take(
   changes: Change[],
-  what: Pick<Change, 'kind' | 'name'>,
+  what: Pick<Change, 'kind' | 'name' | 'asked'>,
   now: number,
   before: number,
   seen: number,

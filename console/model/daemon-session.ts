@@ -18,6 +18,7 @@ import { CounterTrail } from './counter-trail.ts';
 import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
+import { LogReach } from './log-reach.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
@@ -102,6 +103,7 @@ export class DaemonSession {
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
   readonly log: ShownLog;
+  readonly reach: LogReach;
   readonly events = new EventLog();
   query = '';
   grouping: Grouping = 'request';
@@ -133,6 +135,7 @@ export class DaemonSession {
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
     this.kept = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
     this.log = new ShownLog(this.kept, { later: this.later, changed: () => this.touch() });
+    this.reach = new LogReach(this.source, () => this.touch());
     this.probes = new ProbeAnswers(this.source, () => this.touch());
     this.matcher = options.matcher ?? (() => () => false);
   }
@@ -228,6 +231,7 @@ export class DaemonSession {
   close(): void {
     this.closed = true;
     this.logStream?.close();
+    this.reach.end();
     this.errorStream?.close();
     this.sampleStream?.close();
     this.probes.close();
@@ -235,8 +239,9 @@ export class DaemonSession {
     this.listeners.clear();
   }
 
-  /** (Re)opens the log with a query; '' matches all. */
-  follow(query: string, grouping: Grouping): void {
+  /** (Re)opens the log with a query; '' matches all. `counted`: epoch seconds at which the oldest of what the query is to
+   * show ended; 0 where nothing was counted. */
+  follow(query: string, grouping: Grouping, counted = 0): void {
     this.logStream?.close();
     this.query = query;
     this.grouping = grouping;
@@ -246,6 +251,7 @@ export class DaemonSession {
     if (comesAgain) this.kept.clear();
     this.log.select(query === '' || comesAgain ? null : this.matcher(query));
     this.asking = true;
+    this.reach.begin(counted, this.now());
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
       {
@@ -268,6 +274,13 @@ export class DaemonSession {
         earlier: () => this.runBefore(this.kept),
       },
     );
+    this.touch();
+  }
+
+  /** Forgets the log that is kept. */
+  clearLog(): void {
+    this.kept.clear();
+    this.reach.end();
     this.touch();
   }
 

@@ -1,5 +1,6 @@
 // Lines of toned text folded to a width: at blanks, below where they begin, so that no word is cut. A line that has a
-// fixed piece is one of columns or of a source, whose marks stand below what they mean, and stays one line.
+// fixed piece is one of columns or of a source, whose marks stand below what they mean, and stays one line. A word that
+// has no room, as a long URL, goes on below a mark: a fold at a blank looks otherwise.
 
 import type { HelpSection } from './keymap.ts';
 import type { ToneLine, ToneText } from './panel.ts';
@@ -65,17 +66,31 @@ function fold(line: ToneLine, width: number): ToneLine[] {
       if (used + token.length > width && words > 0) next();
       // Not even the first word has room behind so many blanks.
       else if (used + token.length > width && used > indent) begin();
-      for (let rest = token; rest !== ''; ) {
-        const room = width - used;
-        put({ ...piece, text: rest.slice(0, room) });
+      for (const [i, part] of inParts(token, width - indent, width - used).entries()) {
+        if (i > 0) next();
+        put({ ...piece, text: part });
         words++;
-        rest = rest.slice(room);
-        if (rest !== '') next();
       }
     }
   }
   if (words > 0) out.push(row);
   return out;
+}
+
+const GOES_ON = '…';
+
+/** A word in parts of at most `width` characters, the first of at most `first`; each but the last ends with a mark. */
+export function inParts(word: string, width: number, first = width): string[] {
+  const out: string[] = [];
+  let rest = word;
+  for (let room = first; rest.length > room && room > 0; room = width) {
+    const cut = Math.max(1, room - GOES_ON.length);
+    // Not between the halves of a character.
+    const whole = (rest.charCodeAt(cut) & 0xfc00) === 0xdc00 ? cut + (cut > 1 ? -1 : 1) : cut;
+    out.push(rest.slice(0, whole) + (room > GOES_ON.length ? GOES_ON : ''));
+    rest = rest.slice(whole);
+  }
+  return [...out, rest];
 }
 
 function isFixed({ fixed, bits, bar }: ToneText): boolean {

@@ -47,12 +47,26 @@ export class LatencyMeter {
 
   /** Epoch seconds of the oldest that counts; 0 without any. */
   get since(): number {
+    return this.oldestFrom(0);
+  }
+
+  /** Those that are slower than this share (0..1) of the requests, with the rest of their bucket: seconds that each took more
+   * than, and epoch seconds of the oldest; null without any. */
+  slowest(share: number): { above: number; since: number } | null {
+    const top = this.percentile(share);
+    if (top === null) return null;
+    const bucket = Math.round((Math.log10(top) - LOWEST) * PER_DECADE) - 1;
+    return { above: bucket === 0 ? 0 : bucketTop(bucket - 1), since: this.oldestFrom(bucket) };
+  }
+
+  private oldestFrom(bucket: number): number {
     // Runs of the past come the newest first, each in its own order.
     let oldest = Number.POSITIVE_INFINITY;
     for (let i = 1; i <= this.size; i++) {
-      oldest = Math.min(oldest, this.at[(this.next - i + KEPT) % KEPT] as number);
+      const slot = (this.next - i + KEPT) % KEPT;
+      if ((this.ring[slot] as number) >> 1 >= bucket) oldest = Math.min(oldest, this.at[slot] as number);
     }
-    return this.size === 0 ? 0 : oldest;
+    return oldest === Number.POSITIVE_INFINITY ? 0 : oldest;
   }
 
   clear(): void {

@@ -2,6 +2,7 @@
 // response that the daemon made for want of another is not compared: why there was none is said.
 
 import type { PageAnswer } from '../client/page-client.ts';
+import { inParts } from './folded-lines.ts';
 import { bytes, duration } from './numbers.ts';
 import type { Tone, ToneLine } from './panel.ts';
 import { type Handling, printable } from './transaction.ts';
@@ -131,13 +132,13 @@ function row(name: string, before: string, after: string, { names, column, tone 
 const WORDS = /\s*\S+/g;
 const NAME_PARTS = /[^-]*-|[^-]+/g;
 
-/** Lines of at most `width` cells that end between parts; a part that is longer is cut. */
+/** Lines of at most `width` cells that end between parts; a part that is longer goes on below a mark. */
 function broken(text: string, width: number, parts: RegExp): string[] {
   const lines = [''];
   for (const part of text.match(parts) ?? []) {
     const last = lines.at(-1) ?? '';
     if (last.length + part.length <= width) lines[lines.length - 1] = last + part;
-    else lines.push(...(part.trimStart().match(new RegExp(`.{1,${width}}`, 'gsu')) ?? []));
+    else lines.push(...inParts(part.trimStart(), width));
   }
   return lines[0] === '' && lines.length > 1 ? lines.slice(1) : lines;
 }

@@ -33,11 +33,14 @@ export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
 
 export interface Rank {
   key: string;
-  /** That the newest of them was sent to. */
+  /** Of the newest of them, as it was sent. */
+  url: string;
   host: string;
   /** Of the newest of them, as its lookup had them. */
   lookupUrl: string;
   lookupHost: string;
+  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  since: number;
   requests: number;
   hits: number;
   misses: number;
@@ -54,9 +57,11 @@ const KEPT = 2000;
 
 const UNCOUNTED: Rank = {
   key: '',
+  url: '',
   host: '',
   lookupUrl: '',
   lookupHost: '',
+  since: 0,
   requests: 0,
   hits: 0,
   misses: 0,
@@ -84,9 +89,11 @@ export class RankTable {
       this.ranks.set(key, rank);
       if (this.ranks.size > 2 * KEPT) this.prune();
     }
+    rank.url = f.url;
     rank.host = f.host;
     rank.lookupUrl = f.lookupUrl;
     rank.lookupHost = f.lookupHost;
+    rank.since = earliest(rank.since, f.ended);
     rank.requests++;
     if (f.handling === 'hit') rank.hits++;
     else if (isMiss(f.handling)) rank.misses++;
@@ -111,11 +118,16 @@ export class RankTable {
 }
 
 /** A figure of a rank. */
-export type RankFigure = Exclude<keyof Rank, 'key' | 'host' | 'lookupUrl' | 'lookupHost'>;
+export type RankFigure = Exclude<keyof Rank, 'key' | 'url' | 'host' | 'lookupUrl' | 'lookupHost' | 'since'>;
 
 /** The highest by a figure, at most `limit`. */
 export function highest(ranks: Rank[], by: RankFigure, limit: number): Rank[] {
   return ranks.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
+}
+
+/** Of two moments, of which 0 is not known. */
+export function earliest(a: number, b: number): number {
+  return a === 0 ? b : b === 0 ? a : Math.min(a, b);
 }
 
 export function pathOf(url: string): string {

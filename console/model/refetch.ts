@@ -21,7 +21,7 @@ const LOG_MS = 1500;
 
 export async function refetchRow(c: Controller): Promise<void> {
   const { session, state } = c;
-  const page = subjectsOf(c).find((one) => one.kind === 'url');
+  const page = pageOf(subjectsOf(c));
   if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
   if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
   const problem = problemOf(sentAs(page));
@@ -59,21 +59,32 @@ export async function refetchRow(c: Controller): Promise<void> {
 }
 
 async function refetch(c: Controller, page: Subject, addresses: readonly PageAddress[]): Promise<void> {
+  const name = sentName(page);
   try {
-    c.set({ running: `GET ${page.key}` });
+    c.set({ running: `GET ${name}` });
     const { before, at } = await firstSeen(c, page, addresses);
     const { status } = await c.operator.run(`ban ${banOf(page)}`);
     if (status !== 200) return;
-    c.set({ running: `GET ${page.key} again` });
+    c.set({ running: `GET ${name} again` });
     const after = await seen(c, page, at);
     const lines = pageComparison(before, after, panelTextCells(c.size));
-    const title = `${page.of}${page.key}: before and after`;
-    c.set({ panel: { kind: 'text', scroll: 0, title, lines }, notice: null });
+    c.set({ panel: { kind: 'text', scroll: 0, title: `${name}: before and after`, lines }, notice: null });
   } catch (error) {
-    c.notify('bad', `${page.key}: ${(error as Error).message}`);
+    c.notify('bad', `${name}: ${(error as Error).message}`);
   } finally {
     c.set({ running: null });
   }
+}
+
+/** The page of what a row stands for. */
+export function pageOf(subjects: readonly Subject[]): Subject | undefined {
+  return subjects.find((one) => one.kind === 'url');
+}
+
+/** Its name, as clients ask for it. */
+export function sentName(page: Subject): string {
+  const { host, url } = sentAs(page);
+  return host + url;
 }
 
 /** What a client sends for the page: the ban names it as it is looked up. */

@@ -78,7 +78,7 @@ export class ReplaySource implements Source {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
     // What was played so far is what the daemon's log would hold.
     handlers.ready?.();
-    if (sub.once === true || this.retells) this.retell(sub.grouping, match, handlers);
+    if (sub.once === true || this.retells) this.retell(sub, match, handlers);
     if (sub.once === true) {
       queueMicrotask(() => handlers.ended?.());
       return { close: () => undefined };
@@ -98,13 +98,17 @@ export class ReplaySource implements Source {
   }
 
   private retell(
-    grouping: Grouping,
+    { grouping, max = Number.POSITIVE_INFINITY }: LogSubscription,
     match: (group: readonly LogTransaction[]) => boolean,
     handlers: LogHandlers,
   ): void {
+    let left = max;
     for (const step of this.recording.steps.slice(0, this.next)) {
       if (step.kind !== 'log') continue;
-      const matched = groupsOf(step.transactions.map(decodeTransaction), grouping).filter(match).flat();
+      if (left <= 0) return;
+      const groups = groupsOf(step.transactions.map(decodeTransaction), grouping).filter(match);
+      const matched = groups.slice(0, left).flat();
+      left -= groups.length;
       if (matched.length > 0) handlers.batch(matched);
     }
   }

@@ -7,7 +7,7 @@ import type { Controller } from './controller.ts';
 import type { FieldKind } from './field.ts';
 import { type KeyRow, keyLabels } from './key-row.ts';
 import type { Choice } from './panel.ts';
-import { refetchRow } from './refetch.ts';
+import { pageOf, refetchRow, sentName } from './refetch.ts';
 import { banOf, type Subject, subjectRow, subjectsOf } from './row-subject.ts';
 
 /** Completes a condition as the command line does after the command. */
@@ -76,12 +76,17 @@ function subjectChoices(subjects: readonly Subject[]): Choice[] {
       take: (c) => c.operator.submit(`ban ${banOf(subject)}`),
     }),
   );
-  const refetch: Choice = {
-    label: 'Refetch it, before and after',
-    note: 'R',
-    take: (c) => void refetchRow(c),
-  };
-  const pages = there.some((one) => one.kind === 'url') ? [refetch] : [];
+  const page = pageOf(subjects);
+  const pages: Choice[] =
+    page === undefined
+      ? []
+      : [
+          {
+            label: `Refetch ${sentName(page)}, before and after`,
+            note: 'R',
+            take: (c) => void refetchRow(c),
+          },
+        ];
   return [
     ...purges,
     ...pages,

@@ -31,6 +31,8 @@ export interface TrafficFacts {
   handling: Handling;
   /** The response was made here, whatever the cache had. */
   synthetic: boolean;
+  /** Epoch seconds, by the daemon's clock, at which it ended; 0 when unknown. */
+  ended: number;
   /** Seconds until the response was on its way out; NaN when unknown. */
   seconds: number;
   /** Body bytes. */
@@ -119,6 +121,7 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
     status: 0,
     handling: '',
     synthetic: false,
+    ended: 0,
     seconds: Number.NaN,
     bytes: 0,
     failed: false,
@@ -160,7 +163,8 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
         out.handling = 'hitpass';
         break;
       case Tag.Timestamp: {
-        const [event, , total] = cursor.text.split(' ');
+        const [event, at, total] = cursor.text.split(' ');
+        out.ended = Number(at) || out.ended;
         // Until the first byte goes out: the rest depends on the client's line. After a failure there is none: what
         // comes is made here.
         if (event === 'Process:' || (event === 'Beresp:' && !out.failed)) out.seconds = Number(total);

@@ -231,8 +231,9 @@ export class TrafficSample {
     }
     // Of a fragment no client waits for it alone.
     if (f.kind !== 'request') return;
-    this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
-    if (f.lookupUrl !== '') this.urls.count(f.lookupHost + f.lookupUrl, at);
+    // One of the past was seen when it ended.
+    this.latency.add(f.seconds, f.handling === 'hit', earlier ? f.ended || at : at, earlier);
+    if (f.lookupUrl !== '') this.urls.count(f, at);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {

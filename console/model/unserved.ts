@@ -19,6 +19,8 @@ export interface Verdict {
 export interface Unserved {
   /** Epoch seconds at which it came. */
   at: number;
+  /** Epoch seconds, by the daemon's clock, at which it ended; 0 when unknown. */
+  ended: number;
   /** As the lookup had them: two requests for the same object are for one URL, whatever clients call it. */
   host: string;
   url: string;
@@ -75,9 +77,9 @@ export class UnservedRequests {
     if (!counts && /^(GET|HEAD|POST)$/.test(f.method)) return;
     // Out of the frame that brought it.
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
-    const { lookupHost: host, lookupUrl: url } = f;
+    const { lookupHost: host, lookupUrl: url, ended } = f;
     const sent = { url: f.url, host: f.host };
-    this.all.push({ at: now, host, url, sent, group: own, before, counts, verdict: null });
+    this.all.push({ at: now, ended, host, url, sent, group: own, before, counts, verdict: null });
     this.bytes += bytesOf(own);
     // By the half, so that it costs little.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();

@@ -1,22 +1,39 @@
 // How often each URL was asked for, by ten seconds of the last half hour, to say which of them are asked for more or less
 // than before. Of what a sample saw: shares are true, numbers are not. Seldom ones are forgotten, so that it stays small.
 
+import { earliest } from './rankings.ts';
+import type { TrafficFacts } from './traffic-facts.ts';
+
 /** Seconds of a bucket, and how many seconds are kept: twice the longest window. */
 const STEP = 10;
 const KEPT = 1900;
 /** URLs of a bucket that are kept when there are twice as many. */
 const URLS = 250;
 
+/** What was asked for under one URL and host, as the lookup had them. */
+export interface AskedUrl {
+  url: string;
+  host: string;
+  requests: number;
+  /** How the newest of them was asked for; null where that is the same. */
+  sent: { url: string; host: string } | null;
+  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  since: number;
+}
+
 interface Bucket {
   requests: number;
-  urls: Map<string, number>;
+  urls: Map<string, AskedUrl>;
 }
 
 export interface UrlShares {
-  /** Requests by URL with its host, as the lookup had them, and all of them. */
-  urls: Map<string, number>;
+  /** By host and URL, as the lookup had them; and all requests. */
+  urls: Map<string, AskedUrl>;
   requests: number;
 }
+
+/** What the trail needs to know of a request. */
+export type AskedFor = Pick<TrafficFacts, 'url' | 'host' | 'lookupUrl' | 'lookupHost' | 'ended'>;
 
 export class UrlTrail {
   /** By their beginning, in steps since the epoch. */
@@ -25,13 +42,17 @@ export class UrlTrail {
   /** Epoch seconds of the first that was counted; 0 without any. */
   since = 0;
 
-  count(url: string, at: number): void {
+  count(
+    { url: sentUrl, host: sentHost, lookupUrl: url, lookupHost: host, ended }: AskedFor,
+    at: number,
+  ): void {
     const step = Math.floor(at / STEP);
     if (step < this.newest - KEPT / STEP) return;
     if (this.since === 0 || at < this.since) this.since = at;
     const bucket = this.buckets.get(step) ?? this.begin(step);
     bucket.requests++;
-    bucket.urls.set(url, (bucket.urls.get(url) ?? 0) + 1);
+    const sent = sentUrl === url && sentHost === host ? null : { url: sentUrl, host: sentHost };
+    add(bucket.urls, host + url, { url, host, requests: 1, sent, since: ended });
     if (bucket.urls.size >= 2 * URLS) prune(bucket);
   }
 
@@ -42,7 +63,7 @@ export class UrlTrail {
       const bucket = this.buckets.get(step);
       if (bucket === undefined) continue;
       out.requests += bucket.requests;
-      for (const [url, n] of bucket.urls) out.urls.set(url, (out.urls.get(url) ?? 0) + n);
+      for (const [name, asked] of bucket.urls) add(out.urls, name, asked);
     }
     return out;
   }
@@ -65,7 +86,19 @@ export class UrlTrail {
   }
 }
 
+/** Puts what came later to what is known of its URL. */
+function add(urls: Map<string, AskedUrl>, name: string, later: AskedUrl): void {
+  const known = urls.get(name);
+  if (known === undefined) {
+    urls.set(name, { ...later });
+    return;
+  }
+  known.requests += later.requests;
+  known.sent = later.sent;
+  known.since = earliest(known.since, later.since);
+}
+
 function prune(bucket: Bucket): void {
-  const kept = [...bucket.urls].sort((a, b) => b[1] - a[1]).slice(0, URLS);
+  const kept = [...bucket.urls].sort((a, b) => b[1].requests - a[1].requests).slice(0, URLS);
   bucket.urls = new Map(kept);
 }

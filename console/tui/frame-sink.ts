@@ -14,6 +14,9 @@ export interface SinkOutput {
   write(text: string): unknown;
 }
 
+/** Ink's mark at the end of a text that it cuts. */
+const INK_CUT = '…';
+
 export class FrameSink {
   /** Ink asks these of its stdout. `isTTY` false keeps it from sending codes of its own. */
   readonly isTTY = false;
@@ -23,6 +26,8 @@ export class FrameSink {
   /** Frames that changed the screen, and bytes they took: for tests and the curious. */
   frames = 0;
   bytes = 0;
+  /** The mark that is painted in its place: a terminal may have ASCII alone. */
+  cutMark = INK_CUT;
   readonly panes = new PaneTable();
   private readonly output: SinkOutput;
   private shown: string[] = [];
@@ -40,7 +45,8 @@ export class FrameSink {
 
   /** One whole frame from Ink. */
   write(frame: string): boolean {
-    if (frame !== '') this.latest = frame.split('\n').map(piecesOf);
+    const marked = this.cutMark === INK_CUT ? frame : frame.replaceAll(INK_CUT, this.cutMark);
+    if (frame !== '') this.latest = marked.split('\n').map(piecesOf);
     this.paint();
     return true;
   }

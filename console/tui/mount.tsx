@@ -24,6 +24,7 @@ export interface MountOptions {
 
 export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
   const charts = new ChartPainter(theme);
+  sink.cutMark = theme.glyphs.ellipsis;
   // Ink reads nothing from this stdin: keys come through keys.ts. It must exist and be no terminal.
   const stdin = {
     isTTY: false,

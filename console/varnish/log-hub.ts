@@ -222,6 +222,7 @@ export class LogHub {
       if (i === own.length) grouper.beginNoMore();
       if (i >= own.length && grouper.size === 0) break;
       grouper.push(records, 0);
+      if (selection.done) break;
       if (performance.now() < ends) continue;
       if (found.length > 0) batch(found);
       found = [];

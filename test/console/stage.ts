@@ -29,6 +29,8 @@ export interface StageOptions {
   checkQuery?: QueryChecker;
   completeQuery?: QueryCompleter;
   matcher?: GroupMatcher;
+  /** A query is answered with what was played before it, as a daemon does. */
+  retells?: boolean;
   files?: HostFiles;
   queries?: Record<string, string>;
   askForPage?: AskForPage;
@@ -59,6 +61,7 @@ export class Stage {
     this.source = new ReplaySource({
       recording: o.recording,
       matcher,
+      retells: o.retells === true,
     });
     const instances = new Instances(
       { name: 'stage', open: () => this.source },

@@ -144,6 +144,7 @@ function row(
       p99: seconds(traffic?.p99),
       errors: failing.toFixed(4),
       query: backendQuery(b, all),
+      since: (traffic?.since ?? 0).toFixed(6),
     },
     cells: [
       {

@@ -67,7 +67,7 @@ export const BACKENDS_VIEW: ListView = listView({
       act: setHealth('auto'),
     },
   ],
-  enter: (c, row) => drill(c, row.facts.query ?? ''),
+  enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
 function setHealth(state: string): (c: Controller, row: ListRow) => void {

@@ -4,20 +4,28 @@
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock, count, percent } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
+import { earliest } from '../../model/rankings.ts';
 import type { Unserved, Verdict } from '../../model/unserved.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
+import { pageQuery } from '../log/written-query.ts';
 import { causeBrief, causeChange, causeLabel } from './cause-texts.ts';
 import { judge } from './judge.ts';
 
 const URLS = 6;
 
+interface MissedUrl extends Pick<Unserved, 'host' | 'url' | 'sent'> {
+  /** The newest is in `sent`. */
+  requests: number;
+  /** Epoch seconds at which the oldest of them ended. */
+  since: number;
+}
+
 interface Cause {
   verdict: Verdict;
   requests: number;
-  /** Requests by host and URL; `sent`: how the newest of them was asked for. */
-  urls: Map<string, Pick<Unserved, 'host' | 'url' | 'sent'> & { requests: number }>;
+  urls: Map<string, MissedUrl>;
 }
 
 interface Survey {
@@ -69,7 +77,7 @@ export const CAUSES_VIEW: ListView = listView({
   ],
   subjects: ({ facts: { url = '', host = '', sentUrl = url, sentHost = host } }) =>
     url === '' ? [] : [{ kind: 'url', key: url, of: host, sent: { url: sentUrl, host: sentHost } }],
-  enter: (c, row) => drill(c, row.facts.query ?? ''),
+  enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
 function surveyOf(session: DaemonSession): Survey {
@@ -100,17 +108,17 @@ function surveyOf(session: DaemonSession): Survey {
   };
 }
 
-function countUrl(cause: Cause, { host, url, sent }: Unserved): void {
+function countUrl(cause: Cause, { host, url, sent, ended }: Unserved): void {
   const key = host + url;
-  const known = cause.urls.get(key);
-  cause.urls.set(key, { host, url, sent, requests: (known?.requests ?? 0) + 1 });
+  const { requests, since } = cause.urls.get(key) ?? { requests: 0, since: 0 };
+  cause.urls.set(key, { host, url, sent, requests: requests + 1, since: earliest(since, ended) });
 }
 
 function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
   const label = causeLabel(verdict.cause, verdict.detail);
   const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
   const costs = requests / Math.max(1, survey.requests);
-  const mostly = top[0]?.[1].url ?? '';
+  const mostly = top[0]?.[1];
   return {
     key: label,
     facts: {
@@ -118,18 +126,19 @@ function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
       detail: verdict.detail,
       requests: String(requests),
       costs: costs.toFixed(4),
-      host: top[0]?.[1].host ?? '',
-      url: mostly,
-      sentUrl: top[0]?.[1].sent.url ?? '',
-      sentHost: top[0]?.[1].sent.host ?? '',
-      query: `ReqURL eq "${mostly.replace(/["\\]/g, '\\$&')}" and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
+      host: mostly?.host ?? '',
+      url: mostly?.url ?? '',
+      sentUrl: mostly?.sent.url ?? '',
+      sentHost: mostly?.sent.host ?? '',
+      query: `${pageQuery(mostly?.host ?? '', mostly?.url ?? '')} and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
+      since: (mostly?.since ?? 0).toFixed(6),
     },
     cells: [
       { text: label, brief: causeBrief(verdict.cause, verdict.detail), tone: 'strong' },
       { text: count(requests), by: requests },
       { text: percent(costs), by: requests, tone: 'warn' },
       { text: percent(requests / Math.max(1, survey.judged)), by: requests, tone: 'muted' },
-      { text: mostly, tone: 'muted' },
+      { text: mostly?.url ?? '', tone: 'muted' },
     ],
     detail: (): readonly ToneLine[] => [
       [

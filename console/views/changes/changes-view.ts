@@ -12,6 +12,7 @@ import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
+import { pageQuery } from '../log/written-query.ts';
 import { actOnStats } from '../stats/stat-keys.ts';
 import { STATS_VIEW } from '../stats/stats-view.tsx';
 
@@ -67,10 +68,8 @@ export const CHANGES_VIEW: ListView = listView({
       },
     },
   ],
-  subjects: ({ facts: { kind, name = '' } }) => {
-    const { host, url } = placeOf(name);
-    return kind === 'url' ? [{ kind: 'url', key: url, of: host }] : [];
-  },
+  subjects: ({ facts: { kind, url = '', host = '', sentUrl = '', sentHost = '' } }) =>
+    kind === 'url' ? [{ kind, key: url, of: host, sent: { url: sentUrl, host: sentHost } }] : [],
   enter: (c, row) => open(c, row.facts),
 });
 
@@ -132,12 +131,26 @@ function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: Dae
   };
 }
 
-function changeRow(change: Change): ListRow {
-  const { kind, name, before, now } = change;
+function changeRow({ kind, name, asked, before, now }: Change): ListRow {
+  const sent = asked?.sent ?? asked;
   const more = now > before;
   return {
     key: `${kind} ${name}`,
-    facts: { kind, name, before: before.toFixed(3), now: now.toFixed(3) },
+    facts: {
+      kind,
+      name,
+      before: before.toFixed(3),
+      now: now.toFixed(3),
+      ...(asked === undefined || sent === undefined
+        ? {}
+        : {
+            url: asked.url,
+            host: asked.host,
+            sentUrl: sent.url,
+            sentHost: sent.host,
+            since: asked.since.toFixed(6),
+          }),
+    },
     cells: [
       { text: more ? '+' : '-', tone: more ? 'warn' : 'accent' },
       { text: kind, tone: 'muted' },
@@ -160,23 +173,11 @@ function comparison(before: number, now: number): string {
 }
 
 function open(c: Controller, facts: ListRow['facts']): void {
-  const { kind = '', name = '' } = facts;
+  const { kind = '', name = '', url = '', host = '' } = facts;
   if (kind === 'counter') {
     c.show(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
-    const { host, url } = placeOf(name);
-    const ofHost = host === '' ? '' : `ReqHeader:Host eq ${quoted(host)} and `;
-    drill(c, `${ofHost}ReqURL eq ${quoted(url)}`);
+    drill(c, pageQuery(host, url), Number(facts.since));
   } else openEvent(c, kind as SessionEvent['kind']);
-}
-
-/** A name is host and URL, which begins with the first slash. */
-function placeOf(name: string): { host: string; url: string } {
-  const slash = Math.max(0, name.indexOf('/'));
-  return { host: name.slice(0, slash), url: name.slice(slash) };
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

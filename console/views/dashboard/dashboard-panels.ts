@@ -1,6 +1,7 @@
 // The panels of the dashboard, and the view or query that each opens. Their places are in dashboard-screen.tsx.
 
 import type { Controller } from '../../model/controller.ts';
+import { earliest } from '../../model/rankings.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { LATENCY_VIEW } from '../latency/latency-view.tsx';
 import { drill, LOG_VIEW } from '../log/log-view.tsx';
@@ -13,6 +14,12 @@ function topBy(c: Controller, title: string): void {
   c.show(TOP_VIEW);
   const column = TOP_VIEW.definition.columns.findIndex((col) => col.title === title);
   TOP_VIEW.act(c, { type: 'sort-by', column, descending: true });
+}
+
+/** Epoch seconds at which the oldest ended of those that the classes from 400 on have counted. */
+function refusedSince(c: Controller): number {
+  const refused = c.session.sample.all('status').filter(({ key }) => Number(key) >= 400);
+  return refused.reduce((since, rank) => earliest(since, rank.since), 0);
 }
 
 /** What Enter shows, in reading order. */
@@ -30,7 +37,7 @@ const BEHIND = {
     actOnStats(c, { type: 'filter', text: 'thr.' });
   },
   latency: (c) => c.show(LATENCY_VIEW),
-  status: (c) => drill(c, 'RespStatus >= 400'),
+  status: (c) => drill(c, 'RespStatus >= 400', refusedSince(c)),
   top: (c) => topBy(c, 'REQUESTS'),
   misses: (c) => topBy(c, 'MISSES'),
   errors: (c) => drill(c, 'RespStatus >= 500'),

@@ -45,9 +45,9 @@ export const LATENCY_VIEW: View = {
       help: 'The slowest hundredth, in the log',
       hint: 'slowest',
       run: (c) => {
-        const slow = c.session.sample.latency.percentile(0.99);
+        const slow = c.session.sample.latency.slowest(0.99);
         if (slow === null) c.notify('warn', 'no traffic yet');
-        else drill(c, `Timestamp:Process[2] > ${slow.toPrecision(3)}`);
+        else drill(c, `Timestamp:Process[2] > ${roundedDown(slow.above)}`, slow.since);
       },
     },
     { keys: ['/'], command: 'latency.filter', help: 'Filter: the query of the log', run: filterLog },
@@ -60,3 +60,8 @@ export const LATENCY_VIEW: View = {
   export: (c, json) => countersText(c.session.counters.all(), json),
   screen: (props) => <LatencyScreen {...props} quantity={stateOf(props.ui, QUANTITY)} />,
 };
+
+/** Seconds with three digits: rounded to the nearest, some of the slowest would be left out. */
+function roundedDown(seconds: number): string {
+  return seconds === 0 ? '0' : (seconds * 0.995).toPrecision(3);
+}

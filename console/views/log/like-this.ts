@@ -3,6 +3,7 @@
 import type { LogEntry } from '../../model/log-entry.ts';
 import { decodeRecords, type LogRecord } from '../../model/transaction.ts';
 import type { RowPlace } from './log-tree.ts';
+import { quoted } from './written-query.ts';
 
 export interface SuggestedQuery {
   query: string;
@@ -71,8 +72,4 @@ function recordQueries(record: LogRecord, add: (query: string, note: string) => 
   }
   if (text === '') add(name, 'this record');
   else add(`${name} eq ${quoted(text)}`, 'this record');
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

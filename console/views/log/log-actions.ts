@@ -24,7 +24,7 @@ export function nextGrouping(c: Controller): void {
   const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
   const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
   session.kept.addGap(`grouping by ${grouping}`);
-  session.follow(session.query, grouping);
+  session.follow(session.query, grouping, session.reach.counted);
   c.notify('info', `grouping by ${grouping}`);
 }
 

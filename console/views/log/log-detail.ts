@@ -2,7 +2,9 @@
 // the selected transaction. Lines of a group are made once and kept for the few looked at last.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
+import { ellipsis, padEnd } from '../../draw/cells.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { folded } from '../../model/folded-lines.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import { bytes, clock, duration } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
@@ -142,9 +144,10 @@ function timelineLines(group: readonly LogTransaction[], width: number): ToneLin
     const { lead, length } = timelineBar(step, total, room);
     out.push([
       {
-        text: `  ${'  '.repeat(step.side === 'backend' ? 1 : step.depth)}${step.label}`
-          .padEnd(label)
-          .slice(0, label),
+        text: padEnd(
+          ellipsis(`  ${'  '.repeat(step.side === 'backend' ? 1 : step.depth)}${step.label}`, label),
+          label,
+        ),
         tone: 'muted',
       },
       { text: ' '.repeat(lead) },
@@ -168,22 +171,7 @@ function kindOf(type: string): string {
         : 'Transaction';
 }
 
-/** Lines of at most `width` characters, broken at blanks; a longer word is broken where it must. */
+/** Lines of at most `width` characters. */
 function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (let word of text.split(' ')) {
-    while (word.length > width) {
-      if (line !== '') lines.push(line);
-      lines.push(word.slice(0, width));
-      word = word.slice(width);
-      line = '';
-    }
-    if (line !== '' && line.length + word.length + 1 > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  if (line !== '') lines.push(line);
-  return lines;
+  return folded([[{ text }]], width).map((line) => line.map((piece) => piece.text).join(''));
 }

@@ -38,7 +38,7 @@ function search(c: Controller): void {
 }
 
 function clear(c: Controller): void {
-  c.session.kept.clear();
+  c.session.clearLog();
   actOnLog(c, { type: 'end' });
 }
 

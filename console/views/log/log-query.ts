@@ -17,16 +17,18 @@ import { completeFromLog } from './query-values.ts';
 /** Another query than before, to which Escape leads back. */
 export function applyQuery(c: Controller, query: string): void {
   const state = c.stateOf(LOG_STATE);
-  const former = c.session.query;
+  const { query: former, reach } = c.session;
   if (query !== former) {
-    const origins = [...state.origins, { view: null, query: former }].slice(-MOST_ORIGINS);
+    const origins = [...state.origins, { view: null, query: former, counted: reach.counted }].slice(
+      -MOST_ORIGINS,
+    );
     c.setState(LOG_STATE, { ...state, origins });
   }
   setQuery(c, query);
 }
 
 /** The query alone: Escape leads where it led. */
-export function setQuery(c: Controller, query: string): void {
+export function setQuery(c: Controller, query: string, counted = 0): void {
   const { query: former, kept, source } = c.session;
   // What the daemon can tell again begins anew.
   const above =
@@ -34,7 +36,7 @@ export function setQuery(c: Controller, query: string): void {
       ? ''
       : ` (above only what matched ${former} too)`;
   kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
-  c.session.follow(query, c.session.grouping);
+  c.session.follow(query, c.session.grouping, counted);
   actOnLog(c, { type: 'end' });
   c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
   nameOddity(c, query);

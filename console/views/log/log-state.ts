@@ -47,10 +47,11 @@ export interface LogState extends Folds {
   origins: readonly Origin[];
 }
 
-/** A view and the query that the log had there; null is the log itself. */
+/** A view and the query that the log had there; null is the log itself. `counted`: see LogReach. */
 export interface Origin {
   view: View | null;
   query: string;
+  counted: number;
 }
 
 /** No entry has this number. */
@@ -175,7 +176,7 @@ export function reduceLog(view: LogState, action: LogAction, store: LogReader, h
       return { ...view, follow: false, selected: first.seq, offset: 0, top: first.seq, topRow: 0, scroll: 0 };
     }
     case 'end':
-      return store.size === 0 ? view : following(view);
+      return following(view);
     case 'move':
       return move(stop(view, store, height), action.rows, store, height);
     case 'detail': {

@@ -12,6 +12,7 @@ import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
 import { LogScreen } from './log-screen.tsx';
 import { LOG_STATE, logBody, selectedEntry, selectedPlace, visibleRows } from './log-state.ts';
 import { logSubjects } from './log-subjects.ts';
+import { missingWords } from './query-bar.tsx';
 
 export const LOG_VIEW: View = {
   ...PLAIN_VIEW,
@@ -27,7 +28,7 @@ export const LOG_VIEW: View = {
     const { session, state } = c;
     if (!session.following) session.follow(session.query, session.grouping);
     if (state.view === LOG_VIEW) return;
-    const origins = [{ view: state.view, query: session.query }];
+    const origins = [{ view: state.view, query: session.query, counted: session.reach.counted }];
     c.setState(LOG_STATE, { ...c.stateOf(LOG_STATE), origins });
   },
   move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
@@ -43,17 +44,22 @@ export const LOG_VIEW: View = {
   },
   copy: copySelected,
   export: exportLog,
-  spokenRemark: ({ session }) => (session.query === '' ? 'All transactions.' : `Query ${session.query}.`),
+  spokenRemark: ({ session }) => {
+    const short = session.reach.shortfall(session.kept);
+    const missing = short === null ? '' : ` ${missingWords(short, session.utc)}.`;
+    return session.query === '' ? 'All transactions.' : `Query ${session.query}.${missing}`;
+  },
   spokenRow,
   screen: (props) => <LogScreen {...props} state={stateOf(props.ui, LOG_STATE)} />,
 };
 
-/** Shows the log with only what a query lets through. */
-export function drill(c: Controller, query: string): void {
+/** Shows the log with only what a query lets through. `counted`: epoch seconds at which the oldest ended of what a row had
+ * counted of that; 0 where nothing was counted, or it is not known. */
+export function drill(c: Controller, query: string, counted = 0): void {
   const within = c.state.view === LOG_VIEW;
   c.show(LOG_VIEW);
   if (within) applyQuery(c, query);
-  else setQuery(c, query);
+  else setQuery(c, query, counted);
 }
 
 /** Closes the detail pane, or goes to where one came from, with the query of that place. */
@@ -63,7 +69,7 @@ function back(c: Controller) {
   const origin = state.origins.at(-1);
   if (origin === undefined) return;
   c.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
-  if (origin.query !== c.session.query) setQuery(c, origin.query);
+  if (origin.query !== c.session.query) setQuery(c, origin.query, origin.counted);
   if (origin.view !== null) c.show(origin.view);
 }
 

@@ -12,7 +12,8 @@ import { Live } from '../../draw/use-console.ts';
 import { Words } from '../../draw/words.tsx';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { Field } from '../../model/field.ts';
-import { bytes, count } from '../../model/numbers.ts';
+import type { Shortfall } from '../../model/log-reach.ts';
+import { bytes, clock, count } from '../../model/numbers.ts';
 import type { LogState } from './log-state.ts';
 
 const LABEL = ' query ';
@@ -114,6 +115,9 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   // The query is not all that is on screen yet.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
+  const short = session.reach.shortfall(kept);
+  if (short !== null)
+    left.push(span(`  ${missingWords(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;
   const received = span(`${count(kept.records)} records received`, 'muted');
   const lost = kept.lost > 0 ? [span(`${count(kept.lost)} lost`, 'warn')] : [];
@@ -129,4 +133,15 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   ].map((facts) => facts.flatMap((fact, i) => (i === 0 ? [fact] : [span(', ', 'muted'), fact])));
   const room = width - rowWidth(left) - 3;
   return spread(left, [...(right.find((row) => rowWidth(row) <= room) ?? []), span(' ')], width);
+}
+
+/** That not all is there which a row had counted, in at most so many cells. */
+export function missingWords({ counted, there }: Shortfall, utc: boolean, room = 80): string {
+  const [from, left] = [clock(counted, utc), clock(there, utc)];
+  const forms = [
+    `counted since ${from}, of which the log has those since ${left}`,
+    `counted since ${from}, here since ${left}`,
+    `none left before ${left}`,
+  ];
+  return forms.find((form) => form.length <= room) ?? `none before ${left}`;
 }

@@ -16,6 +16,7 @@ import type { BanFact } from './why/ban-match.ts';
 import { partOf, partsFor } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
 import { type Reason, why } from './why/why.ts';
+import { pageQuery } from './written-query.ts';
 
 /** Groups of history, newest first, that a sentence is made of. */
 const EARLIER = 40;
@@ -64,8 +65,7 @@ interface History {
 
 /** What the daemon's ring still holds: requests of the URL that fetched or purged, and what purges without a URL. */
 function historyOf(session: DaemonSession, url: string): Promise<History> {
-  const quoted = `"${url.replace(/["\\]/g, '\\$&')}"`;
-  const query = `(ReqURL eq ${quoted} and (Link or VCL_call eq "PURGE" or ReqMethod ~ "PURGE$")) or Notice ~ "^(xkey|hashtwo)[.]" or ReqMethod ~ "BAN$"`;
+  const query = `(${pageQuery('', url)} and (Link or VCL_call eq "PURGE" or ReqMethod ~ "PURGE$")) or Notice ~ "^(xkey|hashtwo)[.]" or ReqMethod ~ "BAN$"`;
   return new Promise((resolve) => {
     const groups: LogTransaction[][] = [];
     let done = false;

@@ -1,6 +1,7 @@
 // The query of the log that shows only what a row of a ranking stands for.
 
 import type { RankingName } from '../../model/rankings.ts';
+import { quoted } from '../log/written-query.ts';
 
 const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
   url: (key) => `ReqURL eq ${quoted(key)}`,
@@ -41,8 +42,4 @@ function begin(text: string, end = ''): string {
 
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

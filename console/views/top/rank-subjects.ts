@@ -7,6 +7,7 @@ import type { Subject, SubjectKind } from '../../model/row-subject.ts';
 export interface RankedRow {
   key: string;
   /** Of the newest, as it was sent. */
+  url: string;
   host: string;
   /** As the lookup had them. */
   lookupUrl: string;
@@ -27,7 +28,11 @@ const url: Stands = ({ key, host, lookupUrl, lookupHost }) => [
 export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
   url,
   fragment: url,
-  page: ({ lookupUrl, lookupHost }) => [{ kind: 'path', key: pathOf(lookupUrl), of: lookupHost }],
+  // Asked for again is the newest URL of it: under the path alone there may be nothing.
+  page: (row) => [
+    { kind: 'path', key: pathOf(row.lookupUrl), of: row.lookupHost },
+    { kind: 'url', key: row.lookupUrl, of: row.lookupHost, sent: { url: row.url, host: row.host } },
+  ],
   // What else the program puts below the other prefix is not this row's.
   prefix: ({ key, lookupUrl }) => [
     { kind: prefixOf(lookupUrl) === key ? 'prefix' : 'rewritten', key, of: '' },

@@ -97,9 +97,9 @@ export const TOP_VIEW: ListView = listView({
       run: (c) => c.session.clearSample(),
     },
   ],
-  subjects: ({ facts: { ranking, key = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
-    STANDS_FOR[ranking as RankingName]({ key, host, lookupUrl, lookupHost }),
-  enter: (c, row) => drill(c, row.facts.query ?? ''),
+  subjects: ({ facts: { ranking, key = '', url = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
+    STANDS_FOR[ranking as RankingName]({ key, url, host, lookupUrl, lookupHost }),
+  enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
 /** An option is the name of a ranking, and the index of a window behind a blank. */
@@ -147,10 +147,12 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
     facts: {
       ranking,
       key: r.key,
+      url: r.url,
       host: r.host,
       lookupUrl: r.lookupUrl,
       lookupHost: r.lookupHost,
       query,
+      since: r.since.toFixed(6),
       requests: String(r.requests),
       perSecond: perSecond.toFixed(3),
       misses: String(r.misses),

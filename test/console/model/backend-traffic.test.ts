@@ -56,7 +56,8 @@ it('shows how it went over five minutes, those before it came included, and forg
   const part = new EarlierTraffic();
   sample.addEarlier(part, answered('a', 2, 500, NOW - 290));
   sample.prepend(part);
-  const { slow = [], failing = [] } = sample.backendTraffic(NOW).get('a') ?? {};
+  const { slow = [], failing = [], since } = sample.backendTraffic(NOW).get('a') ?? {};
+  expect(since).toBe(NOW - 290);
   expect(slow).toEqual([2, ...Array(PARTS - 2).fill(Number.NaN), 0.2]);
   expect([failing[0], failing.at(-1)]).toEqual([1, 0]);
   expect(sample.trafficSince(NOW)).toBe(NOW - 290);

@@ -3,11 +3,17 @@ import { changesOf } from '../../../console/model/changes.ts';
 import { CounterHistory } from '../../../console/model/counter-history.ts';
 import { CounterTrail } from '../../../console/model/counter-trail.ts';
 import type { DaemonSession } from '../../../console/model/daemon-session.ts';
-import { UrlTrail } from '../../../console/model/url-trail.ts';
+import { type AskedFor, UrlTrail } from '../../../console/model/url-trail.ts';
 import { describeCounters } from '../../../daemon/stats/counters-reader.ts';
 
 const NAMES = ['MAIN.uptime', 'MAIN.client_req', 'MAIN.fetch_failed'];
 const point = (at: number, ...values: number[]) => ({ at, names: NAMES, values: Float64Array.from(values) });
+
+/** A request for a host of one letter and a path. */
+const asked = (page: string): AskedFor => {
+  const [host, url] = [page.slice(0, 1), page.slice(1)];
+  return { host, url, lookupHost: host, lookupUrl: url, ended: 0 };
+};
 
 /** Seconds 0 to `until`, with this many requests and failures so far. */
 function trail(
@@ -76,15 +82,15 @@ it('knows a counter that is new', () => {
 it('keeps URLs of half an hour, the frequent ones, in whatever order they come', () => {
   const t = new UrlTrail();
   for (let at = 5000; at > 4000; at--) {
-    t.count('a/', at);
-    t.count(`a/once/${at}`, at);
+    t.count(asked('a/'), at);
+    t.count(asked(`a/once/${at}`), at);
   }
-  for (let n = 0; n < 5000; n++) t.count(n % 2 === 0 ? 'a/often' : `a/${n}`, 6500);
-  expect(t.between(4700, 4800).urls.get('a/')).toBe(100);
-  expect(t.between(6500, 6510).urls.get('a/often')).toBe(2500);
+  for (let n = 0; n < 5000; n++) t.count(asked(n % 2 === 0 ? 'a/often' : `a/${n}`), 6500);
+  expect(t.between(4700, 4800).urls.get('a/')?.requests).toBe(100);
+  expect(t.between(6500, 6510).urls.get('a/often')?.requests).toBe(2500);
   expect(t.between(6500, 6510).requests).toBe(5000);
   expect(t.between(6500, 6510).urls.size).toBeLessThan(500);
-  t.count('a/', 9000);
+  t.count(asked('a/'), 9000);
   expect(t.between(0, 7000).requests).toBe(0);
   expect(t.since).toBe(7100);
 });
@@ -100,7 +106,7 @@ describe('what moved', () => {
     let all = 0;
     for (let at = 1001; at <= 1120; at++) {
       for (const [url, n] of Object.entries(at <= 1060 ? before : now)) {
-        for (let i = 0; i < n; i++) urls.count(url, at);
+        for (let i = 0; i < n; i++) urls.count(asked(url), at);
         all += n;
       }
       counters.add(point(at, at, all, 0));

@@ -1,7 +1,7 @@
 // Lines folded to a width: no word is cut that has room, and nothing is lost.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { folded, helpLines } from '../../../console/model/folded-lines.ts';
+import { folded, helpLines, inParts } from '../../../console/model/folded-lines.ts';
 import type { ToneLine } from '../../../console/model/panel.ts';
 
 const text = (lines: readonly ToneLine[]): string[] =>
@@ -46,10 +46,23 @@ it('loses no word, and is as wide as it may be at the most', () => {
       const out = text(folded([[{ text: ' '.repeat(indent) + list.join(' ') }]], width));
       if (indent + Math.max(...list.map((w) => w.length)) <= width)
         expect(out.join(' ').trim().split(/\s+/)).toEqual(list);
-      expect(out.join('').replace(/\s/g, '')).toBe(list.join(''));
+      expect(out.join('').replace(/[\s…]/g, '')).toBe(list.join(''));
       for (const line of out) expect(line.length).toBeLessThanOrEqual(width);
     }),
   );
+});
+
+it('marks where a word goes on below, and halves no character', () => {
+  expect(text(folded([[{ text: 'purge /a/long/url of all' }]], 9))).toEqual([
+    'purge',
+    '/a/long/…',
+    'url of',
+    'all',
+  ]);
+  expect(inParts('ab😀cd', 4)).toEqual(['ab…', '😀cd']);
+  expect(inParts('a😀😀😀', 4)).toEqual(['a😀…', '😀😀']);
+  expect(inParts('four', 4)).toEqual(['four']);
+  expect(inParts('narrow', 1).join('')).toBe('narrow');
 });
 
 it('makes lines of the help, texts that are too long below their beginning', () => {

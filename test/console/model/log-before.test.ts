@@ -98,6 +98,22 @@ describe('a log', () => {
 });
 
 describe('latencies', () => {
+  it('have a slowest hundredth with all that is as slow, and know its oldest', () => {
+    const meter = new LatencyMeter();
+    expect(meter.slowest(0.99)).toBeNull();
+    for (let i = 0; i < 990; i++) meter.add(0.001, true, 10);
+    for (let i = 0; i < 10; i++) meter.add(1.01 + i / 1000, false, 20 + i);
+    const { above = 9, since } = meter.slowest(0.995) ?? {};
+    expect([above < 1.01, above > 0.8, since]).toEqual([true, true, 20]);
+    // The bound itself may be found in any bucket.
+    for (const seconds of [1e-7, 1e-6, 0.00112, 0.5, 10, 1e4]) {
+      const one = new LatencyMeter();
+      one.add(seconds, false, 7);
+      expect(one.slowest(0.99)?.since).toBe(7);
+      expect(one.slowest(0.99)?.above).toBeLessThan(seconds);
+    }
+  });
+
   it('of before fill what room is left, and leave first', () => {
     const meter = new LatencyMeter();
     for (let i = 0; i < 100; i++) meter.add(1, false, 50);

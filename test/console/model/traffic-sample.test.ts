@@ -400,3 +400,27 @@ it('takes what was before in its order: windows and reasons know it, and are jud
     ],
   ]);
 });
+
+it('knows by the daemon’s clock when the oldest that it counted ended, of each row, cause, URL, backend and latency', () => {
+  const late = FAKE_START + 500;
+  const sample = new TrafficSample();
+  // The console's clock goes wrong, and a request is logged when it ends.
+  sample.add(request(20, '/a', { at: late, handling: 'MISS', seconds: 2 }), late - 77);
+  const part = new EarlierTraffic();
+  sample.addEarlier(part, restarted());
+  sample.addEarlier(part, request(40, '/a', { at: FAKE_START + 64 }));
+  sample.addEarlier(part, request(30, '/a', { at: FAKE_START + 60, handling: 'MISS', seconds: 2 }));
+  sample.prepend(part);
+  const since = (ranking: RankingName) =>
+    sample.all(ranking).map(({ key, since: at }) => [key, Math.round((at - FAKE_START) * 10) / 10]);
+  expect(since('url')).toEqual([
+    ['/a', 62],
+    ['/first', 0.3],
+  ]);
+  expect(since('host')).toEqual([['shop.example', 0.3]]);
+  expect(sample.unserved.last().map(({ ended }) => ended - FAKE_START)).toEqual([62, 502]);
+  const { urls } = sample.urls.between(FAKE_START - 10, late + 10);
+  expect(urls.get('shop.example/a')?.since).toBe(FAKE_START + 62);
+  // One that is as slow, and longer ago than the last of them.
+  expect(sample.latency.slowest(0.99)?.since).toBe(FAKE_START + 62);
+});

@@ -127,9 +127,16 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   await s.keys('n', 't', 'p');
   await s.settle();
   expect(bans(s).at(-1)).toBe('ban.count req.http.host == norm.example && req.url ~ ^/looked/up([?#]|$)');
+  // Of a host and path the newest URL is fetched again, and that alone is banned for it.
+  await s.keys('n', 'x');
+  expect(await s.screen()).toMatch(/Refetch shop\.example\/sent, before and after +R/);
+  await s.keys('escape', 'R');
+  await s.settle();
+  expect(await s.screen()).toMatch(/GET \/sent at 127\.0\.0\.1:6081, Host: shop\.example/);
+  expect(await s.screen()).toContain('ban req.http.host == norm.example && req.url == /looked/up?b=1');
   await s.keys('n');
   const prefix = (key: string, lookupUrl: string) =>
-    STANDS_FOR.prefix({ key, host: 'h', lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
+    STANDS_FOR.prefix({ key, url: key, host: 'h', lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
   expect(prefix('/img/', '/img/a')).toEqual(['prefix']);
   expect(prefix('/img/', '/cdn/img/a')).toEqual(['rewritten']);
 });

@@ -44,6 +44,10 @@ describe('screens', () => {
     await s.play(80);
     await golden(s, 'dashboard-60x20-ascii');
     expect(await s.screen()).toMatch(/^[\x20-\x7e\n]+$/);
+    // What Ink cuts has a mark of ASCII, too.
+    s.controller.notify('warn', 'more words than there is room for '.repeat(3));
+    await s.settle();
+    expect((await s.screen()).split('\n').at(-1)).toMatch(/^[\x20-\x7e]+~$/);
   });
 
   it('dashboard with several threads: each, or those that are most behind', async () => {

@@ -65,6 +65,16 @@ describe('the hub', () => {
     expect(some.heard.live).toEqual([2]);
   });
 
+  it('tells the oldest record that is asked for, and no more', async () => {
+    const hub = new LogHub(() => 0);
+    const time = (vxid: number): Buffer => encodeRecord(Tag.Timestamp, vxid, 'c', `Start: ${vxid} 0 0`);
+    hub.past([Buffer.concat([end(1), time(2)]), time(3)]);
+    const { heard, handlers } = listener();
+    hub.subscribe({ grouping: 'raw', query: 'Timestamp', from: 'head', once: true, max: 1 }, handlers);
+    await settle();
+    expect([heard.live, heard.ended]).toEqual([[2], true]);
+  });
+
   it('says what is wrong with a query', async () => {
     const one = listener();
     new LogHub(() => 0).subscribe({ grouping: 'request', from: 'tail', query: 'ReqURL !' }, one.handlers);

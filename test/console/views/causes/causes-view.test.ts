@@ -172,7 +172,9 @@ it('says of each cause how much of the hit rate it costs, and what would change 
   expect(CAUSES_VIEW.definition.remark(of, '')).toBe('3 of 10 requests since 00:23:20');
   expect(texts(rows)).toEqual(['no rule explains it | 2 | 20.0%', 'first time seen | 1 | 10.0%']);
   expect(rows[1]?.cells.at(-1)?.text).toBe('/a');
-  expect(rows[1]?.facts.query).toBe('ReqURL eq "/a" and VCL_call ~ "^(MISS|PASS|PIPE)$"');
+  expect(rows[1]?.facts.query).toBe(
+    'ReqHeader:Host eq "shop.example" and ReqURL eq "/a" and VCL_call ~ "^(MISS|PASS|PIPE)$"',
+  );
   const detail = rows[1]?.detail().map((line) => line.map((part) => part.text).join('')) ?? [];
   expect(detail[0]).toBe(
     '1 requests: were they hits, the share of hits among all requests would be 10.0% higher.',
@@ -198,6 +200,23 @@ it('finds near misses: another query string, another host, a hit whose fetch was
     'near miss: cached under another Host | 1 | 16.7%',
     'hit before: expired or gone, fetch not seen | 1 | 16.7%',
   ]);
+});
+
+it('leads to the requests of its first URL, and not to those of the same URL on another host', () => {
+  const groups = [
+    kept(10, '/c'),
+    kept(20, '/d'),
+    kept(30, '/c', 'www.shop.example'),
+    kept(40, '/d', 'www.shop.example'),
+  ];
+  const near = rowsAfter(groups).find((row) => row.facts.cause === 'other-host');
+  const selection = LogSelection.create({
+    grouping: 'request',
+    from: 'head',
+    query: near?.facts.query ?? '',
+  });
+  if (!(selection instanceof LogSelection)) throw new Error(selection.message);
+  expect(groups.map((group) => selection.take(group, 0) !== null)).toEqual([false, false, true, false]);
 });
 
 it('finds near misses by hits, too: the fetch of what is kept may have been long ago', () => {

@@ -52,6 +52,23 @@ it.each([
   expect(words(before, now)).toBe(text);
 });
 
+it('leads to what was asked for: as it was looked up in the log, as it was sent to fetch it again', () => {
+  const session = sessionOf(1, 10);
+  for (let at = 1; at <= 121; at++) {
+    const looked = { lookupUrl: '/shop/cart', lookupHost: 'norm.example', ended: at };
+    // The newest speaks for all.
+    const host = at < 100 ? 'a.example' : 'b.example';
+    for (let i = 0; i < (at > 61 ? 10 : 1); i++)
+      session.sample.urls.count({ url: '/cart', host, ...looked }, at);
+  }
+  const row = CHANGES_VIEW.definition.rows(session, '1').find(({ facts }) => facts.kind === 'url');
+  if (row === undefined) throw new Error('no URL has moved');
+  expect(CHANGES_VIEW.definition.subjects?.(row)).toEqual([
+    { kind: 'url', key: '/shop/cart', of: 'norm.example', sent: { url: '/cart', host: 'b.example' } },
+  ]);
+  expect(Number(row.facts.since)).toBe(10);
+});
+
 it('says that nothing moved only where there is something to compare with', () => {
   const empty = (from: number): string => CHANGES_VIEW.definition.empty(sessionOf(10, 10, from), '1');
   expect(empty(1)).toBe('nothing happened, and nothing moved');

@@ -4,10 +4,14 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { parseBackendList } from '../../../../console/model/backends.ts';
+import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
 import { RANKING_NAMES } from '../../../../console/model/rankings.ts';
 import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
 import { TrafficSample } from '../../../../console/model/traffic-sample.ts';
 import { backendQuery } from '../../../../console/views/backends/backend-query.ts';
+import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
+import { judge } from '../../../../console/views/causes/judge.ts';
+import { pageQuery } from '../../../../console/views/log/written-query.ts';
 import { rankQuery } from '../../../../console/views/top/rank-queries.ts';
 import { LogSelection } from '../../../../queries/log-selection.ts';
 
@@ -36,6 +40,30 @@ describe('a drill-down shows what was counted', () => {
       .map(({ key, requests }) => ({ key, requests, found: found(rankQuery(name, key)) }))
       // Of backends fetches are counted, of which a group may have several.
       .filter((row) => row.found < (name === 'backend' ? 1 : row.requests));
+    expect(short).toEqual([]);
+  });
+
+  it('also of a cause of misses: of the URL that it names', () => {
+    sample.unserved.judge(1e6, judge);
+    const session = { sample, judgeUnserved: () => undefined } as unknown as DaemonSession;
+    const rows = CAUSES_VIEW.definition.rows(session, '');
+    expect(rows.length).toBeGreaterThan(20);
+    for (const { key, facts } of rows) {
+      const { cause, detail, url, host } = facts;
+      const counted = sample.unserved
+        .last()
+        .filter((one) => one.verdict?.cause === cause && one.verdict?.detail === detail)
+        .filter((one) => one.url === url && one.host === host).length;
+      expect([key, found(facts.query ?? '') >= counted, counted > 0]).toEqual([key, true, true]);
+    }
+  });
+
+  it('also of what changed: under the URL and host that it was looked up as', () => {
+    const { urls } = sample.urls.between(990, 1010);
+    expect(urls.size).toBeGreaterThan(30);
+    const short = [...urls.values()].filter(
+      ({ host, url, requests }) => found(pageQuery(host, url)) < requests,
+    );
     expect(short).toEqual([]);
   });
 
