@@ -48,7 +48,8 @@ export function followScript(name: string): string {
   const log = [
     `${binaryLog(name)} & log=$!`,
     '{ while read -r line <&3; do :; done; kill $log; } >/dev/null 2>&1 & watch=$!',
-    'wait $log; echo $? >&4',
+    // Not the shell's word on who was ended from here.
+    '{ wait $log; } 2>/dev/null; echo $? >&4',
     'kill $watch 2>/dev/null',
   ].join('; ');
   return `exec 3<&0 5>&1; status=$({ { ${log}; } | cat >&5; } 4>&1); exit $status`;
