@@ -30,6 +30,8 @@ export class ReplaySource implements Source {
     match: (group: readonly LogTransaction[]) => boolean;
   }>();
   private values: bigint[] = [];
+  /** By command line, where it is not the first any more. */
+  private readonly answers = new Map<string, CommandReply>();
   private next = 0;
   /** Epoch seconds of what is played. */
   private at: number;
@@ -62,7 +64,7 @@ export class ReplaySource implements Source {
 
   command(line: string): Promise<CommandReply> {
     this.sent.push(line);
-    const recorded = this.recording.commands[line];
+    const recorded = this.answers.get(line) ?? this.recording.commands[line];
     if (recorded === undefined)
       return Promise.resolve({ status: 101, body: 'Not part of this recording.\nUnknown request.' });
     // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
@@ -118,7 +120,10 @@ export class ReplaySource implements Source {
         return events?.counters(step.info);
       case 'values':
         for (const [index, value] of step.changed) this.values[index] = BigInt(value);
-        return events?.values(at, [...this.values]);
+        return events?.values(step.at ?? at, [...this.values]);
+      case 'answer':
+        this.answers.set(step.line, { status: step.status, body: step.body });
+        return undefined;
       case 'event':
         return events?.event(step.event, step.text, step.noted);
       case 'log': {
