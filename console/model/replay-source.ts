@@ -21,6 +21,7 @@ export interface ReplayOptions {
 export class ReplaySource implements Source {
   readonly label: string;
   readonly retells: boolean;
+  readonly eventsTell?: string;
   private readonly recording: Recording;
   private readonly matcher: GroupMatcher;
   private events: SourceEvents | null = null;
@@ -44,6 +45,10 @@ export class ReplaySource implements Source {
     this.matcher = options.matcher;
     this.label = options.label ?? 'recording';
     this.retells = options.retells === true;
+    const { commands, steps } = options.recording;
+    // A log that was never a session.
+    if (commands[EVENTS_ASKED] === undefined && !steps.some((step) => step.kind === 'event'))
+      this.eventsTell = 'events are not part of this recording';
   }
 
   start(events: SourceEvents): void {
@@ -62,14 +67,15 @@ export class ReplaySource implements Source {
     return false;
   }
 
-  command(line: string): Promise<CommandReply> {
+  async command(line: string): Promise<CommandReply> {
     this.sent.push(line);
+    // The answer of the place that is shown: winding plays all that lies between in one go, and asks at its beginning.
+    await Promise.resolve();
     const recorded = this.answers.get(line) ?? this.recording.commands[line];
-    if (recorded === undefined)
-      return Promise.resolve({ status: 101, body: 'Not part of this recording.\nUnknown request.' });
+    if (recorded === undefined) return { status: 101, body: 'Not part of this recording.\nUnknown request.' };
     // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
     const body = line === EVENTS_ASKED ? eventsUntil(recorded.body, this.at) : recorded.body;
-    return Promise.resolve({ ...recorded, body });
+    return { ...recorded, body };
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {

@@ -21,7 +21,7 @@ export const BANS_VIEW: ListView = listView({
   title: 'Bans and tags',
   short: 'Bans',
   brief: 'Ban',
-  asks: [{ line: LINE, every: 3 }],
+  asks: [{ line: LINE, every: 3, optional: true }],
   columns: [
     { title: 'KIND', min: 5 },
     { title: 'AGE', min: 8, right: true },

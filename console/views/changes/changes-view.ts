@@ -53,8 +53,8 @@ export const CHANGES_VIEW: ListView = listView({
     session.connection.state !== 'up'
       ? 'no connection'
       : changesOf(session, minutesOf(option) * 60).counters
-        ? 'nothing happened, and nothing moved'
-        : 'nothing happened',
+        ? `${nothingHappened(session)}, and nothing moved`
+        : nothingHappened(session),
   keys: [
     {
       keys: ['w'],
@@ -73,6 +73,11 @@ export const CHANGES_VIEW: ListView = listView({
   },
   enter: (c, row) => open(c, row.facts),
 });
+
+/** Where events are not known, there may have been some. */
+function nothingHappened({ source }: DaemonSession): string {
+  return source.eventsTell === undefined ? 'nothing happened' : 'no event is known';
+}
 
 function minutesOf(option: string): (typeof MINUTES)[number] {
   return MINUTES.find((one) => String(one) === option) ?? 1;

@@ -27,7 +27,7 @@ export const PROGRAMS_VIEW: ListView = listView({
   brief: 'Prog',
   asks: [
     { line: PROGRAMS_LINE, every: 3 },
-    { line: NEEDS_LINE, every: 10 },
+    { line: NEEDS_LINE, every: 10, optional: true },
   ],
   columns: [
     { title: 'PROGRAM', min: 20, grow: 2 },

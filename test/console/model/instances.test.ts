@@ -389,6 +389,42 @@ describe('a recording', () => {
     );
   });
 
+  it('has the answers of the place that it was wound to', async () => {
+    const answer = (after: number, health: string): Recording['steps'][number] => ({
+      after,
+      kind: 'answer',
+      line: 'backend.list -j',
+      status: 200,
+      body: JSON.stringify([3, [], 0, { 'boot.a': { type: 'backend', probe_message: [4, 4, health] } }]),
+    });
+    const steps = [...recording.steps, answer(8.5, 'sick'), answer(30.5, 'healthy'), answer(59, 'sick')];
+    const player: ReplayPlayer = new ReplayPlayer({
+      recording: { ...recording, steps: steps.sort((a, b) => a.after - b.after) },
+      matcher,
+      label: 'x',
+      makeSession: (source) => session(source, () => player.now()),
+    });
+    const instances = new Instances({ name: 'recording', open: () => player.first }, [], (source) =>
+      session(source, () => player.now()),
+    );
+    player.attach(instances);
+    instances.current.start();
+    for (const [second, health] of [
+      [20, 'sick'],
+      [50, 'healthy'],
+      [60, 'sick'],
+      [12, 'sick'],
+      [55, 'healthy'],
+    ] as const) {
+      player.seek(second);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(
+        instances.current.backends.map((one) => one.health),
+        `at ${second} s`,
+      ).toEqual([health]);
+    }
+  });
+
   it('begins with counters of the time at which they were taken, so that the first rate is none of a moment', () => {
     const source = new Scripted();
     let at = FAKE_START;
