@@ -21,6 +21,7 @@ import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
+import { ReadingBack } from './reading-back.ts';
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
@@ -107,6 +108,7 @@ export class DaemonSession {
   grouping: Grouping = 'request';
   /** Why the log subscription does not run; '' when it does. */
   logError = '';
+  private back = new ReadingBack();
   /** The daemon has not taken the log subscription yet. */
   asking = false;
   private logStream: Subscription | null = null;
@@ -246,6 +248,8 @@ export class DaemonSession {
     if (comesAgain) this.kept.clear();
     this.log.select(query === '' || comesAgain ? null : this.matcher(query));
     this.asking = true;
+    const back = new ReadingBack();
+    this.back = back;
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
       {
@@ -265,7 +269,7 @@ export class DaemonSession {
           this.logError = message;
           this.touch();
         },
-        earlier: () => this.runBefore(this.kept),
+        earlier: () => back.watch(this.runBefore(this.kept)),
       },
     );
     this.touch();
@@ -275,6 +279,11 @@ export class DaemonSession {
    * one lost the others lost, too. */
   get lostRecords(): number {
     return Math.max(0, ...this.losses.values());
+  }
+
+  /** Is what was logged before the subscription still being read? */
+  get readingBack(): boolean {
+    return this.back.active;
   }
 
   get following(): boolean {
@@ -326,6 +335,7 @@ export class DaemonSession {
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
+      this.back = new ReadingBack();
       const text = state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost';
       this.gap(text);
       this.events.lost(this.lastDataAt, text);

@@ -114,6 +114,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   // The query is not all that is on screen yet.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
+  else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;
   const received = span(`${count(kept.records)} records received`, 'muted');
   const lost = kept.lost > 0 ? [span(`${count(kept.lost)} lost`, 'warn')] : [];
