@@ -47,6 +47,7 @@ export const BANS_VIEW: ListView = listView({
     {
       keys: ['t'],
       command: 'bans.tag',
+      gives: 'ban',
       spare: 'by tag',
       help: 'Ban by tag (xkey, Surrogate-Key, Cache-Tag)',
       run: (c) => promptTag(c, BANS_VIEW.selected(c)),

@@ -167,7 +167,7 @@ function comparison(before: number, now: number): string {
 function open(c: Controller, facts: ListRow['facts']): void {
   const { kind = '', name = '' } = facts;
   if (kind === 'counter') {
-    c.show(STATS_VIEW);
+    c.showBehind(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
     const { host, url } = placeOf(name);

@@ -33,6 +33,7 @@ export const PANICS_VIEW: ListView = listView({
     {
       keys: ['delete', 'ctrl+d'],
       command: 'panics.clear',
+      gives: 'panic.clear',
       help: 'Clear the stored panic',
       hint: 'clear',
       run: (c) => c.operator.submit('panic.clear'),

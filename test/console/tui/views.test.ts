@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import type { Recording } from '../../../console/model/recording.ts';
 import { click } from '../../../console/tui/click.ts';
+import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
+import { EVENTS_VIEW, openEvent } from '../../../console/views/events/events-view.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { PARAMETERS_VIEW } from '../../../console/views/parameters/parameters-view.ts';
@@ -399,6 +401,33 @@ describe('views', () => {
     await s.keys('enter');
     expect(s.controller.state.view.name).toBe('log');
     expect(s.session.query).toBe(`ReqURL eq "${first}"`);
+  });
+
+  it('lead back with Escape to where Enter led from, through all views between', async () => {
+    const s = await open();
+    const at = async (...keys: string[]): Promise<string> => {
+      await s.keys(...keys);
+      return s.controller.state.view.name;
+    };
+    s.controller.show(EVENTS_VIEW);
+    openEvent(s.controller, 'health');
+    expect(await at()).toBe('backends');
+    // A filter is taken away first.
+    await s.keys('/');
+    await s.type('boot');
+    expect([await at('enter', 'escape'), await at('escape')]).toEqual(['backends', 'events']);
+    openPanel(s.controller, 'latency');
+    openEvent(s.controller, 'hit-rate');
+    expect(await at('enter')).toBe('log');
+    expect([await at('escape'), await at('escape'), await at('escape')]).toEqual([
+      'causes',
+      'latency',
+      'events',
+    ]);
+    expect(await at('escape')).toBe('events');
+    // A key of a view begins anew.
+    openPanel(s.controller, 'latency');
+    expect([await at('5'), await at('escape')]).toEqual(['programs', 'programs']);
   });
 });
 
