@@ -216,4 +216,6 @@ it('offers nothing that is refused: without a row, and where nothing may be chan
   expect(await offered('@')).toEqual([]);
   await s.settle();
   expect(await footer()).toContain('nothing is selected');
+  await s.keys('a');
+  expect(await footer()).toContain('there are no dead letters');
 });

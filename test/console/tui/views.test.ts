@@ -250,6 +250,12 @@ describe('views', () => {
       'edge.pause',
     ]);
     await golden(s, 'edge-140x30');
+    // What has ended is neither sent again nor forgotten.
+    await s.keys('end', 'R');
+    expect(await s.screen()).toContain('2 is acked: only a dead letter can be sent again');
+    await s.keys('delete');
+    expect(await s.screen()).toContain('2 is acked: only what waits or is a dead letter can be forgotten');
+    expect(s.controller.state.confirm).toBeNull();
   });
 
   it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
