@@ -48,7 +48,7 @@ export class EarlierLog {
       if (complete || this.closed) return;
       complete = true;
       const next = older;
-      if (!run.done() || next === undefined) return;
+      if (!run.done(next !== undefined) || next === undefined) return;
       this.timer = setTimeout(() => this.read(next, Math.min(bytes * GROWTH, MOST)), PAUSE_MS);
       this.timer.unref();
     };

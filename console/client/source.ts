@@ -35,8 +35,8 @@ export interface LogHandlers {
 /** Groups that lie before all that came so far. */
 export interface EarlierRun {
   batch(transactions: LogTransaction[]): void;
-  /** The run is complete; true: what lies before it is wanted, too. */
-  done(): boolean;
+  /** The run is complete, and there is `more` before it; true: that is wanted, too. */
+  done(more: boolean): boolean;
 }
 
 export interface SourceEvents {

@@ -10,6 +10,8 @@ export interface Ask {
   line: string;
   /** Seconds between two answers while the view is open. */
   every: number;
+  /** The view has rows without its answer. */
+  optional?: true;
 }
 
 export interface Answer {

@@ -142,10 +142,16 @@ export class Controller {
   }
 
   /** Shows a view, with nothing over it. */
-  show(view: View): void {
+  show(view: View, from: readonly View[] = []): void {
     view.open(this);
     this.session.admin.watch(view.asks);
-    this.set({ view, panel: null, field: null, notice: null });
+    this.set({ view, from, panel: null, field: null, notice: null });
+  }
+
+  /** Shows what lies behind something in the view that is shown. */
+  showBehind(view: View): void {
+    const { from, view: here } = this.state;
+    this.show(view, [...from, here]);
   }
 
   stateOf<S>(slot: StateSlot<S>): S {

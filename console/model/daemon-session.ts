@@ -22,6 +22,7 @@ import { LogReach } from './log-reach.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
+import { ReadingBack } from './reading-back.ts';
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
@@ -109,6 +110,7 @@ export class DaemonSession {
   grouping: Grouping = 'request';
   /** Why the log subscription does not run; '' when it does. */
   logError = '';
+  private back = new ReadingBack();
   /** The daemon has not taken the log subscription yet. */
   asking = false;
   private logStream: Subscription | null = null;
@@ -252,6 +254,8 @@ export class DaemonSession {
     this.log.select(query === '' || comesAgain ? null : this.matcher(query));
     this.asking = true;
     this.reach.begin(counted, this.now());
+    const back = new ReadingBack();
+    this.back = back;
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
       {
@@ -271,7 +275,7 @@ export class DaemonSession {
           this.logError = message;
           this.touch();
         },
-        earlier: () => this.runBefore(this.kept),
+        earlier: () => back.watch(this.runBefore(this.kept)),
       },
     );
     this.touch();
@@ -288,6 +292,11 @@ export class DaemonSession {
    * one lost the others lost, too. */
   get lostRecords(): number {
     return Math.max(0, ...this.losses.values());
+  }
+
+  /** Is what was logged before the subscription still being read? */
+  get readingBack(): boolean {
+    return this.back.active;
   }
 
   get following(): boolean {
@@ -339,6 +348,7 @@ export class DaemonSession {
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
+      this.back = new ReadingBack();
       const text = state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost';
       this.gap(text);
       this.events.lost(this.lastDataAt, text);

@@ -40,11 +40,13 @@ function showNeighbour(c: Controller, step: 1 | -1): void {
   if (next !== undefined) c.show(next);
 }
 
-/** Closes what is open; with nothing open, the view goes a step back. */
+/** Closes what is open; with nothing open, the view goes a step back, or one is back where one came from. */
 function goBack(c: Controller): void {
-  const { panel, view } = c.state;
+  const { panel, view, from } = c.state;
   c.set({ panel: null, notice: null });
-  if (panel === null) view.back(c);
+  if (panel !== null || view.back(c)) return;
+  const origin = from.at(-1);
+  if (origin !== undefined) c.show(origin, from.slice(0, -1));
 }
 
 function toggleMouse(c: Controller): void {
@@ -107,6 +109,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['p'],
     command: 'row.purge',
+    gives: 'ban',
     needs: 'subject',
     hint: 'purge',
     help: 'Purge what the row stands for; the count first',
@@ -115,6 +118,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['b'],
     command: 'row.ban',
+    gives: 'ban',
     needs: 'subject',
     spare: 'ban',
     help: 'Ban by a condition, that of the row to begin with; the count first',
@@ -130,6 +134,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['R'],
     command: 'row.refetch',
+    gives: 'ban',
     needs: 'subject',
     spare: 'refetch',
     help: 'Refetch the URL of the row through the proxy: before and after',
@@ -210,7 +215,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['escape'],
     command: 'back',
-    help: 'Close what is open, leave a field; in the log go back to where one came from',
+    help: 'Close what is open, leave a field, go back to where one came from',
     run: goBack,
   },
   { keys: ['q'], command: 'quit', help: 'Quit', hint: 'quit', run: (c) => c.quit() },

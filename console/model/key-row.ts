@@ -16,7 +16,7 @@ export interface KeyRow {
   readonly ofRow?: true;
   /** What it needs: a row that stands for something, or one with which anything can be done. Views without give no hint. */
   readonly needs?: 'subject' | 'row';
-  /** The admin command that it gives: where the daemon has none of that name it is not offered. */
+  /** The admin command that it gives: where the daemon has none of that name, or nothing may be changed, it is not offered. */
   readonly gives?: string;
   run(controller: Controller): void;
 }

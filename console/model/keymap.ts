@@ -88,15 +88,15 @@ export class Keymap {
     return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
   }
 
-  /** The footer's hints of a view: its own first, then wider ones, then what has room after them. `lacks`: commands that the
-   * daemon does not have. */
-  hints(view: View, lacks: (command: string) => boolean = () => false): { key: string; hint: string }[] {
+  /** The footer's hints of a view: its own first, then wider ones, then what has room after them. `offers`: whether
+   * an admin command can be given. */
+  hints(view: View, offers: (command: string) => boolean = () => true): { key: string; hint: string }[] {
     const subject = view.subjects !== null;
     const has = { subject, row: subject || this.rowKeys(view).length > 0 };
     const rows = this.scopesOf(view)
       .flatMap((group) => group.rows)
       .filter(
-        ({ needs, gives }) => (needs === undefined || has[needs]) && !(gives !== undefined && lacks(gives)),
+        ({ needs, gives }) => (needs === undefined || has[needs]) && (gives === undefined || offers(gives)),
       );
     const hint = ({ keys: [key] }: KeyRow, text: string | undefined) =>
       text === undefined || key === undefined ? [] : [{ key: keyLabel(key), hint: text }];

@@ -135,6 +135,11 @@ export class Operator {
     return commands !== undefined && !commands.has(word) && this.commands.some((row) => row.name === word);
   }
 
+  /** Can it be given here? Views and menus offer nothing else. */
+  offers(word: string): boolean {
+    return !this.lacks(word) && !(this.host.state.readonly && isChanging(word));
+  }
+
   /** Where a line goes, as that instance understands it; null when only the operator knows. */
   private place(line: string, part: string | undefined): { part: string; line: string } | null {
     if (part !== undefined || this.parts.length === 0) return { part: part ?? '', line };

@@ -3,10 +3,11 @@
 
 import type { CommandReply, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
 import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from '../client/source.ts';
+import { answerItems } from './admin-store.ts';
 import { EVENTS_ASKED } from './event-log.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 
-/** Bytes of log that a recording holds at the most. */
+/** Bytes of log and answers that a recording holds at the most. */
 const MOST_BYTES = 256 << 20;
 
 export class RecordingSource implements Source {
@@ -21,7 +22,10 @@ export class RecordingSource implements Source {
   private names: Extract<RecordedStep, { kind: 'counters' }> | null = null;
   private up: Extract<RecordedStep, { kind: 'up' }> | null = null;
   private values: bigint[] = [];
+  private sampledAt = 0;
   private bytes = 0;
+  /** What was answered last to each command line. */
+  private readonly answers = new Map<string, string>();
 
   constructor(source: Source, now: () => number) {
     this.source = source;
@@ -65,11 +69,12 @@ export class RecordingSource implements Source {
     const start = this.now();
     this.recording = { format: 'proxyd-console-recording/1', start, steps: [], commands: {} };
     this.bytes = 0;
+    this.answers.clear();
     if (this.up !== null) this.note({ ...this.up, after: 0 });
     if (this.names !== null) {
       this.note({ ...this.names, after: 0 });
       const changed = this.values.map((v, i): [number, string] => [i, String(v)]);
-      this.note({ after: 0, kind: 'values', changed });
+      this.note({ after: 0, kind: 'values', at: this.sampledAt, changed });
     }
     void this.command(EVENTS_ASKED);
     this.stream = this.source.log(
@@ -116,7 +121,8 @@ export class RecordingSource implements Source {
           v === this.values[i] ? [] : [[i, String(v)]],
         );
         this.values = values;
-        this.note({ after: this.after(), kind: 'values', changed });
+        this.sampledAt = at;
+        this.note({ after: this.after(), kind: 'values', at, changed });
         events.values(at, values);
       },
       // A recording begins where it was begun.
@@ -131,7 +137,7 @@ export class RecordingSource implements Source {
 
   async command(line: string): Promise<CommandReply> {
     const reply = await this.source.command(line);
-    if (this.recording !== null) this.recording.commands[line] = reply;
+    this.keep(line, reply);
     return reply;
   }
 
@@ -150,6 +156,20 @@ export class RecordingSource implements Source {
   close(): void {
     this.stream?.close();
     this.source.close();
+  }
+
+  private keep(line: string, { status, body }: CommandReply): void {
+    const { recording } = this;
+    // Without a connection there is no answer.
+    if (recording === null || status === 0 || this.bytes >= MOST_BYTES) return;
+    const items = answerItems(body);
+    // Each has the time of its answer in front.
+    const told = `${status} ${items.length === 0 ? body : JSON.stringify(items)}`;
+    if (this.answers.get(line) === told) return;
+    this.answers.set(line, told);
+    this.bytes += body.length;
+    if (recording.commands[line] === undefined) recording.commands[line] = { status, body };
+    else this.note({ after: this.after(), kind: 'answer', line, status, body });
   }
 
   private after(): number {

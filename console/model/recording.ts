@@ -13,8 +13,11 @@ export type RecordedStep = { after: number } & (
   | { kind: 'up'; identity: string; version: string }
   | { kind: 'down'; reason: string }
   | { kind: 'counters'; info: CounterInfo[] }
-  /** Index and decimal value of each counter that changed. */
-  | { kind: 'values'; changed: [number, string][] }
+  /** Index and decimal value of each counter that changed. `at`: when the source took them, in epoch seconds, which is
+   * before they came. */
+  | { kind: 'values'; at?: number; changed: [number, string][] }
+  /** An answer that differs from the one before to the same command line. */
+  | { kind: 'answer'; line: string; status: number; body: string }
   /** In memory also as they are: a log that was never a session. */
   | { kind: 'log'; transactions: (RecordedTransaction | LogTransaction)[] }
   | { kind: 'event'; event: EventWord; text: string; noted?: NotedAs }
@@ -25,7 +28,7 @@ export interface Recording {
   /** Epoch seconds of its beginning. */
   start: number;
   steps: RecordedStep[];
-  /** The last answer to each command line. */
+  /** The first answer to each command line, which stands for the time before it, too. */
   commands: Record<string, { status: number; body: string }>;
 }
 

@@ -24,6 +24,7 @@ export class ReplaySource implements Source {
   readonly label: string;
   readonly retells: boolean;
   readonly recorded: boolean;
+  readonly eventsTell?: string;
   private readonly recording: Recording;
   private readonly matcher: GroupMatcher;
   private events: SourceEvents | null = null;
@@ -33,6 +34,8 @@ export class ReplaySource implements Source {
     match: (group: readonly LogTransaction[]) => boolean;
   }>();
   private values: bigint[] = [];
+  /** By command line, where it is not the first any more. */
+  private readonly answers = new Map<string, CommandReply>();
   private next = 0;
   /** Epoch seconds of what is played. */
   private at: number;
@@ -46,6 +49,10 @@ export class ReplaySource implements Source {
     this.label = options.label ?? 'recording';
     this.retells = options.retells === true;
     this.recorded = options.recorded === true;
+    const { commands, steps } = options.recording;
+    // A log that was never a session.
+    if (commands[EVENTS_ASKED] === undefined && !steps.some((step) => step.kind === 'event'))
+      this.eventsTell = 'events are not part of this recording';
   }
 
   start(events: SourceEvents): void {
@@ -64,14 +71,15 @@ export class ReplaySource implements Source {
     return false;
   }
 
-  command(line: string): Promise<CommandReply> {
+  async command(line: string): Promise<CommandReply> {
     this.sent.push(line);
-    const recorded = this.recording.commands[line];
-    if (recorded === undefined)
-      return Promise.resolve({ status: 101, body: 'Not part of this recording.\nUnknown request.' });
+    // The answer of the place that is shown: winding plays all that lies between in one go, and asks at its beginning.
+    await Promise.resolve();
+    const recorded = this.answers.get(line) ?? this.recording.commands[line];
+    if (recorded === undefined) return { status: 101, body: 'Not part of this recording.\nUnknown request.' };
     // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
     const body = line === EVENTS_ASKED ? eventsUntil(recorded.body, this.at) : recorded.body;
-    return Promise.resolve({ ...recorded, body });
+    return { ...recorded, body };
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
@@ -126,7 +134,10 @@ export class ReplaySource implements Source {
         return events?.counters(step.info);
       case 'values':
         for (const [index, value] of step.changed) this.values[index] = BigInt(value);
-        return events?.values(at, [...this.values]);
+        return events?.values(step.at ?? at, [...this.values]);
+      case 'answer':
+        this.answers.set(step.line, { status: step.status, body: step.body });
+        return undefined;
       case 'event':
         return events?.event(step.event, step.text, step.noted);
       case 'log': {

@@ -53,9 +53,11 @@ export function purgeRow(c: Controller) {
 /** All of it as choices, each with its key. */
 export function rowMenu(c: Controller) {
   const { view } = c.state;
+  if (!view.hasRow(c)) return c.notify('warn', 'nothing is selected');
   const subjects = subjectsOf(c);
-  const keys = c.keymap.rowKeys(view).filter(({ gives }) => gives === undefined || !c.operator.lacks(gives));
-  const choices = [...subjectChoices(subjects), ...keys.map(keyChoice)];
+  const keys = c.keymap.rowKeys(view).filter(({ gives }) => gives === undefined || c.operator.offers(gives));
+  const actions = c.operator.offers('ban') ? subjectChoices(subjects) : [];
+  const choices = [...actions, ...keys.map(keyChoice)];
   if (choices.length === 0) return c.notify('warn', 'there is nothing to do with a row here');
   const [first] = subjects;
   const title = first === undefined ? view.title : subjectRow(first).words(first);

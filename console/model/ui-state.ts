@@ -48,6 +48,8 @@ export interface StateSlot<S> {
 
 export interface UiState {
   view: View;
+  /** The views through which one came to it by opening what is in them, the last at the end: Escape leads back. */
+  from: readonly View[];
   field: Field | null;
   panel: Panel | null;
   confirm: Question | null;
@@ -67,6 +69,7 @@ export interface UiState {
 export function initialUi(view: View, readonly: boolean): UiState {
   return {
     view,
+    from: [],
     field: null,
     panel: null,
     confirm: null,

@@ -43,11 +43,13 @@ export interface View {
   /** Called before it is shown. */
   open(controller: Controller): void;
   move(controller: Controller, step: Step): void;
-  /** Escape with nothing open over it. */
-  back(controller: Controller): void;
+  /** Escape with nothing open over it; false where it has no step back of its own. */
+  back(controller: Controller): boolean;
   /** A click at a place of the body. */
   click(controller: Controller, at: Place): void;
 
+  /** Is there a row under the cursor? */
+  hasRow(controller: Controller): boolean;
   /** What the row under the cursor stands for, the narrowest first; null where rows stand for nothing of the kind. */
   readonly subjects: ((controller: Controller) => readonly Subject[]) | null;
   /** Copies what is selected, or all that the filter shows. */
@@ -75,8 +77,9 @@ export const PLAIN_VIEW = {
   applies: () => true,
   open: nothing,
   move: nothing,
-  back: nothing,
+  back: () => false,
   click: nothing,
+  hasRow: () => true,
   subjects: null,
   copyAll: (c: Controller) => c.notify('warn', 'X exports this view to a file'),
   spokenRemark: silence,

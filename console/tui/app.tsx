@@ -36,7 +36,7 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
       <Footer
         ui={ui}
         keymap={controller.keymap}
-        lacks={(command) => controller.operator.lacks(command)}
+        offers={(command) => controller.operator.offers(command)}
         width={columns}
       />
       {ui.panel === null ? null : (

@@ -188,7 +188,8 @@ export class LogHub {
       };
       await this.read(one, selection, { from, to: before, until: Math.min(since, before + RUN_ON) }, batch);
       if (one.closed) return;
-      if (run === undefined || !run.done() || from <= this.kept.start) break;
+      const more = from > this.kept.start;
+      if (run === undefined || !run.done(more) || !more) break;
       before = from;
       bytes = Math.min(bytes * 4, LAST_RUN);
     }

@@ -245,6 +245,7 @@ export function fakeRecording(seconds = 120, threads = 1): Recording {
           },
         ]),
       },
+      'event.list -j': { status: 200, body: JSON.stringify([2, ['event.list', '-j'], FAKE_START]) },
       'vcl.list': { status: 200, body: 'active   auto/warm          0 boot\n' },
       'param.show default_ttl': {
         status: 200,

@@ -14,7 +14,7 @@ import type { Notice, UiState } from '../../model/ui-state.ts';
 interface FooterProps {
   ui: UiState;
   keymap: Keymap;
-  lacks: (command: string) => boolean;
+  offers: (command: string) => boolean;
   width: number;
 }
 
@@ -27,14 +27,14 @@ export function Footer(props: FooterProps): ReactNode {
   );
 }
 
-function Content({ ui, keymap, lacks, width }: FooterProps): ReactNode {
+function Content({ ui, keymap, offers, width }: FooterProps): ReactNode {
   const { ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (ui.confirm !== null) return <YesOrNo text={ui.confirm.text} width={width} />;
   // The query bar has a place of its own.
   if (ui.field !== null && ui.field.kind !== 'query') return <Prompt field={ui.field} width={width} />;
   if (ui.running !== null) return <Words style="muted">{` ${ui.running} ${mark}`}</Words>;
   if (ui.notice !== null) return <Words style={NOTICES[ui.notice.level]}>{` ${ui.notice.text}`}</Words>;
-  return <Hints hints={keymap.hints(ui.view, lacks)} width={width} />;
+  return <Hints hints={keymap.hints(ui.view, offers)} width={width} />;
 }
 
 const NOTICES = { info: 'good', warn: 'warn', bad: 'bad' } as const satisfies Record<Notice['level'], string>;

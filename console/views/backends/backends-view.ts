@@ -51,10 +51,18 @@ export const BACKENDS_VIEW: ListView = listView({
       ? session.admin.unanswered(BACKENDS_LINE) || 'no backends'
       : 'no connection',
   keys: [
-    { keys: ['s'], command: 'backends.sick', help: 'Declare it sick', hint: 'sick', act: setHealth('sick') },
+    {
+      keys: ['s'],
+      command: 'backends.sick',
+      gives: 'backend.set_health',
+      help: 'Declare it sick',
+      hint: 'sick',
+      act: setHealth('sick'),
+    },
     {
       keys: ['h'],
       command: 'backends.healthy',
+      gives: 'backend.set_health',
       help: 'Declare it healthy',
       hint: 'healthy',
       act: setHealth('healthy'),
@@ -62,6 +70,7 @@ export const BACKENDS_VIEW: ListView = listView({
     {
       keys: ['a'],
       command: 'backends.auto',
+      gives: 'backend.set_health',
       help: 'Leave it to its probe',
       hint: 'auto',
       act: setHealth('auto'),

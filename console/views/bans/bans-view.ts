@@ -21,7 +21,7 @@ export const BANS_VIEW: ListView = listView({
   title: 'Bans and tags',
   short: 'Bans',
   brief: 'Ban',
-  asks: [{ line: LINE, every: 3 }],
+  asks: [{ line: LINE, every: 3, optional: true }],
   columns: [
     { title: 'KIND', min: 5 },
     { title: 'AGE', min: 8, right: true },
@@ -47,6 +47,7 @@ export const BANS_VIEW: ListView = listView({
     {
       keys: ['t'],
       command: 'bans.tag',
+      gives: 'ban',
       spare: 'by tag',
       help: 'Ban by tag (xkey, Surrogate-Key, Cache-Tag)',
       run: (c) => promptTag(c, BANS_VIEW.selected(c)),

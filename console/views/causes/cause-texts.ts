@@ -7,6 +7,8 @@ interface CauseText {
   /** Where the label has no room: rows of one cause differ early. */
   brief?(detail: string): string;
   change: string | ((detail: string) => string);
+  /** Instead, where a request that was not seen may have been the cause. */
+  sampled?: string;
 }
 
 const KEEP =
@@ -125,6 +127,8 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   },
   'never-seen': {
     label: () => 'first time seen',
+    sampled:
+      'Only some of the requests are seen: another may have fetched it before. w on such a request in the log looks at all of them.',
     change: 'Nothing, for the first request. If every URL comes only once, take out of it what makes it so.',
   },
 };
@@ -137,7 +141,10 @@ export function causeBrief(cause: string, detail: string): string {
   return TEXTS[cause]?.brief?.(detail) ?? causeLabel(cause, detail);
 }
 
-export function causeChange(cause: string, detail: string): string {
-  const change = TEXTS[cause]?.change ?? 'w on such a request in the log shows its records.';
+/** `sampled`: not all requests were seen. */
+export function causeChange(cause: string, detail: string, sampled: boolean): string {
+  const text = TEXTS[cause];
+  if (sampled && text?.sampled !== undefined) return text.sampled;
+  const change = text?.change ?? 'w on such a request in the log shows its records.';
   return typeof change === 'string' ? change : change(detail);
 }

@@ -14,6 +14,8 @@ import { causeBrief, causeChange, causeLabel } from './cause-texts.ts';
 import { judge } from './judge.ts';
 
 const URLS = 6;
+/** Shares above this are all: counters and log do not come at the same moment. */
+const ALL = 0.99;
 
 interface MissedUrl extends Pick<Unserved, 'host' | 'url' | 'sent'> {
   /** The newest is in `sent`. */
@@ -55,15 +57,17 @@ export const CAUSES_VIEW: ListView = listView({
   ],
   rows: (session) => {
     const survey = surveyOf(session);
-    return survey.causes.map((cause) => row(cause, survey));
+    const sampled = session.sampleShare() < ALL;
+    return survey.causes.map((cause) => row(cause, survey, sampled));
   },
   remark: (session) => {
     const { judged, unserved, requests, since } = surveyOf(session);
     const share = session.sampleShare();
-    const sampled = share < 0.99 ? `, ${percent(share)} sampled` : '';
+    // In front, as in Top: a narrow title ends early.
+    const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
     const looked = judged < unserved ? `, ${count(judged)} looked at` : '';
     const from = since === 0 ? '' : ` since ${clock(since, session.utc)}`;
-    return `${count(unserved)} of ${count(requests)} requests${from}${looked}${sampled}`;
+    return `${sampled}${count(unserved)} of ${count(requests)} requests${from}${looked}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
@@ -114,7 +118,7 @@ function countUrl(cause: Cause, { host, url, sent, ended }: Unserved): void {
   cause.urls.set(key, { host, url, sent, requests: requests + 1, since: earliest(since, ended) });
 }
 
-function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
+function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolean): ListRow {
   const label = causeLabel(verdict.cause, verdict.detail);
   const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
   const costs = requests / Math.max(1, survey.requests);
@@ -146,7 +150,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
           text: `${count(requests)} requests: were they hits, the share of hits among all requests would be ${percent(costs)} higher.`,
         },
       ],
-      [{ text: causeChange(verdict.cause, verdict.detail), tone: 'accent' }],
+      [{ text: causeChange(verdict.cause, verdict.detail, sampled), tone: 'accent' }],
       [{ text: `The last: ${verdict.sentence}`, tone: 'muted' }],
       ...top
         .slice(0, URLS)

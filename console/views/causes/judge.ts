@@ -19,6 +19,12 @@ export function judge(request: Unserved, evidence: Evidence): Verdict {
   if (reason.rule === 'never-seen') {
     const near = nearMiss(request, evidence);
     if (near !== null) return near;
+    // The rule speaks of a log that holds all requests, and the sample does not.
+    return {
+      cause: reason.rule,
+      detail: '',
+      sentence: 'It was not in the cache, and nothing seen here had fetched it before.',
+    };
   }
   return { cause: reason.rule, detail: reason.apart ?? '', sentence: reason.sentence };
 }

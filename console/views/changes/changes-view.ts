@@ -54,8 +54,8 @@ export const CHANGES_VIEW: ListView = listView({
     session.connection.state !== 'up'
       ? 'no connection'
       : changesOf(session, minutesOf(option) * 60).counters
-        ? 'nothing happened, and nothing moved'
-        : 'nothing happened',
+        ? `${nothingHappened(session)}, and nothing moved`
+        : nothingHappened(session),
   keys: [
     {
       keys: ['w'],
@@ -72,6 +72,11 @@ export const CHANGES_VIEW: ListView = listView({
     kind === 'url' ? [{ kind, key: url, of: host, sent: { url: sentUrl, host: sentHost } }] : [],
   enter: (c, row) => open(c, row.facts),
 });
+
+/** Where events are not known, there may have been some. */
+function nothingHappened({ source }: DaemonSession): string {
+  return source.eventsTell === undefined ? 'nothing happened' : 'no event is known';
+}
 
 function minutesOf(option: string): (typeof MINUTES)[number] {
   return MINUTES.find((one) => String(one) === option) ?? 1;
@@ -175,7 +180,7 @@ function comparison(before: number, now: number): string {
 function open(c: Controller, facts: ListRow['facts']): void {
   const { kind = '', name = '', url = '', host = '' } = facts;
   if (kind === 'counter') {
-    c.show(STATS_VIEW);
+    c.showBehind(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
     drill(c, pageQuery(host, url), Number(facts.since));

@@ -11,7 +11,7 @@ import { STORAGE_VIEW } from '../storage/storage-view.ts';
 import { TOP_VIEW } from '../top/top-view.ts';
 
 function topBy(c: Controller, title: string): void {
-  c.show(TOP_VIEW);
+  c.showBehind(TOP_VIEW);
   const column = TOP_VIEW.definition.columns.findIndex((col) => col.title === title);
   TOP_VIEW.act(c, { type: 'sort-by', column, descending: true });
 }
@@ -26,17 +26,17 @@ function refusedSince(c: Controller): number {
 const BEHIND = {
   requests: (c) => topBy(c, 'REQUESTS'),
   'hit-rate': (c) => {
-    c.show(STATS_VIEW);
+    c.showBehind(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: 'cache_' });
   },
   traffic: (c) => c.show(LOG_VIEW),
-  backends: (c) => c.show(BACKENDS_VIEW),
-  storage: (c) => c.show(STORAGE_VIEW),
+  backends: (c) => c.showBehind(BACKENDS_VIEW),
+  storage: (c) => c.showBehind(STORAGE_VIEW),
   threads: (c) => {
-    c.show(STATS_VIEW);
+    c.showBehind(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: 'thr.' });
   },
-  latency: (c) => c.show(LATENCY_VIEW),
+  latency: (c) => c.showBehind(LATENCY_VIEW),
   status: (c) => drill(c, 'RespStatus >= 400', refusedSince(c)),
   top: (c) => topBy(c, 'REQUESTS'),
   misses: (c) => topBy(c, 'MISSES'),

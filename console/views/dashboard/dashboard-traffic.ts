@@ -95,6 +95,14 @@ function beside(left: readonly Row[], right: readonly Row[], height: number): Ro
   return left.slice(0, height).map((row, i) => [...row, span(' '), ...(right[i] ?? [])]);
 }
 
+/** What the cache keeps, and what left it. */
+const KEPT: readonly (readonly [string, string])[] = [
+  ['MAIN.n_object', 'objects'],
+  ['MAIN.n_expired', 'expired'],
+  ['MAIN.n_lru_nuked', 'evicted'],
+  ['MAIN.bans', 'bans'],
+];
+
 /** One row a storage with its use, then objects and evictions. */
 export function storageRows(session: DaemonSession, width: number, theme: Theme): Row[] {
   if (!session.everUp) return [];
@@ -122,11 +130,11 @@ export function storageRows(session: DaemonSession, width: number, theme: Theme)
         : spread([label], [span(text)], width),
     );
   }
-  rows.push(
-    spread([span('objects', 'muted')], [span(count(Number(counters.value('MAIN.n_object'))))], width),
-    spread([span('expired', 'muted')], [span(count(Number(counters.value('MAIN.n_expired'))))], width),
-    spread([span('evicted', 'muted')], [span(count(Number(counters.value('MAIN.n_lru_nuked'))))], width),
-    spread([span('bans', 'muted')], [span(count(Number(counters.value('MAIN.bans'))))], width),
-  );
-  return rows;
+  for (const [name, label] of KEPT) {
+    const counter = counters.get(name);
+    // A recorded log does not tell them.
+    if (counter !== undefined)
+      rows.push(spread([span(label, 'muted')], [span(count(Number(counter.current)))], width));
+  }
+  return rows.length === 0 ? [[span('not known', 'muted')]] : rows;
 }

@@ -73,7 +73,7 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
-      act: submit('edge.retry'),
+      act: submit('edge.retry', ['dead'], 'only a dead letter can be sent again'),
     },
     {
       keys: ['delete', 'ctrl+d'],
@@ -81,7 +81,11 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.drop',
       help: 'Forget it',
       hint: 'drop',
-      act: submit('edge.drop'),
+      act: submit(
+        'edge.drop',
+        ['dead', 'queued', 'retry'],
+        'only what waits or is a dead letter can be forgotten',
+      ),
     },
     {
       keys: ['a'],
@@ -89,7 +93,10 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.retry',
       spare: 'retry all',
       help: 'Send all dead letters again',
-      run: (c) => c.operator.submit('edge.retry all'),
+      run: (c) =>
+        entries(c.session, DEAD).length === 0
+          ? c.notify('warn', 'there are no dead letters')
+          : c.operator.submit('edge.retry all'),
     },
     {
       keys: ['P'],
@@ -107,8 +114,16 @@ export const EDGE_VIEW: ListView = listView({
   enter: (c) => EDGE_VIEW.act(c, { type: 'detail' }),
 });
 
-function submit(command: string): (c: Controller, row: ListRow) => void {
-  return (c, { key }) => c.operator.submit(`${command} ${key}`);
+/** For purges in these states; of others the connector would only say that it has none of that number. */
+function submit(
+  command: string,
+  states: readonly string[],
+  only: string,
+): (c: Controller, row: ListRow) => void {
+  return (c, { key, facts: { state = '' } }) =>
+    states.includes(state)
+      ? c.operator.submit(`${command} ${key}`)
+      : c.notify('warn', `${key} is ${state}: ${only}`);
 }
 
 function statusOf(session: DaemonSession): unknown {

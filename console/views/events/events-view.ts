@@ -75,25 +75,25 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
 export function openEvent(c: Controller, kind: SessionEvent['kind']): void {
   switch (kind) {
     case 'health':
-      c.show(BACKENDS_VIEW);
+      c.showBehind(BACKENDS_VIEW);
       break;
     case 'program':
-      c.show(PROGRAMS_VIEW);
+      c.showBehind(PROGRAMS_VIEW);
       break;
     case 'parameter':
-      c.show(PARAMETERS_VIEW);
+      c.showBehind(PARAMETERS_VIEW);
       break;
     case 'ban':
-      c.show(BANS_VIEW);
+      c.showBehind(BANS_VIEW);
       break;
     case 'hit-rate':
-      c.show(CAUSES_VIEW);
+      c.showBehind(CAUSES_VIEW);
       break;
     case 'purges':
       drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
       break;
     default:
-      c.show(PANICS_VIEW);
+      c.showBehind(PANICS_VIEW);
       break;
   }
 }

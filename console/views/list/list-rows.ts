@@ -62,7 +62,8 @@ export function titleRow(
   theme: Theme,
 ): Row {
   const column = definition.columns[state.sort];
-  const remark = answered(session, definition) ? definition.remark(session, state.option) : '';
+  const said = answered(session, definition) && missing(session, definition) === '';
+  const remark = said ? definition.remark(session, state.option) : '';
   const right: Span[] = [];
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
   if (more !== '') right.push(span(`${more}  `, 'accent'));
@@ -90,6 +91,19 @@ function answered({ admin }: DaemonSession, { asks }: ListDefinition): boolean {
   return asks.every(({ line }) => (admin.answer(line)?.status ?? 0) !== 0);
 }
 
+/** Status of a command that is not known. */
+const UNKNOWN = 101;
+
+/** Why there is no answer that the rows could be made of, where there never will be one: in a recording that does not have
+ * it. The views of another product say themselves what that has not. */
+function missing({ admin, source }: DaemonSession, { asks }: ListDefinition): string {
+  if (source.product !== undefined) return '';
+  const unknown = asks.find(
+    ({ line, optional }) => optional === undefined && admin.answer(line)?.status === UNKNOWN,
+  );
+  return unknown === undefined ? '' : admin.unanswered(unknown.line);
+}
+
 /** What stands in the place of rows. */
 export function emptyWords(
   session: DaemonSession,
@@ -106,6 +120,8 @@ export function emptyWords(
       .find((why) => why !== '');
     return refused ?? 'not answered yet';
   }
+  const unknown = connection.state === 'up' ? missing(session, definition) : '';
+  if (unknown !== '') return unknown;
   return definition.empty(session, state.option);
 }
 

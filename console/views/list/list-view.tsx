@@ -116,8 +116,13 @@ export function listView(definition: ListDefinition): ListView {
       view.act(c, { type: 'scroll', rows, last: lines - (detail - PANEL_RULES) });
     },
     move: (c, step) => view.act(c, stepAction(step, height(c))),
-    back: (c) => view.act(c, { type: 'filter', text: '' }),
+    back: (c) => {
+      if (c.stateOf(view.state).filter === '') return false;
+      view.act(c, { type: 'filter', text: '' });
+      return true;
+    },
     click: (c, at) => click(c, view, at),
+    hasRow: (c) => view.selected(c) !== undefined,
     subjects:
       definition.subjects === undefined
         ? null

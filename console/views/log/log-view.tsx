@@ -34,6 +34,7 @@ export const LOG_VIEW: View = {
   move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
   back,
   click,
+  hasRow: ({ session }) => session.log.size > 0,
   subjects: (c) => {
     // The row that is meant stays under the cursor.
     actOnLog(c, { type: 'move', rows: 0 });
@@ -57,20 +58,24 @@ export const LOG_VIEW: View = {
  * counted of that; 0 where nothing was counted, or it is not known. */
 export function drill(c: Controller, query: string, counted = 0): void {
   const within = c.state.view === LOG_VIEW;
-  c.show(LOG_VIEW);
+  c.show(LOG_VIEW, c.state.from);
   if (within) applyQuery(c, query);
   else setQuery(c, query, counted);
 }
 
 /** Closes the detail pane, or goes to where one came from, with the query of that place. */
-function back(c: Controller) {
+function back(c: Controller): boolean {
   const state = c.stateOf(LOG_STATE);
-  if (state.detail) return actOnLog(c, { type: 'detail' });
+  if (state.detail) {
+    actOnLog(c, { type: 'detail' });
+    return true;
+  }
   const origin = state.origins.at(-1);
-  if (origin === undefined) return;
+  if (origin === undefined) return false;
   c.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
   if (origin.query !== c.session.query) setQuery(c, origin.query, origin.counted);
-  if (origin.view !== null) c.show(origin.view);
+  if (origin.view !== null) c.show(origin.view, c.state.from);
+  return true;
 }
 
 /** Views without a filter of their own have the query of the log for it. */

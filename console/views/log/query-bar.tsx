@@ -115,6 +115,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   // The query is not all that is on screen yet.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
+  else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
   const short = session.reach.shortfall(kept);
   if (short !== null)
     left.push(span(`  ${missingWords(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));

@@ -24,13 +24,16 @@ export const PANICS_VIEW: ListView = listView({
   rows: (session) => [...panicRows(session), ...eventRows(session)],
   remark: (session) => {
     const died = Number(session.counters.value('MGT.child_panic') + session.counters.value('MGT.child_died'));
-    return died === 0 ? 'no worker has died' : `${died} workers died or panicked since the start`;
+    return died === 0
+      ? 'no worker has died'
+      : `${died === 1 ? '1 worker' : `${died} workers`} died or panicked since the start`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no panic is stored' : 'no connection'),
   keys: [
     {
       keys: ['delete', 'ctrl+d'],
       command: 'panics.clear',
+      gives: 'panic.clear',
       help: 'Clear the stored panic',
       hint: 'clear',
       run: (c) => c.operator.submit('panic.clear'),

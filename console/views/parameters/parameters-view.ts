@@ -60,10 +60,18 @@ export const PARAMETERS_VIEW: ListView = listView({
           ? 'no parameters yet'
           : 'no connection',
   keys: [
-    { keys: ['s'], command: 'parameters.set', help: 'Set it', hint: 'set', act: promptValue },
+    {
+      keys: ['s'],
+      command: 'parameters.set',
+      gives: 'param.set',
+      help: 'Set it',
+      hint: 'set',
+      act: promptValue,
+    },
     {
       keys: ['delete', 'ctrl+d'],
       command: 'parameters.reset',
+      gives: 'param.set',
       help: 'Back to its default',
       hint: 'reset',
       act: (c, row) =>

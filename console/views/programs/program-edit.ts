@@ -75,7 +75,13 @@ async function edit(c: Controller, edited: Edited): Promise<void> {
   }
   const again = `edit it again? It is at ${path}`;
   c.set({
-    confirm: { line: `edit ${path}`, text: again, undoes: 0, part: '', act: () => void edit(c, edited) },
+    confirm: {
+      line: `load ${path} as it was edited`,
+      text: again,
+      undoes: 0,
+      part: '',
+      act: () => void edit(c, edited),
+    },
   });
 }
 

@@ -27,7 +27,7 @@ export const PROGRAMS_VIEW: ListView = listView({
   brief: 'Prog',
   asks: [
     { line: PROGRAMS_LINE, every: 3 },
-    { line: NEEDS_LINE, every: 10 },
+    { line: NEEDS_LINE, every: 10, optional: true },
   ],
   columns: [
     { title: 'PROGRAM', min: 20, grow: 2 },
@@ -41,6 +41,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['l'],
       command: 'programs.load',
+      gives: 'vcl.load',
       help: 'Load a program from a file',
       hint: 'load',
       run: (c) => c.fields.prompt(LOAD_PROMPT, 'load from file'),
@@ -48,6 +49,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['u'],
       command: 'programs.use',
+      gives: 'vcl.use',
       help: 'Use it; its changes first',
       hint: 'use',
       act: (c, row) => void new ProgramFlow(c).use(row.key),
@@ -55,6 +57,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['e'],
       command: 'programs.edit',
+      gives: 'vcl.load',
       help: 'Edit its source in $EDITOR; it is checked, compared and loaded',
       hint: 'edit',
       act: (c, row) => void editProgram(c, row.facts.target || row.key),
@@ -69,6 +72,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['delete', 'ctrl+d'],
       command: 'programs.discard',
+      gives: 'vcl.discard',
       help: 'Discard it',
       hint: 'discard',
       act: (c, row) => c.operator.submit(`vcl.discard ${row.key}`),
@@ -83,6 +87,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['s'],
       command: 'programs.state',
+      gives: 'vcl.state',
       spare: 'state',
       help: 'Next state: auto, warm, cold',
       act: nextState,

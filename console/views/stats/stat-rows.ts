@@ -96,7 +96,7 @@ export function headRows(session: DaemonSession, width: number): Row[] {
     wide ? [span(label, 'muted'), ...texts.map((t) => cellRight(t, 9, style)), span(' ')] : [];
   return [
     spread(
-      [span(' Uptime mgt:   ', 'muted'), span(uptime(Number(session.counters.value('MGT.uptime'))))],
+      [span(' Uptime mgt:   ', 'muted'), span(managerUptime(session))],
       right(
         'Hitrate n:',
         windows.map((w) => String(w.n)),
@@ -117,6 +117,12 @@ export function headRows(session: DaemonSession, width: number): Row[] {
       width,
     ),
   ];
+}
+
+/** A recorded log does not tell it. */
+function managerUptime({ counters }: DaemonSession): string {
+  const counter = counters.get('MGT.uptime');
+  return counter === undefined ? 'not known' : uptime(Number(counter.current));
 }
 
 function counterRow(

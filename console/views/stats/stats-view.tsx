@@ -26,7 +26,11 @@ export const STATS_VIEW: View = {
   keys: statKeys(openCounter),
   state: STAT_STATE,
   move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size))),
-  back: (c) => actOnStats(c, { type: 'filter', text: '' }),
+  back: (c) => {
+    if (c.stateOf(STAT_STATE).filter === '') return false;
+    actOnStats(c, { type: 'filter', text: '' });
+    return true;
+  },
   click,
   copy: (c) => {
     const counter = selectedCounter(c);
@@ -65,7 +69,7 @@ function openCounter(c: Controller) {
   const to = COUNTED.find(([pattern]) => pattern.test(name))?.[1];
   if (to === undefined) return c.notify('info', `there is nothing behind ${name} to show`);
   if (typeof to === 'string') drill(c, to);
-  else c.show(to);
+  else c.showBehind(to);
 }
 
 /** Two rows of uptimes, the heading, the list. */

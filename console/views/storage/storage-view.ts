@@ -27,7 +27,7 @@ export const STORAGE_VIEW: ListView = listView({
   title: 'Storage',
   short: 'Storage',
   brief: 'Stor',
-  asks: [{ line: LINE, every: 10 }],
+  asks: [{ line: LINE, every: 10, optional: true }],
   columns: [
     { title: 'STORAGE', min: 12, grow: 1 },
     { title: 'KIND', min: 8, drop: 3 },
@@ -49,7 +49,9 @@ export const STORAGE_VIEW: ListView = listView({
     });
   },
   remark: (session) =>
-    hasNoWorker(session) ? '' : `${count(Number(session.counters.value('MAIN.n_object')))} objects`,
+    hasNoWorker(session) || session.counters.get('MAIN.n_object') === undefined
+      ? ''
+      : `${count(Number(session.counters.value('MAIN.n_object')))} objects`,
   empty: (session) =>
     session.connection.state !== 'up'
       ? 'no connection'

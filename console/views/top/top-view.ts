@@ -57,7 +57,8 @@ export const TOP_VIEW: ListView = listView({
     // A window that has not been seen whole begins where the sample does.
     const whole = window.seconds !== null && seconds >= window.seconds;
     const when = whole ? `, ${window.label}` : since === 0 ? '' : ` since ${clock(since, session.utc)}`;
-    return `by ${RANKINGS[ranking].title}, ${count(requests)} requests${when}${share < 1 ? `, ${percent(share)} sampled` : ''}`;
+    // The share in front: a narrow title ends early, and without it the counts would pass for all requests.
+    return `by ${RANKINGS[ranking].title}${share < 1 ? `, ${percent(share)} sampled` : ''}, ${count(requests)} requests${when}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no traffic yet' : 'no connection'),
   keys: [

@@ -359,6 +359,97 @@ describe('a recording', () => {
     expect(played.kept.received).toBe(45);
   });
 
+  it('has each answer at its time, and no more of it than what changed', async () => {
+    const healthy = (yes: boolean): unknown => ({ 'boot.a': { probe_message: yes ? 'healthy' : 'sick' } });
+    const answers: Record<string, unknown[]> = { 'backend.list -j': [healthy(true)] };
+    const source = new Scripted(answers);
+    let at = FAKE_START;
+    const recorder = new RecordingSource(source, () => at);
+    session(recorder).start();
+    recorder.begin();
+    const ask = async (second: number): Promise<void> => {
+      at = FAKE_START + second;
+      await recorder.command('backend.list -j');
+    };
+    await ask(1);
+    answers['backend.list -j'] = [healthy(false)];
+    await ask(10);
+    await ask(20);
+    answers['backend.list -j'] = [healthy(true)];
+    await ask(30);
+    const made = JSON.parse(JSON.stringify(recorder.end())) as Recording;
+    expect(made.steps.filter((step) => step.kind === 'answer').map((step) => step.after)).toEqual([10, 30]);
+    const played = replay(made);
+    const told = async (second: number): Promise<unknown> => {
+      played.advance(second);
+      return answerItems((await played.command('backend.list -j')).body)[0];
+    };
+    expect([await told(0), await told(10), await told(29), await told(30)]).toEqual(
+      [true, false, false, true].map(healthy),
+    );
+  });
+
+  it('has the answers of the place that it was wound to', async () => {
+    const answer = (after: number, health: string): Recording['steps'][number] => ({
+      after,
+      kind: 'answer',
+      line: 'backend.list -j',
+      status: 200,
+      body: JSON.stringify([3, [], 0, { 'boot.a': { type: 'backend', probe_message: [4, 4, health] } }]),
+    });
+    const steps = [...recording.steps, answer(8.5, 'sick'), answer(30.5, 'healthy'), answer(59, 'sick')];
+    const player: ReplayPlayer = new ReplayPlayer({
+      recording: { ...recording, steps: steps.sort((a, b) => a.after - b.after) },
+      matcher,
+      label: 'x',
+      makeSession: (source) => session(source, () => player.now()),
+    });
+    const instances = new Instances({ name: 'recording', open: () => player.first }, [], (source) =>
+      session(source, () => player.now()),
+    );
+    player.attach(instances);
+    instances.current.start();
+    for (const [second, health] of [
+      [20, 'sick'],
+      [50, 'healthy'],
+      [60, 'sick'],
+      [12, 'sick'],
+      [55, 'healthy'],
+    ] as const) {
+      player.seek(second);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(
+        instances.current.backends.map((one) => one.health),
+        `at ${second} s`,
+      ).toEqual([health]);
+    }
+  });
+
+  it('begins with counters of the time at which they were taken, so that the first rate is none of a moment', () => {
+    const source = new Scripted();
+    let at = FAKE_START;
+    const recorder = new RecordingSource(source, () => at);
+    session(recorder).start();
+    const row: CounterInfo = {
+      name: 'MAIN.client_req',
+      flag: 'c',
+      format: 'i',
+      level: 'info',
+      description: '',
+    };
+    source.tell?.counters([row]);
+    source.tell?.values(FAKE_START, [1000n]);
+    at = FAKE_START + 0.95;
+    recorder.begin();
+    at = FAKE_START + 1.05;
+    source.tell?.values(FAKE_START + 1, [1020n]);
+    const played = replay(recorder.end() as Recording);
+    const shown = session(played);
+    shown.start();
+    played.advance(1);
+    expect(shown.counters.rate('MAIN.client_req')).toBeCloseTo(20);
+  });
+
   it('is wound back and forth, with the log followed as before', () => {
     const player: ReplayPlayer = new ReplayPlayer({
       recording,

@@ -1,7 +1,10 @@
 // What was logged before: groups in front of those that a store holds, latencies before others.
 import { describe, expect, it } from 'vitest';
+import type { EarlierRun, LogHandlers, SourceEvents } from '../../../console/client/source.ts';
+import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
+import { LogPainter } from '../../../console/views/log/log-rows.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { FAKE_START, fakeGroup } from '../fake-recording.ts';
 
@@ -124,4 +127,56 @@ describe('latencies', () => {
     expect(meter.percentile(0.5, 'hits')).toBeNull();
     expect(meter.size).toBe(8192);
   });
+});
+
+it('is looked through until its beginning, and until then nothing is said not to be there', () => {
+  let events: SourceEvents | undefined;
+  const logs: LogHandlers[] = [];
+  const session = new DaemonSession({
+    source: {
+      label: 'made up',
+      start: (told) => {
+        events = told;
+      },
+      command: () => Promise.resolve({ status: 101, body: '' }),
+      log: (_, handlers) => {
+        logs.push(handlers);
+        return { close: () => undefined };
+      },
+      setInterval: () => undefined,
+      sampleNow: () => undefined,
+      close: () => undefined,
+    },
+    now: () => FAKE_START,
+    later: () => undefined,
+  });
+  session.start();
+  events?.connection({ state: 'up', identity: 'x', version: '1' });
+  const said = (): string =>
+    new LogPainter()
+      .empty(session)
+      .map(({ text }) => text.trim())
+      .join('');
+  session.follow('ReqURL eq "/"', 'request');
+  const runOf = (handlers = logs.at(-1)): EarlierRun => handlers?.earlier?.() as EarlierRun;
+  expect([session.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  const first = runOf();
+  expect([session.readingBack, said()]).toEqual([true, 'looking through what was logged before']);
+  // Between two runs, too.
+  first.done(true);
+  expect(session.readingBack).toBe(true);
+  runOf().done(false);
+  expect([session.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  // Of two instances as one, until both are through.
+  session.follow('ReqURL eq "/a"', 'request');
+  const [one, other] = [runOf(), runOf()];
+  one.done(false);
+  expect(session.readingBack).toBe(true);
+  other.done(false);
+  expect(session.readingBack).toBe(false);
+  // A connection that is lost takes it with it.
+  runOf();
+  events?.connection({ state: 'waiting', attempt: 1, retryAt: FAKE_START, reason: 'gone' });
+  expect(session.readingBack).toBe(false);
+  session.close();
 });

@@ -366,10 +366,10 @@ it('takes no more of the past once it was begun anew, and of the past it has all
   const run = sample().earlier?.();
   run?.batch(request(5, '/'));
   values(2, 101, 110);
-  expect([session.sample.requests, session.sampleShare(), run?.done()]).toEqual([1, 1 / 11, true]);
+  expect([session.sample.requests, session.sampleShare(), run?.done(true)]).toEqual([1, 1 / 11, true]);
   session.clearSample();
   run?.batch(request(5, '/'));
-  expect([session.sample.requests, run?.done()]).toEqual([0, false]);
+  expect([session.sample.requests, run?.done(true)]).toEqual([0, false]);
   session.close();
 });
 

@@ -125,7 +125,7 @@ it('what does not compile is shown at its place and can be edited again; a no sa
   await settled(s);
   expect(edits).toBe(2);
   await s.keys('n');
-  expect(await s.screen()).toContain('not done: edit /copy/boot.vcl');
+  expect(await s.screen()).toContain('not done: load /copy/boot.vcl as it was edited');
   expect(files.files.get('/copy/boot.vcl')).toBe('bad\n');
 });
 

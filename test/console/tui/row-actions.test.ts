@@ -204,3 +204,25 @@ it('the table says of each kind what is banned, or why nothing is', () => {
   expect(subject('host', 'h')).toBe('req.http.host == h');
   for (const row of Object.values(SUBJECTS)) expect(row.ban === null).toBe(row.without !== '');
 });
+
+it('offers nothing that is refused: without a row, and where nothing may be changed', async () => {
+  const s = await open(120, 30, { readonly: true });
+  const offered = async (key: string): Promise<string[]> => {
+    await s.keys('escape', key, 'x');
+    const { panel } = s.controller.state;
+    return panel?.kind === 'choices' ? panel.choices.map((choice) => choice.label) : [];
+  };
+  expect(await offered('4')).toEqual(['Open the selected row']);
+  expect(await offered('9')).toEqual(['Open the selected row']);
+  await s.keys('escape');
+  const footer = async (): Promise<string> => (await s.screen()).split('\n').at(-1) ?? '';
+  expect(await footer()).not.toMatch(/ (p purge|b ban|R refetch) /);
+  await s.keys('4');
+  expect(await footer()).not.toMatch(/ (s sick|h healthy|a auto) /);
+  // No edge network, no row.
+  expect(await offered('@')).toEqual([]);
+  await s.settle();
+  expect(await footer()).toContain('nothing is selected');
+  await s.keys('a');
+  expect(await footer()).toContain('there are no dead letters');
+});

@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import type { Recording } from '../../../console/model/recording.ts';
 import { click } from '../../../console/tui/click.ts';
+import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
+import { EVENTS_VIEW, openEvent } from '../../../console/views/events/events-view.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { PARAMETERS_VIEW } from '../../../console/views/parameters/parameters-view.ts';
@@ -248,6 +250,12 @@ describe('views', () => {
       'edge.pause',
     ]);
     await golden(s, 'edge-140x30');
+    // What has ended is neither sent again nor forgotten.
+    await s.keys('end', 'R');
+    expect(await s.screen()).toContain('2 is acked: only a dead letter can be sent again');
+    await s.keys('delete');
+    expect(await s.screen()).toContain('2 is acked: only what waits or is a dead letter can be forgotten');
+    expect(s.controller.state.confirm).toBeNull();
   });
 
   it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
@@ -382,14 +390,14 @@ describe('views', () => {
     await s.keys('9', 'w');
     const title = async (): Promise<string> => (await s.screen()).split('\n')[2] ?? '';
     // Half of the last minute has been seen.
-    expect(await title()).toMatch(/^ Top {2}by URL, 93 requests since 00:23:21, [\d.]+% sampled/);
+    expect(await title()).toMatch(/^ Top {2}by URL, [\d.]+% sampled, 93 requests since 00:23:21/);
     await s.keys('T');
     expect(await title()).toContain('by fragment, not requests, ');
     await s.keys('t', 't', 't');
     expect(await title()).toContain('by path prefix, ');
     expect((await s.screen()).split('\n')[4]).toMatch(/^ \/ /);
     await s.play(100);
-    expect(await title()).toMatch(/ requests, last minute, [\d.]+% sampled /);
+    expect(await title()).toMatch(/[\d.]+% sampled, [\d,]+ requests, last minute /);
   });
 
   it('drill from the top into the log', async () => {
@@ -399,6 +407,33 @@ describe('views', () => {
     await s.keys('enter');
     expect(s.controller.state.view.name).toBe('log');
     expect(s.session.query).toBe(`ReqURL eq "${first}"`);
+  });
+
+  it('lead back with Escape to where Enter led from, through all views between', async () => {
+    const s = await open();
+    const at = async (...keys: string[]): Promise<string> => {
+      await s.keys(...keys);
+      return s.controller.state.view.name;
+    };
+    s.controller.show(EVENTS_VIEW);
+    openEvent(s.controller, 'health');
+    expect(await at()).toBe('backends');
+    // A filter is taken away first.
+    await s.keys('/');
+    await s.type('boot');
+    expect([await at('enter', 'escape'), await at('escape')]).toEqual(['backends', 'events']);
+    openPanel(s.controller, 'latency');
+    openEvent(s.controller, 'hit-rate');
+    expect(await at('enter')).toBe('log');
+    expect([await at('escape'), await at('escape'), await at('escape')]).toEqual([
+      'causes',
+      'latency',
+      'events',
+    ]);
+    expect(await at('escape')).toBe('events');
+    // A key of a view begins anew.
+    openPanel(s.controller, 'latency');
+    expect([await at('5'), await at('escape')]).toEqual(['programs', 'programs']);
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
 import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
 import { SAMPLED_RECORDS } from '../../../../console/model/traffic-facts.ts';
-import { causeBrief } from '../../../../console/views/causes/cause-texts.ts';
+import { causeBrief, causeChange } from '../../../../console/views/causes/cause-texts.ts';
 import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
 import type { ListRow } from '../../../../console/views/list/list-state.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
@@ -180,6 +180,14 @@ it('says of each cause how much of the hit rate it costs, and what would change 
     '1 requests: were they hits, the share of hits among all requests would be 10.0% higher.',
   );
   expect(detail).toContain('       1  shop.example/a');
+  expect(detail[2]).toBe('The last: It was not in the cache, and nothing seen here had fetched it before.');
+});
+
+it('does not say of the first request for a URL in a sample that there was none before', () => {
+  const change = (sampled: boolean): string => causeChange('never-seen', '', sampled);
+  expect(change(false)).toMatch(/^Nothing, for the first request/);
+  expect(change(true)).toMatch(/^Only some of the requests are seen: another may have fetched it before/);
+  expect(causeChange('expired', '', true)).toBe(causeChange('expired', '', false));
 });
 
 it('finds near misses: another query string, another host, a hit whose fetch was not seen', () => {

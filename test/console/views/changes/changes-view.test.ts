@@ -24,6 +24,7 @@ function sessionOf(before: number, now: number, from = 1): DaemonSession {
     counters,
     events: new EventLog(),
     sample: { urls: new UrlTrail() },
+    source: {},
     lastDataAt: 121,
     now: () => 121,
     connection: { state: 'up' },

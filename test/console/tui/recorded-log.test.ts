@@ -1,0 +1,59 @@
+// A log in a file has no answers to commands, no events and few counters: the views say so, and do not take what they were
+// not told for what is not there.
+import { afterAll, describe, expect, it } from 'vitest';
+import { logRecording } from '../../../console/model/log-recording.ts';
+import { FAKE_START, fakeGroup } from '../fake-recording.ts';
+import { Stage } from '../stage.ts';
+
+const stages: Stage[] = [];
+afterAll(() => {
+  for (const stage of stages) stage.close();
+});
+
+async function opened(columns: number, rows: number): Promise<Stage> {
+  const groups = Array.from({ length: 20 }, (_, n) =>
+    fakeGroup({
+      vxid: 1001 + n * 3,
+      at: FAKE_START + n,
+      method: 'GET',
+      url: '/',
+      status: 200,
+      handling: 'HIT',
+      seconds: 0.25,
+      body: 100,
+    }),
+  );
+  const stage = new Stage({ recording: logRecording(groups, 'file', 0), columns, rows });
+  stages.push(stage);
+  await stage.play(12);
+  return stage;
+}
+
+describe('a log in a file', () => {
+  it.each([
+    ['4', 'not known: Not part of this recording', /none sick/],
+    ['5', 'not known: Not part of this recording', /none active|no programs/],
+    ['6', 'not known: Not part of this recording', /all default|no parameters/],
+    ['8', 'no storage has told its use', /0 objects/],
+    ['!', 'not known: Not part of this recording', /no worker has died|no panic/],
+    ['@', 'not known: Not part of this recording', /imports edge/],
+    ['$', 'events are not part of this recording', /nothing has happened/],
+    ['%', 'no event is known', /nothing happened/],
+    ['3', 'Uptime mgt:   not known', /Uptime mgt: +0/],
+  ])('view %s says what is not part of it', async (key, words, untrue) => {
+    const stage = await opened(100, 24);
+    await stage.keys(key);
+    await stage.play(14);
+    const screen = await stage.screen();
+    expect(screen).toContain(words);
+    expect(screen).not.toMatch(untrue);
+  });
+
+  it.each([
+    [120, 40],
+    [60, 20],
+  ])('the dashboard of %i columns counts no objects that nobody told', async (columns, rows) => {
+    const stage = await opened(columns, rows);
+    expect(await stage.screen()).not.toMatch(/objects|expired|evicted|bans +0/);
+  });
+});
