@@ -45,7 +45,11 @@ describe('a drill-down shows what was counted', () => {
 
   it('also of a cause of misses: of the URL that it names', () => {
     sample.unserved.judge(1e6, judge);
-    const session = { sample, judgeUnserved: () => undefined } as unknown as DaemonSession;
+    const session = {
+      sample,
+      sampleShare: () => 1,
+      judgeUnserved: () => undefined,
+    } as unknown as DaemonSession;
     const rows = CAUSES_VIEW.definition.rows(session, '');
     expect(rows.length).toBeGreaterThan(20);
     for (const { key, facts } of rows) {
