@@ -16,6 +16,9 @@ export interface Scene {
   play(stage: Stage): Promise<void>;
 }
 
+/** Views of what the recorded daemon has not: there is nothing to see in them. */
+const NOT_RECORDED: ReadonlySet<string> = new Set(['edge', 'fleet', 'invalidations']);
+
 const DARK: readonly Scene[] = [
   {
     name: 'dashboard',
@@ -99,23 +102,25 @@ const DARK: readonly Scene[] = [
       await stage.keys('2', '?');
     },
   },
-  ...VIEWS.slice(3).map(
-    ({ name, key }): Scene => ({
-      name,
-      title: `proxyadm: ${name}`,
-      columns: 120,
-      rows: 30,
-      play: async (stage) => {
-        await stage.play(118);
-        await stage.keys(key);
-        if (name === 'parameters') await stage.keys('c');
-        if (name === 'programs') {
-          await stage.keys('j', 'u');
-          await stage.settle();
-        }
-      },
-    }),
-  ),
+  ...VIEWS.slice(3)
+    .filter(({ name }) => !NOT_RECORDED.has(name))
+    .map(
+      ({ name, key }): Scene => ({
+        name,
+        title: `proxyadm: ${name}`,
+        columns: 120,
+        rows: 30,
+        play: async (stage) => {
+          await stage.play(118);
+          await stage.keys(key);
+          if (name === 'parameters') await stage.keys('c');
+          if (name === 'programs') {
+            await stage.keys('j', 'u');
+            await stage.settle();
+          }
+        },
+      }),
+    ),
   {
     name: 'contrast',
     title: 'proxyadm: high contrast, 16 colours',
