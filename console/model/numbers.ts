@@ -42,6 +42,11 @@ export function rate(value: number): string {
   return Math.abs(value) < 100 && value !== 0 ? value.toFixed(1) : count(value);
 }
 
+/** `1 miss`, `1,204 misses`. */
+export function amount(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 /** Digits with a comma every three. */
 function group(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');

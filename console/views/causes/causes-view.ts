@@ -2,7 +2,7 @@
 // would change it. Of the last misses and passes of the sample; "why?" of the log explains each of them.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { clock, count, percent } from '../../model/numbers.ts';
+import { amount, clock, count, percent } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { earliest } from '../../model/rankings.ts';
 import type { Unserved, Verdict } from '../../model/unserved.ts';
@@ -147,7 +147,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
     detail: (): readonly ToneLine[] => [
       [
         {
-          text: `${count(requests)} requests: were they hits, the share of hits among all requests would be ${percent(costs)} higher.`,
+          text: `${amount(requests, 'request')}: were ${requests === 1 ? 'it a hit' : 'they hits'}, the share of hits among all requests would be ${percent(costs)} higher.`,
         },
       ],
       [{ text: causeChange(verdict.cause, verdict.detail, sampled), tone: 'accent' }],

@@ -4,7 +4,7 @@
 
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
+import { amount, bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { RANKING_NAMES, RANKINGS, type Rank, type RankingName } from '../../model/rankings.ts';
 import type { Ranked, Window } from '../../model/traffic-sample.ts';
@@ -180,7 +180,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
       [{ text: r.key, tone: 'strong' }],
       [
         {
-          text: `${r.requests} requests: ${r.hits} hits, ${r.misses} misses, ${r.passes} passes, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
+          text: `${amount(r.requests, 'request')}: ${handledWords(r)}. ${amount(r.errors, 'error')} among them, ${bytes(r.bytes)} in bodies.`,
         },
       ],
       ...asLookedUp(ranking, r).map((text): ToneLine => [{ text, tone: 'muted' }]),
@@ -190,4 +190,20 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
       ],
     ],
   };
+}
+
+/** What became of them; what is left was answered by the program, piped or not finished. */
+export function handledWords({
+  requests,
+  hits,
+  misses,
+  passes,
+}: Pick<Rank, 'requests' | 'hits' | 'misses' | 'passes'>): string {
+  const other = requests - hits - misses - passes;
+  return [
+    amount(hits, 'hit'),
+    amount(misses, 'miss', 'misses'),
+    amount(passes, 'pass', 'passes'),
+    ...(other > 0 ? [`${count(other)} otherwise`] : []),
+  ].join(', ');
 }

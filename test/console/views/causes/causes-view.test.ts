@@ -177,7 +177,7 @@ it('says of each cause how much of the hit rate it costs, and what would change 
   );
   const detail = rows[1]?.detail().map((line) => line.map((part) => part.text).join('')) ?? [];
   expect(detail[0]).toBe(
-    '1 requests: were they hits, the share of hits among all requests would be 10.0% higher.',
+    '1 request: were it a hit, the share of hits among all requests would be 10.0% higher.',
   );
   expect(detail).toContain('       1  shop.example/a');
   expect(detail[2]).toBe('The last: It was not in the cache, and nothing seen here had fetched it before.');
