@@ -166,8 +166,9 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
         const [event, at, total] = cursor.text.split(' ');
         out.ended = Number(at) || out.ended;
         // Until the first byte goes out: the rest depends on the client's line. After a failure there is none: what
-        // comes is made here.
+        // comes is made here. Varnish 6 has only the beginning of a pipe.
         if (event === 'Process:' || (event === 'Beresp:' && !out.failed)) out.seconds = Number(total);
+        else if (event === 'Pipe:' && Number.isNaN(out.seconds)) out.seconds = Number(total);
         break;
       }
       case Tag.ReqAcct:
