@@ -103,7 +103,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
     await press('#');
     await terminal.waitFor(/Set-Cookie.*\/basket/);
     await press('Enter');
-    await terminal.waitFor(/query ReqURL eq "\/basket"[\s\S]*\d\d:\d\d:\d\d .* GET +\/basket/);
+    await terminal.waitFor(/query .*ReqURL eq "\/basket"[\s\S]*\d\d:\d\d:\d\d .* GET +\/basket/);
     await press('w');
     await terminal.waitFor(
       /Set-Cookie[\s\S]*BerespHeader +Set-Cookie: id=1|because the response .*Set-Cookie/,
