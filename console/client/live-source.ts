@@ -7,14 +7,23 @@ import type { CommandReply, HistoryRequest, LogSubscription } from '../../protoc
 import { type Client, ConnectError, type ConnectOptions, connect } from './client.ts';
 import { EarlierLog } from './earlier-log.ts';
 import { findDaemon } from './find-daemon.ts';
-import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from './source.ts';
+import {
+  type LogHandlers,
+  ONLY_RATED,
+  type PastPoint,
+  type Source,
+  type SourceEvents,
+  type Subscription,
+} from './source.ts';
 
 /** Milliseconds until the first attempt after a loss; each waits twice as long as the last. Guessed. */
 const FIRST_DELAY = 100;
 const LAST_DELAY = 3000;
 
-/** Seconds of the counters' past that are asked for: what the averages and the charts hold. */
+/** Seconds of the past that are asked for before anything is shown: of traffic what its charts begin with, of all counters what
+ * sparklines and the shortest average hold. */
 const RECALLED = 1000;
+const RECALLED_WHOLE = 17;
 
 interface OpenLog {
   sub: LogSubscription;
@@ -132,7 +141,7 @@ export class LiveSource implements Source {
         if (again) log.sub = { ...log.sub, from: 'tail' };
         this.logs.set(log, this.subscribe(client, log));
       }
-      this.recall(client, events);
+      this.recall(client);
       events.connection({ state: 'up', identity: client.identity, version: client.version });
     } catch (cause) {
       this.lose(
@@ -192,34 +201,42 @@ export class LiveSource implements Source {
   }
 
   /** What was counted before, as far as it is not known already; then what is counted now. */
-  private recall(client: Client, events: SourceEvents): void {
+  private recall(client: Client): void {
     if (!client.keepsHistory) {
       this.subscribeCounters();
       return;
     }
+    const now = Date.now() / 1000;
+    const whole = Math.max(this.sampledAt, now - RECALLED_WHOLE);
+    const from = Math.max(this.sampledAt, now - RECALLED);
+    const last = (): void =>
+      this.tellPast(client, { from: whole, step: 1 }, null, () => this.subscribeCounters());
+    if (from >= whole) last();
+    else this.tellPast(client, { from, step: 1, filters: ONLY_RATED }, whole, last);
+  }
+
+  /** Passes on a part of the past, up to `before` (epoch seconds). */
+  private tellPast(client: Client, request: HistoryRequest, before: number | null, then: () => void): void {
     const values: bigint[] = [];
-    const from = Math.max(this.sampledAt, Date.now() / 1000 - RECALLED);
-    client.history(
-      { from, step: 1 },
-      {
-        counters: (info) => {
-          values.length = 0;
-          for (const _ of info) values.push(0n);
-          events.counters(info);
-        },
-        past: (samples) => {
-          for (const [at, ...changes] of samples) {
-            for (let i = 0; i < changes.length; i += 2)
-              values[changes[i] as number] = BigInt(changes[i + 1] as number | string);
-            this.sampledAt = at;
-            events.past(at, [...values]);
-          }
-        },
-        end: () => {
-          if (this.client === client) this.subscribeCounters();
-        },
+    client.history(request, {
+      counters: (info) => {
+        values.length = 0;
+        for (const _ of info) values.push(0n);
+        this.events?.counters(info);
       },
-    );
+      past: (samples) => {
+        for (const [at, ...changes] of samples) {
+          if (before !== null && at >= before) return;
+          for (let i = 0; i < changes.length; i += 2)
+            values[changes[i] as number] = BigInt(changes[i + 1] as number | string);
+          this.sampledAt = at;
+          this.events?.past(at, [...values]);
+        }
+      },
+      end: () => {
+        if (this.client === client) then();
+      },
+    });
   }
 
   /** A new subscription replaces the former; its first values come at once. */

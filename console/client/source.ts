@@ -45,7 +45,8 @@ export interface SourceEvents {
   counters(info: CounterInfo[]): void;
   /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
   values(at: number, values: bigint[], steady?: boolean): void;
-  /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
+  /** A sample of before the connection, the oldest first; `counters` and `values` follow. The older ones may have no more
+   * counters than charts of traffic need. */
   past(at: number, values: bigint[], steady?: boolean): void;
   /** `noted` where the daemon has it in its list of events. */
   event(event: EventWord, text: string, noted?: NotedAs): void;
@@ -54,6 +55,18 @@ export interface SourceEvents {
 export type EventWord = Extract<ServerMessage, { t: 'event' }>['event'];
 /** When it happened by the daemon's clock, and its kind. */
 export type NotedAs = Omit<NotedEvent, 'text'>;
+
+/** Counters of which charts of traffic are made, and that are asked for where nothing else is wanted. */
+export const RATED = [
+  'MAIN.uptime',
+  'MAIN.client_req',
+  'MAIN.busy_wakeup',
+  'MAIN.cache_hit',
+  'MAIN.cache_miss',
+] as const;
+
+/** They alone, as a question has it. */
+export const ONLY_RATED = RATED.map((glob) => ({ kind: 'include', glob }) as const);
 
 /** A sample of the counters from before, as doubles. */
 export interface PastPoint {

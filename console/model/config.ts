@@ -56,7 +56,8 @@ export interface ConfigTables {
   checkQuery(query: string): string | null;
 }
 
-export function parseConfig(text: string, tables: ConfigTables): CheckedConfig {
+/** @param tables null where they are not known yet: what names something in them is left out, and no problem */
+export function parseConfig(text: string, tables: ConfigTables | null): CheckedConfig {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -72,7 +73,7 @@ export function parseConfig(text: string, tables: ConfigTables): CheckedConfig {
         out.theme = oneOf(field, THEME_NAMES, name, problems) ?? out.theme;
         break;
       case 'view':
-        out.view = oneOf(field, tables.views, name, problems) ?? out.view;
+        if (tables !== null) out.view = oneOf(field, tables.views, name, problems) ?? out.view;
         break;
       case 'ascii':
       case 'reader':
@@ -81,10 +82,10 @@ export function parseConfig(text: string, tables: ConfigTables): CheckedConfig {
         else problems.push(`${name}: true or false`);
         break;
       case 'keys':
-        out.keys = keys(field, tables.keys, problems);
+        if (tables !== null) out.keys = keys(field, tables.keys, problems);
         break;
       case 'queries':
-        out.queries = queries(field, tables.checkQuery, problems);
+        if (tables !== null) out.queries = queries(field, tables.checkQuery, problems);
         break;
       case 'instances':
         out.instances = instances(field, problems);

@@ -3,6 +3,8 @@
 // doubles. After a restart (an uptime that goes backwards) counters count from zero, and never show a negative rate.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
+import type { PastPoint } from '../client/source.ts';
+import { eachStep } from './counter-steps.ts';
 import { increase } from './hit-rate.ts';
 
 /** A mean that behaves as the plain mean until `limit` samples are in, then forgets exponentially. */
@@ -15,9 +17,12 @@ export class MovingMean {
     this.limit = limit;
   }
 
-  add(sample: number): void {
-    if (this.n < this.limit) this.n++;
-    this.value += (sample - this.value) / this.n;
+  /** @param times samples of this value, one after the other */
+  add(sample: number, times = 1): void {
+    for (let left = Math.min(times, this.limit); left > 0; left--) {
+      if (this.n < this.limit) this.n++;
+      this.value += (sample - this.value) / this.n;
+    }
   }
 
   reset(): void {
@@ -62,12 +67,22 @@ export class Counter {
       this.info.flag === 'b'
         ? 0
         : Number(gauge ? value - before : increase(before, value, restarted)) / seconds;
-    const sample = gauge ? Number(adjusted(value)) : this.change;
+    this.take(gauge ? Number(adjusted(value)) : this.change, 1);
+  }
+
+  /** Change a second (value of a gauge) over so many intervals, after all that were taken before. */
+  take(sample: number, times: number): void {
     this.recent.push(sample);
     if (this.recent.length > RECENT) this.recent.shift();
-    this.avg10.add(sample);
-    this.avg100.add(sample);
-    this.avg1000.add(sample);
+    this.avg10.add(sample, times);
+    this.avg100.add(sample, times);
+    this.avg1000.add(sample, times);
+  }
+
+  /** Averages and changes are taken anew. */
+  begin(): void {
+    this.recent.length = 0;
+    this.resetAverages();
   }
 
   resetAverages(): void {
@@ -93,6 +108,8 @@ export class CounterHistory {
   samples = 0;
   /** Was the worker restarted between the last two samples? */
   restarted = false;
+  /** The operator has begun averages of his own: the past is no part of them. */
+  private counted = false;
 
   /** The set of names changed; counters that stay keep their history. */
   describe(info: CounterInfo[]): void {
@@ -151,7 +168,35 @@ export class CounterHistory {
   }
 
   resetAverages(): void {
+    this.counted = true;
     for (const counter of this.order) counter.resetAverages();
+  }
+
+  /** Averages over a longer past than came by itself, the oldest first; nothing where the operator has begun them anew. A
+   * point that is further from the one before it counts as often as it has `interval`s (seconds) in between. */
+  recall(points: readonly PastPoint[], interval: number): void {
+    const older = points.filter((point) => point.at < this.at);
+    if (this.counted || older.length === 0) return;
+    const names = this.order.map((counter) => counter.info.name);
+    const now = Float64Array.from(this.order, (counter) => Number(adjusted(counter.current)));
+    const begun = new Set<Counter>();
+    eachStep(
+      [...older, { at: this.at, names, values: now }],
+      names,
+      (i, { before, after, anew, seconds }) => {
+        const counter = this.order[i] as Counter;
+        if (!begun.has(counter)) counter.begin();
+        begun.add(counter);
+        const gauge = counter.info.flag === 'g';
+        const by = anew || after < before ? after : after - before;
+        const change = counter.info.flag === 'b' ? 0 : by / seconds;
+        counter.take(
+          gauge ? (after >= 2 ** 63 ? 0 : after) : change,
+          Math.max(1, Math.round(seconds / interval)),
+        );
+        if (after !== 0) counter.seen = true;
+      },
+    );
   }
 }
 

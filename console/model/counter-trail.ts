@@ -2,6 +2,7 @@
 // in as long a time before it. Values are what was read; a worker that began again in between counts from zero.
 
 import type { PastPoint } from '../client/source.ts';
+import { eachStep } from './counter-steps.ts';
 
 /** Seconds between two points, and how many seconds are kept: twice the longest window. */
 const STEP = 10;
@@ -23,7 +24,6 @@ export interface Movement {
   secondsBefore: number;
 }
 
-const UPTIME = 'MAIN.uptime';
 const NOTHING: Movement = { moved: [], seconds: 0, secondsBefore: 0 };
 
 export class CounterTrail {
@@ -46,10 +46,14 @@ export class CounterTrail {
     while ((this.points[0] as PastPoint).at < point.at - KEPT) this.points.shift();
   }
 
-  /** Points of before all that came so far; those that are known are left out. */
-  prepend(points: readonly PastPoint[]): void {
-    const first = this.points[0]?.at ?? Number.POSITIVE_INFINITY;
-    this.points = [...points.filter((point) => point.at < first), ...this.points];
+  /** Points of before what came, or of when nothing came; where there is one they are left out. */
+  recall(points: readonly PastPoint[]): void {
+    const known = this.points;
+    const until = known.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+    const missing = points.filter(
+      ({ at }) => at < until && !known.some((point) => Math.abs(point.at - at) < STEP),
+    );
+    this.points = [...missing, ...known].sort((a, b) => a.at - b.at);
   }
 
   /** What was counted in the last `window` seconds, and in as many before them. */
@@ -79,31 +83,9 @@ export class CounterTrail {
 /** What each of `names` has counted over these points. */
 function increases(points: readonly PastPoint[], names: readonly string[]): Float64Array {
   const out = new Float64Array(names.length);
-  for (let p = 1; p < points.length; p++) {
-    const [a, b] = [points[p - 1] as PastPoint, points[p] as PastPoint];
-    const placesA = placesOf(names, a.names);
-    const placesB = placesOf(names, b.names);
-    const uptime = names.indexOf(UPTIME);
-    const began = uptime >= 0 && valueAt(b, placesB, uptime) < valueAt(a, placesA, uptime);
-    for (let i = 0; i < names.length; i++) {
-      const before = valueAt(a, placesA, i);
-      const after = valueAt(b, placesB, i);
-      // One that is new was not counted before.
-      if (Number.isNaN(after)) continue;
-      const anew = began && names[i]?.startsWith('MGT.') !== true;
-      out[i] = (out[i] as number) + (anew || Number.isNaN(before) || after < before ? after : after - before);
-    }
-  }
+  eachStep(points, names, (i, { before, after, anew }) => {
+    // One that is new was not counted before.
+    out[i] = (out[i] as number) + (anew || after < before ? after : after - before);
+  });
   return out;
-}
-
-function valueAt(point: PastPoint, places: readonly number[] | null, i: number): number {
-  return point.values[places === null ? i : (places[i] as number)] ?? Number.NaN;
-}
-
-/** Null: they are the same. */
-function placesOf(names: readonly string[], of: readonly string[]): readonly number[] | null {
-  if (names === of) return null;
-  const places = new Map(of.map((name, i) => [name, i]));
-  return names.map((name) => places.get(name) ?? -1);
 }

@@ -3,13 +3,14 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import type {
-  ConnectionState,
-  EarlierRun,
-  EventWord,
-  NotedAs,
-  Source,
-  Subscription,
+import {
+  type ConnectionState,
+  type EarlierRun,
+  type EventWord,
+  type NotedAs,
+  ONLY_RATED,
+  type Source,
+  type Subscription,
 } from '../client/source.ts';
 import { AdminStore, notKnown } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
@@ -21,7 +22,7 @@ import { LogEntry } from './log-entry.ts';
 import { LogReach } from './log-reach.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
-import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-history.ts';
 import { ReadingBack } from './reading-back.ts';
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
@@ -60,8 +61,10 @@ const RECALL_MS = 500;
 /** Verdicts of a slice, some milliseconds, and milliseconds from one slice to the next (chosen). */
 const JUDGED_AT_ONCE = 20;
 const JUDGE_MS = 10;
-/** Twice the longest window in which changes are looked for. */
+/** Twice the longest window in which changes are looked for, and more than the longest average; the last of it by the second,
+ * for the shorter ones. */
 const RECALLED_SECONDS = 1900;
+const RECALLED_FINE = 110;
 
 export class DaemonSession {
   readonly source: Source;
@@ -340,6 +343,7 @@ export class DaemonSession {
       this.identity = state.identity;
       this.version = state.version;
       this.lastPoll = 0;
+      this.recalled = false;
       this.admin.refresh();
       longestRecord(this.admin);
       void this.askEvents();
@@ -386,7 +390,6 @@ export class DaemonSession {
     const since = this.counters.at;
     if (this.counters.samples > 0 && at - since > HOLE) this.rates.gap(since + 1);
     this.takeSample(at, values, steady);
-    if (this.trail.wants(at)) this.addTrail(at, values, steady);
     this.touch();
   }
 
@@ -395,12 +398,15 @@ export class DaemonSession {
     const ask = this.source.history?.bind(this.source);
     if (ask === undefined) return;
     const now = this.lastDataAt;
-    this.trail.prepend(await ask({ from: now - RECALLED_SECONDS, step: 10 }));
+    const fine = await ask({ from: now - RECALLED_FINE, step: 1 });
+    const coarse = await ask({ from: now - RECALLED_SECONDS, step: 10 });
+    this.trail.recall(coarse);
+    const before = fine[0]?.at ?? now;
+    this.counters.recall([...coarse.filter(({ at }) => at < before), ...fine], this.interval);
     this.touch();
-    const filters = RATED.map((glob) => ({ kind: 'include', glob }) as const);
-    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters }));
+    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters: ONLY_RATED }));
     this.touch();
-    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters }));
+    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters: ONLY_RATED }));
     this.touch();
   }
 

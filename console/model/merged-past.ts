@@ -2,6 +2,7 @@
 // the moment on from which both are known. Before that, what the other had counted would look like a burst.
 
 import type { PastPoint } from '../client/source.ts';
+import { eachStep } from './counter-steps.ts';
 import { placed } from './instance-address.ts';
 
 export interface Timed {
@@ -43,51 +44,70 @@ export function sideBySide<T extends Timed>(
   end();
 }
 
-/** Points of two histories as those of one: counters are summed over the ends of workers, so that none starts again. */
-export function mergePoints(
-  parts: readonly string[],
-  histories: readonly (readonly PastPoint[])[],
-): PastPoint[] {
+/** A counter of an instance: what was read last, and what it is said to have counted in all its workers. */
+export interface Counted {
+  name: string;
+  value: number;
+  total: number;
+}
+
+export interface Told {
+  part: string;
+  counters: readonly Counted[];
+  points: readonly PastPoint[];
+}
+
+/** What a counter of an instance is called among those of both. */
+export function nameAmong(part: string, name: string): string {
+  const apart = name.startsWith('VBE.') || name.startsWith('THR.');
+  return apart ? `${name.slice(0, 4)}${placed(part, name.slice(4))}` : name;
+}
+
+/** Points of two histories as those of one: of each counter what both have counted, so that it goes on as what is shown now. */
+export function mergePoints(told: readonly Told[]): PastPoint[] {
+  const names = [
+    ...new Set(told.flatMap(({ part, counters }) => counters.map((c) => nameAmong(part, c.name)))),
+  ];
+  const placeOf = new Map(names.map((name, i) => [name, i]));
+  const places = told.map(({ part, counters }) =>
+    counters.map(({ name }) => placeOf.get(nameAmong(part, name)) as number),
+  );
   const out: PastPoint[] = [];
-  const totals = new Map<string, number>();
-  const last: (PastPoint | undefined)[] = parts.map(() => undefined);
-  let names: readonly string[] = [];
+  const last: (Total | undefined)[] = told.map(() => undefined);
   sideBySide(
-    histories,
-    (part, point) => {
-      addTo(totals, parts[part] as string, last[part], point);
-      last[part] = point;
+    told.map(totalsOf),
+    (part, total) => {
+      last[part] = total;
     },
     (at) => {
-      if (names.length !== totals.size) names = [...totals.keys()];
-      out.push({ at, names, values: Float64Array.from(totals.values()) });
+      const values = new Float64Array(names.length);
+      for (const [part, total] of last.entries())
+        for (const [i, place] of (places[part] as number[]).entries())
+          values[place] = (values[place] as number) + (total?.totals[i] ?? 0);
+      out.push({ at, names, values });
     },
   );
   return out;
 }
 
-const UPTIME = 'MAIN.uptime';
+interface Total extends Timed {
+  /** In the order of the instance's counters. */
+  totals: Float64Array;
+}
 
-/** What an instance has counted since its last point; at its first one what it had. */
-function addTo(
-  totals: Map<string, number>,
-  part: string,
-  last: PastPoint | undefined,
-  point: PastPoint,
-): void {
-  const uptime = point.names.indexOf(UPTIME);
-  const same = last?.names === point.names;
-  const before = (i: number): number =>
-    last?.values[same ? i : last.names.indexOf(point.names[i] as string)] ?? Number.NaN;
-  const began = (point.values[uptime] ?? 0) < before(uptime);
-  for (const [i, name] of point.names.entries()) {
-    // There is none for two.
-    if (name === UPTIME) continue;
-    const apart = name.startsWith('VBE.') || name.startsWith('THR.');
-    const key = apart ? `${name.slice(0, 4)}${placed(part, name.slice(4))}` : name;
-    const value = point.values[i] as number;
-    const former = before(i);
-    const anew = (began && !name.startsWith('MGT.')) || Number.isNaN(former) || value < former;
-    totals.set(key, (totals.get(key) ?? 0) + (anew ? value : value - former));
+/** What each counter had counted in all workers at each point: what it has now, less what it has counted since. */
+function totalsOf({ counters, points }: Told): Total[] {
+  const names = counters.map(({ name }) => name);
+  const now = { at: Number.POSITIVE_INFINITY, names, values: Float64Array.from(counters, (c) => c.value) };
+  const out = points.map(({ at }): Total => ({ at, totals: new Float64Array(names.length) }));
+  // First what was counted from each point to the next one, then the sums.
+  eachStep([...points, now], names, (i, { from, before, after, anew }) => {
+    (out[from] as Total).totals[i] = anew || after < before ? after : after - before;
+  });
+  let later: Float64Array = Float64Array.from(counters, (c) => c.total);
+  for (const { totals } of out.reverse()) {
+    for (const [i, total] of later.entries()) totals[i] = total - (totals[i] as number);
+    later = totals;
   }
+  return out.reverse();
 }

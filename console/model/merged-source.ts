@@ -17,7 +17,7 @@ import { ChildStanding, STATE, STATE_SINCE } from './child-standing.ts';
 import { commandWord } from './completion.ts';
 import { increase } from './hit-rate.ts';
 import { addressOf, placed } from './instance-address.ts';
-import { mergePoints, sideBySide, type Timed } from './merged-past.ts';
+import { mergePoints, nameAmong, sideBySide, type Timed } from './merged-past.ts';
 
 export interface NamedSource {
   name: string;
@@ -133,7 +133,18 @@ export class MergedSource implements Source {
 
   async history(request: HistoryRequest): Promise<readonly PastPoint[]> {
     const asked = this.open.map(({ source }) => source.history?.(request) ?? Promise.resolve([]));
-    return mergePoints(this.parts, await Promise.all(asked));
+    const histories = await Promise.all(asked);
+    return mergePoints(
+      this.open.map((part, i) => ({
+        part: part.name,
+        counters: part.info.flatMap((info, index) => {
+          if (!counts(info)) return [];
+          const total = Number(part.totals[index] ?? 0n);
+          return { name: info.name, value: Number(part.values[index] ?? 0n), total };
+        }),
+        points: histories[i] as readonly PastPoint[],
+      })),
+    );
   }
 
   async command(line: string): Promise<CommandReply> {
@@ -226,10 +237,8 @@ export class MergedSource implements Source {
     const byName = new Map<string, MergedRow>();
     for (const part of this.open) {
       for (const [index, info] of part.info.entries()) {
-        const group = info.name.slice(0, 4);
-        const apart = group === 'VBE.' || group === 'THR.';
-        const name = apart ? `${group}${placed(part.name, info.name.slice(4))}` : info.name;
-        const row = byName.get(name) ?? { info: apart ? { ...info, name } : info, places: [] };
+        const name = nameAmong(part.name, info.name);
+        const row = byName.get(name) ?? { info: { ...info, name }, places: [] };
         row.places.push({ part, index });
         byName.set(name, row);
       }

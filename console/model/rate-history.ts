@@ -1,7 +1,7 @@
 // Requests, hits and lookups a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon keeps
 // its counters. Both go on while the console looks, and take what was before when it has come. Fixed in size.
 
-import type { PastPoint } from '../client/source.ts';
+import type { PastPoint, RATED } from '../client/source.ts';
 import { Series } from './series.ts';
 
 export const HOUR_SECONDS = 3600;
@@ -9,15 +9,6 @@ export const DAY_SECONDS = 86_400;
 const COARSE_STEP = 10;
 /** Steps without a sample that are a hole: the daemon did not run, or did not keep any. */
 const HOLE = 5;
-
-/** Counters that are asked for where only rates are wanted. */
-export const RATED = [
-  'MAIN.uptime',
-  'MAIN.client_req',
-  'MAIN.busy_wakeup',
-  'MAIN.cache_hit',
-  'MAIN.cache_miss',
-] as const;
 
 /** Requests of clients. The counter has one twice that waited for the fetch of another, here and in Varnish up to 7.1.1: it
  * comes in again. Varnish 7.7.0 has it once; since when is not known, and taken to be the release that changed its log.

@@ -14,20 +14,25 @@ export function configPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'proxyd', 'console.json');
 }
 
+/** Reads the file once, and checks it by these tables; by none as long as they are not loaded. */
+export type ConfigFile = (tables: Omit<ConfigTables, 'checkQuery'> | null) => CheckedConfig;
+
 /** A file that is not there is no problem, one that cannot be read is. */
-export function readConfig(path: string, tables: Omit<ConfigTables, 'checkQuery'>): CheckedConfig {
+export function readConfig(path: string): ConfigFile {
+  let text: string;
   try {
-    return parseConfig(readFileSync(path, 'utf8'), {
-      ...tables,
-      checkQuery: (query) => {
-        const check = checkQuery(query);
-        return check.ok ? null : `${check.message} at ${check.from + 1}`;
-      },
-    });
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { config: DEFAULT_CONFIG, problems: [] };
-    return { config: DEFAULT_CONFIG, problems: [systemText(cause)] };
+    const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    return () => ({ config: DEFAULT_CONFIG, problems: missing ? [] : [systemText(cause)] });
   }
+  return (tables) => parseConfig(text, tables === null ? null : { ...tables, checkQuery: wrongWith });
+}
+
+/** What is wrong with a query, or null. */
+function wrongWith(query: string): string | null {
+  const check = checkQuery(query);
+  return check.ok ? null : `${check.message} at ${check.from + 1}`;
 }
 
 export class QueryFile implements SavedQueries {

@@ -47,6 +47,24 @@ export function firstTarget(options: ConsoleTarget, { instances }: ConsoleConfig
   return named ? { dir, address, secretFile, varnish } : (instances[0] ?? {});
 }
 
+export interface OpenInstances {
+  instances: Instances;
+  /** Of a recording; null where daemons are shown. */
+  player: ReplayPlayer | null;
+  /** What is shown first. */
+  target: ConsoleTarget;
+}
+
+/** What a console shows. Throws a plain sentence for a recording that is none. */
+export function openInstances(
+  options: ConsoleTarget & { replay?: string | undefined },
+  config: ConsoleConfig,
+): OpenInstances {
+  const target = firstTarget(options, config);
+  if (options.replay !== undefined) return { ...replayInstances(options.replay, config), target };
+  return { instances: liveInstances(target, config), player: null, target };
+}
+
 /** Instances on live daemons; `target` is shown first. */
 export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Instances {
   const recorders = new Map<Source, RecordingSource>();
@@ -98,8 +116,8 @@ function isSame(a: ConsoleTarget, b: ConsoleTarget): boolean {
   return b.address === undefined ? b.dir !== undefined && a.dir === b.dir : a.address === b.address;
 }
 
-/** A recording in the place of a daemon. Throws a plain sentence for a file that is none. */
-export function replayInstances(
+/** A recording in the place of a daemon. */
+function replayInstances(
   path: string,
   config: ConsoleConfig,
 ): { instances: Instances; player: ReplayPlayer } {

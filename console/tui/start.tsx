@@ -1,4 +1,5 @@
-// Wires the console together on a real terminal: source, session, controller, sink, keys, signals.
+// Wires the console together on a real terminal: session, controller, sink, keys, signals. It leaves the terminal as it
+// found it on every way out: quitting, signals, a lost terminal, an exception.
 
 import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
@@ -10,15 +11,10 @@ import { Controller } from '../model/controller.ts';
 import type { DaemonSession } from '../model/daemon-session.ts';
 import { Keymap, keyGroups } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
-import { configPath, QueryFile, readConfig } from '../process/config-file.ts';
+import { type ConfigFile, QueryFile } from '../process/config-file.ts';
 import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
-import {
-  type ConsoleTarget,
-  firstTarget,
-  liveInstances,
-  replayInstances,
-} from '../process/open-instances.ts';
+import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
 import { runEditor } from '../process/run-editor.ts';
 import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
 import { VIEWS } from '../views/views.ts';
@@ -45,29 +41,21 @@ function mayOnlyRead({ dir, address, varnish }: ConsoleTarget): boolean {
   return address === undefined && varnish === undefined && findDaemon(dir).readonly;
 }
 
-export function startConsole(
-  options: ConsoleOptions,
-  stdin: ReadStream,
-  stdout: WriteStream,
-): Promise<number> {
+export interface StartOptions extends ConsoleOptions {
+  /** The operator's file, and where it is. */
+  file: ConfigFile;
+  path: string;
+  /** What is shown; of live daemons the first one has been asked already. */
+  open: OpenInstances;
+}
+
+export function startConsole(options: StartOptions, stdin: ReadStream, stdout: WriteStream): Promise<number> {
   return new Promise((resolve) => {
     const terminal = new Terminal(stdin, stdout, isDumb(process.env));
     const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
-    const path = configPath(process.env);
-    const { config, problems } = readConfig(path, {
-      views: VIEWS.map((v) => v.name),
-      keys: keyGroups(VIEWS),
-    });
-    let replay: ReturnType<typeof replayInstances> | null = null;
-    try {
-      if (options.replay !== undefined) replay = replayInstances(options.replay, config);
-    } catch (error) {
-      process.stderr.write(`proxyadm: ${(error as Error).message}\n`);
-      resolve(1);
-      return;
-    }
-    const target = firstTarget(options, config);
-    const instances = replay?.instances ?? liveInstances(target, config);
+    const { path } = options;
+    const { config, problems } = options.file({ views: VIEWS.map((v) => v.name), keys: keyGroups(VIEWS) });
+    const { instances, player, target } = options.open;
     const reading = options.reader === true || config.reader || speaksInLines(process.env);
     const theme = themeFromEnv(process.env, { name: config.theme, ascii: config.ascii });
     const parser = new KeyParser();
@@ -98,7 +86,7 @@ export function startConsole(
     const controller = new Controller({
       views: VIEWS,
       instances,
-      readonly: options.readonly === true || replay !== null || mayOnlyRead(target),
+      readonly: options.readonly === true || player !== null || mayOnlyRead(target),
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery,
       completeQuery,
@@ -198,13 +186,12 @@ export function startConsole(
         app = mount({ controller, sink, theme, utc: config.utc });
         app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
       };
-      // A recording plays when it is shown.
-      if (replay !== null) draw();
+      if (player !== null) draw();
       else firstData(instances.current, draw);
     }
     stdin.on('data', onData);
     stdout.on('resize', onResize);
-    instances.current.start();
+    if (player !== null) instances.current.start();
     const wanted = options.view ?? config.view;
     controller.show(VIEWS.find((view) => view.name === wanted) ?? controller.state.view);
     if (options.greeting !== undefined) controller.notify('info', options.greeting);
@@ -214,10 +201,10 @@ export function startConsole(
         'warn',
         `${path}: ${first}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}`,
       );
-    if (replay !== null) replay.player.onChange = () => controller.set({});
+    if (player !== null) player.onChange = () => controller.set({});
     options.signal?.addEventListener('abort', () => finish(0), { once: true });
     const clock = setInterval(() => {
-      replay?.player.tick(CLOCK_MS / 1000);
+      player?.tick(CLOCK_MS / 1000);
       instances.current.touch();
       instances.current.admin.tick();
     }, CLOCK_MS);

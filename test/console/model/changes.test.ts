@@ -66,8 +66,18 @@ it('says nothing of a window that was not seen, nor of the time before it', () =
 it('takes older points in front, each once', () => {
   const t = new CounterTrail();
   for (let at = 1101; at <= 1160; at++) t.add(point(at, at, at * 10, 0));
-  t.prepend(Array.from({ length: 20 }, (_, i) => point(950 + i * 10, 950 + i * 10, (950 + i * 10) * 10, 0)));
-  expect(requests(t, 60)).toEqual([{ name: 'MAIN.client_req', now: 600, before: 600 }, 60, 60]);
+  t.recall(Array.from({ length: 20 }, (_, i) => point(950 + i * 10, 950 + i * 10, (950 + i * 10) * 10, 0)));
+  expect(requests(t, 60)).toEqual([{ name: 'MAIN.client_req', now: 590, before: 610 }, 59, 61]);
+});
+
+it('takes those of a time in which nothing came', () => {
+  const t = new CounterTrail();
+  const came = [100, 110, 120, 200, 210];
+  for (const at of came) t.add(point(at, at, at * 10, 0));
+  const kept = Array.from({ length: 14 }, (_, i) => 82 + i * 10);
+  t.recall(kept.map((at) => point(at, at, at * 10, 0)));
+  // The window and the one before it, as far as there are points, though the half of both had been missed.
+  expect(requests(t, 60)).toEqual([{ name: 'MAIN.client_req', now: 580, before: 520 }, 58, 52]);
 });
 
 it('knows a counter that is new', () => {

@@ -59,6 +59,21 @@ describe('the operator’s file', () => {
     expect(config).toEqual({ ...DEFAULT_CONFIG, reader: true });
   });
 
+  it('takes what names no view, key or query before those are known', () => {
+    const text = JSON.stringify({
+      view: 'nonsense',
+      keys: { x: 1 },
+      queries: 7,
+      utc: true,
+      instances: [{ name: 'a', dir: '/x' }],
+    });
+    expect(parseConfig(text, null)).toEqual({
+      config: { ...DEFAULT_CONFIG, utc: true, instances: [{ name: 'a', dir: '/x' }] },
+      problems: [],
+    });
+    expect(parseConfig(text, tables).problems).toHaveLength(3);
+  });
+
   it('takes keys that another binding has given up', () => {
     expect(parse({ keys: { 'log.why': ['e'], 'log.next-error': ['w'] } }).problems).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { PastPoint } from '../../../console/client/source.ts';
 import { adjusted, CounterHistory, MovingMean } from '../../../console/model/counter-history.ts';
 import { HitRate } from '../../../console/model/hit-rate.ts';
 import {
@@ -83,6 +84,63 @@ describe('CounterHistory', () => {
     expect(history.get('g')?.avg10.value).toBe(250);
     history.resetAverages();
     expect(history.get('c')?.avg10.value).toBe(0);
+  });
+
+  describe('with a longer past', () => {
+    const NAMES = ['MAIN.uptime', 'MAIN.n', 'MGT.n'];
+    const past = (at: number, ...values: number[]): PastPoint => ({
+      at,
+      names: NAMES,
+      values: Float64Array.from(values),
+    });
+    function begun(): CounterHistory {
+      const history = new CounterHistory();
+      history.describe([
+        info('MGT.n'),
+        info('MAIN.uptime', 'g'),
+        info('MAIN.n'),
+        info('MAIN.new'),
+        info('g', 'g'),
+      ]);
+      history.update(1000, [5000n, 100n, 700n, 50n, 3n]);
+      history.update(1001, [5001n, 101n, 800n, 50n, 3n]);
+      return history;
+    }
+
+    it('has the averages of all of it', () => {
+      const history = begun();
+      // Ten a second for a hundred seconds, in steps of ten, then a hundred.
+      const points = Array.from({ length: 11 }, (_, i) =>
+        past(900 + i * 10, i * 10, 600 + i * 10, 4900 + i * 10),
+      );
+      history.recall([...points, past(1001, 101, 800, 5001), past(1002, 102, 9999, 9999)], 1);
+      expect(history.get('MAIN.n')?.avg1000.value).toBeCloseTo((100 * 1 + 100) / 101, 6);
+      expect(history.get('MAIN.n')?.recent.at(-1)).toBe(100);
+      expect(history.get('MGT.n')?.avg1000.value).toBe(1);
+      // The present values stay, and go on.
+      expect(history.value('MAIN.n')).toBe(800n);
+      history.update(1002, [5002n, 102n, 801n, 51n, 4n]);
+      expect(history.rate('MAIN.n')).toBe(1);
+      expect(history.get('MAIN.new')?.recent.at(-1)).toBe(1);
+    });
+
+    it('counts over the end of a worker, and of a gauge has its values', () => {
+      const history = new CounterHistory();
+      history.describe([info('MAIN.uptime', 'g'), info('MAIN.n'), info('MGT.n')]);
+      history.update(1000, [30n, 40n, 100n]);
+      history.recall([past(980, 500, 90, 60), past(990, 20, 30, 80)], 1);
+      // 30 since it began again, then 10 more; the manager did not begin again.
+      expect(history.get('MAIN.n')?.avg100.value).toBeCloseTo(2, 6);
+      expect(history.get('MGT.n')?.avg100.value).toBeCloseTo(2, 6);
+      expect(history.get('MAIN.uptime')?.avg100.value).toBeCloseTo(25, 6);
+    });
+
+    it('leaves averages alone that the operator has begun anew', () => {
+      const history = begun();
+      history.resetAverages();
+      history.recall([past(900, 0, 0, 0)], 1);
+      expect(history.get('MAIN.n')?.avg1000.value).toBe(0);
+    });
   });
 
   it('holds 64 bits to the last digit', () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { PastPoint, Source, SourceEvents } from '../../../console/client/source.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { MergedSource } from '../../../console/model/merged-source.ts';
-import type { CounterInfo } from '../../../protocol/messages.ts';
+import type { CounterInfo, HistoryRequest } from '../../../protocol/messages.ts';
 
 const NAMES = ['MAIN.uptime', 'MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'VBE.boot.a.req'];
 const INFO = NAMES.map(
@@ -41,9 +41,10 @@ class Kept implements Source {
     this.events?.values(at, values.map(BigInt));
   }
 
-  history(): Promise<readonly PastPoint[]> {
+  history({ step }: HistoryRequest): Promise<readonly PastPoint[]> {
+    const kept = this.readings.filter((_, i) => i % step === 0);
     return Promise.resolve(
-      this.readings.map(([at, ...values]) => ({ at, names: NAMES, values: Float64Array.from(values) })),
+      kept.map(([at, ...values]) => ({ at, names: NAMES, values: Float64Array.from(values) })),
     );
   }
 
@@ -94,9 +95,11 @@ it('is the sum of both, from where both are known, over the end of a worker', as
   expect(session.counters.rate('VBE.b:boot.a.req')).toBeCloseTo(40, 1);
   expect(session.hitRate.window(100).rate).toBe(1);
   // What changed, too.
-  const moved = session.trail.movement(20).moved.find(({ name }) => name === 'MAIN.client_req');
-  expect(moved?.now).toBeCloseTo(1000, -2);
-  expect(moved?.before).toBeCloseTo(1000, -2);
+  const { moved, seconds, secondsBefore } = session.trail.movement(20);
+  const requests = moved.find(({ name }) => name === 'MAIN.client_req');
+  expect((requests?.now ?? 0) / seconds).toBeCloseTo(50, -1);
+  // What the worker of one counted after the last point that it is in is lost.
+  expect((requests?.before ?? 0) / secondsBefore).toBeCloseTo(45, 0);
   session.close();
 });
 

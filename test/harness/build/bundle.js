@@ -131,6 +131,10 @@ const later = {
   },
 };
 
+/** The layout of the screens unpacks its code, which is text in its file, by fetch() where there is one: Node would load all of its
+ * HTTP client for that, 40 ms of every start of a console. Without one it decodes the text itself. */
+const WITHOUT_FETCH = 'yoga-layout';
+
 /** Libraries without blanks and comments, which a start would read. */
 const dense = {
   name: 'dense',
@@ -139,6 +143,7 @@ const dense = {
       const { code } = await transform(await readFile(path, 'utf8'), {
         minifyWhitespace: true,
         legalComments: 'none',
+        ...(libraryOf(path)?.endsWith(WITHOUT_FETCH) ? { define: { fetch: 'undefined' } } : {}),
       });
       return { contents: code };
     });
