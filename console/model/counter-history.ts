@@ -111,6 +111,9 @@ export class CounterHistory {
   /** The operator has begun averages of his own: the past is no part of them. */
   private counted = false;
 
+  /** The same array as long as the set of counters is the same. */
+  names: readonly string[] = [];
+
   /** The set of names changed; counters that stay keep their history. */
   describe(info: CounterInfo[]): void {
     const byName = new Map<string, Counter>();
@@ -120,6 +123,7 @@ export class CounterHistory {
       return counter;
     });
     this.byName = byName;
+    this.names = info.map((row) => row.name);
     this.threads = threadsOf(info);
   }
 
@@ -177,7 +181,7 @@ export class CounterHistory {
   recall(points: readonly PastPoint[], interval: number): void {
     const older = points.filter((point) => point.at < this.at);
     if (this.counted || older.length === 0) return;
-    const names = this.order.map((counter) => counter.info.name);
+    const { names } = this;
     const now = Float64Array.from(this.order, (counter) => Number(adjusted(counter.current)));
     const begun = new Set<Counter>();
     eachStep(

@@ -3,26 +3,22 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import {
-  type ConnectionState,
-  type EarlierRun,
-  type EventWord,
-  type NotedAs,
-  ONLY_RATED,
-  type Source,
-  type Subscription,
+import type {
+  ConnectionState,
+  EarlierRun,
+  EventWord,
+  NotedAs,
+  Source,
+  Subscription,
 } from '../client/source.ts';
 import { AdminStore, notKnown } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
-import { CounterHistory } from './counter-history.ts';
-import { CounterTrail } from './counter-trail.ts';
+import { CountedTraffic } from './counted-traffic.ts';
 import { EVENTS_ASKED, EventLog } from './event-log.ts';
-import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogReach } from './log-reach.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
-import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-history.ts';
 import { ReadingBack } from './reading-back.ts';
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
@@ -57,14 +53,10 @@ const SAMPLE_RATE = 300;
 /** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
 const RECALLED_REQUESTS = 20_000;
 /** Milliseconds after the first counters until the rest of their past is asked for (chosen). */
-const RECALL_MS = 500;
+const RECALL_MS = 300;
 /** Verdicts of a slice, some milliseconds, and milliseconds from one slice to the next (chosen). */
 const JUDGED_AT_ONCE = 20;
 const JUDGE_MS = 10;
-/** Twice the longest window in which changes are looked for, and more than the longest average; the last of it by the second,
- * for the shorter ones. */
-const RECALLED_SECONDS = 1900;
-const RECALLED_FINE = 110;
 
 export class DaemonSession {
   readonly source: Source;
@@ -86,13 +78,13 @@ export class DaemonSession {
   private readonly losses = new Map<string, number>();
   /** Has the connection been up at all? */
   everUp = false;
-  readonly counters = new CounterHistory();
-  readonly trail = new CounterTrail();
-  private names: readonly string[] = [];
-  /** Was the past asked for that is not needed at once? */
-  private recalled = false;
-  readonly hitRate = new HitRate();
-  readonly rates = new RateHistory();
+  private readonly counted = new CountedTraffic();
+  readonly counters = this.counted.counters;
+  readonly trail = this.counted.trail;
+  readonly hitRate = this.counted.hitRate;
+  readonly rates = this.counted.rates;
+  /** The part of the past that is not needed at once: not asked for yet, being read, or known. */
+  private past: 'due' | 'asked' | 'known' = 'due';
   backends: BackendRow[] = [];
   /** Why they are not known; '' when they are. */
   backendsUnknown = 'not answered yet';
@@ -297,6 +289,11 @@ export class DaemonSession {
     return Math.max(0, ...this.losses.values());
   }
 
+  /** Is it still to come how all counters have moved before? */
+  get recallsCounters(): boolean {
+    return this.past !== 'known' && this.source.history !== undefined && this.connection.state === 'up';
+  }
+
   /** Is what was logged before the subscription still being read? */
   get readingBack(): boolean {
     return this.back.active;
@@ -343,7 +340,7 @@ export class DaemonSession {
       this.identity = state.identity;
       this.version = state.version;
       this.lastPoll = 0;
-      this.recalled = false;
+      this.past = 'due';
       this.admin.refresh();
       longestRecord(this.admin);
       void this.askEvents();
@@ -363,15 +360,14 @@ export class DaemonSession {
 
   private onCounters(info: CounterInfo[]): void {
     this.counters.describe(info);
-    this.names = info.map((row) => row.name);
     this.touch();
   }
 
   private onValues(at: number, values: bigint[], steady = false): void {
     this.takeSample(at, values, steady);
-    this.addTrail(at, values, steady);
-    if (!this.recalled) {
-      this.recalled = true;
+    this.counted.keep(at, values, steady);
+    if (this.past === 'due') {
+      this.past = 'asked';
       // After the first screen, which has more urgent things to wait for.
       this.later(() => void this.recall(), RECALL_MS);
     }
@@ -396,44 +392,13 @@ export class DaemonSession {
   /** What is compared with what is now, from before what came by itself. */
   private async recall(): Promise<void> {
     const ask = this.source.history?.bind(this.source);
-    if (ask === undefined) return;
-    const now = this.lastDataAt;
-    const fine = await ask({ from: now - RECALLED_FINE, step: 1 });
-    const coarse = await ask({ from: now - RECALLED_SECONDS, step: 10 });
-    this.trail.recall(coarse);
-    const before = fine[0]?.at ?? now;
-    this.counters.recall([...coarse.filter(({ at }) => at < before), ...fine], this.interval);
+    if (ask !== undefined) await this.counted.recall(ask, this.lastDataAt, this.interval, () => this.touch());
+    this.past = 'known';
     this.touch();
-    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters: ONLY_RATED }));
-    this.touch();
-    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters: ONLY_RATED }));
-    this.touch();
-  }
-
-  private addTrail(at: number, values: bigint[], steady: boolean): void {
-    const doubles = Float64Array.from(values, Number);
-    // Where no counter starts again an uptime that goes back says nothing.
-    if (steady) doubles[this.names.indexOf('MAIN.uptime')] = Number.NaN;
-    this.trail.add({ at, names: this.names, values: doubles });
   }
 
   private takeSample(at: number, values: bigint[], steady: boolean): void {
-    const seconds = this.counters.update(at, values, steady);
-    const looked = this.hitRate.sample(
-      this.counters.value('MAIN.cache_hit'),
-      this.counters.value('MAIN.cache_miss'),
-      seconds,
-      this.counters.restarted,
-    );
-    if (seconds > 0) {
-      const requests = requestsOf((name) => this.counters.rate(name), this.version);
-      this.sampleShares.add(requests * seconds);
-      this.rates.push(at, seconds, {
-        requests,
-        hits: (looked?.hits ?? Number.NaN) / seconds,
-        lookups: (looked?.all ?? Number.NaN) / seconds,
-      });
-    }
+    this.sampleShares.add(this.counted.take(at, values, steady, this.version));
   }
 
   /** Takes groups of a log from before what it holds. */

@@ -24,15 +24,18 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** A console that has just attached: what its charts hold when the first live values have come. */
-async function attached<T>(look: (session: DaemonSession) => T): Promise<T> {
+/** A console that has just attached: what its charts hold when the first live values have come, or a moment later. */
+async function attached<T>(
+  look: (session: DaemonSession) => T,
+  ready = (session: DaemonSession): boolean => session.valuesAt > 0,
+): Promise<T> {
   const session = new DaemonSession({
     source: new LiveSource({ dir: proxy.dir }),
     now: () => Date.now() / 1000,
     later: (fn, ms) => setTimeout(fn, ms).unref(),
   });
   session.start();
-  await until('live counters', async () => session.valuesAt > 0);
+  await until('live counters', async () => ready(session));
   const out = look(session);
   session.close();
   return out;
@@ -55,6 +58,15 @@ it('fills the charts of a console at once, over the end of a worker and of the m
   expect(first.n).toBeGreaterThanOrEqual(3);
   expect(Math.max(...first.rates)).toBeGreaterThan(5);
   expect(first.hit).toBeGreaterThan(0.9);
+
+  // Of all counters the newest at once, and the rest of their past a moment later.
+  const of = (s: DaemonSession): number[] =>
+    ['MAIN.client_req', 'MAIN.s_resp_bodybytes'].map((name) => s.counters.get(name)?.avg1000.value ?? 0);
+  expect(Math.min(...(await attached(of)))).toBeGreaterThan(0);
+  await delay(17_000);
+  expect((await attached(of))[1]).toBe(0);
+  const later = await attached(of, (s) => s.valuesAt > 0 && !s.recallsCounters);
+  expect(Math.min(...later)).toBeGreaterThan(0);
 
   process.kill(proxy.workerPid() as number, 'SIGKILL');
   await until('another worker', async () => (await proxy.get('/').catch(() => null))?.status === 200);

@@ -45,7 +45,8 @@ export const CHANGES_VIEW: ListView = listView({
     const { counters, urls } = changesOf(session, minutes * 60);
     const last = minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`;
     const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
-    if (!counters) return `in ${last}; no counters of before to compare`;
+    if (!counters)
+      return `in ${last}; ${session.recallsCounters ? 'counters of before are being read' : 'no counters of before to compare'}`;
     const { since } = session.sample.urls;
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
     return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
