@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, transform } from 'esbuild';
+import { PLAIN } from './plain-width.js';
 
 /** Processes of the daemon, by their modules. */
 const DAEMON = [
@@ -64,7 +65,8 @@ export async function bundle(root, commands) {
   };
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
-    ...[...DAEMON, BUS, SCREENS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
+    ...[...DAEMON, BUS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
+    build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured] }),
     ...commands.map((name) =>
       build({
         ...options,
@@ -127,6 +129,26 @@ const later = {
     });
     build.onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
       contents: `module.exports = new Proxy({}, { get: (_, name) => require('${path}')[name] });`,
+    }));
+  },
+};
+
+/** The library that measures text, where libraries of the screens ask for it: loaded, with all it knows of emoji and scripts, by
+ * the first text that is not plain. That is a tenth of a console's start, and much of each frame. */
+const measured = {
+  name: 'measured',
+  setup(build) {
+    build.onResolve({ filter: /^string-width$/ }, ({ namespace }) =>
+      namespace === 'measured' ? undefined : { path: 'string-width', namespace: 'measured' },
+    );
+    build.onLoad({ filter: /.*/, namespace: 'measured' }, () => ({
+      contents: `let whole;
+        export default function stringWidth(text, options) {
+          if (typeof text === 'string' && ${PLAIN}.test(text)) return text.length;
+          whole ??= require('string-width').default;
+          return whole(text, options);
+        }`,
+      resolveDir: import.meta.dirname,
     }));
   },
 };
