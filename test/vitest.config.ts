@@ -20,6 +20,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{protocol,queries,console,daemon,fuzz,structure}/**/*.test.{ts,tsx}'],
+          // Files share what they import: half of the time went into loading the same modules for each. So no test may put
+          // another module in the place of one (vi.mock); what it would replace is handed in.
+          isolate: false,
         },
       },
       {

@@ -38,7 +38,7 @@ export interface BrokenFraming {
 }
 
 /** Shared values: a request without a body allocates nothing. */
-export const NO_BODY: BodyFraming = { kind: 'none' };
+export const NO_BODY: BodyFraming = Object.freeze({ kind: 'none' });
 export const CHUNKED: BodyFraming = { kind: 'chunked' };
 export const UNTIL_EOF: BodyFraming = { kind: 'eof' };
 

@@ -24,6 +24,14 @@ export interface Access {
   readers: number | null;
 }
 
+/** Those of this machine, or others in their place. */
+export interface Accounts {
+  userAccount: typeof userAccount;
+  groupId: typeof groupId;
+}
+
+const HERE: Accounts = { userAccount, groupId };
+
 /** Who serves where -j names nobody: the first that there is. */
 const DEFAULT_USERS = ['proxyd', 'nobody'];
 const NAMES = ['user', 'workuser', 'ccgroup'] as const;
@@ -47,11 +55,14 @@ export function parseJail(text: string): JailOption {
 }
 
 /** What -j and --read-group come to on this machine. Throws OptionError. */
-export function makeAccess(options: { jail: JailOption | null; readGroup: string | null }): Access {
+export function makeAccess(
+  options: { jail: JailOption | null; readGroup: string | null },
+  accounts = HERE,
+): Access {
   const uid = process.geteuid?.() ?? -1;
-  const jail = makeJail(options.jail, uid);
+  const jail = makeJail(options.jail, uid, accounts);
   if (options.readGroup === null) return { jail, readers: null };
-  const readers = groupId(options.readGroup);
+  const readers = accounts.groupId(options.readGroup);
   if (readers === null) throw new OptionError(`--read-group: there is no group ${options.readGroup}`);
   if (uid !== 0 && process.getegid?.() !== readers && process.getgroups?.().includes(readers) !== true) {
     throw new OptionError(`--read-group: only root or a member of ${options.readGroup} can give it access`);
@@ -65,25 +76,25 @@ export function isShared({ jail, readers }: Access): boolean {
 }
 
 /** The accounts of a jail; null without one: not root, or -j none. Throws OptionError. */
-export function makeJail(option: JailOption | null, uid: number): Jail | null {
+export function makeJail(option: JailOption | null, uid: number, accounts = HERE): Jail | null {
   if (option?.kind === 'none') return null;
   if (uid !== 0) {
     if (option === null) return null;
     throw new OptionError('Unix Jail: Must be root.');
   }
-  const user = option?.user === undefined ? defaultUser() : account(option.user);
-  const worker = option?.workuser === undefined ? user : account(option.workuser);
+  const user = option?.user === undefined ? defaultUser(accounts) : account(option.user, accounts);
+  const worker = option?.workuser === undefined ? user : account(option.workuser, accounts);
   if (worker.gid !== user.gid) {
     throw new OptionError(`Unix jail: user ${user.user} and ${worker.user} have different login groups`);
   }
   if (option?.ccgroup === undefined) return { worker, describer: user };
-  const extraGroup = groupId(option.ccgroup);
+  const extraGroup = accounts.groupId(option.ccgroup);
   if (extraGroup === null) throw new OptionError(`Unix jail: ${option.ccgroup} group not found.`);
   return { worker, describer: { ...user, extraGroup } };
 }
 
-function account(name: string): Account {
-  const found = userAccount(name);
+function account(name: string, accounts: Accounts): Account {
+  const found = accounts.userAccount(name);
   if (found === null) throw new OptionError(`Unix jail: ${name} user not found.`);
   if (found.uid === 0) {
     throw new OptionError(`Unix jail: user ${name} is root, which is no jail: name another, or take -j none`);
@@ -91,9 +102,9 @@ function account(name: string): Account {
   return { user: name, ...found };
 }
 
-function defaultUser(): Account {
+function defaultUser(accounts: Accounts): Account {
   for (const name of DEFAULT_USERS) {
-    const found = userAccount(name);
+    const found = accounts.userAccount(name);
     if (found !== null && found.uid !== 0) return { user: name, ...found };
   }
   throw new OptionError(

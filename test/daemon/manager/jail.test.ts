@@ -1,19 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { userAccount } from '../../../daemon/manager/accounts.ts';
-import { isShared, makeAccess, makeJail, parseJail } from '../../../daemon/manager/jail.ts';
+import { type Accounts, isShared, makeAccess, makeJail, parseJail } from '../../../daemon/manager/jail.ts';
 
-vi.mock('../../../daemon/manager/accounts.ts', () => {
-  const users: Record<string, { uid: number; gid: number }> = {
-    root: { uid: 0, gid: 0 },
-    nobody: { uid: 65534, gid: 65534 },
-    web: { uid: 101, gid: 7 },
-    worker: { uid: 102, gid: 7 },
-  };
-  return {
-    userAccount: vi.fn((name: string) => users[name] ?? null),
-    groupId: (name: string) => ({ cc: 8, readers: 9 })[name] ?? null,
-  };
-});
+const users: Record<string, { uid: number; gid: number }> = {
+  root: { uid: 0, gid: 0 },
+  nobody: { uid: 65534, gid: 65534 },
+  web: { uid: 101, gid: 7 },
+  worker: { uid: 102, gid: 7 },
+};
+const accounts: Accounts = {
+  userAccount: (name) => users[name] ?? null,
+  groupId: (name) => ({ cc: 8, readers: 9 })[name] ?? null,
+};
 const NOBODY = { user: 'nobody', uid: 65534, gid: 65534 };
 const WEB = { user: 'web', uid: 101, gid: 7 };
 
@@ -43,21 +40,21 @@ describe('-j', () => {
 
 describe('the accounts', () => {
   it('are those named, else the first there is', () => {
-    expect(makeJail(null, 0)).toEqual({ worker: NOBODY, describer: NOBODY });
-    expect(makeJail(parseJail('unix'), 0)).toEqual({ worker: NOBODY, describer: NOBODY });
-    expect(makeJail(parseJail('unix,user=web'), 0)).toEqual({ worker: WEB, describer: WEB });
-    expect(makeJail(parseJail('unix,user=web,workuser=worker,ccgroup=cc'), 0)).toEqual({
+    expect(makeJail(null, 0, accounts)).toEqual({ worker: NOBODY, describer: NOBODY });
+    expect(makeJail(parseJail('unix'), 0, accounts)).toEqual({ worker: NOBODY, describer: NOBODY });
+    expect(makeJail(parseJail('unix,user=web'), 0, accounts)).toEqual({ worker: WEB, describer: WEB });
+    expect(makeJail(parseJail('unix,user=web,workuser=worker,ccgroup=cc'), 0, accounts)).toEqual({
       worker: { user: 'worker', uid: 102, gid: 7 },
       describer: { ...WEB, extraGroup: 8 },
     });
-    vi.mocked(userAccount).mockImplementationOnce(() => ({ uid: 77, gid: 78 }));
-    expect(makeJail(null, 0)?.worker).toEqual({ user: 'proxyd', uid: 77, gid: 78 });
+    const all = { ...accounts, userAccount: () => ({ uid: 77, gid: 78 }) };
+    expect(makeJail(null, 0, all)?.worker).toEqual({ user: 'proxyd', uid: 77, gid: 78 });
   });
 
   it('are none without root or with -j none', () => {
-    expect(makeJail(null, 5)).toBeNull();
-    expect(makeJail(parseJail('none'), 0)).toBeNull();
-    expect(makeJail(parseJail('none'), 5)).toBeNull();
+    expect(makeJail(null, 5, accounts)).toBeNull();
+    expect(makeJail(parseJail('none'), 0, accounts)).toBeNull();
+    expect(makeJail(parseJail('none'), 5, accounts)).toBeNull();
   });
 
   it.each([
@@ -68,13 +65,14 @@ describe('the accounts', () => {
     ['unix,user=root', 'user root is root, which is no jail'],
     ['unix,user=web,workuser=nobody', 'user web and nobody have different login groups'],
   ])('%s cannot be had', (text, message) => {
-    expect(() => makeJail(parseJail(text), 0)).toThrow(message);
+    expect(() => makeJail(parseJail(text), 0, accounts)).toThrow(message);
   });
 
   it('cannot be had by another user than root, or where there is none', () => {
-    expect(() => makeJail(parseJail('unix'), 5)).toThrow('Unix Jail: Must be root.');
-    vi.mocked(userAccount).mockImplementation(() => null);
-    expect(() => makeJail(null, 0)).toThrow(/no user proxyd or nobody.*-j none/);
+    expect(() => makeJail(parseJail('unix'), 5, accounts)).toThrow('Unix Jail: Must be root.');
+    expect(() => makeJail(null, 0, { ...accounts, userAccount: () => null })).toThrow(
+      /no user proxyd or nobody.*-j none/,
+    );
   });
 });
 
@@ -82,12 +80,14 @@ describe('--read-group', () => {
   it('is a group of this machine that one may give access to', () => {
     const jail = { kind: 'none' as const };
     vi.spyOn(process, 'geteuid').mockReturnValue(0);
-    expect(makeAccess({ jail, readGroup: 'readers' })).toEqual({ jail: null, readers: 9 });
-    expect(() => makeAccess({ jail, readGroup: 'nosuch' })).toThrow('there is no group nosuch');
+    expect(makeAccess({ jail, readGroup: 'readers' }, accounts)).toEqual({ jail: null, readers: 9 });
+    expect(() => makeAccess({ jail, readGroup: 'nosuch' }, accounts)).toThrow('there is no group nosuch');
     vi.spyOn(process, 'geteuid').mockReturnValue(5);
-    expect(() => makeAccess({ jail, readGroup: 'readers' })).toThrow('only root or a member of readers');
+    expect(() => makeAccess({ jail, readGroup: 'readers' }, accounts)).toThrow(
+      'only root or a member of readers',
+    );
     vi.spyOn(process, 'getgroups').mockReturnValue([9]);
-    expect(makeAccess({ jail, readGroup: 'readers' })).toEqual({ jail: null, readers: 9 });
+    expect(makeAccess({ jail, readGroup: 'readers' }, accounts)).toEqual({ jail: null, readers: 9 });
   });
 
   it('and a jail let others into the working directory', () => {

@@ -13,8 +13,12 @@ function soilOnce(object: object, seen: Set<object>): void {
   for (const [name, value] of Object.entries(object)) {
     if (name === 'base') continue;
     if (Array.isArray(value)) value.push('dirt');
-    else if (typeof value === 'object' && value !== null) soilOnce(value, seen);
-    else if (typeof value !== 'function') Object.assign(object, { [name]: dirt(value) });
+    else if (typeof value === 'object' && value !== null) {
+      // What all share gives way to one that is changed: other tests see the same one.
+      const own = Object.isFrozen(value) ? { ...value } : value;
+      if (own !== value) Object.assign(object, { [name]: own });
+      soilOnce(own, seen);
+    } else if (typeof value !== 'function') Object.assign(object, { [name]: dirt(value) });
   }
 }
 
