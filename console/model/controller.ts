@@ -7,7 +7,7 @@ import type { AskForPage } from '../client/page-client.ts';
 import type { CompletionTables } from './completion.ts';
 import type { DaemonSession } from './daemon-session.ts';
 import { FieldKeeper } from './field-keeper.ts';
-import { folded, helpLines } from './folded-lines.ts';
+import { helpLines, mostLeft, panelLines } from './folded-lines.ts';
 import { SCROLL_KEYS } from './global-keys.ts';
 import type { HostFiles } from './host-files.ts';
 import type { Instances } from './instances.ts';
@@ -181,10 +181,19 @@ export class Controller {
     this.set({ panel: { ...panel, scroll } });
   }
 
+  /** Moves the text of a panel sideways, where it has more than is to be seen. */
+  scrollSideways(by: number): void {
+    const { panel } = this.state;
+    if (panel?.kind !== 'text') return;
+    const left = Math.min((panel.left ?? 0) + by, mostLeft(panel, panelTextCells(this.size)));
+    const { left: _, ...unmoved } = panel;
+    this.set({ panel: left > 0 ? { ...unmoved, left } : unmoved });
+  }
+
   private panelLines(): number {
     const { panel } = this.state;
     if (panel === null) return 0;
-    if (panel.kind === 'text') return folded(panel.lines, panelTextCells(this.size)).length;
+    if (panel.kind === 'text') return panelLines(panel, panelTextCells(this.size)).length;
     if (panel.kind === 'choices') return panel.choices.length;
     const sections = this.keymap.help(this.state.view, panel.filter);
     return helpLines(sections, helpColumns(this.size).help).length;

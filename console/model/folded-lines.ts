@@ -3,10 +3,36 @@
 // has no room, as a long URL, goes on below a mark: a fold at a blank looks otherwise.
 
 import type { HelpSection } from './keymap.ts';
-import type { ToneLine, ToneText } from './panel.ts';
+import type { TextPanel, ToneLine, ToneText } from './panel.ts';
 
 /** A line that begins far to the right goes on further to the left. */
 const MOST_INDENT = 1 / 3;
+
+/** The lines of a panel as they stand in so many cells: folded, or each as one, moved to the left. */
+export function panelLines({ lines, left = 0 }: TextPanel, cells: number): ToneLine[] {
+  return left === 0 ? folded(lines, cells) : lines.map((line) => moved(line, left));
+}
+
+/** How far the lines of a panel can be moved. */
+export function mostLeft({ lines }: TextPanel, cells: number): number {
+  return Math.max(0, ...lines.map(lengthOf)) - cells;
+}
+
+/** Numbers of lines and names of columns stay. */
+function moved(line: ToneLine, left: number): ToneLine {
+  let over = left;
+  return line.map((piece) => {
+    if (piece.fixed === true || over === 0) return piece;
+    const characters = [...piece.text];
+    const rest = characters.slice(over).join('');
+    over -= Math.min(over, characters.length);
+    return { ...piece, text: rest };
+  });
+}
+
+function lengthOf(line: ToneLine): number {
+  return line.reduce((sum, piece) => sum + [...piece.text].length, 0);
+}
 
 export function folded(lines: readonly ToneLine[], width: number): ToneLine[] {
   return lines.flatMap((line) => fold(line, width));

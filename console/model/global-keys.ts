@@ -222,6 +222,9 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   { keys: ['ctrl+c'], command: 'quit', help: 'Quit', run: (c) => c.quit() },
 ];
 
+/** Characters that a text in a panel moves sideways at a time (chosen). */
+const SIDEWAYS = 16;
+
 /** Keys that scroll: they work while a question stands, so that what it is about can be read. */
 export const SCROLL_KEYS: readonly KeyRow[] = [
   { keys: ['up', 'k', 'wheelup'], command: 'panel.up', help: 'One line up', run: (c) => c.scroll('up') },
@@ -245,6 +248,18 @@ export const SCROLL_KEYS: readonly KeyRow[] = [
   },
   { keys: ['home', 'g'], command: 'panel.home', help: 'Top', run: (c) => c.scroll('home') },
   { keys: ['end', 'G'], command: 'panel.end', help: 'Bottom', run: (c) => c.scroll('end') },
+  {
+    keys: ['}', 'right'],
+    command: 'panel.right',
+    help: 'Further right in lines that are cut',
+    run: (c) => c.scrollSideways(SIDEWAYS),
+  },
+  {
+    keys: ['{', 'left'],
+    command: 'panel.left',
+    help: 'Further left',
+    run: (c) => c.scrollSideways(-SIDEWAYS),
+  },
 ];
 
 export const PANEL_KEYS: readonly KeyRow[] = [

@@ -11,8 +11,8 @@ export interface KeyMeaning {
 export const KEY_MEANINGS: readonly KeyMeaning[] = [
   { keys: ['up', 'k', 'wheelup'], means: 'to what stands above', commands: ['up', 'previous'] },
   { keys: ['down', 'j', 'wheeldown'], means: 'to what stands below', commands: ['down', 'next'] },
-  { keys: ['left', 'h'], means: 'to the left, out of it', commands: ['previous', 'fold'] },
-  { keys: ['right', 'l'], means: 'to the right, into it', commands: ['next', 'unfold'] },
+  { keys: ['left', 'h'], means: 'to the left, out of it', commands: ['previous', 'fold', 'left'] },
+  { keys: ['right', 'l'], means: 'to the right, into it', commands: ['next', 'unfold', 'right'] },
   { keys: ['enter'], means: 'open what is under the cursor', commands: ['open', 'detail', 'choose'] },
   { keys: ['/'], means: 'show only what is looked for', commands: ['filter', 'query', 'search'] },
   { keys: ['e'], means: 'errors', commands: ['errors', 'next-error'] },

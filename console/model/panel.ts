@@ -27,9 +27,18 @@ export interface Choice {
   take(controller: Controller): void;
 }
 
+export interface TextPanel {
+  kind: 'text';
+  scroll: number;
+  /** Characters that have gone out at the left; absent: none, and what is too long is folded. */
+  left?: number;
+  title: string;
+  lines: readonly ToneLine[];
+}
+
 export type Panel =
   | { kind: 'help'; scroll: number; filter: string }
-  | { kind: 'text'; scroll: number; title: string; lines: readonly ToneLine[] }
+  | TextPanel
   | { kind: 'choices'; scroll: number; title: string; choices: readonly Choice[] };
 
 /** A panel as text, for the clipboard. */

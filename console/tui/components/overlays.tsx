@@ -9,7 +9,7 @@ import { span } from '../../draw/spans.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
 import { Line, Words } from '../../draw/words.tsx';
 import type { Field } from '../../model/field.ts';
-import { folded, helpLines } from '../../model/folded-lines.ts';
+import { helpLines, mostLeft, panelLines } from '../../model/folded-lines.ts';
 import type { Keymap } from '../../model/keymap.ts';
 import {
   bodyRows,
@@ -87,12 +87,15 @@ function KeyHelp({ keys, help, width }: { keys: string; help: string; width: num
 
 function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): ReactNode {
   const theme = useContext(ThemeContext);
-  const lines = folded(panel.lines, panelTextCells(place.size));
+  const cells = panelTextCells(place.size);
+  const lines = panelLines(panel, cells);
+  const cut =
+    panel.left !== undefined || lines.some((line) => mostLeft({ ...panel, lines: [line] }, cells) > 0);
   return (
     <Scrolled
       {...place}
       title={panel.title}
-      hint="y copy  Esc close"
+      hint={`${cut ? '{ } sideways  ' : ''}y copy  Esc close`}
       width={place.size.columns - 4}
       scroll={panel.scroll}
       count={lines.length}

@@ -76,7 +76,8 @@ export function diffLines(diff: readonly DiffLine[]): ToneLine[] {
     const tone = d.kind === 'gone' ? 'bad' : d.kind === 'new' ? 'good' : 'muted';
     return [
       { text: `${String(d.line).padStart(5)} `, tone: 'faint', fixed: true },
-      { text: `${mark} ${d.text}`, tone },
+      { text: `${mark} `, tone, fixed: true },
+      { text: d.text, tone },
     ];
   });
 }

@@ -1,8 +1,8 @@
 // Lines folded to a width: no word is cut that has room, and nothing is lost.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { folded, helpLines, inParts } from '../../../console/model/folded-lines.ts';
-import type { ToneLine } from '../../../console/model/panel.ts';
+import { folded, helpLines, inParts, mostLeft, panelLines } from '../../../console/model/folded-lines.ts';
+import type { TextPanel, ToneLine } from '../../../console/model/panel.ts';
 
 const text = (lines: readonly ToneLine[]): string[] =>
   lines.map((line) => line.map((piece) => piece.text).join(''));
@@ -20,6 +20,28 @@ it('folds at blanks, below where the line begins, and keeps the tones', () => {
     ],
     [{ text: '  ' }, { text: 'second' }, { text: ' ' }, { text: 'or' }, { text: ' ' }, { text: 'more' }],
   ]);
+});
+
+it('moves a text sideways under its line numbers, and its marks with it', () => {
+  const panel: TextPanel = {
+    kind: 'text',
+    scroll: 0,
+    title: '',
+    lines: [
+      [
+        { text: '   1 ', fixed: true },
+        { text: 'set req.url = 5;', tone: 'muted' },
+      ],
+      [{ text: `${' '.repeat(5 + 14)}^ a text` }],
+    ],
+  };
+  expect(mostLeft(panel, 20)).toBe(7);
+  expect(text(panelLines({ ...panel, left: 7 }, 20))).toEqual([
+    '   1 .url = 5;',
+    `${' '.repeat(12)}^ a text`,
+  ]);
+  expect(text(panelLines({ ...panel, left: 18 }, 20))).toEqual(['   1 ', ' ^ a text']);
+  expect(text(panelLines(panel, 40))).toEqual(text(panel.lines));
 });
 
 it('goes on further to the left below a mark that is far to the right', () => {

@@ -94,6 +94,38 @@ it('a text that is nowhere here is edited as a copy, loaded inline, compared, an
   expect(files.files.size).toBe(0);
 });
 
+it('the end of a long line can be seen while it is asked whether to use it', async () => {
+  const text = `vcl 4.1;\nbackend b { .host = "::1"; .host_header = "${'x'.repeat(70)}.the-end"; }\n`;
+  const files = new FakeFiles();
+  const s = await open(
+    recordingOf(
+      { '<vcl.inline>': PART },
+      {
+        [`vcl.inline boot_2 << END_OF_PROGRAM\n${text}END_OF_PROGRAM`]: { status: 200, body: '' },
+        'vcl.show -v boot_2': shown({ '<vcl.inline>': text, '<builtin>': BUILTIN }),
+      },
+    ),
+    {
+      files,
+      onEdit: (path) => {
+        files.files.set(path, text);
+        return Promise.resolve(0);
+      },
+    },
+  );
+  await s.keys('e');
+  await settled(s);
+  const before = await s.screen();
+  expect(before).toContain('{ } sideways');
+  expect(before).not.toContain('the-end');
+  await s.keys('}', '}', 'right');
+  const moved = await s.screen();
+  expect(moved).toMatch(/ 2 \+ .*the-end"; \}/);
+  expect(moved).toContain('use boot_2 instead of boot? y/n');
+  await s.keys('{', '{', 'left');
+  expect(await s.screen()).toBe(before);
+});
+
 it('what does not compile is shown at its place and can be edited again; a no says where it is', async () => {
   const files = new FakeFiles();
   let edits = 0;
