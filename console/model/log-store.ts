@@ -58,6 +58,8 @@ export class LogStore implements LogReader {
   private sealed = 0;
   /** Groups that fell out at the old end. */
   dropped = 0;
+  /** Of what lies before, something had no room. */
+  private cut = false;
   /** Records the daemon could not deliver. */
   lost = 0;
   /** Groups received in all, and their records: the unit in which losses are told. */
@@ -134,9 +136,11 @@ export class LogStore implements LogReader {
     return new LogStore(this.bounds, this.seed);
   }
 
-  /** Is there room for what lies before? Not any more when something of what was here has gone. */
+  /** Is there room for what lies before? Not any more when something of what was here has gone, or was not taken: there would
+   * be a hole. */
   get hasRoom(): boolean {
     return (
+      !this.cut &&
       this.dropped === 0 &&
       this.size < this.bounds.maxEntries &&
       this.bytes + this.blockBytes < this.bounds.maxBytes
@@ -148,7 +152,9 @@ export class LogStore implements LogReader {
     const { maxEntries, maxBytes } = this.bounds;
     while (part.size > 0 && part.size + this.size > maxEntries) part.drop();
     while (part.blocks.length > 1 && part.cost + this.bytes > maxBytes) part.dropBlock();
-    if (part.size === 0 || this.dropped > 0 || part.cost + this.bytes > maxBytes) return;
+    const refused = this.cut || this.dropped > 0 || part.cost + this.bytes > maxBytes;
+    if (refused || part.dropped > 0) this.cut = true;
+    if (part.size === 0 || refused) return;
     const shift = this.first - part.nextSeq;
     for (const block of part.blocks) block.first += shift;
     for (const [seq, mark] of part.marks) this.marks.set(seq + shift, mark);
@@ -187,6 +193,7 @@ export class LogStore implements LogReader {
     this.first = this.nextSeq;
     this.sealed = 0;
     this.dropped = 0;
+    this.cut = false;
     this.lost = 0;
     this.received = 0;
     this.records = 0;

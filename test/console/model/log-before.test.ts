@@ -88,6 +88,34 @@ describe('a log', () => {
     expect(small.size).toBeGreaterThan(50);
   });
 
+  it('takes nothing from before what had no room', () => {
+    // One that is larger than a block, and all the room that there is.
+    const whole = fakeGroup({
+      vxid: 1,
+      at: FAKE_START,
+      method: 'GET',
+      url: `/9/${'x'.repeat(60 << 10)}`,
+      status: 200,
+      handling: 'HIT',
+      seconds: 0.001,
+      body: 10,
+    });
+    for (const newer of [[], groups(10, 5)]) {
+      const store = new LogStore({ maxBytes: 64 << 10, maxEntries: 1e6 });
+      store.add(groups(100, 5));
+      const part = store.before();
+      part.add([...whole, ...newer]);
+      store.prepend(part);
+      const kept = urls(store);
+      expect(kept).toEqual(newer.length === 0 ? run(100, 105) : [...run(10, 15), ...run(100, 105)]);
+      expect(store.hasRoom).toBe(false);
+      recall(store, 0, 5);
+      expect(urls(store)).toEqual(kept);
+      store.clear();
+      expect(store.hasRoom).toBe(true);
+    }
+  });
+
   it('uses no number again after it was cleared', () => {
     const store = new LogStore({ maxBytes: 1 << 26, maxEntries: 100 });
     store.add(groups(0, 50));
