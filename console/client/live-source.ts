@@ -3,7 +3,7 @@
 // connection broke, so that without a connection they fail.
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
-import type { CommandReply, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
+import type { CommandReply, CounterInfo, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
 import { type Client, ConnectError, type ConnectOptions, connect } from './client.ts';
 import { EarlierLog } from './earlier-log.ts';
 import { findDaemon } from './find-daemon.ts';
@@ -25,6 +25,12 @@ const LAST_DELAY = 3000;
 const RECALLED = 1000;
 const RECALLED_WHOLE = 17;
 
+interface PastHandlers {
+  counters(info: CounterInfo[]): void;
+  /** `values` in the order of the last counters. */
+  sample(at: number, values: bigint[]): void;
+}
+
 interface OpenLog {
   sub: LogSubscription;
   readonly handlers: LogHandlers;
@@ -45,6 +51,8 @@ export class LiveSource implements Source {
   private delay = FIRST_DELAY;
   /** Epoch seconds, by the daemon's clock, of the last sample of the counters; 0 before any. */
   private sampledAt = 0;
+  /** Tells of the past of a few counters, before all of them are described. */
+  private beforeCounters: (() => void) | null = null;
   /** Attempts since the connection was lost. */
   private attempt = 0;
   private closed = false;
@@ -207,30 +215,61 @@ export class LiveSource implements Source {
       return;
     }
     const now = Date.now() / 1000;
-    const whole = Math.max(this.sampledAt, now - RECALLED_WHOLE);
-    const from = Math.max(this.sampledAt, now - RECALLED);
-    const last = (): void =>
-      this.tellPast(client, { from: whole, step: 1 }, null, () => this.subscribeCounters());
-    if (from >= whole) last();
-    else this.tellPast(client, { from, step: 1, filters: ONLY_RATED }, whole, last);
+    const end = (): void => this.subscribeCounters();
+    // What a lost connection has missed is asked for of all counters: they are shown.
+    if (this.sampledAt > 0) {
+      this.readPast(client, { from: Math.max(this.sampledAt, now - RECALLED), step: 1 }, this.told(), end);
+      return;
+    }
+    const whole = now - RECALLED_WHOLE;
+    const rated: (() => void)[] = [];
+    const held: PastHandlers = {
+      counters: (info) => rated.push(() => this.events?.counters(info)),
+      sample: (at, values) => {
+        if (at < whole) rated.push(() => this.tellPast(at, values));
+      },
+    };
+    // Nobody hears of the few counters before all are known: what is shown of others would be nothing.
+    this.beforeCounters = () => {
+      for (const tell of rated) tell();
+    };
+    this.readPast(client, { from: now - RECALLED, step: 1, filters: ONLY_RATED }, held, () =>
+      this.readPast(client, { from: whole, step: 1 }, this.told(), end),
+    );
   }
 
-  /** Passes on a part of the past, up to `before` (epoch seconds). */
-  private tellPast(client: Client, request: HistoryRequest, before: number | null, then: () => void): void {
+  private told(): PastHandlers {
+    return {
+      counters: (info) => this.tellCounters(info),
+      sample: (at, values) => this.tellPast(at, values),
+    };
+  }
+
+  private tellCounters(info: CounterInfo[]): void {
+    this.beforeCounters?.();
+    this.beforeCounters = null;
+    this.events?.counters(info);
+  }
+
+  private tellPast(at: number, values: bigint[]): void {
+    this.sampledAt = at;
+    this.events?.past(at, values);
+  }
+
+  /** Reads a part of the past, and then goes on, if the connection is still the same. */
+  private readPast(client: Client, request: HistoryRequest, to: PastHandlers, then: () => void): void {
     const values: bigint[] = [];
     client.history(request, {
       counters: (info) => {
         values.length = 0;
         for (const _ of info) values.push(0n);
-        this.events?.counters(info);
+        to.counters(info);
       },
       past: (samples) => {
         for (const [at, ...changes] of samples) {
-          if (before !== null && at >= before) return;
           for (let i = 0; i < changes.length; i += 2)
             values[changes[i] as number] = BigInt(changes[i + 1] as number | string);
-          this.sampledAt = at;
-          this.events?.past(at, [...values]);
+          to.sample(at, [...values]);
         }
       },
       end: () => {
@@ -249,7 +288,7 @@ export class LiveSource implements Source {
       { interval: this.interval },
       {
         counters: (info) => {
-          if (open) events.counters(info);
+          if (open) this.tellCounters(info);
         },
         values: (at, values) => {
           if (!open) return;

@@ -88,6 +88,32 @@ it('fills the charts of a console at once, over the end of a worker and of the m
   expect(Math.max(...third)).toBeGreaterThan(5);
 }, 60_000);
 
+it('shows no moment of a few counters without the others', async () => {
+  const source = new LiveSource({ dir: proxy.dir });
+  let known = 0;
+  let live = false;
+  const shown: number[] = [];
+  const past: number[] = [];
+  source.start({
+    connection: () => undefined,
+    counters: (info) => {
+      known = info.length;
+      setImmediate(() => shown.push(known));
+    },
+    past: (at) => past.push(at),
+    values: () => {
+      live = true;
+    },
+    event: () => undefined,
+  });
+  await until('live counters', async () => live);
+  source.close();
+  expect(past.length).toBeGreaterThan(17);
+  expect(past).toEqual([...new Set(past)].sort((a, b) => a - b));
+  expect(shown.length).toBeGreaterThan(0);
+  expect(Math.min(...shown)).toBeGreaterThan(50);
+});
+
 it('refuses a damaged file with a line in its log, and serves without it', async () => {
   await proxy.stop();
   const dir = join(proxy.dir, WORKDIR_FILES.history);
