@@ -227,7 +227,8 @@ describe.skipIf(missing)('console', () => {
     const start = `TERM=dumb XDG_CONFIG_HOME=${config} ${node} ${proxyadm}`;
     await terminal.type(`clear; ${start}; echo "status $?"`);
     await terminal.press('Enter');
-    await terminal.waitFor(/Dashboard view\.[\s\S]*Running\./);
+    // In the order in which they are known.
+    await terminal.waitFor(/Dashboard view\.[\s\S]*Running\.|Running\.[\s\S]*Dashboard view\./);
     expect(await terminal.modes()).toBe('0 1');
     await terminal.type('4');
     await terminal.waitFor(/Backends view\.[\s\S]*boot\.default, [\s\S]*healthy/);
