@@ -1,13 +1,14 @@
-// Records a session with a real daemon for the screenshots: the demo's origin, proxyd and traffic, the
-// counters of two minutes, an even sample of the log, and the answers to some commands.
+// Records a session with a real daemon for the screenshots: the demo's origin, proxyd, edge network, editor and traffic,
+// the counters of two minutes, an even sample of the log, and the answers to some commands.
 
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { LiveSource } from '../../../console/client/live-source.ts';
-import { startDaemon } from '../../../console/demo/daemon-child.ts';
-import { demoProgram } from '../../../console/demo/demo-program.ts';
+import { demoProgram, edgePart } from '../../../console/demo/demo-program.ts';
 import { newScene, startDrama } from '../../../console/demo/drama.ts';
+import { startEditor } from '../../../console/demo/editor.ts';
 import { startOrigin } from '../../../console/demo/origin.ts';
+import { shopBehindEdge } from '../../../console/demo/shop.ts';
 import { stagehand } from '../../../console/demo/stagehand.ts';
 import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
@@ -18,7 +19,8 @@ const SECONDS = 130;
 /** One group of the log in so many is recorded, whatever it is: shares and rankings are those of the demo. */
 const ONE_IN = 16;
 
-/** Answers kept, as they are at the end. */
+/** Answers kept, as they are when most pictures are taken. */
+const ANSWERED_AT = 116.9;
 const COMMANDS = [
   'backend.list -j',
   'backend.list -j -p',
@@ -37,6 +39,9 @@ const COMMANDS = [
   'ban.list -j',
   'ban.count obj.http.xkey ~ shelf-3',
   'panic.show',
+  'edge.status -j',
+  'edge.queue -j',
+  'edge.dead -j',
 ];
 
 export const RECORDING = new URL('./recording.json.gz', import.meta.url);
@@ -45,13 +50,26 @@ export async function record(): Promise<void> {
   const random = seeded(7);
   const scene = newScene();
   const origin = await startOrigin(random, scene);
-  const daemon = await startDaemon(demoProgram(origin.port));
-  const traffic = startTraffic({ host: '127.0.0.1', ports: [daemon.port], random, perSecond: 140, scene });
+  const undo: (() => void | Promise<void>)[] = [];
+  const { daemons, edge } = await shopBehindEdge(origin.port, (step) => void undo.push(step));
+  const [daemon] = daemons;
+  if (edge === null) throw new Error('the shop has no edge network');
+  const ports = [daemon.port];
+  const traffic = startTraffic({
+    host: '127.0.0.1',
+    ports,
+    edgePort: edge.port,
+    random,
+    perSecond: 140,
+    scene,
+  });
+  const editor = startEditor(ports, () => undefined);
   const drama = startDrama(scene, stagehand(daemon), () => undefined);
   const steps: RecordedStep[] = [];
   const start = Date.now() / 1000;
   const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
   let values: bigint[] = [];
+  let counted = (): void => undefined;
   const source = new LiveSource({ dir: daemon.dir, name: 'recorder' });
   source.start({
     connection: (state) => {
@@ -65,6 +83,7 @@ export async function record(): Promise<void> {
     values: (_at, now) => {
       const changed = now.flatMap((v, i): [number, string][] => (v === values[i] ? [] : [[i, String(v)]]));
       values = now;
+      counted();
       steps.push({ after: after(), kind: 'values', changed });
     },
     past: () => undefined,
@@ -75,7 +94,7 @@ export async function record(): Promise<void> {
   });
   await new Promise((resolve) => setTimeout(resolve, 1000));
   // Something to see in every view: a second program, changed parameters, bans.
-  const faster = demoProgram(origin.port)
+  const faster = demoProgram(origin.port, edgePart(`127.0.0.1:${edge.port}`))
     .replace('beresp.grace = 10s', 'beresp.grace = 1h')
     .replace('5s;', '2s;');
   for (const line of [
@@ -100,13 +119,21 @@ export async function record(): Promise<void> {
       failed: (message) => process.stderr.write(`log: ${message}\n`),
     },
   );
-  await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000));
+  const until = (seconds: number): Promise<void> =>
+    new Promise((resolve) => setTimeout(resolve, (seconds - after()) * 1000));
+  await until(ANSWERED_AT);
+  // Answers and counters of one moment.
+  await new Promise<void>((resolve) => {
+    counted = resolve;
+  });
   const commands: Recording['commands'] = {};
   for (const line of COMMANDS) commands[line] = await source.command(line);
+  await until(SECONDS);
   source.close();
   drama.stop();
+  editor.stop();
   traffic.stop();
-  await daemon.stop();
+  for (const step of undo.reverse()) await step();
   origin.close();
   const recording: Recording = { format: 'proxyd-console-recording/1', start, steps, commands };
   writeFileSync(RECORDING, gzipSync(JSON.stringify(recording), { level: 9 }));

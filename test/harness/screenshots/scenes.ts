@@ -17,7 +17,7 @@ export interface Scene {
 }
 
 /** Views of what the recorded daemon has not: there is nothing to see in them. */
-const NOT_RECORDED: ReadonlySet<string> = new Set(['edge', 'fleet', 'invalidations']);
+const NOT_RECORDED: ReadonlySet<string> = new Set(['fleet', 'invalidations']);
 
 const DARK: readonly Scene[] = [
   {
