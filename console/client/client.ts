@@ -341,7 +341,10 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
     }
     ws.on('error', (cause: NodeJS.ErrnoException) => {
       const spoken = typeof cause.code === 'string' && cause.code.startsWith('HPE_');
-      fail(new ConnectError(spoken ? 'protocol' : 'unreachable', `${where}: ${cause.message}`, cause));
+      const what = spoken
+        ? `no console is served there; that is the address of --console, not of -T`
+        : cause.message;
+      fail(new ConnectError(spoken ? 'protocol' : 'unreachable', `${where}: ${what}`, cause));
     });
     ws.on('close', (code: number) =>
       fail(new ConnectError('protocol', `${where}: closed by the daemon (${code})`)),

@@ -1,7 +1,7 @@
 // Lines of the model as rows of the screen: tones are styles of the same name, bitmaps and bars get the glyphs of the
 // theme.
 
-import type { ToneLine, ToneText } from '../model/panel.ts';
+import { TAB, type ToneLine, type ToneText } from '../model/panel.ts';
 import { printable } from '../model/transaction.ts';
 import { bar, type Row, type Span, span, sparkline } from './spans.ts';
 import type { Theme } from './theme.ts';
@@ -13,7 +13,7 @@ export function toneRow(line: ToneLine, theme: Theme): Row {
 function toneSpans(piece: ToneText, theme: Theme): Span[] {
   const out: Span[] = [];
   if (piece.text !== '') {
-    const text = printable(piece.text.replaceAll('\t', '   '));
+    const text = printable(piece.text.replaceAll('\t', TAB));
     out.push(span(text, piece.tone));
   }
   if (piece.bits !== undefined) out.push(...probeBits(piece.bits.value, piece.bits.count, theme));

@@ -3,7 +3,7 @@
 // has no room, as a long URL, goes on below a mark: a fold at a blank looks otherwise.
 
 import type { HelpSection } from './keymap.ts';
-import type { TextPanel, ToneLine, ToneText } from './panel.ts';
+import { TAB, type TextPanel, type ToneLine, type ToneText } from './panel.ts';
 
 /** A line that begins far to the right goes on further to the left. */
 const MOST_INDENT = 1 / 3;
@@ -23,7 +23,7 @@ function moved(line: ToneLine, left: number): ToneLine {
   let over = left;
   return line.map((piece) => {
     if (piece.fixed === true || over === 0) return piece;
-    const characters = [...piece.text];
+    const characters = drawn(piece);
     const rest = characters.slice(over).join('');
     over -= Math.min(over, characters.length);
     return { ...piece, text: rest };
@@ -31,7 +31,11 @@ function moved(line: ToneLine, left: number): ToneLine {
 }
 
 function lengthOf(line: ToneLine): number {
-  return line.reduce((sum, piece) => sum + [...piece.text].length, 0);
+  return line.reduce((sum, piece) => sum + drawn(piece).length, 0);
+}
+
+function drawn({ text }: ToneText): string[] {
+  return [...text.replaceAll('\t', TAB)];
 }
 
 export function folded(lines: readonly ToneLine[], width: number): ToneLine[] {

@@ -18,6 +18,9 @@ export interface ToneText {
   spark?: readonly number[];
 }
 
+/** How a tab within a text is drawn. */
+export const TAB = '   ';
+
 /** A line of a pane: pieces in a row. */
 export type ToneLine = readonly ToneText[];
 

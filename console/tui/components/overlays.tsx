@@ -89,8 +89,7 @@ function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): R
   const theme = useContext(ThemeContext);
   const cells = panelTextCells(place.size);
   const lines = panelLines(panel, cells);
-  const cut =
-    panel.left !== undefined || lines.some((line) => mostLeft({ ...panel, lines: [line] }, cells) > 0);
+  const cut = panel.left !== undefined || mostLeft({ ...panel, lines }, cells) > 0;
   return (
     <Scrolled
       {...place}

@@ -41,6 +41,10 @@ it('moves a text sideways under its line numbers, and its marks with it', () => 
     `${' '.repeat(12)}^ a text`,
   ]);
   expect(text(panelLines({ ...panel, left: 18 }, 20))).toEqual(['   1 ', ' ^ a text']);
+  // A tab is as wide as it is drawn.
+  const tabs: TextPanel = { ...panel, lines: [[{ text: '\t\tset x' }]] };
+  expect(mostLeft(tabs, 10)).toBe(1);
+  expect(text(panelLines({ ...tabs, left: 4 }, 10))).toEqual(['  set x']);
   expect(text(panelLines(panel, 40))).toEqual(text(panel.lines));
 });
 

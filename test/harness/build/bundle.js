@@ -134,7 +134,7 @@ const later = {
 };
 
 /** The library that measures text, where libraries of the screens ask for it: loaded, with all it knows of emoji and scripts, by
- * the first text that is not plain. That is a tenth of a console's start, and much of each frame. */
+ * the first text that is not plain. That is a tenth of a console's start. */
 const measured = {
   name: 'measured',
   setup(build) {
@@ -144,7 +144,8 @@ const measured = {
     build.onLoad({ filter: /.*/, namespace: 'measured' }, () => ({
       contents: `let whole;
         export default function stringWidth(text, options) {
-          if (typeof text === 'string' && ${PLAIN}.test(text)) return text.length;
+          const narrow = options?.ambiguousIsNarrow !== false;
+          if (narrow && typeof text === 'string' && ${PLAIN}.test(text)) return text.length;
           whole ??= require('string-width').default;
           return whole(text, options);
         }`,
