@@ -180,6 +180,8 @@ export interface Storages {
   size(name: string): number;
   /** The SMA counters, with g_space; null when there is no such storage. */
   stats(name: string): (SlabStats & { g_space: number }) | null;
+  /** A debug mode of this thread: what it frees is overwritten. */
+  overwriteFreed(on: boolean): void;
 }
 
 /** For the worker's timer: work that no request waits for. */

@@ -34,9 +34,10 @@ export class PageOutput {
     this.within = within;
   }
 
-  /** Whether so many bytes of a plain body can be taken without a wait. */
-  takes(bytes: number): boolean {
-    return !this.blocked && this.within === null && bytes <= LARGE && this.sum === null;
+  /** Makes room for so many bytes of a plain body, which are then copied; false where they have to be waited for. */
+  makesRoom(bytes: number): boolean {
+    if (this.blocked || this.within !== null || this.sum !== null || bytes > LARGE) return false;
+    return this.used + bytes <= GATHERED || this.flush();
   }
 
   /** Bytes of a body, plain ones: false when they are in use, see drained(). */

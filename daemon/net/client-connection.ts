@@ -31,6 +31,8 @@ export abstract class ClientConnection extends ClientEnds {
   /** Bytes that nobody has taken yet. */
   protected rest: Buffer | null = null;
   protected paused = false;
+  /** Who waits until the runtime has let go of what was written; null while nobody does. */
+  private releases: Set<() => void> | null = null;
   /** What a connection that is suddenly gone means: the client left, unless we made it go. */
   protected lossReason: CloseReason = 'REM_CLOSE';
 
@@ -98,6 +100,18 @@ export abstract class ClientConnection extends ClientEnds {
     this.wire.flushed(callback);
   }
 
+  onceReleased(callback: () => void): void {
+    if (this.phase === 'closed' && this.wire.isGone) {
+      callback();
+      return;
+    }
+    this.releases ??= new Set();
+    this.releases.add(callback);
+    this.wire.flushed(() => {
+      if (this.releases?.delete(callback) === true) callback();
+    });
+  }
+
   pauseReading(): void {
     if (this.paused) return;
     this.paused = true;
@@ -160,6 +174,9 @@ export abstract class ClientConnection extends ClientEnds {
     if (this.phase !== 'closing') this.logClose(reason);
     this.phase = 'closed';
     this.rest = null;
+    const { releases } = this;
+    this.releases = null;
+    if (releases !== null) for (const release of releases) release();
     this.ended();
   }
 

@@ -48,8 +48,9 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   private patient = false;
   /** The filters are not done with what they took last. */
   private filtering = false;
-  /** They have been given the end. */
+  /** They have been given the end, and have given theirs. */
   private given = false;
+  private isLast = false;
   private source: ProgressSource | null = null;
   private place: BodyPlace | undefined;
 
@@ -126,6 +127,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
     this.place ??= reading.place(req.attempt.oc);
     const slice = reading.slice(req.attempt.oc, this.at, end - this.at, this.place);
     this.at += slice.length;
+    req.attempt.lent = true;
     return slice;
   }
 
@@ -148,7 +150,9 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   data(bytes: Buffer, last: boolean): boolean {
     if (this.ended) return false;
     const goesOn = bytes.length === 0 || this.send([bytes], bytes.length);
-    if (last) this.complete();
+    this.isLast = last;
+    // They may be bytes of the store: whoever sends them holds the object until they have left.
+    if (last && !this.waiting) this.complete();
     return goesOn;
   }
 
@@ -205,6 +209,10 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
     target.drained(() => {
       this.waiting = false;
       if (this.ended) return;
+      if (this.isLast) {
+        this.complete();
+        return;
+      }
       if (this.chain !== null) this.chain.resume();
       else this.consumed();
       this.pump();

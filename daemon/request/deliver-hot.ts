@@ -57,9 +57,9 @@ export function plainHit(req: Request): HotHead | typeof COLD | null {
     : null;
 }
 
-/** Whether the page takes the whole body of a fragment at once. */
+/** Whether the page takes a copy of the whole body of a fragment at once. */
 function joinsAtOnce({ core, attempt }: Request, place: FragmentPlace): boolean {
-  return place.isInTurn && place.output.takes(core.cache.reading.bodyLength(attempt.oc));
+  return place.isInTurn && place.output.makesRoom(core.cache.reading.bodyLength(attempt.oc));
 }
 
 /** Sends the whole response of a plain hit. */

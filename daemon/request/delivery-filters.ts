@@ -7,6 +7,7 @@ import { DeliveryChain } from '../filters/chain.ts';
 import type { DeliveryFilter } from '../filters/filter.ts';
 import { type FilterList, namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
 import { parseLength } from '../http1/framing.ts';
+import type { Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import type { PageInDelivery } from '../transaction/request-attempt.ts';
 import { PageFragments } from './page-fragments.ts';
@@ -95,11 +96,11 @@ export function openPage(req: Request): PageInDelivery {
 }
 
 /** Goes on with FINISH when no fragment of the page is under way any more. */
-export function finishAlone(req: Request): void {
-  const { page } = req.attempt;
-  if (page === null) req.resume(FINISH);
+export function finishAlone({ attempt }: Request, goOn: (next: Step<Request>) => void): void {
+  const { page } = attempt;
+  if (page === null) goOn(FINISH);
   else {
     page.close();
-    page.over(() => req.resume(FINISH));
+    page.over(() => goOn(FINISH));
   }
 }

@@ -6,7 +6,7 @@ import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
 import { namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
 import type { PageOutput } from '../filters/page-output.ts';
-import { PARKED, type Step } from '../transaction/drive.ts';
+import { type Step, waitFor } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import { type BodyTarget, BodyWriter } from './body-writer.ts';
@@ -29,8 +29,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   const { output } = place;
   const joins = output.sum !== null && !req.isPage && isPacked(req);
   if (joins && !facts.isFinished(oc) && !facts.isFailed(oc) && mayBecomeWhole(req)) {
-    new WholeWait(req).begin();
-    return PARKED;
+    return waitFor(req, (goOn) => new WholeWait(req, goOn).begin());
   }
   const isWhole = facts.isFinished(oc);
   const places = joins && isWhole && req.isStoredGzip ? placesOf(core.cache, oc) : null;
@@ -50,7 +49,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   const { status } = req.resp;
   if (status < 200 || status === 204 || status === 304 || length === 0) return FINISH;
   const working = chain?.works === true ? chain : null;
-  if (working === null && places === null && isWhole && output.takes(length)) {
+  if (working === null && places === null && isWhole && output.makesRoom(length)) {
     writeStored(req, output, length);
     return FINISH;
   }
@@ -61,22 +60,21 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     place.failed('packed by a filter, which cannot join a packed page');
     return FINISH;
   }
-  new BodyWriter(req, plan, working, target, (ok) => {
-    if (!ok && !req.aborted) place.failed('its body broke off');
-    finishAlone(req);
-  }).start();
-  return PARKED;
+  return waitFor(req, (goOn) =>
+    new BodyWriter(req, plan, working, target, (ok) => {
+      if (!ok && !req.aborted) place.failed('its body broke off');
+      finishAlone(req, goOn);
+    }).start(),
+  );
 }
 
-/** Writes a whole stored body that the page takes at once: as one piece, since it may have to use that one for a while. */
+/** Writes a whole stored body, for which the page has made room: it copies what it takes. */
 export function writeStored({ core, attempt }: Request, output: PageOutput, length: number): void {
   const { reading } = core.cache;
-  const slice = reading.slice(attempt.oc, 0, length);
-  if (slice.length === length) output.write(slice);
-  else {
-    const whole = Buffer.allocUnsafe(length);
-    reading.copyBody(attempt.oc, 0, whole, 0, length);
-    output.write(whole);
+  for (let at = 0; at < length; ) {
+    const slice = reading.slice(attempt.oc, at, length - at);
+    output.write(slice);
+    at += slice.length;
   }
   attempt.bodyBytesOut = length;
 }
@@ -98,12 +96,13 @@ function awaitTurn(req: Request, place: FragmentPlace): Step<Request> {
   // Bytes that are lent for this turn only.
   req.resp.raw = null;
   if (req.isPage) openPage(req).waits();
-  req.onAbort = () => finishAlone(req);
-  place.awaitTurn(oc === 0 || req.core.cache.facts.isFinished(oc), () => {
-    req.onAbort = null;
-    req.resume(TRANSMIT);
+  return waitFor(req, (goOn) => {
+    req.onAbort = () => finishAlone(req, goOn);
+    place.awaitTurn(oc === 0 || req.core.cache.facts.isFinished(oc), () => {
+      req.onAbort = null;
+      goOn(TRANSMIT);
+    });
   });
-  return PARKED;
 }
 
 function writeSynth(req: Request, output: PageOutput): Step<Request> {
@@ -113,12 +112,13 @@ function writeSynth(req: Request, output: PageOutput): Step<Request> {
   openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
   attempt.bodyBytesOut = body.length;
   if (req.resp.status === 204 || req.resp.status === 304 || output.write(body)) return FINISH;
-  req.onAbort = () => req.resume(FINISH);
-  output.drained(() => {
-    req.onAbort = null;
-    req.resume(FINISH);
+  return waitFor(req, (goOn) => {
+    req.onAbort = () => goOn(FINISH);
+    output.drained(() => {
+      req.onAbort = null;
+      goOn(FINISH);
+    });
   });
-  return PARKED;
 }
 
 /** Whether its end may be waited for without anybody reading it. */
@@ -132,10 +132,12 @@ function mayBecomeWhole({ core, attempt }: Request): boolean {
 /** The wait of a packed fragment for its own end. */
 class WholeWait implements ProgressReader {
   private readonly req: Request;
+  private readonly goOn: (next: Step<Request>) => void;
   private source: ProgressSource | null = null;
 
-  constructor(req: Request) {
+  constructor(req: Request, goOn: (next: Step<Request>) => void) {
     this.req = req;
+    this.goOn = goOn;
   }
 
   begin(): void {
@@ -155,6 +157,6 @@ class WholeWait implements ProgressReader {
   private end(step: Step<Request>): void {
     this.source?.detach(this);
     this.req.onAbort = null;
-    this.req.resume(step);
+    this.goOn(step);
   }
 }

@@ -163,6 +163,10 @@ export class FragmentSession implements ClientSession {
 
   taken(): void {}
 
+  onceReleased(callback: () => void): void {
+    this.client.onceReleased(callback);
+  }
+
   pauseReading(): void {}
 
   resumeReading(): void {}

@@ -1,9 +1,8 @@
 // Sends a head and a body that is whole, where it is stored, in one system call. Copying a small body behind its head costs
 // less than a view of it; a large one more than all else there is to do for it.
 
-import { PARKED, type Step } from '../transaction/drive.ts';
+import { type Step, waitFor } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
-import { finishAlone } from './delivery-filters.ts';
 import { FINISH } from './request-steps.ts';
 
 /** Bytes of a body that are rather copied. In place 64 KiB cost 5 % less in all. */
@@ -20,6 +19,7 @@ export function sendInPlace(
   const { session, attempt } = req;
   const { reading } = req.core.cache;
   const parts = [];
+  attempt.lent = true;
   for (let at = from; at < from + length; ) {
     const slice = reading.slice(attempt.oc, at, from + length - at);
     parts.push(slice);
@@ -27,10 +27,11 @@ export function sendInPlace(
   }
   if (session.writeOutputAnd(out, 0, head, parts)) return FINISH;
   // The object is held until the client has taken it.
-  req.onAbort = () => finishAlone(req);
-  session.drained(() => {
-    req.onAbort = null;
-    finishAlone(req);
+  return waitFor(req, (goOn) => {
+    req.onAbort = () => goOn(FINISH);
+    session.drained(() => {
+      req.onAbort = null;
+      goOn(FINISH);
+    });
   });
-  return PARKED;
 }

@@ -4,7 +4,7 @@
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import type { Outlet } from '../filters/filter.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
-import { PARKED, type Step } from '../transaction/drive.ts';
+import { type Step, waitFor } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { BodyWriter } from './body-writer.ts';
@@ -58,19 +58,20 @@ export function transmit(req: Request): Step<Request> {
     to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
     length,
   };
-  new BodyWriter(req, plan, works ? chain : null, new ClientBody(req, chunked), (ok) => {
-    // Where the end of the connection ends the body, an orderly end would say that all was sent.
-    if (!ok && length < 0 && !chunked) {
-      setTimeout(() => {
-        req.session.reset('REM_CLOSE');
-        finishAlone(req);
-      }, RESET_DELAY);
-      return;
-    }
-    if (!ok) req.session.cut('REM_CLOSE');
-    finishAlone(req);
-  }).start();
-  return PARKED;
+  return waitFor(req, (goOn) =>
+    new BodyWriter(req, plan, works ? chain : null, new ClientBody(req, chunked), (ok) => {
+      // Where the end of the connection ends the body, an orderly end would say that all was sent.
+      if (!ok && length < 0 && !chunked) {
+        setTimeout(() => {
+          req.session.reset('REM_CLOSE');
+          finishAlone(req, goOn);
+        }, RESET_DELAY);
+        return;
+      }
+      if (!ok) req.session.cut('REM_CLOSE');
+      finishAlone(req, goOn);
+    }).start(),
+  );
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */

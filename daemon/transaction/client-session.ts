@@ -50,6 +50,8 @@ export interface ClientSession extends VclSession, BodyCarrier {
   drained(callback: () => void): void;
   /** The same without a limit of time: who waits has one of its own. */
   taken(callback: () => void): void;
+  /** Calls back once when everything written has left, or the connection has gone: when the runtime is done with it. */
+  onceReleased(callback: () => void): void;
   pauseReading(): void;
   resumeReading(): void;
   /** The request under way is over and its response has been handed to the connection. */

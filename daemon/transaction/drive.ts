@@ -29,6 +29,24 @@ export const DONE: Step<unknown> = step('done');
 /** The step waits for something (a fetch, the waiting list, a peer), which resumes the transaction once. */
 export const PARKED: Step<unknown> = step('parked');
 
+/**
+ * The end of a step that begins something: parks until that calls `goOn` with the next step, which may be at once, in the
+ * turn of the step itself.
+ */
+export function waitFor<T extends { resume(next: Step<T>): void }>(
+  tx: T,
+  begin: (goOn: (next: Step<T>) => void) => void,
+): Step<T> {
+  let next: Step<T> = PARKED;
+  let begun = false;
+  begin((step) => {
+    if (begun) tx.resume(step);
+    else next = step;
+  });
+  begun = true;
+  return next;
+}
+
 export interface Transaction {
   readonly core: { readonly stepChecks: StepChecks | null };
   readonly log: { put(tag: number, text: string): void };

@@ -24,6 +24,8 @@ export class RequestAttempt implements VclAttempt {
   hashKey = '';
   /** The object that is delivered; 0 is none. The request holds a reference, as for the next two. */
   oc: Oc = 0;
+  /** Bytes of it were written where they are stored. */
+  lent = false;
   /** The busy object that the lookup made, until a fetch fills it. */
   busyOc: Oc = 0;
   staleOc: Oc = 0;

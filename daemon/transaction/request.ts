@@ -323,9 +323,14 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     return Object.entries(held).flatMap(([name, value]) => (value === 0 || value === null ? [] : [name]));
   }
 
+  /** Lets go of the object; bytes of it that have been written and have not left yet still hold it. */
   dropObject(): void {
-    const { attempt } = this;
-    if (attempt.oc !== 0) this.core.cache.references.deref(attempt.oc);
+    const { attempt, session } = this;
+    const { oc } = attempt;
+    if (oc === 0) return;
     attempt.oc = 0;
+    const { references } = this.core.cache;
+    if (attempt.lent && session.isSending) session.onceReleased(() => references.deref(oc));
+    else references.deref(oc);
   }
 }

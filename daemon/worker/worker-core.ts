@@ -236,6 +236,7 @@ export abstract class WorkerCore implements Core {
     Object.assign(this.cacheLimits, limitsOfCache(allParams));
     this.objectLog.lurkerDebug = allParams.debug('lurker');
     this.stepChecks = allParams.debug('req_state') ? (this.stepChecks ?? new StepChecks()) : null;
+    this.cache.storages.overwriteFreed(this.stepChecks !== null);
     this.log.set(allParams.masked(), params.vsl_reclen);
     this.pool.setIdleTimeout(params.backend_idle_timeout);
   }

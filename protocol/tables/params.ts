@@ -104,7 +104,7 @@ const FEATURES = [
 const DEBUG_BITS = [
   {
     name: 'req_state',
-    help: 'Log each step of a request and of a fetch (Debug), end the worker where one is resumed twice or holds an object after its end, and overwrite what was read from clients and origins once it should have been used.',
+    help: 'Log each step of a request and of a fetch (Debug), end the worker where one is resumed twice or holds an object after its end, and overwrite what was read from clients and origins once it should have been used, and storage that is freed.',
   },
   { name: 'workspace', help: 'No effect here.' },
   { name: 'waitinglist', help: 'No effect here.' },

@@ -33,6 +33,8 @@ const PROGRAMS: Record<Product, Record<Tool, string>> = {
 export const ROOT = new URL('../../', import.meta.url).pathname;
 
 const TOLD_THREADS = process.env.PROXYD_TEST_THREADS;
+/** Whether proxies under test overwrite what was lent and what is freed, and check each step (debug +req_state). */
+const POISON = process.env.PROXYD_POISON === '1';
 /** Worker threads of a proxy under test that says nothing of them. */
 export const WORKER_THREADS = Number(TOLD_THREADS ?? usableCores(MOST_THREADS));
 
@@ -195,6 +197,8 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
   for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
   if (TOLD_THREADS !== undefined && options.product !== 'varnish' && !options.asInstalled)
     args.push('-p', `worker_threads=${TOLD_THREADS}`);
+  if (POISON && options.product !== 'varnish' && !options.asInstalled && options.params?.debug === undefined)
+    args.push('-p', 'debug=+req_state');
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];
 }

@@ -34,6 +34,9 @@ const G_ALLOC = 4;
 const G_BYTES = 5;
 const FIGURES = 6;
 
+/** What stands in freed memory in the debug mode: no byte of a head, and none that UTF-8 text begins with. */
+const FREED = 0xbe;
+
 /** Bytes of all records of a page. */
 const PAGE_RECORD = 17;
 
@@ -92,6 +95,8 @@ export class Slab {
   private readonly perPage: number[];
   /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
+  /** A debug mode: what is freed is overwritten, so that whoever still sends or reads it is found out. */
+  overwritesFreed = false;
 
   constructor(size: number, memory: MemoryPart = ownMemory()) {
     this.size = size;
@@ -182,6 +187,7 @@ export class Slab {
 
   /** Frees a block and leaves the counters as they are; returns its size. */
   private release(ref: number): number {
+    if (this.overwritesFreed) this.chunk(ref).fill(FREED, this.offset(ref), this.offset(ref) + this.sizeOf(ref));
     const page = ref >>> (this.pageShift - GRANULE_SHIFT);
     const cls = this.pageClass[page] as number;
     if (cls === RUN) {

@@ -84,6 +84,10 @@ export class Stevedores implements Storages {
     return found === undefined ? null : { ...found.slab.stats, g_space: found.slab.space };
   }
 
+  overwriteFreed(on: boolean): void {
+    for (const { slab } of this.all) slab.overwritesFreed = on;
+  }
+
   private named(name: string | null): Stevedore | undefined {
     return this.all.find((stevedore) => stevedore.name === name);
   }

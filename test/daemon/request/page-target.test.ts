@@ -56,7 +56,7 @@ it('a small stored body in several places goes into a page that has to send on f
   const before = 'x'.repeat(16_000);
   for (let i = 0; i < 2; i++) output.put(Buffer.from(before));
   const body = Buffer.from(`${'a'.repeat(3000)}${'b'.repeat(3000)}${'c'.repeat(3000)}`);
-  expect(output.takes(body.length)).toBe(true);
+  expect(output.makesRoom(body.length)).toBe(true);
   const reading = {
     slice: (_oc: number, from: number, max: number) => body.subarray(from, from + Math.min(max, 3000)),
     copyBody: (_oc: number, from: number, into: Buffer, at: number, max: number) =>
