@@ -13,14 +13,14 @@ const NOISE = noise(4 << 20);
 export function versionedBody(number: number, version: number, size: number): Buffer {
   const from = (number * 131 + version * 1009) % (1 << 20);
   const body = Buffer.from(NOISE.subarray(from, from + size));
-  body.latin1Write(label(number, version, size), 0, LABEL);
+  body.write(label(number, version, size), 0, LABEL, 'latin1');
   return body;
 }
 
 /** What is wrong with bodies that follow one another; '' when nothing is. */
 export function faultIn(bodies: Buffer): string {
   for (let at = 0; at < bodies.length; ) {
-    const text = bodies.latin1Slice(at, at + LABEL);
+    const text = bodies.toString('latin1', at, at + LABEL);
     const parsed = /^\[(\d{8})\.(\d{8})\.(\d{8})\]/.exec(text);
     if (parsed === null) return `no body begins at ${at} of ${bodies.length}: ${JSON.stringify(text)}`;
     const [number, version, size] = parsed.slice(1).map(Number) as [number, number, number];
@@ -42,7 +42,10 @@ export function differenceIn(expected: Buffer, got: Buffer): string {
 
 /** The number, version and size that an ETag names. */
 export function versionOf(etag: string | undefined): [number, number, number] {
-  return (/(\d+)\.(\d+)\.(\d+)/.exec(etag ?? '')?.slice(1).map(Number) ?? [0, 0, 0]) as [number, number, number];
+  return (/(\d+)\.(\d+)\.(\d+)/
+    .exec(etag ?? '')
+    ?.slice(1)
+    .map(Number) ?? [0, 0, 0]) as [number, number, number];
 }
 
 export class VersionedOrigin {
@@ -74,7 +77,10 @@ export class VersionedOrigin {
     res.on('error', () => {});
     const [flags = '', ...rest] = url.slice(1).split('/');
     if (flags.includes('e')) {
-      const page = rest.join('/').split('+').map((path) => `<esi:include src="/${path}"/>`);
+      const page = rest
+        .join('/')
+        .split('+')
+        .map((path) => `<esi:include src="/${path}"/>`);
       res.end(page.join(''));
       return;
     }

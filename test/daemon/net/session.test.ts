@@ -56,6 +56,28 @@ describe('requests on one connection', () => {
     expect(one.ran).toEqual(['/a', '/b', '/c']);
   });
 
+  it('tells when the runtime has let go of what was written: once it has left, or with the connection', () => {
+    const released: string[] = [];
+    const one = new FakeSession();
+    one.answer = (req) => {
+      req.session.writeOutput(Buffer.alloc(10), 0, 10);
+      req.session.onceReleased(() => released.push(req.http.url));
+      req.session.requestDone();
+    };
+    one.wire.takes = false;
+    one.receive(get('/a'));
+    expect(released).toEqual([]);
+    one.wire.drain();
+    expect(released).toEqual(['/a']);
+    one.wire.takes = false;
+    one.receive(get('/b'));
+    one.wire.isGone = true;
+    one.session.lost();
+    expect(released).toEqual(['/a', '/b']);
+    one.wire.drain();
+    expect(released).toEqual(['/a', '/b']);
+  });
+
   it('thousands of requests with an empty body do not nest', () => {
     const one = new FakeSession();
     one.receive(get('/n', 'Content-Length: 0\r\n').repeat(20_000));

@@ -2,6 +2,7 @@
 // is never ended.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { Extension } from '../../../daemon/contract/extension.ts';
 import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
 import { ClientBody } from '../../../daemon/request/client-body.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
@@ -15,6 +16,8 @@ class Sending {
   finished = true;
   failed = false;
   outcome: boolean | null = null;
+  /** Bytes that the client had yet to take at the end. */
+  left = -1;
   consumed = -1;
   private stored: Buffer;
   private waiting: (() => void) | null = null;
@@ -30,6 +33,11 @@ class Sending {
     this.done = new Promise((resolve) => {
       this.settle = resolve;
     });
+  }
+
+  /** Bytes that the client has not taken. */
+  get untaken(): number {
+    return this.queued;
   }
 
   start(plan: Partial<BodyPlan> & { chunked?: boolean }, filters = ''): this {
@@ -77,10 +85,11 @@ class Sending {
     };
     const { chunked = false, ...rest } = plan;
     const whole = { from: 0, to: Number.POSITIVE_INFINITY, length: -1 };
-    const chain = filters === '' ? null : deliveryChain(filters, { gzipped: true }).chain;
+    const chain = filters === '' ? null : deliveryChain(filters, { gzipped: true }, [PASSING]).chain;
     const target = new ClientBody(req as unknown as Request, chunked);
     new BodyWriter(req as unknown as Request, { ...whole, ...rest }, chain, target, (ok) => {
       this.outcome = ok;
+      this.left = this.untaken;
       this.settle?.();
     }).start();
     return this;
@@ -114,6 +123,14 @@ class Sending {
   }
 }
 
+/** Passes on the pieces themselves. */
+const PASSING = {
+  name: 'sample',
+  filters: {
+    passing: { help: '', side: 'delivery', changes: 'nothing', open: () => ({ transform: () => null }) },
+  },
+} as unknown as Extension;
+
 /** Does not pack well, so that its packed form has several slices. */
 function noise(length: number): Buffer {
   const bytes = Buffer.alloc(length);
@@ -143,6 +160,17 @@ describe('BodyWriter', () => {
     expect(unpacked.bytes.equals(body)).toBe(true);
     expect([flat.outcome, chunked.outcome, unpacked.outcome]).toEqual([true, true, true]);
   });
+
+  it.each(['', 'passing', 'gunzip passing', 'gunzip'])(
+    'ends when a slow client has taken the last piece, through the filters "%s"',
+    async (filters) => {
+      const stored = filters.includes('gunzip') ? gzipSync(body) : body;
+      const one = new Sending(stored, true).start({ length: body.length }, filters);
+      await one.done;
+      expect([one.outcome, one.left]).toEqual([true, 0]);
+      expect(one.bytes.equals(body)).toBe(true);
+    },
+  );
 
   it('follows a body that is still arriving', async () => {
     const one = new Sending(body.subarray(0, 10), false);

@@ -62,6 +62,30 @@ describe('Request', () => {
     expect(used.query).not.toEqual(fresh.query);
   });
 
+  it.each([
+    ['at once when no bytes of it were written', false, true, [3]],
+    ['at once when they have all left', true, false, [3]],
+    ['when they have', true, true, []],
+  ])('lets go of its object %s', (_, lent, isSending, atOnce) => {
+    const dropped: number[] = [];
+    const releases: (() => void)[] = [];
+    const holding = { ...core, cache: { references: { deref: (oc: number) => dropped.push(oc) } } };
+    const sending = { isSending, onceReleased: (release: () => void) => releases.push(release) };
+    const req = new Request(
+      holding as unknown as Core,
+      sending as unknown as ClientSession,
+      new RequestBuffers(core),
+      () => undefined,
+    );
+    req.attempt.oc = 3;
+    req.attempt.lent = lent;
+    req.dropObject();
+    req.dropObject();
+    expect(dropped).toEqual(atOnce);
+    for (const release of releases) release();
+    expect(dropped).toEqual([3]);
+  });
+
   it('shows no object after it has let go of one', () => {
     const view = new ObjectView(core);
     soil(view);
