@@ -4,6 +4,7 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import {
   OF_ESI,
+  OF_FAILURE,
   OF_FOR_WAITERS,
   OF_GZIPPED,
   OF_HIT_MISS,
@@ -20,6 +21,7 @@ import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { logStoredHead } from '../log/body-records.ts';
 import type { BusyObj } from './busyobj.ts';
+import { isPassingFailure } from './replace.ts';
 
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
@@ -162,6 +164,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   }
   if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
   if (bo.forWaiters) flags |= OF_FOR_WAITERS;
+  if (isPassingFailure(bo)) flags |= OF_FAILURE;
   if (isPlain(bo, stored)) flags |= OF_PLAIN;
   cache.filling.setAttributes(oc, {
     tOrigin: bo.tOrigin,
