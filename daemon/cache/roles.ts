@@ -141,8 +141,8 @@ export interface Facts {
 /** For purges, and for a fetch that replaces an object. */
 export interface Invalidation {
   /** Purges all variants of a key, or makes them stale when `soft` is given; returns how many. Fetches under
-   * way are cut off from the index, since what they bring may be older than the purge, except `own`: the
-   * caller's own busy object, which it has not begun to fetch. */
+   * way are cut off from the index, since what they bring may be older than the purge. `own` stays: the caller's own
+   * object, which it has not begun to fetch, or has just fetched. */
   purge(key: string, now: number, soft?: SoftPurge | null, own?: Oc): number;
   /** The same for one object; 0 when it is gone already, 1 otherwise. */
   purgeOne(oc: Oc, now: number, soft?: SoftPurge | null): number;

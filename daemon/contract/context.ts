@@ -157,6 +157,8 @@ export interface VclRequest {
   /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
    * when `soft` is given; returns how many objects. */
   purge(soft: SoftLives | null, alone: boolean): number;
+  /** vcl_miss and vcl_pass: the same for what will not be what this request is about to fetch, once that is whole. */
+  purgeOthers(): void;
   /** return (vcl(label)) is about to be returned. */
   selectProgram(label: string): void;
   rollback(): void;

@@ -240,6 +240,10 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     return purgeObjects(this, soft, alone);
   }
 
+  purgeOthers(): void {
+    this.attempt.replacesOthers = true;
+  }
+
   hashData(text: string, more: readonly string[] = NO_STRANDS): void {
     const { attempt } = this;
     attempt.hashKey = `${attempt.hashKey}${text}${more.length === 0 ? '' : more.join('')}\0`;

@@ -18,6 +18,7 @@ backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
 acl invalidators { "127.0.0.1"; }
 include "invalidate.vcl";
 sub vcl_recv {
+  if (req.url ~ "^/refresh/passed") { return (pass); }
   if (req.http.x-force) { set req.hash_always_miss = true; }
   if (req.http.x-force == "all") { set req.hash_ignore_vary = true; }
   if (req.http.x-ttl) { set req.ttl = 0.001s; }
@@ -25,6 +26,7 @@ sub vcl_recv {
 sub vcl_hit { if (req.http.x-soft) { purge.soft(0s, 1h, 1h); } }
 sub vcl_backend_fetch { if (bereq.url ~ "^/error" && bereq.http.x-force) { return (error(503)); } }
 sub vcl_backend_response {
+  if (beresp.http.x-private) { set beresp.uncacheable = true; set beresp.ttl = 30s; return (deliver); }
   if (beresp.status < 500) { set beresp.ttl = 1h; set beresp.grace = 1h; return (deliver); }
   if (bereq.url ~ "^/uncacheable") { set beresp.uncacheable = true; set beresp.ttl = 30s; return (deliver); }
   if (bereq.url ~ "^/nothing") { set beresp.ttl = 0s; set beresp.grace = 0s; return (deliver); }
@@ -137,5 +139,91 @@ describe.each([1, 2])('with %d threads', (threads) => {
     statuses.set(url, 503);
     expect((await ask(url, { 'x-ttl': '1' })).status).toBe(503);
     await serves(url, good);
+  });
+
+  describe('REFRESH', () => {
+    const both = async (url: string): Promise<string[]> => [
+      await body(url, { 'X-Variant': 'a' }),
+      await body(url, { 'X-Variant': 'b' }),
+    ];
+    const refresh = (url: string): Promise<Response> => ask(url, { 'X-Variant': 'a' }, 'REFRESH');
+
+    it.each([500, 503])('leaves what was there when the origin answers %d', async (status) => {
+      const url = `/refresh/${status}`;
+      const before = await both(url);
+      statuses.set(url, status);
+      expect((await refresh(url)).status).toBe(status);
+      for (let i = 0; i < threads; i++) expect(await both(url)).toEqual(before);
+    });
+
+    it('replaces all variants with an error that the program keeps', async () => {
+      const url = '/kept/refresh';
+      await both(url);
+      statuses.set(url, 500);
+      const bad = (await refresh(url)).body.toString();
+      expect(await both(url)).toEqual([bad, bad]);
+    });
+
+    it('replaces all variants, and the answer comes after that', async () => {
+      const url = '/refresh/all';
+      const before = await both(url);
+      const fresh = (await refresh(url)).body.toString();
+      const after = await both(url);
+      expect(after[0]).toBe(fresh);
+      expect(before).not.toContain(after[1]);
+      expect(field(await ask(url, {}, 'PURGE'), 'x-invalidated')).toBe('2');
+      expect(origin.seen(url)[2]?.head).not.toMatch(/^x-invalidated/im);
+    });
+
+    it('takes all of it when the answer is nobody else’s, and when the program passes it', async () => {
+      const url = '/refresh/private';
+      const before = await both(url);
+      origin.on(url, () => respond('200 OK', { 'X-Private': 'yes' }, `${++answers}`));
+      expect((await refresh(url)).status).toBe(200);
+      for (const after of await both(url)) expect(before).not.toContain(after);
+      expect((await refresh('/refresh/passed')).status).toBe(200);
+      expect((await proxy.log('-g', 'raw')).match(/Notice +c purge\.others: \d/g)?.at(-1)).toMatch(/: 0$/);
+    });
+
+    it('leaves it when the answer breaks off, and serves it until the new one is whole', async () => {
+      const url = '/refresh/broken';
+      const before = await both(url);
+      const head = 'HTTP/1.1 200 OK\r\nVary: X-Variant\r\nContent-Length: 10\r\n\r\n';
+      origin.on(url, () => [{ send: `${head}half` }, { reset: true }]);
+      expect((await refresh(url)).status).toBe(503);
+      expect(await both(url)).toEqual(before);
+      let release: () => void = () => undefined;
+      const hold = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      origin.on(url, () => [{ send: `${head}half-` }, { hold }, { send: 'whole' }]);
+      const asked = origin.seen(url).length;
+      const refreshed = refresh(url);
+      await until('its request', () => origin.seen(url).length > asked);
+      // The other variant, which the fetch under way cannot hide.
+      expect(await body(url, { 'X-Variant': 'b' })).toBe(before[1]);
+      release();
+      expect((await refreshed).body.toString()).toBe('half-whole');
+      origin.on(url, () => respond('200 OK', { Vary: 'X-Variant' }, 'next'));
+      expect(await both(url)).toEqual(['half-whole', 'next']);
+    });
+
+    it('cuts off fetches under way, which may bring what is older', async () => {
+      const url = `/refresh/older/${threads}`;
+      let release: () => void = () => undefined;
+      const hold = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      origin.on(url, (_request, n) =>
+        n === 1 ? [{ hold }, ...respond('200 OK', {}, 'old')] : respond('200 OK', {}, 'new'),
+      );
+      const asked = origin.seen(url).length;
+      const older = body(url);
+      await until('its request', () => origin.seen(url).length > asked);
+      expect((await ask(url, {}, 'REFRESH')).body.toString()).toBe('new');
+      release();
+      expect(await older).toBe('old');
+      await serves(url, 'new');
+    });
   });
 });

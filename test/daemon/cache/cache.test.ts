@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
-import { OF_FAILURE, OF_FOR_WAITERS, OF_HIT_MISS, OF_HIT_PASS } from '../../../daemon/cache/objcore.ts';
+import {
+  type Oc,
+  OF_FAILURE,
+  OF_FOR_WAITERS,
+  OF_HIT_MISS,
+  OF_HIT_PASS,
+} from '../../../daemon/cache/objcore.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Bench, type Life } from './cache-setup.ts';
 
