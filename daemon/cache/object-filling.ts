@@ -54,6 +54,16 @@ export class ObjectFilling implements Filling {
     return true;
   }
 
+  beginBody(oc: Oc, storage: string, length: number): boolean {
+    return this.store.beginBody(oc, storage, length);
+  }
+
+  endBody(oc: Oc): void {
+    // Nobody reads it yet.
+    this.store.trim(oc);
+    this.finish(oc);
+  }
+
   takeBackHead(oc: Oc): void {
     this.store.takeBackHead(oc);
   }

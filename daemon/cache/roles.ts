@@ -50,6 +50,11 @@ export interface Filling {
    * reader gets the message itself: it stays as it is until takeBackHead(). */
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean;
   takeBackHead(oc: Oc): void;
+  /** Makes a private object the place of a body without a head, a request's: it stays until its last reference goes, whoever
+   * has read it. `length` is -1 when nobody knows it. False when there is no room. */
+  beginBody(oc: Oc, storage: string, length: number): boolean;
+  /** The body is complete. */
+  endBody(oc: Oc): void;
   /** Appends body bytes; false when there is no room: the object is then to be failed. */
   readonly append: (oc: Oc, buf: LentBytes, start: number, end: number) => boolean;
   setGunzippedLength(oc: Oc, length: number): void;

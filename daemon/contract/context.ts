@@ -153,7 +153,7 @@ export interface VclRequest {
   /** std.late_100_continue: ask for the body only when it is wanted, not when vcl_recv is over. */
   late100Continue: boolean;
   /** The whole request body once std.cache_req_body has it; null while it is not cached. */
-  readonly cachedBody: Uint8Array | null;
+  readonly cachedBody: VclKeptBody | null;
   /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
    * when `soft` is given; returns how many objects. */
   purge(soft: SoftLives | null, alone: boolean): number;
@@ -162,6 +162,13 @@ export interface VclRequest {
   /** return (vcl(label)) is about to be returned. */
   selectProgram(label: string): void;
   rollback(): void;
+}
+
+/** A request's body in storage. */
+export interface VclKeptBody {
+  readonly length: number;
+  /** A copy. */
+  bytes(): Buffer;
 }
 
 /** What a retry begins again. */
