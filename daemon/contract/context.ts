@@ -207,6 +207,7 @@ export interface VclBusyobj {
   doEsi: boolean;
   doGzip: boolean;
   doGunzip: boolean;
+  /** Name of the storage the object is to go to; null is none, and then it cannot be stored. */
   storage: string | null;
   /** What the program has made of beresp.filters; null while it has not. */
   filters: string | null;

@@ -70,8 +70,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   doEsi = false;
   doGzip = false;
   doGunzip = false;
-  /** Name of the storage the object is to go to. */
-  storage = TRANSIENT;
+  /** Name of the storage the object is to go to; the program may have made it none. */
+  storage: string | null = TRANSIENT;
   filters: string | null = null;
   hasBody = false;
   /** The program made a pass of it: later requests under this key pass too. */

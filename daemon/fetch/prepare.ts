@@ -96,7 +96,7 @@ function passWhatCannotFit(bo: BusyObj): void {
 }
 
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
-function chooseStorage(bo: BusyObj): string {
+function chooseStorage(bo: BusyObj): string | null {
   return bo.uncacheable || isShortlived(bo) ? TRANSIENT : bo.storage;
 }
 
@@ -111,6 +111,7 @@ export function storeObject(bo: BusyObj): boolean {
   const storage = chooseStorage(bo);
   if (bo.uncacheable) stats.beresp_uncacheable++;
   else if (isShortlived(bo)) stats.beresp_shortlived++;
+  if (storage === null) return false;
   if (storeHead(bo, storage)) return true;
   if (storage === TRANSIENT) return false;
   bo.ttl = Math.min(bo.ttl, params.shortlived);
