@@ -76,6 +76,8 @@ export class Cache {
         'newPrivate',
         'setAttributes',
         'storeHead',
+        'beginBody',
+        'endBody',
         'setAnnex',
         'unbusy',
         'finish',

@@ -54,6 +54,16 @@ export class ObjectFilling implements Filling {
     return true;
   }
 
+  beginBody(oc: Oc, storage: string, length: number): boolean {
+    return this.store.beginBody(oc, storage, length);
+  }
+
+  endBody(oc: Oc): void {
+    // Nobody reads it yet.
+    this.store.trim(oc);
+    this.finish(oc);
+  }
+
   takeBackHead(oc: Oc): void {
     this.store.takeBackHead(oc);
   }
@@ -192,22 +202,26 @@ export class ObjectFilling implements Filling {
   private killMarkersAfter(oc: Oc): void {
     const { objcores } = this.state;
     if (objcores.getDouble(oc, row.TTL) <= 0) return;
+    const isFailure = (objcores.get(oc, row.META) & row.OF_FAILURE) !== 0;
     const hidden: Oc[] = [];
     let other = objcores.get(oc, row.KEY_NEXT);
     for (let looked = 0; other !== 0 && looked < MARKER_SEARCH; looked++) {
       const meta = objcores.get(other, row.META);
       const isMarker = (meta & row.OF_MARKER) !== 0 && stateIn(meta) === row.STATE_FINISHED;
-      if (isMarker && this.sameVariant(oc, other)) hidden.push(other);
+      // Behind a marker that is none of a failure there may be what must not come back.
+      const mayGo = !isFailure || (meta & row.OF_FAILURE) !== 0;
+      if (isMarker && mayGo && this.sameVariant(oc, other)) hidden.push(other);
       other = objcores.get(other, row.KEY_NEXT);
     }
     for (const marker of hidden) this.life.kill(marker);
   }
 
-  /** A forced miss replaces the variant that was asked for, or all: what it has made older goes as soon as it is whole. */
+  /** A forced miss replaces the variant that was asked for, or all: what it has made older goes as soon as it is whole.
+   * Neither a marker nor a failure does. */
   private killReplaced(oc: Oc, meta: number, replaces: 'nothing' | 'variant' | 'all'): void {
     const { objcores } = this.state;
-    if (replaces === 'nothing' || (meta & row.OF_MARKER) !== 0 || objcores.getDouble(oc, row.TTL) <= 0)
-      return;
+    const isOther = (meta & (row.OF_MARKER | row.OF_FAILURE)) !== 0;
+    if (replaces === 'nothing' || isOther || objcores.getDouble(oc, row.TTL) <= 0) return;
     const replaced: Oc[] = [];
     for (let other = objcores.get(oc, row.KEY_NEXT); other !== 0; other = objcores.get(other, row.KEY_NEXT)) {
       const whole = stateIn(objcores.get(other, row.META)) === row.STATE_FINISHED;

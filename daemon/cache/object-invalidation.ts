@@ -41,8 +41,10 @@ export class ObjectInvalidation implements Invalidation {
     let count = 0;
     for (let oc = objheads.first(oh); oc !== 0; ) {
       const next = objcores.get(oc, row.KEY_NEXT);
-      if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
-        if (oc !== own) this.life.detach(oc, false);
+      if (oc === own) {
+        // It stays.
+      } else if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
+        this.life.detach(oc, false);
       } else {
         count += this.purgeOne(oc, now, soft);
       }

@@ -92,7 +92,10 @@ export class ObjectLookup implements Lookup {
       const ban = objcores.load(oc, row.BAN);
       const ttl = objcores.getDouble(oc, row.TTL);
       const isPassedOver =
-        stateIn(meta) === row.STATE_BUSY || ttl <= 0 || ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited);
+        stateIn(meta) === row.STATE_BUSY ||
+        ttl <= 0 ||
+        ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited) ||
+        standsBack(meta);
       if (isPassedOver) {
         oc = objcores.get(oc, row.KEY_NEXT);
         continue;
@@ -161,6 +164,8 @@ export class ObjectLookup implements Lookup {
     let expecting = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
+    /** The newest marker of a failure. */
+    let failure: Oc = 0;
     let varying: Oc = 0;
     /** Of the request, once there are many variants. */
     let wanted = 0;
@@ -207,6 +212,11 @@ export class ObjectLookup implements Lookup {
       }
       const ttl = objcores.getDouble(current, row.TTL);
       const origin = objcores.getDouble(current, row.T_ORIGIN);
+      if (standsBack(meta)) {
+        const holds = (meta & row.OF_HIT_PASS) === 0 || origin + ttl > q.now;
+        if (failure === 0 && holds) failure = current;
+        continue;
+      }
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
       if (origin + usable > q.now)
         return this.fresh(current, meta, origin + usable - q.now, q, out, oh, varying);
@@ -217,6 +227,11 @@ export class ObjectLookup implements Lookup {
       }
     }
     if (expecting && !busy) busy = this.mayBecome(oh, varying, q);
+    if (failure !== 0 && (stale === 0 || !this.serves(stale, q))) {
+      // What can be revalidated still can.
+      const left = this.endOf(failure) - q.now;
+      return this.marked(failure, left, stale === 0 ? failure : stale, q, out, oh, varying);
+    }
     if (stale !== 0) return this.expired(stale, busy, q, out, oh, varying);
     if (busy) return LookupAnswer.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
@@ -250,13 +265,41 @@ export class ObjectLookup implements Lookup {
       out.oc = oc;
       return LookupAnswer.HIT;
     }
-    out.hitVxid = this.state.objcores.get(oc, row.VXID) >>> 0;
+    return this.marked(oc, left, oc, q, out, oh, varying);
+  }
+
+  /** A marker is all there is. `stale` is what the new object replaces. */
+  private marked(
+    marker: Oc,
+    left: number,
+    stale: Oc,
+    q: LookupQuery,
+    out: LookupResult,
+    oh: Oh,
+    varying: Oc,
+  ): LookupAnswer {
+    const { objcores } = this.state;
+    out.hitVxid = objcores.get(marker, row.VXID) >>> 0;
     out.hitTtl = left;
-    if ((meta & row.OF_HIT_PASS) !== 0) return LookupAnswer.HITPASS;
-    this.life.ref(oc);
-    out.stale = oc;
+    if ((objcores.get(marker, row.META) & row.OF_HIT_PASS) !== 0) return LookupAnswer.HITPASS;
+    this.life.ref(stale);
+    out.stale = stale;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
     return LookupAnswer.HITMISS;
+  }
+
+  /** Whether a stale object may be delivered: it is no marker, and in grace. */
+  private serves(oc: Oc, q: LookupQuery): boolean {
+    const { objcores } = this.state;
+    if ((objcores.get(oc, row.META) & row.OF_MARKER) !== 0) return false;
+    const own = objcores.getDouble(oc, row.GRACE);
+    const grace = q.reqGrace >= 0 && q.reqGrace < own ? q.reqGrace : own;
+    return this.endOf(oc) + grace >= q.now;
+  }
+
+  private endOf(oc: Oc): number {
+    const { objcores } = this.state;
+    return objcores.getDouble(oc, row.T_ORIGIN) + objcores.getDouble(oc, row.TTL);
   }
 
   private expired(
@@ -270,19 +313,11 @@ export class ObjectLookup implements Lookup {
     const { life } = this;
     const { objcores } = this.state;
     const meta = objcores.get(oc, row.META);
-    const end = objcores.getDouble(oc, row.T_ORIGIN) + objcores.getDouble(oc, row.TTL);
     if ((meta & row.OF_HIT_MISS) !== 0) {
       // Still a sign that waiting would be in vain: its grace and keep serve to say so.
-      life.ref(oc);
-      out.stale = oc;
-      out.hitVxid = objcores.get(oc, row.VXID) >>> 0;
-      out.hitTtl = end - q.now;
-      out.busy = life.newBusy(oh, this.predict(varying, q));
-      return LookupAnswer.HITMISS;
+      return this.marked(oc, this.endOf(oc) - q.now, oc, q, out, oh, varying);
     }
-    const own = objcores.getDouble(oc, row.GRACE);
-    const grace = q.reqGrace >= 0 && q.reqGrace < own ? q.reqGrace : own;
-    if ((meta & row.OF_HIT_PASS) === 0 && end + grace >= q.now) {
+    if (this.serves(oc, q)) {
       life.ref(oc);
       out.oc = oc;
       if (!busy) out.busy = life.newBusy(oh, this.predict(varying, q));
@@ -318,4 +353,9 @@ export class ObjectLookup implements Lookup {
     const names = storedNames(this.store.headChunk(sibling), this.store.varyAt(sibling));
     return { names, values: names.map((name) => q.http.getAll(name)) };
   }
+}
+
+/** A marker of a failure counts only where there is nothing better. */
+function standsBack(meta: number): boolean {
+  return (meta & row.OF_FAILURE) !== 0 && (meta & row.OF_MARKER) !== 0;
 }

@@ -45,6 +45,8 @@ const INLINE_MAX = 32 * 1024;
  * that lie alike, and one by one otherwise, which was measured to cost a small hit a tenth of its time: a copy of a
  * body is to begin at such a place, too. */
 export const BODY_ALIGN = 8;
+/** Bytes in the place of the head of what has none. */
+const NO_HEAD = 8;
 /** Bodies beyond this are not freed at once when their object goes, but so many extents a step: a step stays far below
  * a millisecond. */
 const LARGE_BODY = 4 << 20;
@@ -90,21 +92,42 @@ export class ObjectStore {
 
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
     const bytes = headBytes(msg, vary);
+    const declared = msg.get('content-length');
+    if (bytes < 0 || !this.begin(oc, storage, bytes, declared === null ? -1 : parseLength(declared)))
+      return false;
+    const { objcores } = this;
+    const transfer = this.transferOf(oc);
+    if (vary !== null) objcores.set(oc, META, objcores.get(oc, META) | OF_HAS_VARY);
+    if (this.inTransitOnly(oc)) transfer.head = msg;
+    // Most private objects have come and gone before anybody looks at more than the message that is lent.
+    transfer.unwritten = vary === null && (objcores.get(oc, META) & OF_PRIVATE) !== 0;
+    if (!transfer.unwritten) writeHead(msg, vary, this.headChunk(oc), this.headAt(oc));
+    return true;
+  }
+
+  beginBody(oc: Oc, storage: string, length: number): boolean {
+    if (!this.begin(oc, storage, NO_HEAD, length)) return false;
+    this.transferOf(oc).isKept = true;
+    return true;
+  }
+
+  /** Room for a head of so many bytes in a storage, with the body in the same block where it is small; `length` is that of
+   * the body, -1 when nobody knows it. */
+  private begin(oc: Oc, storage: string | null, bytes: number, length: number): boolean {
     const number = this.state.stevedores.pick(storage);
-    if (bytes < 0 || number === null) return false;
+    if (number === null) return false;
     this.freeBytes(oc);
     const transfer = this.transferOf(oc);
-    const declared = msg.get('content-length');
-    transfer.expected = declared === null ? -1 : parseLength(declared);
+    transfer.expected = length;
     const { objcores } = this;
-    objcores.setDouble(oc, ANNOUNCED, transfer.expected);
+    objcores.setDouble(oc, ANNOUNCED, length);
     objcores.set(oc, META, withStorage(objcores.get(oc, META), number) & ~OF_HAS_VARY);
     const { slab } = this.state.stevedores.of(oc);
     // A body after its head begins at a multiple of 8: see BODY_ALIGN.
     const bodyAt = (bytes + BODY_ALIGN - 1) & -BODY_ALIGN;
-    const both = bodyAt + transfer.expected;
+    const both = bodyAt + length;
     const inline =
-      transfer.expected > 0 &&
+      length > 0 &&
       both <= Math.min(INLINE_MAX, slab.classes.pageSize) &&
       (both < 1024 || !slab.classes.wasteful(both));
     let block = inline ? this.room(oc, transfer, both, both) : 0;
@@ -113,11 +136,6 @@ export class ObjectStore {
     if (block === 0) return false;
     objcores.set(oc, HEAD_BLOCK, block);
     objcores.set(oc, INLINE_AT, whole ? bodyAt : 0);
-    if (vary !== null) objcores.set(oc, META, objcores.get(oc, META) | OF_HAS_VARY);
-    if (this.inTransitOnly(oc)) transfer.head = msg;
-    // Most private objects have come and gone before anybody looks at more than the message that is lent.
-    transfer.unwritten = vary === null && (objcores.get(oc, META) & OF_PRIVATE) !== 0;
-    if (!transfer.unwritten) writeHead(msg, vary, slab.chunk(block), slab.offset(block));
     this.state.counters.n_object++;
     return true;
   }
@@ -125,7 +143,7 @@ export class ObjectStore {
   append(oc: Oc, buf: LentBytes, start: number, end: number): boolean {
     const transfer = this.transferOf(oc);
     const { slab, mostOfBody } = this.stevedoreOf(oc);
-    if (mostOfBody > 0) {
+    if (mostOfBody > 0 && !transfer.isKept) {
       // A body that can never fit must not push out everything else first.
       if (!this.inTransitOnly(oc) && Math.max(transfer.expected, end - start) > mostOfBody) return false;
       if (this.objcores.getDouble(oc, BODY_LENGTH) - transfer.base + end - start > mostOfBody) return false;

@@ -50,6 +50,11 @@ export interface Filling {
    * reader gets the message itself: it stays as it is until takeBackHead(). */
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean;
   takeBackHead(oc: Oc): void;
+  /** Makes a private object the place of a body without a head, a request's: it stays until its last reference goes, whoever
+   * has read it. `length` is -1 when nobody knows it. False when there is no room. */
+  beginBody(oc: Oc, storage: string, length: number): boolean;
+  /** The body is complete. */
+  endBody(oc: Oc): void;
   /** Appends body bytes; false when there is no room: the object is then to be failed. */
   readonly append: (oc: Oc, buf: LentBytes, start: number, end: number) => boolean;
   setGunzippedLength(oc: Oc, length: number): void;
@@ -141,8 +146,8 @@ export interface Facts {
 /** For purges, and for a fetch that replaces an object. */
 export interface Invalidation {
   /** Purges all variants of a key, or makes them stale when `soft` is given; returns how many. Fetches under
-   * way are cut off from the index, since what they bring may be older than the purge, except `own`: the
-   * caller's own busy object, which it has not begun to fetch. */
+   * way are cut off from the index, since what they bring may be older than the purge. `own` stays: the caller's own
+   * object, which it has not begun to fetch, or has just fetched. */
   purge(key: string, now: number, soft?: SoftPurge | null, own?: Oc): number;
   /** The same for one object; 0 when it is gone already, 1 otherwise. */
   purgeOne(oc: Oc, now: number, soft?: SoftPurge | null): number;

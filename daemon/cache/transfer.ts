@@ -14,6 +14,8 @@ export class Transfer implements ProgressSource {
   expected = -1;
   /** The head of a private object for as long as its fetch lends it: its reader need not decode what is stored. */
   head: HttpMessage | null = null;
+  /** It is a request's body, which the program has set a limit to. */
+  isKept = false;
   /** It is nowhere else yet: its place is kept free. */
   unwritten = false;
   /** Surrogate keys of the head, under which the object is filed when it becomes visible. */

@@ -153,13 +153,22 @@ export interface VclRequest {
   /** std.late_100_continue: ask for the body only when it is wanted, not when vcl_recv is over. */
   late100Continue: boolean;
   /** The whole request body once std.cache_req_body has it; null while it is not cached. */
-  readonly cachedBody: Uint8Array | null;
+  readonly cachedBody: VclKeptBody | null;
   /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
    * when `soft` is given; returns how many objects. */
   purge(soft: SoftLives | null, alone: boolean): number;
+  /** vcl_miss and vcl_pass: the same for what will not be what this request is about to fetch, once that is whole. */
+  purgeOthers(): void;
   /** return (vcl(label)) is about to be returned. */
   selectProgram(label: string): void;
   rollback(): void;
+}
+
+/** A request's body in storage. */
+export interface VclKeptBody {
+  readonly length: number;
+  /** A copy. */
+  bytes(): Buffer;
 }
 
 /** What a retry begins again. */
@@ -198,6 +207,7 @@ export interface VclBusyobj {
   doEsi: boolean;
   doGzip: boolean;
   doGunzip: boolean;
+  /** Name of the storage the object is to go to; null is none, and then it cannot be stored. */
   storage: string | null;
   /** What the program has made of beresp.filters; null while it has not. */
   filters: string | null;

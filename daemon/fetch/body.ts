@@ -18,6 +18,7 @@ import { logBodyReader } from '../log/body-records.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BusyObj } from './busyobj.ts';
 import { STORED } from './fetch-steps.ts';
+import { replaceStale } from './replace.ts';
 
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
@@ -78,8 +79,7 @@ export function bodyOver(bo: BusyObj): boolean {
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
   cache.filling.finish(oc, bo.uncacheable);
-  // Nobody will be given the old one again: without this, markers would pile up as fast as requests come.
-  if (bo.staleOc !== 0) cache.invalidation.kill(bo.staleOc);
+  replaceStale(bo);
   return true;
 }
 

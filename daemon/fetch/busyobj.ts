@@ -12,10 +12,10 @@ import { State } from '../contract/program.ts';
 import { usualFetchFilters } from '../filters/filter-table.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import { CachedBody } from '../transaction/cached-body.ts';
 import type { Core, ProgramRef } from '../transaction/core.ts';
 import type { Step, Transaction } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
+import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
 import type { Request } from '../transaction/request.ts';
 import type { BodySource } from '../transaction/request-body.ts';
 import { Exchange } from './exchange.ts';
@@ -70,8 +70,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   doEsi = false;
   doGzip = false;
   doGunzip = false;
-  /** Name of the storage the object is to go to. */
-  storage = TRANSIENT;
+  /** Name of the storage the object is to go to; the program may have made it none. */
+  storage: string | null = TRANSIENT;
   filters: string | null = null;
   hasBody = false;
   /** The program made a pass of it: later requests under this key pass too. */
@@ -83,6 +83,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
   body: BodySource | null;
   bodySent = false;
+  /** Where that body lies in storage; this fetch holds it. */
+  private readonly keptBody: KeptBody | null;
   /** Of the fetch of a fragment, which may be ahead of its turn. */
   readonly place: FragmentPlace | null;
   /** Told once when the fetch has no more use for the client's body; null when nobody waits for that. */
@@ -143,7 +145,9 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.uncacheable = mode === 'pass';
     this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
     this.place = req.fragment;
-    this.body = req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
+    this.keptBody = req.cachedBody;
+    this.keptBody?.hold();
+    this.body = this.keptBody === null ? req.body : new KeptBodySource(this.keptBody);
   }
 
   /** Goes on with a step after a wait. */
@@ -167,7 +171,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** A body that the program had cached goes with a GET that is passed, as in Varnish: nothing of it is kept here. */
   unsetBody(): void {
     if (this.body === null) return;
-    if (this.uncacheable && this.body instanceof CachedBody && this.bereq.method === 'GET') return;
+    if (this.uncacheable && this.body instanceof KeptBodySource && this.bereq.method === 'GET') return;
     this.bereq.unset('content-length');
     this.bereq.unset('transfer-encoding');
     this.body = null;
@@ -209,6 +213,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     core.cache.filling.takeBackHead(this.oc);
     core.cache.references.deref(this.oc);
     this.bodyDone();
+    this.keptBody?.release();
   }
 
   held(): string[] {

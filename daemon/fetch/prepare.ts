@@ -4,6 +4,7 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import {
   OF_ESI,
+  OF_FAILURE,
   OF_FOR_WAITERS,
   OF_GZIPPED,
   OF_HIT_MISS,
@@ -20,6 +21,7 @@ import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { logStoredHead } from '../log/body-records.ts';
 import type { BusyObj } from './busyobj.ts';
+import { isPassingFailure } from './replace.ts';
 
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
@@ -94,7 +96,7 @@ function passWhatCannotFit(bo: BusyObj): void {
 }
 
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
-function chooseStorage(bo: BusyObj): string {
+function chooseStorage(bo: BusyObj): string | null {
   return bo.uncacheable || isShortlived(bo) ? TRANSIENT : bo.storage;
 }
 
@@ -109,6 +111,7 @@ export function storeObject(bo: BusyObj): boolean {
   const storage = chooseStorage(bo);
   if (bo.uncacheable) stats.beresp_uncacheable++;
   else if (isShortlived(bo)) stats.beresp_shortlived++;
+  if (storage === null) return false;
   if (storeHead(bo, storage)) return true;
   if (storage === TRANSIENT) return false;
   bo.ttl = Math.min(bo.ttl, params.shortlived);
@@ -162,6 +165,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   }
   if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
   if (bo.forWaiters) flags |= OF_FOR_WAITERS;
+  if (isPassingFailure(bo)) flags |= OF_FAILURE;
   if (isPlain(bo, stored)) flags |= OF_PLAIN;
   cache.filling.setAttributes(oc, {
     tOrigin: bo.tOrigin,

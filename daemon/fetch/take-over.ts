@@ -19,7 +19,7 @@ const A_TURN = 2 * 1024 * 1024;
 
 /** Whether the stale object has a body that a new one may take over: markers never had one to speak of. */
 export function hasTemplate(bo: BusyObj): boolean {
-  return bo.staleOc !== 0 && !bo.isHitMiss && !bo.core.cache.facts.isUncacheable(bo.staleOc);
+  return bo.staleOc !== 0 && !bo.core.cache.facts.isUncacheable(bo.staleOc);
 }
 
 /** Goes on with TAKE_OVER as soon as the stale object is whole or has failed. */

@@ -17,6 +17,7 @@ import { connect } from './exchange.ts';
 import { FetchAttempt } from './fetch-attempt.ts';
 import { ATTEMPT } from './fetch-steps.ts';
 import { storeObject } from './prepare.ts';
+import { replaceStale } from './replace.ts';
 import { logBeresp } from './response.ts';
 import { serveStale } from './stale-if-error.ts';
 
@@ -129,6 +130,7 @@ function fetchError(bo: BusyObj, status: number, reason: string, again: () => St
   bo.tOrigin = now;
   // Whatever was to become of the origin's body, this one is as it is.
   bo.attempt = new FetchAttempt(bo.attempt.vxid, bo.attempt.doStream);
+  bo.attempt.madeHere = true;
   bo.storage = core.cache.storages.next();
   ctx.now = now;
   return inState(bo, State.backend_error, (_bo, ret) => {
@@ -149,6 +151,5 @@ function storeError(bo: BusyObj, life: typeof SHARED | typeof NONE): void {
   if (body.length > 0 && !core.cache.filling.append(bo.oc, body, 0, body.length)) return;
   log.put(Tag.Length, String(body.length));
   core.cache.filling.finish(bo.oc, bo.ttl <= 0);
-  // An answer that the program keeps takes the place of what was stale.
-  if (bo.ttl > 0 && !bo.forWaiters && bo.staleOc !== 0) core.cache.invalidation.kill(bo.staleOc);
+  replaceStale(bo);
 }

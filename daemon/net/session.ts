@@ -253,6 +253,10 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     if (this.phase === 'pipe') this.phase = 'request';
   }
 
+  bodyBegins(): void {
+    this.req.bodyBegins();
+  }
+
   bodyWanted(): void {
     if (!this.isOpen) {
       this.body?.fail('closed');

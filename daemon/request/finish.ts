@@ -74,5 +74,5 @@ function close(req: Request): void {
   // Extensions may still have something to log when the task ends.
   req.releaseProgram();
   log.putConstant(END);
-  req.body = null;
+  req.dropBody();
 }

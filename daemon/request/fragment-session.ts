@@ -171,6 +171,8 @@ export class FragmentSession implements ClientSession {
 
   resumeReading(): void {}
 
+  bodyBegins(): void {}
+
   bodyWanted(): void {}
 
   bodySettled(): void {}

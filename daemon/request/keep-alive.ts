@@ -10,10 +10,6 @@ import type { RequestBody } from '../transaction/request-body.ts';
 
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
-const NO_ROOM = Buffer.from(
-  'HTTP/1.1 500 Internal Server Error\r\nServer: proxyd\r\nConnection: close\r\n\r\n',
-  'latin1',
-);
 
 /** A declared length above this is not worth reading: the connection closes instead. */
 export const DRAIN_MAX = 1024 * 1024;
@@ -57,14 +53,24 @@ export function setConnection(req: Request): void {
 /** Answers where the program had more to say than the workspace holds, or a head may have no more headers: the response
  * would lack what was lost, so the client gets a status line and nothing of it (as in Varnish). */
 export function answerOverflow(req: Request): void {
-  const { core, log, session } = req;
-  log.put(Tag.Error, 'workspace_client overflow');
+  req.log.put(Tag.Error, 'workspace_client overflow');
+  req.core.stats.client_resp_500++;
+  answerBare(req, 500, 'Internal Server Error');
+  req.session.closeAfter = 'TX_EOF';
+}
+
+/** A status line in the place of a response, and the end of the connection after it, for which the caller has a reason. */
+export function answerBare(req: Request, status: number, reason: string): void {
+  const { log, session, attempt } = req;
   log.put(Tag.RespProtocol, 'HTTP/1.1');
-  log.put(Tag.RespStatus, '500');
-  log.put(Tag.RespReason, 'Internal Server Error');
-  core.stats.client_resp_500++;
-  session.closeAfter = 'TX_EOF';
-  req.attempt.headBytesOut = NO_ROOM.length;
-  req.attempt.bodyBytesOut = 0;
-  session.write(NO_ROOM);
+  log.put(Tag.RespStatus, String(status));
+  log.put(Tag.RespReason, reason);
+  const line = `HTTP/1.1 ${status} ${reason}`;
+  const head = Buffer.from(
+    `${line}\r\nServer: proxyd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+    'latin1',
+  );
+  attempt.headBytesOut = head.length;
+  attempt.bodyBytesOut = 0;
+  session.write(head);
 }

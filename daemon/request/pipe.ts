@@ -164,7 +164,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   // What the origin will want to see comes only after this.
   req.askForBody();
   const sent = head.subarray(0, length);
-  run.start(req.cachedBody === null ? sent : Buffer.concat([sent, req.cachedBody]));
+  run.start(req.cachedBody === null ? sent : Buffer.concat([sent, req.cachedBody.bytes()]));
 }
 
 function mayRepeat(req: Request): boolean {

@@ -8,8 +8,10 @@ import type { ProgramRef } from '../transaction/core.ts';
 import type { Step } from '../transaction/drive.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
+import type { BodyError } from '../transaction/request-body.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { inClientState } from './client-state.ts';
+import { answerBare } from './keep-alive.ts';
 import { FAIL, FINISH, LOOKUP, PASS, PIPE, PURGE, RESTART, SYNTH } from './request-steps.ts';
 import { forwardedFor } from './transport.ts';
 
@@ -27,12 +29,7 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
   const { core, http, ctx } = req;
   // The failure of a program that was switched to is logged after vcl_hash, as Varnish does.
   if (ret === RETURN.fail && (req.entryRef === null || req.restarts > 0)) return FAIL;
-  if (req.body !== null && req.body.failed !== null) {
-    // It could not be cached, and nothing else can be done with what is left of it.
-    req.closeAfter('RX_BODY');
-    req.unanswered = true;
-    return FINISH;
-  }
+  if (req.body !== null && req.body.failed !== null) return giveUp(req, req.body.failed);
   if (ret === RETURN.vcl && req.nextProgram !== null) {
     switchProgram(req, req.nextProgram);
     return runProgram(req);
@@ -86,6 +83,15 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
     default:
       throw new Error(`vcl_recv returned ${ret}`);
   }
+}
+
+/** The body could not be cached, and nothing else can be done with what is left of it. */
+function giveUp(req: Request, why: BodyError): Step<Request> {
+  req.closeAfter('RX_BODY');
+  if (why === 'overflow') answerBare(req, 400, 'Bad Request');
+  else if (why === 'storage') answerBare(req, 503, 'Service Unavailable');
+  else req.unanswered = true;
+  return FINISH;
 }
 
 /** A client that has not waited needs no answer; the others get theirs now, unless the program wants it late. */

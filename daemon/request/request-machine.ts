@@ -64,6 +64,6 @@ function broke(req: Request, error: unknown): void {
   req.objectView.clear();
   log.put(Tag.End, '');
   req.releaseProgram();
-  req.body = null;
+  req.dropBody();
   done(req);
 }

@@ -1,11 +1,14 @@
-// std.cache_req_body: reads the whole body of a request while vcl_recv waits, so that it can be sent more than
-// once and looked at. One that is longer than the program allows is given up, and with it the request: what came
-// of it cannot be put back, and half a body must not be taken for a whole one (SAFETY rule 3).
+// std.cache_req_body: reads the whole body of a request into storage while vcl_recv waits, so that it can be sent more than
+// once and looked at. One that is longer than the program allows, or than there is room for, is given up, and with it the
+// request: what came of it cannot be put back, and half a body must not be taken for a whole one (SAFETY rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Waiting } from '../contract/waiting.ts';
-import { keep } from '../http1/lent-bytes.ts';
+import { KeptBody } from './kept-body.ts';
 import type { Request } from './request.ts';
+
+const TOO_BIG = 'Request body too big to cache';
+const NO_ROOM = 'Could not get storage';
 
 /** @param limit largest body in bytes; false when there is no whole body within it */
 export function cacheBody(req: Request, limit: number): boolean | Waiting {
@@ -17,25 +20,39 @@ export function cacheBody(req: Request, limit: number): boolean | Waiting {
     return false;
   }
   if (body.length > limit) {
-    log.put(Tag.FetchError, 'Request body too big to cache');
+    log.put(Tag.FetchError, TOO_BIG);
     body.failed = 'overflow';
     return false;
   }
   return new Waiting((done) => {
-    const parts: Buffer[] = [];
+    // Before the client is asked to send it.
+    const kept = KeptBody.begin(req.core.cache, req.bodyStorage, body.length);
+    if (kept === null) {
+      log.put(Tag.FetchError, NO_ROOM);
+      body.failed = 'storage';
+      done(false);
+      return;
+    }
     body.start({
       data: (buf, start, end) => {
         if (body.received > limit) {
-          log.put(Tag.FetchError, 'Request body too big to cache');
+          log.put(Tag.FetchError, TOO_BIG);
           body.fail('overflow');
-        } else parts.push(keep(buf, start, end));
+        } else if (!kept.append(buf, start, end)) {
+          log.put(Tag.FetchError, NO_ROOM);
+          body.fail('storage');
+        }
       },
       end: () => {
-        req.cachedBody = Buffer.concat(parts);
-        if (body.chunked) frameAnew(req, req.cachedBody.length);
+        kept.complete();
+        req.cachedBody = kept;
+        if (body.chunked) frameAnew(req, kept.length);
         done(true);
       },
-      error: () => done(false),
+      error: () => {
+        kept.release();
+        done(false);
+      },
     });
   });
 }

@@ -48,6 +48,16 @@ function isOwed({ owed, published }: VclContext): boolean {
   return owed !== null || published !== null;
 }
 
+/** Goes on as after a state that has ended with `code`, once what was invalidated since is written down. */
+export function afterWriting<T extends ProgramTask<T>>(
+  tx: T,
+  stateId: number,
+  code: ReturnCode,
+  after: AfterState<T>,
+): Step<T> {
+  return isOwed(tx.ctx) ? whenWritten(tx, stateId, code, after) : after(tx, code);
+}
+
 /** The state has invalidated something of which the edge or the fleet is to hear: whoever asked for it is answered when
  * that cannot be lost any more, or that it may be. */
 function whenWritten<T extends ProgramTask<T>>(

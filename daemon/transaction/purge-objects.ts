@@ -31,6 +31,17 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
   return count;
 }
 
+/** What this request has fetched is whole: all else under its key goes, and fetches under way with it. */
+export function purgeRest(req: Request): void {
+  const { core, ctx, attempt } = req;
+  ctx.now = core.clock.now();
+  const count = core.cache.invalidation.purge(attempt.hashKey, ctx.now, null, attempt.oc);
+  core.stats.n_purges++;
+  core.stats.n_obj_purged += count;
+  raise(ctx, { kind: 'purge', soft: false, subject: urlSubject(ctx), count });
+  req.log.put(Tag.Notice, `purge.others: ${count}`);
+}
+
 function isUsual({ ttl, grace, keep }: SoftPurge): boolean {
   return ttl === STALE.ttl && grace === STALE.grace && keep === STALE.keep;
 }

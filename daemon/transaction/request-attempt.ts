@@ -40,6 +40,8 @@ export class RequestAttempt implements VclAttempt {
   counted = false;
   /** The lookup has waited for the fetch of another. */
   waited = false;
+  /** What is fetched takes the place of all others under its key, once it is whole and no failure. */
+  replacesOthers = false;
   /** The object's transaction id, which the header of ids names on a hit. */
   hitVxid = 0;
   respDoEsi = true;

@@ -12,10 +12,12 @@ export interface BodySink {
   error(reason: BodyError): void;
 }
 
-export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'closed';
+export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'storage' | 'closed';
 
 /** What the body asks of its session. */
 export interface BodyCarrier {
+  /** Called once, before the first byte is asked for. */
+  bodyBegins(): void;
   /** Start (again) to deliver bytes: leftover first, then from the socket. */
   bodyWanted(): void;
   /** Called once when the last byte was taken or the body failed. */
@@ -78,6 +80,7 @@ export class RequestBody implements BodySource {
       sink.error(this.failed);
       return;
     }
+    this.carrier.bodyBegins();
     this.carrier.bodyWanted();
   }
 
@@ -126,7 +129,7 @@ export class RequestBody implements BodySource {
 
   /** What the log says of a body that broke off; null when it did not, or when that was logged already. */
   get fault(): string | null {
-    if (this.failed === null || this.failed === 'overflow') return null;
+    if (this.failed === null || this.failed === 'overflow' || this.failed === 'storage') return null;
     return this.decoder?.fault ?? 'straight insufficient bytes';
   }
 

@@ -10,6 +10,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
 import { OF_ESI, OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
+import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { RequestSettings, VclContext, type VclObject, type VclRequest } from '../contract/context.ts';
 import { endPrivs, type PrivMap } from '../contract/priv.ts';
 import type { VclProgram } from '../contract/program.ts';
@@ -28,6 +29,7 @@ import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
 import type { Step, Transaction } from './drive.ts';
 import type { FragmentPlace } from './fragment-place.ts';
+import type { KeptBody } from './kept-body.ts';
 import type { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { noteRefusal, refuseHead } from './refuse.ts';
@@ -63,7 +65,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   tReq = 0;
   topPrivs: PrivMap | null = null;
   /** The whole body, once the program has had it cached. */
-  cachedBody: Buffer | null = null;
+  cachedBody: KeptBody | null = null;
   late100Continue = false;
   /** What the client asked, before the program changed it: rollback needs it. */
   http0: HttpMessage | null = null;
@@ -225,8 +227,23 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     return cacheBody(this, limit);
   }
 
+  /** As in Varnish: a body has its place before the client is asked for it. */
+  bodyBegins(): void {
+    this.log.put(Tag.Storage, `malloc ${this.bodyStorage}`);
+  }
+
+  /** Name of the storage that the body goes to. */
+  get bodyStorage(): string {
+    return this.settings.storage ?? TRANSIENT;
+  }
+
+  dropBody(): void {
+    this.cachedBody?.release();
+    this.cachedBody = null;
+    this.body = null;
+  }
+
   bodySettled(): void {
-    this.log.put(Tag.Storage, 'malloc Transient');
     const { body } = this;
     const fault = body?.fault ?? null;
     if (fault !== null) this.log.put(Tag.FetchError, fault);
@@ -238,6 +255,10 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
 
   purge(soft: SoftPurge | null, alone: boolean): number {
     return purgeObjects(this, soft, alone);
+  }
+
+  purgeOthers(): void {
+    this.attempt.replacesOthers = true;
   }
 
   hashData(text: string, more: readonly string[] = NO_STRANDS): void {
@@ -319,7 +340,10 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
 
   held(): string[] {
     const { oc, busyOc, staleOc } = this.attempt;
-    const held = { object: oc, 'busy object': busyOc, 'stale object': staleOc, program: this.programRef };
+    const held = {
+      ...{ object: oc, 'busy object': busyOc, 'stale object': staleOc },
+      ...{ program: this.programRef, 'kept body': this.cachedBody },
+    };
     return Object.entries(held).flatMap(([name, value]) => (value === 0 || value === null ? [] : [name]));
   }
 

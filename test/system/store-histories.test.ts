@@ -1,5 +1,5 @@
 // Random histories of one, two and four threads over one store (test/harness/threads/histories.js): no reference leaks, no
-// block has two owners, nobody gets wrong bytes or what was invalidated, and all who wait are woken.
+// block has two owners, nobody gets wrong bytes, what was invalidated or what is another's alone, and all who wait are woken.
 //   PROXYD_HISTORIES=10000000 PROXYD_HISTORIES_SEED=7   one long one on four threads, and from another seed
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -29,6 +29,15 @@ it.each([
     '--ops=12000',
     `--seed=${SEED}`,
     '--churn',
+    '--delays',
+  ],
+  [
+    'four threads, few URLs, much that is private, with delays',
+    '--threads=4',
+    '--ops=12000',
+    `--seed=${SEED}`,
+    '--churn',
+    '--secrets=0.4',
     '--delays',
   ],
   [

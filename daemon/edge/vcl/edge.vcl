@@ -4,6 +4,7 @@
 
 import edge;
 import fleet;
+import purge;
 import std;
 
 acl invalidators {
@@ -55,12 +56,15 @@ sub edge_invalidate {
 		std.log("edge: " + edge.softpurge_tags(req.http.xkey));
 		return (synth(200));
 	}
-	if (req.method == "REFRESH") {
-		return (purge);
+	if (req.method != "REFRESH") {
+		# Somebody else's fetch is nothing to wait for.
+		set req.hash_ignore_busy = true;
+		return (hash);
 	}
-	# Somebody else's fetch is nothing to wait for.
-	set req.hash_ignore_busy = true;
-	return (hash);
+	# From here on it is a GET like any other, but for the lookup.
+	set req.method = "GET";
+	set req.hash_always_miss = true;
+	set req.http.X-Invalidated = "refresh";
 }
 
 # In vcl_hit, vcl_miss and vcl_pass: there may be variants that this request does not match, and copies at the edge of
@@ -74,14 +78,15 @@ sub edge_purge {
 		std.log("edge: " + edge.softpurge());
 		return (synth(200));
 	}
+	# What a REFRESH has fetched takes the place of all else, once it is whole; if the origin fails, all stays.
+	if (req.http.X-Invalidated == "refresh" && client.ip ~ invalidators) {
+		unset req.http.X-Invalidated;
+		purge.others();
+	}
 }
 
-# In vcl_purge: fetch the URL anew.
+# In vcl_purge, for older programs: edge_purge does it now.
 sub edge_refresh {
-	if (req.method == "REFRESH") {
-		set req.method = "GET";
-		return (restart);
-	}
 }
 
 sub edge_deliver {

@@ -153,6 +153,7 @@ export function trialRequest(ctx: VclContext, asked: TrialRequest): VclRequest {
     cachedBody: null,
     purge: () => 0,
     selectProgram: () => undefined,
+    purgeOthers: () => undefined,
     rollback: () => undefined,
   };
   return req;

@@ -5,13 +5,13 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
-import type { VclContext } from '../../contract/context.ts';
+import type { VclContext, VclKeptBody } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { State } from '../../contract/program.ts';
 
-function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | null {
-  const bytes = ctx.req?.cachedBody ?? null;
-  if (bytes === null || bytes.length === 0) {
+function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): VclKeptBody | null {
+  const kept = ctx.req?.cachedBody ?? null;
+  if (kept === null || kept.length === 0) {
     ctx.log.put(Tag.VCL_Error, 'Unbuffered req.body');
     return null;
   }
@@ -19,7 +19,7 @@ function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | n
     ctx.log.put(Tag.VCL_Error, `${name} can only be used in vcl_${state}{}`);
     return null;
   }
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return kept;
 }
 
 export const bodyaccess: Extension = {
@@ -30,8 +30,8 @@ export const bodyaccess: Extension = {
       signature: 'INT rematch_req_body(REGEX re)',
       help: 'Whether the body of the request matches: 1 or 0, and -1 when it is not cached (std.cache_req_body).',
       call: (ctx, re: BoundedRegex) => {
-        const bytes = body(ctx, 'rematch_req_body', 'recv');
-        if (bytes === null) return -1;
+        const bytes = body(ctx, 'rematch_req_body', 'recv')?.bytes();
+        if (bytes === undefined) return -1;
         const found = re.match(bytes.toString('latin1'));
         if (found >= 0) return found;
         ctx.log.put(Tag.VCL_Error, 'Regexp matching failed: match limit exceeded');
@@ -42,8 +42,8 @@ export const bodyaccess: Extension = {
       signature: 'VOID hash_req_body()',
       help: 'In vcl_hash: adds the body to the key.',
       call: (ctx) => {
-        const bytes = body(ctx, 'hash_req_body', 'hash');
-        if (bytes !== null) ctx.req?.hashData(bytes.toString('latin1'));
+        const bytes = body(ctx, 'hash_req_body', 'hash')?.bytes();
+        if (bytes !== undefined) ctx.req?.hashData(bytes.toString('latin1'));
       },
     },
     len_req_body: {
@@ -55,8 +55,8 @@ export const bodyaccess: Extension = {
       signature: 'VOID log_req_body(STRING prefix="", INT length=200)',
       help: 'Logs the body in pieces of this length, each after the prefix.',
       call: (ctx, prefix: string | null, length: number) => {
-        const bytes = body(ctx, 'log_req_body', 'recv');
-        if (bytes === null) return;
+        const bytes = body(ctx, 'log_req_body', 'recv')?.bytes();
+        if (bytes === undefined) return;
         const step = length > 0 ? length : bytes.length;
         for (let at = 0; at < bytes.length; at += step) {
           const record = Buffer.from(`${prefix ?? ''}${bytes.toString('latin1', at, at + step)}`, 'latin1');

@@ -31,6 +31,14 @@ export const purge: Extension = {
       help: 'As hard(), but makes them stale: sets what is left of ttl, grace and keep. A negative grace or keep stays as it is.',
       call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
     },
+    others: {
+      signature: 'VOID others()',
+      help: 'In vcl_miss and vcl_pass: purges all that is under the key of the request but what the request fetches, once that is whole, and before it is delivered. Where the origin fails, and its error is not for keeping, all of it stays.',
+      call: (ctx) => {
+        if (ctx.state === State.miss || ctx.state === State.pass) ctx.req?.purgeOthers();
+        else softFail(ctx, 'purge.others() can only be called in vcl_miss{} or vcl_pass{}');
+      },
+    },
     hard_variant: {
       signature: 'INT hard_variant()',
       help: 'Purges the object that was found, not its other variants. Returns how many objects.',

@@ -9,7 +9,9 @@
 #     PURGE, xkey: a b        everything that carries one of these surrogate keys goes
 #     SOFTPURGE url           all variants become stale: they serve while their grace lasts, and are fetched anew
 #     SOFTPURGE, xkey: a b    the same by surrogate key
-#     REFRESH url             all variants go, and this very request fetches the URL anew
+#     REFRESH url             this very request fetches the URL anew, and once its answer is whole all else that was
+#                             there goes, variants and all. If the origin fails, it stays, unless the program gives the
+#                             error a life (set beresp.ttl = 10s). To have it gone whatever comes: PURGE, then GET
 #     BAN, x-ban: EXPRESSION  everything goes that matches: obj.http.content-type ~ ^image/
 #     BAN, x-version: 17      everything goes whose x-version is 17
 #     SOFTBAN                 as BAN, but what matches becomes stale
@@ -57,12 +59,22 @@ sub vcl_recv {
 			set req.http.X-Invalidated = xkey.softpurge(req.http.xkey);
 			return (synth(200, "Purged"));
 		}
-		if (req.method == "REFRESH") {
-			return (purge);
+		if (req.method != "REFRESH") {
+			# Somebody else's fetch is nothing to wait for.
+			set req.hash_ignore_busy = true;
+			return (hash);
 		}
-		# Somebody else's fetch is nothing to wait for.
-		set req.hash_ignore_busy = true;
-		return (hash);
+		# From here on it is a GET like any other, but for the lookup.
+		set req.method = "GET";
+		set req.hash_always_miss = true;
+		set req.http.X-Invalidated = "refresh";
+	}
+}
+
+sub invalidate_others {
+	if (req.http.X-Invalidated == "refresh" && client.ip ~ invalidators) {
+		unset req.http.X-Invalidated;
+		purge.others();
 	}
 }
 
@@ -84,6 +96,7 @@ sub vcl_hit {
 
 sub vcl_miss {
 	call invalidate_key;
+	call invalidate_others;
 }
 
 # A marker says that responses of this URL are not kept: there is nothing to purge.
@@ -92,13 +105,7 @@ sub vcl_pass {
 		set req.http.X-Invalidated = "0";
 		return (synth(200, "Purged"));
 	}
-}
-
-sub vcl_purge {
-	if (req.method == "REFRESH") {
-		set req.method = "GET";
-		return (restart);
-	}
+	call invalidate_others;
 }
 
 sub vcl_synth {

@@ -31,13 +31,6 @@ function filtersOpen(c: VclContext, name: string): boolean {
 /** A timeout of nothing means the backend's own, or the parameter's. */
 const ownTimeout = (v: number): number => (v > 0 ? v : -1);
 
-/** Where an object goes that the program says nothing about. */
-function usualStorage(c: VclContext): string | null {
-  const names = c.host.stevedores();
-  if (bo(c).uncacheable) return 'Transient';
-  return names.find((n) => n !== 'Transient') ?? names[0] ?? null;
-}
-
 const unsetAsZero = (n: number): number => Math.max(0, n);
 
 export const backendVariables = {
@@ -133,11 +126,11 @@ export const backendVariables = {
     const ends = bo(c).respEnds;
     return new VclIp(ends?.remoteAddress ?? '0.0.0.0', ends?.remotePort ?? 0);
   },
-  get_beresp_storage: (c: VclContext) => bo(c).storage ?? usualStorage(c),
+  get_beresp_storage: (c: VclContext) => bo(c).storage,
   set_beresp_storage: (c: VclContext, v: string | null) => {
-    if (v !== null) bo(c).storage = v;
+    bo(c).storage = v;
   },
-  get_beresp_storage_hint: (c: VclContext) => stevedoreString(bo(c).storage ?? usualStorage(c)),
+  get_beresp_storage_hint: (c: VclContext) => stevedoreString(bo(c).storage),
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {
     if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
   },

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
-import { type Oc, OF_HIT_MISS, OF_HIT_PASS } from '../../../daemon/cache/objcore.ts';
+import {
+  type Oc,
+  OF_FAILURE,
+  OF_FOR_WAITERS,
+  OF_HIT_MISS,
+  OF_HIT_PASS,
+} from '../../../daemon/cache/objcore.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Bench, type Life } from './cache-setup.ts';
 
@@ -215,6 +221,62 @@ describe('a forced miss', () => {
     end(b, out.busy);
     const others = ['a', 'c'].map((lang) => vxid(b, lang));
     expect(others).toEqual([1, 1]);
+  });
+});
+
+describe('a failure that is not for keeping', () => {
+  const marker = { ttl: 20, grace: 0, flags: OF_HIT_MISS | OF_FAILURE };
+  const answers = (b: Bench, fields: Record<string, string> = {}): string => {
+    const [answer, out] = b.lookup('/a', fields);
+    const given = [out.oc, out.stale].map((oc) => (oc === 0 ? 0 : b.cache.facts.vxidOf(oc)));
+    for (const oc of [out.oc, out.stale, out.busy]) if (oc !== 0) b.cache.references.deref(oc);
+    const name = Object.entries(LookupAnswer).find(([, value]) => value === answer)?.[0];
+    return `${name} ${given.join(' ')}`;
+  };
+
+  it('does not hide what was there, while that serves', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'good', { ttl: 10, grace: 5, keep: 100 });
+    b.put('/a', 2, 'bad', marker);
+    expect(answers(b)).toBe('HIT 1 0');
+    b.now += 12;
+    expect(answers(b)).toBe('GRACE 1 0');
+    // It may still be revalidated, and nobody waits for that.
+    b.now += 5;
+    expect(answers(b)).toBe('HITMISS 0 1');
+    b.now += 5;
+    expect(answers(b)).toBe('HITMISS 0 1');
+  });
+
+  it('counts for those who find nothing better', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'good', { vary: 'L' }, { L: 'a' });
+    b.put('/a', 2, 'bad', marker);
+    expect(answers(b, { L: 'a' })).toBe('HIT 1 0');
+    expect(answers(b, { L: 'b' })).toBe('HITMISS 0 2');
+    b.put('/a', 3, 'bad', { ...marker, flags: OF_HIT_PASS | OF_FAILURE });
+    expect(answers(b, { L: 'a' })).toBe('HIT 1 0');
+    expect(answers(b, { L: 'b' })).toBe('HITPASS 0 0');
+    // Only the newest is left, and goes as soon as there is an object of its variant.
+    expect(b.counters.n_object).toBe(2);
+    b.put('/a', 4, 'good');
+    expect(b.counters.n_object).toBe(2);
+  });
+
+  it('leaves markers that are none of a failure: what is behind them must not come back', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'public');
+    b.put('/a', 2, 'private', { ttl: 20, grace: 0, flags: OF_HIT_MISS });
+    b.put('/a', 3, 'bad', marker);
+    expect(answers(b)).toBe('HITMISS 0 2');
+  });
+
+  it('replaces nothing as an answer for those who wait', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'good', { vary: 'L' }, { L: 'a' });
+    const [, out] = b.lookup('/a', {}, { hashAlwaysMiss: true, hashIgnoreVary: true });
+    b.fetch(out.busy, 2, 'bad', { ttl: 1, flags: OF_FOR_WAITERS | OF_FAILURE });
+    expect(answers(b, { L: 'a' })).toBe('HIT 1 0');
   });
 });
 

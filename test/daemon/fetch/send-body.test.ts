@@ -16,7 +16,10 @@ class Upload {
   settled: string | null | undefined;
 
   constructor(length: number) {
-    this.body = new RequestBody({ bodyWanted: () => this.wanted++, bodySettled: () => {} }, length);
+    this.body = new RequestBody(
+      { bodyBegins: () => undefined, bodyWanted: () => this.wanted++, bodySettled: () => {} },
+      length,
+    );
     this.result = sendBody(this as unknown as OriginConnection, this.body, 60);
     void this.result.then((value) => {
       this.settled = value;

@@ -8,7 +8,11 @@ class Both {
   readonly body: RequestBody;
   constructor(length: number) {
     this.body = new RequestBody(
-      { bodyWanted: () => this.told.push('wanted'), bodySettled: () => this.told.push('settled') },
+      {
+        bodyBegins: () => undefined,
+        bodyWanted: () => this.told.push('wanted'),
+        bodySettled: () => this.told.push('settled'),
+      },
       length,
     );
   }

@@ -187,6 +187,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     late100Continue: false,
     cachedBody: null,
     purge: () => 0,
+    purgeOthers: () => undefined,
     selectProgram: () => undefined,
     rollback: () => undefined,
   };

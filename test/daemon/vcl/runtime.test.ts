@@ -299,16 +299,18 @@ describe('states', () => {
     expect(t.run('deliver')).toBe('fail');
   });
 
-  it('takes a timeout of nothing for the one of the backend, and names the storage an object will have', () => {
+  it('takes a timeout of nothing for the one of the backend, and names the storage an object will have, or none', () => {
     const t = task(
       'sub vcl_backend_fetch { set bereq.first_byte_timeout = -5s; set bereq.http.t = bereq.first_byte_timeout; }',
     );
     t.run('backend_fetch');
     expect([t.bo.firstByteTimeout, t.bo.bereq.get('t')]).toEqual([-1, '0.000']);
     const u = task('sub vcl_backend_response { set beresp.http.s = beresp.storage; }');
-    u.bo.storage = null;
     u.run('backend_response');
     expect(u.bo.beresp.get('s')).toBe('storage.s0');
+    u.bo.storage = null;
+    u.run('backend_response');
+    expect(u.bo.beresp.get('s') ?? '').toBe('');
   });
 
   it('keeps bytes beyond ASCII', () => {

@@ -2,7 +2,7 @@
 // compiled code: `npm run build` first. Prints what was done, and ends with 1 and sentences when anything was wrong.
 //
 // The threads stop a few times on the way, and the store is checked at rest (check-store.js); at the end all objects
-// go, and nothing may be left. --churn has few URLs that come and go all the time. --delays adds pauses wherever threads may meet: short ones often, some of milliseconds.
+// go, and nothing may be left. --churn has few URLs that come and go all the time; --secrets=0.4 is the share of answers that nobody else may have. --delays adds pauses wherever threads may meet: short ones often, some of milliseconds.
 
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -59,6 +59,7 @@ function open(companions, common, options) {
     groups: GROUPS,
     behind: thread * 4,
     churn: options.churn,
+    secrets: options.secrets,
   });
   return { cache, counters, agent, timer, lock: companions?.lock ?? null };
 }
@@ -112,6 +113,7 @@ async function main() {
       urls: { type: 'string', default: '300' },
       size: { type: 'string', default: String(2 << 20) },
       churn: { type: 'boolean', default: false },
+      secrets: { type: 'string', default: '0.01' },
       delays: { type: 'boolean', default: false },
     },
   });
@@ -121,6 +123,7 @@ async function main() {
     seed: Number(values.seed),
     urls: values.churn ? 12 : Number(values.urls),
     churn: values.churn,
+    secrets: Number(values.secrets),
     size: Number(values.size),
     delays: values.delays,
   };

@@ -2,19 +2,19 @@
 //
 // Every body says what it is (its URL, language, version, length) and is checked byte by byte wherever it is read, while it
 // grows as well. A version counts how often a URL was invalidated when its fetch began. After a purge has returned, `least`
-// is raised: a lookup that begins then must not get less.
+// is raised: a lookup that begins then must not get less. A body that is private names its request, and no other may get it.
 
 const modules = new URL('../../../dist/modules/daemon/', import.meta.url);
 const load = (path) => import(new URL(path, modules).href);
 const { LookupAnswer, LookupQuery, LookupResult } = await load('cache/lookup-query.js');
-const { OF_HIT_MISS, OF_HIT_PASS } = await load('cache/objcore.js');
+const { OF_FAILURE, OF_HIT_MISS, OF_HIT_PASS } = await load('cache/objcore.js');
 const { varyKey } = await load('cache/vary.js');
 const { HttpMessage } = await load('http1/message.js');
 
 export const T0 = 1_700_000_000;
 const LANGS = ['de', 'en', 'fr'];
-/** Bytes at the beginning of a body: its URL, version, language, length and salt. */
-const HEAD = 20;
+/** Bytes at the beginning of a body: its URL, version, language, length, salt, and its only reader or 0. */
+const HEAD = 24;
 const PATTERN = Buffer.alloc(128 * 1024);
 for (let i = 0; i < 64 * 1024; i++) PATTERN[i] = (Math.imul(i, 2654435761) >>> 13) & 255;
 PATTERN.copy(PATTERN, 64 * 1024, 0, 64 * 1024);
@@ -63,7 +63,7 @@ export function randomOf(seed) {
 
 export class Agent {
   /** `behind`: milliseconds by which this thread's clock is behind the first one's, as those of real threads are. */
-  constructor(cache, common, random, { groups, churn, behind }) {
+  constructor(cache, common, random, { groups, churn, behind, secrets = 0.01 }) {
     this.cache = cache;
     this.behind = behind / 1000;
     this.common = common;
@@ -71,6 +71,8 @@ export class Agent {
     this.groups = groups;
     /** A share of operations that are invalidations, beside those that are anyhow. */
     this.invalidations = churn ? 0.06 : 0;
+    /** How many of the answers nobody else may have, beside the URLs that have no others. */
+    this.secrets = secrets;
     this.problems = [];
     /** What is under way, with a word about it. */
     this.tasks = new Map();
@@ -153,7 +155,7 @@ export class Agent {
   // Requests
 
   request() {
-    const { random } = this;
+    const { common, random } = this;
     const url = this.pickUrl();
     const lang = LANGS[Math.floor(random() * LANGS.length)];
     const message = new HttpMessage(0);
@@ -163,7 +165,7 @@ export class Agent {
     query.key = `/u${url}\0host`;
     query.hashAlwaysMiss = random() < 0.003;
     query.hashIgnoreBusy = random() < 0.003;
-    this.look({ url, lang, query, out: new LookupResult() });
+    this.look({ url, lang, query, out: new LookupResult(), who: common.nextId() });
   }
 
   look(r) {
@@ -183,7 +185,7 @@ export class Agent {
       case LookupAnswer.GRACE:
         this.count('grace');
         this.readObject(oc, r, least, 'grace');
-        if (busy !== 0) this.fetch(busy, r.url, r.lang, { isBackground: true });
+        if (busy !== 0) this.fetch(busy, r.url, r.lang, common.nextId(), { isBackground: true });
         return;
       case LookupAnswer.MISS:
       case LookupAnswer.HITMISS: {
@@ -196,7 +198,7 @@ export class Agent {
         }
         cache.references.ref(busy);
         const reader = this.readObject(busy, r, least);
-        this.fetch(busy, r.url, r.lang, { stale, reader });
+        this.fetch(busy, r.url, r.lang, r.who, { stale, reader });
         return;
       }
       case LookupAnswer.HITPASS:
@@ -240,12 +242,13 @@ export class Agent {
   }
 
   pass(url, lang) {
-    const { cache } = this;
+    const { cache, common } = this;
+    const who = common.nextId();
     this.count('pass');
     const oc = cache.filling.newPrivate();
     cache.references.ref(oc);
-    const reader = this.readObject(oc, { url, lang }, 0);
-    this.fetch(oc, url, lang, { isPrivate: true, reader });
+    const reader = this.readObject(oc, { url, lang, who }, 0);
+    this.fetch(oc, url, lang, who, { isPrivate: true, reader });
   }
 
   release(oc) {
@@ -260,14 +263,14 @@ export class Agent {
 
   // Fetches
 
-  async fetch(oc, url, lang, { isPrivate = false, isBackground = false, stale = 0, reader = null }) {
+  async fetch(oc, url, lang, who, { isPrivate = false, isBackground = false, stale = 0, reader = null }) {
     const { cache, common, random } = this;
     const { filling, facts } = cache;
     const end = this.begin(`fetches /u${url} into ${oc}`);
     // The origin answers with what is valid now.
     const version = Atomics.load(common.version, url);
     const fate = random();
-    const isMarker = !isPrivate && (url % 11 === 5 || random() < 0.01);
+    const isMarker = !isPrivate && (url % 11 === 5 || random() < this.secrets);
     const isTransit = isPrivate || isMarker;
     let isOver = false;
     let wake = null;
@@ -292,7 +295,14 @@ export class Agent {
     }
     const id = common.nextId();
     const length = this.pickLength();
-    const body = { url, version, lang: LANGS.indexOf(lang), length, salt: id & 0xffff };
+    const body = {
+      url,
+      version,
+      lang: LANGS.indexOf(lang),
+      length,
+      salt: id & 0xffff,
+      owner: isTransit ? who : 0,
+    };
     const head = new HttpMessage(0);
     head.proto = 'HTTP/1.1';
     head.status = 200;
@@ -307,7 +317,8 @@ export class Agent {
     const request = new HttpMessage(0);
     request.push('lang', `Lang: ${lang}`);
     if (varies) push('Vary', 'Lang');
-    const flags = isMarker ? (url % 2 === 0 ? OF_HIT_PASS : OF_HIT_MISS) : 0;
+    const marker = (url % 2 === 0 ? OF_HIT_PASS : OF_HIT_MISS) | (random() < 0.3 ? OF_FAILURE : 0);
+    const flags = isMarker ? marker : 0;
     const [ttl, grace, keep] = [random() * 5, random(), random() < 0.5 ? 0 : random()];
     filling.setAttributes(oc, { tOrigin: this.now, ttl, grace, keep, vxid: id, flags });
     const vary = varies && !isPrivate ? varyKey('Lang', request) : null;
@@ -504,6 +515,8 @@ class Reader {
     const head = readBodyHead(from);
     this.head = head;
     if (head.url !== r.url) agent.fault(`/u${head.url} for /u${r.url}`);
+    if (head.owner !== 0 && head.owner !== r.who)
+      agent.fault(`${this.answer}: ${r.who} got a body of /u${head.url} that was only for ${head.owner}`);
     if (r.url % 3 === 0 && LANGS[head.lang] !== r.lang) agent.fault(`${LANGS[head.lang]} for ${r.lang}`);
     if (head.version < least)
       agent.fault(
@@ -576,7 +589,7 @@ function bytesOf(body, from, to) {
   }
   if (from < HEAD) {
     const head = Buffer.alloc(HEAD);
-    [body.url, body.version, body.lang, body.length, body.salt].forEach((value, i) => {
+    [body.url, body.version, body.lang, body.length, body.salt, body.owner].forEach((value, i) => {
       head.writeInt32LE(value, i * 4);
     });
     head.copy(bytes, 0, from, Math.min(HEAD, to));
@@ -585,6 +598,6 @@ function bytesOf(body, from, to) {
 }
 
 function readBodyHead(from) {
-  const [url, version, lang, length, salt] = [0, 4, 8, 12, 16].map((at) => from.readInt32LE(at));
-  return { url, version, lang, length, salt };
+  const [url, version, lang, length, salt, owner] = [0, 4, 8, 12, 16, 20].map((at) => from.readInt32LE(at));
+  return { url, version, lang, length, salt, owner };
 }

@@ -21,6 +21,8 @@ export interface Purge {
 /** As the extensions xkey, hashtwo and purge log it. */
 const BY_KEYS = /^(?:xkey|hashtwo)\.(soft)?purge (.*): (\d+)$/s;
 const ONE_VARIANT = /^purge\.(hard|soft)_variant: (\d+)$/;
+/** What a fetch has replaced. */
+const OTHERS = /^purge\.others: (\d+)$/;
 const KEY_HEADERS = ['xkey', 'x-hashtwo', 'surrogate-key', 'cache-tag', 'x-cache-tags'];
 
 /** Null when nothing shows that it invalidated anything. */
@@ -50,6 +52,11 @@ export function purgeOf(request: Facts): Purge | null {
         request,
         evidence: [notice],
       };
+    const others = OTHERS.exec(notice.text);
+    if (others !== null) {
+      const count = Number(others[1]);
+      return { kind: 'url', soft: false, subject: '', count, request, evidence: [notice] };
+    }
   }
   if (recv.returned === 'purge')
     return { kind: 'url', soft: false, subject: '', count: null, request, evidence: [method, recv.evidence] };

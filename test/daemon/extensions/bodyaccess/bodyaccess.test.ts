@@ -7,7 +7,8 @@ const UNBUFFERED = 'Unbuffered req.body';
 /** A program with these statements in a state, over a body (null: not cached). */
 function run(statements: string, body: string | null, state: 'recv' | 'hash' = 'recv'): Task {
   const t = task(`import bodyaccess; sub vcl_${state} { ${statements} }`);
-  Object.assign(t.req, { cachedBody: body === null ? null : Buffer.from(body, 'latin1') });
+  const bytes = (): Buffer => Buffer.from(body ?? '', 'latin1');
+  Object.assign(t.req, { cachedBody: body === null ? null : { length: body.length, bytes } });
   t.run(state);
   return t;
 }
