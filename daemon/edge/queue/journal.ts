@@ -3,7 +3,7 @@
 // the file as it was before it: nothing of it can come back later.
 
 import { join } from 'node:path';
-import { lockQueueDirectory } from './directory-lock.ts';
+import { takeLock } from '../../../protocol/files/lock-file.ts';
 import { type JournalFile, type JournalFiles, realFiles } from './journal-files.ts';
 import { decodeRecords, encodeRecord } from './journal-format.ts';
 
@@ -66,7 +66,8 @@ export class Journal {
     const { directory } = options;
     const files = options.files ?? realFiles;
     await files.makeDirectory(directory);
-    const unlock = lockQueueDirectory(directory);
+    const { release: unlock, holder } = takeLock(join(directory, 'lock'));
+    if (unlock === undefined) throw new Error(`${directory} is in use by process ${holder}`);
     let file: JournalFile | null = null;
     try {
       const names = await files.list(directory);
