@@ -28,7 +28,9 @@ export class LongCommands {
     const [name = ''] = line.trim().split(/\s/, 1);
     // Those that say how things are, and stop and start, are what helps then.
     if (this.#goOn >= MOST && commandRow(name)?.waits === undefined)
-      return cannot(`${MOST} commands take too long and go on: wait for them, or stop and start the worker.\n`);
+      return cannot(
+        `${MOST} commands take too long and go on: wait for them, or stop and start the worker.\n`,
+      );
     const began = performance.now();
     const seconds = this.#host.patience();
     const reply = command(line);
