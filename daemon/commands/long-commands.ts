@@ -43,11 +43,15 @@ export class LongCommands {
     if (first !== null) return first;
     this.#goOn++;
     this.#host.tell(`${name} takes longer than ${seconds} s (cli_timeout): it goes on`);
-    void reply.then(({ status }) => {
+    const ended = (how: string): void => {
       this.#goOn--;
       const took = ((performance.now() - began) / 1000).toFixed(1);
-      this.#host.tell(`${name} ended after ${took} s with status ${status}`);
-    });
+      this.#host.tell(`${name} ended after ${took} s ${how}`);
+    };
+    reply.then(
+      ({ status }) => ended(`with status ${status}`),
+      (cause: Error) => ended(`in an error: ${cause.message}`),
+    );
     return cannot(
       `${name} takes longer than ${seconds} s (cli_timeout). It goes on; event.list and the daemon's log will say how it ended.\n`,
     );

@@ -168,11 +168,13 @@ export async function commandTimes({ dir, only, say }) {
       const parts = line.split(' | ');
       for (const before of parts.slice(0, -1)) await client.command(before);
       await longest();
+      process.stderr.write(`${shown.slice(0, 40)}\n`);
       const began = performance.now();
       const { status, body } = await client.command(parts.at(-1));
       const ms = performance.now() - began;
       // What it leaves to do, as a queue that goes on.
       await new Promise((resolve) => setTimeout(resolve, 1000));
+      process.stderr.write(`${shown.slice(0, 40)}: ${ms.toFixed(1)} ms\n`);
       rows.push({ shown, ms, hit: await longest(), status, bytes: Buffer.byteLength(body), body });
     }
     for (const { shown, ms } of fleetLists()) rows.push({ shown, ms, hit: null, status: 200, bytes: 0 });
