@@ -2,6 +2,7 @@
 // an archive comes of a daemon that is down or hangs, too. Secrets are masked where they are known to be, and the
 // daemon's own secret is looked for in everything at the end.
 
+import { CLI } from '../../protocol/errors.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type CounterValue, statLines } from '../format/stat-text.ts';
 import { MASK, maskProgram, maskText } from './mask.ts';
@@ -23,6 +24,22 @@ export interface GatherOptions {
   /** Told what it does now. */
   progress: (what: string) => void;
 }
+
+/** Parts of which an older daemon has not all; values of telltale fields are masked in them. */
+const LATER_COMMANDS: readonly (Omit<Part, 'text'> & { readonly commands: readonly string[] })[] = [
+  { file: 'events.txt', what: 'what happened lately', commands: ['event.list'] },
+  {
+    file: 'edge.txt',
+    what: 'the edge connector: state, settings without secrets, purges that wait, dead letters',
+    commands: ['edge.status -j', 'edge.queue', 'edge.dead'],
+  },
+  {
+    file: 'fleet.txt',
+    what: 'the nodes of the fleet, and its last invalidations',
+    commands: ['fleet.nodes', 'fleet.log 256'],
+  },
+  { file: 'certificates.txt', what: 'certificates of listeners', commands: ['tls.cert.list'] },
+];
 
 const LOG_LINES = 4000;
 const RING_MS = 5000;
@@ -78,6 +95,10 @@ export async function gather(subject: Subject, o: GatherOptions): Promise<Part[]
     'the list of bans, values of telltale fields masked',
     lines(await several(subject, ['ban.list']), maskBan),
   );
+  for (const { file, what, commands } of LATER_COMMANDS) {
+    const text = await several(subject, commands);
+    if (text !== '') add(file, what, lines(text, maskBan));
+  }
   add('panic.txt', 'the last panic', maskText(await several(subject, ['panic.show'])));
   const list = await subject.command('vcl.list');
   add('programs.txt', 'the list of programs', list);
@@ -120,10 +141,19 @@ export async function gather(subject: Subject, o: GatherOptions): Promise<Part[]
   return withoutSecrets(parts, daemonSecrets(subject));
 }
 
+/** What the daemon does not know is left out: it may be an older one. */
 async function several(subject: Subject, commands: readonly string[]): Promise<string> {
   let out = '';
-  for (const line of commands) out += `== ${line}\n${await subject.command(line)}\n`;
+  for (const line of commands) {
+    const answer = await subject.command(line);
+    if (!isUnknown(answer)) out += `== ${line}\n${answer}\n`;
+  }
   return out;
+}
+
+/** Without a worker the daemon says the same of commands that only that knows. */
+function isUnknown(answer: string): boolean {
+  return answer.startsWith(`status ${CLI.UNKNOWN}\n`) && !answer.includes('child not running');
 }
 
 /** Names in a vcl.list that have a text: no labels. */

@@ -61,6 +61,11 @@ export interface EdgeReceipt {
   readonly detail?: string;
 }
 
+/** Whether the edge keeps what was to go: it was not told, or the network would not do it. Whoever asked has to know. */
+export function isRefused({ state }: EdgeReceipt): boolean {
+  return state === 'rejected' || state === 'dead';
+}
+
 /** The edge connector as programs and transactions see it. */
 export interface EdgeService {
   /** Whether purges can be sent. */

@@ -14,7 +14,9 @@ export type BanTarget =
 const WORD = /"((?:[^"\\]|\\.)*)"|(\S+)/g;
 /** Characters that stand for themselves in a pattern, or escaped ones. */
 const LITERAL = /^(?:[A-Za-z0-9_/~%=,:@!&;-]|\\[^A-Za-z0-9])*$/;
-const DOTTED = /^(?:[A-Za-z0-9_-]|\\\.)+$/;
+/** A host as the header has it, with its port if it has one; in the pattern its dots are escaped. */
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+const DOTTED = /^(?:[A-Za-z0-9_-]|\\\.)+(?::\d{1,5})?$/;
 const EXTENSION =
   /^\\\.(?:([a-z0-9]+)|\((?:\?:)?([a-z0-9]+(?:\|[a-z0-9]+)*)\))(\$|\(\\\?\|\$\)|\(\?:\\\?\|\$\)|\(\$\|\\\?\))$/i;
 
@@ -55,7 +57,7 @@ export function banTarget(expression: string): BanTarget {
 }
 
 function hostOf(operator: string, argument: string): string | null {
-  if (operator === '==') return /^[A-Za-z0-9.-]+$/.test(argument) ? argument.toLowerCase() : null;
+  if (operator === '==') return HOST.test(argument) ? argument.toLowerCase() : null;
   if (operator !== '~' || !argument.startsWith('^') || !argument.endsWith('$')) return null;
   const inner = argument.slice(1, -1);
   return DOTTED.test(inner) ? inner.replaceAll('\\', '').toLowerCase() : null;

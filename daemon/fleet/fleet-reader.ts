@@ -217,14 +217,29 @@ export class FleetReader {
     }
     tell('info', `Fleet: behind by ${missed} messages; old objects wait until they are applied`);
     await cache.hold(true);
-    if (this.holding !== null) return;
-    this.holding = setTimeout(() => {
-      this.holding = null;
-      const seconds = ms / 1000;
-      const why = `it took longer than ${seconds} s to catch up: everything that was fetched before is banned`;
-      void this.flush(why).then(() => cache.hold(false));
-    }, ms);
+    if (this.holding === null) this.holdFor(ms);
+  }
+
+  private holdFor(ms: number): void {
+    this.holding = setTimeout(() => void this.waitNoLonger(ms), ms);
     this.holding.unref();
+  }
+
+  /** What cannot be banned waits on, and it is tried again: it must not be served. Never rejects. */
+  private async waitNoLonger(ms: number): Promise<void> {
+    this.holding = null;
+    const why = `it took longer than ${ms / 1000} s to catch up: everything that was fetched before is banned`;
+    try {
+      await this.flush(why);
+      await this.parts.cache.hold(false);
+    } catch (cause) {
+      if (this.closed) return;
+      this.parts.tell(
+        'warning',
+        `Fleet: old objects wait on, and are not banned: ${(cause as Error).message}`,
+      );
+      if (this.holding === null) this.holdFor(ms);
+    }
   }
 
   /** Applies a batch; gives why there is to be another reading. */

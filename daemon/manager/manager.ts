@@ -12,6 +12,7 @@ import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
+import { LongCommands } from '../commands/long-commands.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
@@ -66,6 +67,13 @@ export class Manager implements ManagerServices {
   readonly listeners: ListenerSet;
   readonly panics = new PanicStore();
   readonly events = new EventList();
+  private readonly longCommands = new LongCommands({
+    patience: () => this.params.num('cli_timeout'),
+    tell: (text) => {
+      this.log('warning', text);
+      this.happened('trouble', text);
+    },
+  });
   readonly storages: readonly StorageSpec[];
   readonly banner: string;
   readonly version: string;
@@ -290,7 +298,7 @@ export class Manager implements ManagerServices {
       if (options.initFile !== null) {
         const { runInitFile } = await import('./init-file.ts');
         const note = (text: string): void => this.log('info', text);
-        await runInitFile(options.initFile, (line) => this.command(line), note);
+        await runInitFile(options.initFile, (line) => dispatch(this, line), note);
       }
       await serving;
       if (options.initFile !== null && options.mode !== 'debug' && this.supervisor.state === 'stopped') {
@@ -308,7 +316,7 @@ export class Manager implements ManagerServices {
   }
 
   command(line: string): Promise<CommandReply> {
-    return dispatch(this, line);
+    return this.longCommands.run(line, (same) => dispatch(this, same));
   }
 
   readProgram(file: string): { name: string; text: string } | string {

@@ -1,8 +1,9 @@
 // The worker's life: start, stop, death, restart, and the calls that it answers.
 //
 // Starts the process at once and sends it what it runs when it says hello, so that programs compile while it
-// boots. Never touches programs or parameters: `prepare` supplies them again for every start. Caution: a call
-// in flight when the worker dies is answered 400; deaths in quick succession, and processes that the system
+// boots. Never touches programs or parameters: `prepare` supplies them again for every start. A worker is killed when
+// it gives no sign of life, and not because something that it was asked takes long: its cache is worth more. Caution: a
+// call in flight when the worker dies is answered 400; deaths in quick succession, and processes that the system
 // has no room for (no descriptor, no memory, too many processes), are followed by tries ever later, for ever.
 
 import type { ChildProcess } from 'node:child_process';
@@ -30,7 +31,7 @@ export interface SupervisorHost {
   log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
   /** Whether a dead worker is replaced (auto_restart). */
   autoRestart(): boolean;
-  /** Seconds until a silent worker is killed, and between two questions. */
+  /** Seconds until a worker is killed that gives no sign of life, and between two questions for one. */
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
   happened(kind: EventKind, text: string): void;
@@ -191,7 +192,8 @@ export class Supervisor implements WorkerProcess {
     });
   }
 
-  /** Asks the worker; answers 400 when it dies or does not answer in time. */
+  /** Asks the worker; answers 400 when it dies. It may take as long as it likes over anything but a sign of life, which it
+   * is asked for in time, and again while it takes long. */
   call(call: WorkerCall): Promise<CommandReply> {
     const child = this.child;
     if (child === null || !child.connected) {
@@ -200,8 +202,12 @@ export class Supervisor implements WorkerProcess {
     return this.calls.open(
       Math.max(1, this.host.timeouts().cli * 1000),
       (id) => this.post(child, { t: 'call', id, call }),
-      () => this.unresponsive(child),
+      call.op === 'ping' ? () => this.unresponsive(child) : () => this.pingLate(child),
     );
+  }
+
+  private pingLate(child: ChildProcess): void {
+    if (child === this.child) void this.call({ op: 'ping' });
   }
 
   /** For the very last moment of the manager: nothing may outlive it. */

@@ -1,24 +1,9 @@
 // The working directory: made when missing, refused when another user could have a hand in it, locked against a second
-// daemon, left clean.
-//
-// The lock names a process and the moment it started, so that a lock left behind by a killed daemon is
-// recognised even when its process id is in use again. Caution: Node has no flock(2), so two daemons that
-// start within the same instant are told apart by the exclusive creation of the file.
+// daemon (protocol/files/lock-file.ts), left clean.
 
-import {
-  chmodSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  type Stats,
-  statfsSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, type Stats, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Taken, takeLock } from '../../protocol/files/lock-file.ts';
 import { stranger } from '../../protocol/files/own-file.ts';
 import {
   checkWay,
@@ -100,6 +85,10 @@ function entryProblem(what: keyof typeof WORKDIR_FILES, stat: Stats): string | n
       if (!stat.isDirectory()) return `It is ${kindOf(stat)} and no directory: remove it`;
       if (stat.uid !== ownUid()) return owner;
       return (othersBits(stat) & 0o022) === 0 ? null : 'Others may write to it: remove it';
+    // It is never written to, only replaced: one that has two names is what a daemon left that was killed as it made it.
+    case 'lock':
+      if (!stat.isFile()) return `It is ${kindOf(stat)} and no file: remove it`;
+      return stat.uid === ownUid() ? null : owner;
     case 'worker':
       return stat.isDirectory() ? null : `It is ${kindOf(stat)} and no directory: remove it`;
     default:
@@ -118,76 +107,20 @@ export function isMemoryBacked(dir: string): boolean | null {
 
 /** Takes the directory for this process; returns what gives it back. Throws OptionError. */
 export function lockDirectory(dir: string): () => void {
-  const path = join(dir, WORKDIR_FILES.lock);
-  for (let attempt = 0; attempt < 3; attempt++) {
-    try {
-      const fd = openSync(path, 'wx', 0o600);
-      try {
-        writeSync(fd, `${process.pid} ${startOf(process.pid)}\n`);
-      } catch (cause) {
-        removeFile(path);
-        throw cause;
-      } finally {
-        closeSync(fd);
-      }
-      return () => removeFile(path);
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
-        throw new OptionError(
-          `Cannot lock working directory '${dir}': ${systemText(cause)} (make room there, or give another one with -n)`,
-          false,
-        );
-      }
-    }
-    const owner = readOwner(path);
-    if (owner !== null) {
-      throw new OptionError(
-        `Another daemon (process ${owner}) already uses working directory '${dir}' (give another one with -n)`,
-        false,
-      );
-    }
-    removeFile(path);
-  }
-  throw new OptionError(`Cannot lock working directory '${dir}'`, false);
-}
-
-/** The living process that holds a lock, or null. */
-function readOwner(path: string): number | null {
-  let text: string;
+  let taken: Taken;
   try {
-    // A FIFO would have us wait for its writer.
-    if (!lstatSync(path).isFile()) return null;
-    text = readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-  const [pid, start] = text.trim().split(' ');
-  const id = Number(pid);
-  if (!Number.isInteger(id) || id <= 0 || start === undefined) return null;
-  const now = startOf(id);
-  return now !== '' && now === start ? id : null;
-}
-
-/** When a process started, in ticks since the boot; '' when there is no such process. */
-function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may contain blanks; start time is the 20th field after it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A killed process that nobody has collected yet holds nothing any more.
-    return fields[0] === 'Z' || fields[0] === 'X' ? '' : (fields[19] ?? '');
-  } catch {
-    return pidAlive(pid) ? '?' : '';
-  }
-}
-
-function pidAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    taken = takeLock(join(dir, WORKDIR_FILES.lock));
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === 'EPERM';
+    throw new OptionError(
+      `Cannot lock working directory '${dir}': ${systemText(cause)} (make room there, or give another one with -n)`,
+      false,
+    );
   }
+  if (taken.release !== undefined) return taken.release;
+  throw new OptionError(
+    `Another daemon (process ${taken.holder}) already uses working directory '${dir}' (give another one with -n)`,
+    false,
+  );
 }
 
 export function removeFile(path: string): void {

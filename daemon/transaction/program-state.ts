@@ -5,6 +5,7 @@ import type { VclContext } from '../contract/context.ts';
 import type { ReturnCode } from '../contract/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import { PARKED, type Step } from './drive.ts';
+import { afterEdge } from './edge-answer.ts';
 import { afterPublishing } from './fleet-answer.ts';
 
 /** What runs a program: a request or a fetch. */
@@ -70,8 +71,9 @@ function whenWritten<T extends ProgramTask<T>>(
   const { owed, published } = ctx;
   ctx.owed = null;
   ctx.published = null;
-  Promise.all([Promise.all(published ?? []), ...(owed ?? [])]).then(([receipts]) => {
-    const run = (): Step<T> => woken(tx, afterPublishing(ctx, stateId, code, receipts));
+  Promise.all([Promise.all(published ?? []), Promise.all(owed ?? [])]).then(([ofFleet, ofEdge]) => {
+    afterEdge(ctx, stateId, code, ofEdge);
+    const run = (): Step<T> => woken(tx, afterPublishing(ctx, stateId, code, ofFleet));
     tx.resume({ name: 'written', run });
   });
   return PARKED;

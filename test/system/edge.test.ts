@@ -192,11 +192,32 @@ it('replies with what was done here and there', async () => {
     edge: { provider: 'fake', op: 'delete url', id: reply.edge.id, state: 'queued' },
   });
   const ban = await ask('/', 'BAN', { 'x-ban': 'obj.status == 404' });
+  expect([ban.status, ban.reason]).toEqual([207, 'Multi-Status']);
   expect(JSON.parse(ban.body.toString())).toMatchObject({ edge: { state: 'rejected' } });
   expect((await ask('/', 'BAN', { 'x-ban': 'nonsense' })).status).toBe(400);
   await drained();
   const log = await proxy.log('-g', 'raw', '-i', 'Notice');
   expect(log).toMatch(new RegExp(`vxid \\d+ queue ${reply.edge.id} acked purge fake-\\d+`));
+});
+
+it('a ban that the edge refuses is a failure for the script that gave it', async () => {
+  const refused = await proxy.adm('ban', 'obj.status', '==', '404');
+  expect(refused.code).toBe(1);
+  expect(refused.stdout).toBe(
+    'Banned here. The edge was not told: no rule for obj.status == 404 (rule_fallback = reject)\n\n',
+  );
+  expect((await proxy.adm('ban.soft', 'obj.status', '==', '404')).code).toBe(1);
+  expect((await proxy.adm('ban', '--local', 'obj.status', '==', '404')).code).toBe(0);
+  expect((await proxy.adm('ban.list')).stdout).toContain('obj.status == 404');
+  for (const method of ['BANFN', 'STDBAN', 'STDSOFT'])
+    expect([method, (await ask('/', method, { x: 'obj.status == 404' })).status]).toEqual([method, 207]);
+});
+
+it('a ban on a host with a port clears what the edge has of it', async () => {
+  expect((await proxy.adm('ban', 'req.http.host', '==', 'www.example.com:8080')).code).toBe(0);
+  const [call] = await told();
+  expect(call?.[0]).toBe('rule');
+  expect(JSON.stringify(call?.[1])).toContain('www.example.com:8080');
 });
 
 it('without settings: the local purge, and {}', async () => {

@@ -1,7 +1,7 @@
 // proxy-gather against a live daemon, one whose worker is stopped, and none at all: what the archive holds, and that no
 // secret is in it.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,6 +16,8 @@ const PLANTED = {
   query: 'q-secret-11',
   program: 'backend-credential-77',
   comment: 'comment-credential-88',
+  edgeSecret: 'edge-credential-55',
+  edgeTarget: 'edge-target-66',
   ban: 'ban-secret-99',
 };
 
@@ -26,10 +28,16 @@ let proxy: RunningProxy;
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', respond('200 OK', { 'Set-Cookie': `s=${PLANTED.setCookie}` }, 'hello\n'));
+  const settings = `${box.dir}/edge.conf`;
+  const credentials = ['client_token', 'client_secret', 'access_token']
+    .map((name) => `purge_${name} = ${PLANTED.edgeSecret}\n`)
+    .join('');
+  writeFileSync(settings, `provider = fake\npurge_host = 127.0.0.1:1\n${credentials}`, { mode: 0o600 });
+  process.env.EDGE_CONNECTOR_CONFIG = settings;
   proxy = await startProxy(box, {
     program: backendProgram(
       origin.port,
-      `import std;
+      `import std; import edge; include "edge_auto.vcl";
       # password ${PLANTED.comment}
       sub vcl_recv { std.log("who: " + req.http.Cookie); }
       sub vcl_backend_fetch { set bereq.http.Authorization = "Basic " + "${PLANTED.program}"; }`,
@@ -37,7 +45,9 @@ beforeAll(async () => {
   });
   const fields = { Cookie: `sid=${PLANTED.cookie}`, Authorization: `Basic ${PLANTED.authorization}` };
   await proxy.get(`/page?token=${PLANTED.query}`, { fields });
-  await proxy.adm('ban', `req.http.Cookie ~ ${PLANTED.ban}`);
+  await proxy.adm('ban', '--local', `req.http.Cookie ~ ${PLANTED.ban}`);
+  // Nobody takes them there: they wait.
+  await proxy.get(`/page?token=${PLANTED.edgeTarget}`, { method: 'PURGE' });
   await until('the request in the log', async () => (await proxy.log('-g', 'request')).includes('/page'));
 });
 afterAll(async () => {
@@ -100,14 +110,23 @@ it('holds what it says, of a live daemon, and no secret', async () => {
     ['parameters.txt', /default_ttl/],
     ['backends.txt', /boot\.default/],
     ['bans.txt', /req\.http\.Cookie ~ <masked>/],
+    ['events.txt', /== event\.list\n.*ban/s],
+    [
+      'edge.txt',
+      /"provider": ?"fake"[\s\S]*== edge\.queue\n1 .*delete url.*\/page\?token=<masked>[\s\S]*== edge\.dead/,
+    ],
+    ['fleet.txt', /== fleet\.nodes\nstatus 300\nThis proxy belongs to no fleet[\s\S]*== fleet\.log 256/],
     ['panic.txt', /not panicked/],
     ['programs.txt', /active .* boot/],
     ['programs/boot.vcl', /set bereq\.http\.Authorization = "<masked>" \+ "<masked>";/],
-    ['counters.txt', /^MAIN\.client_req +1 /m],
-    ['worker.txt', /THR\.\d\.requests +1 [\s\S]*WRK\.loop_lag_us +\d+[\s\S]*WRK\.heap_bytes +[1-9]\d+/],
+    ['counters.txt', /^MAIN\.client_req +2 /m],
+    ['worker.txt', /THR\.\d\.requests +[12] [\s\S]*WRK\.loop_lag_us +\d+[\s\S]*WRK\.heap_bytes +[1-9]\d+/],
     ['log-ring.txt', /ReqURL +c \/page\?token=<masked>/],
   ];
   for (const [file, wanted] of has) expect(files.get(file), file).toMatch(wanted);
+  // What the daemon does not know has no place in it.
+  for (const [file, text] of files)
+    expect([file, text]).not.toEqual([file, expect.stringContaining('status 101')]);
   expect(files.get('log-ring.txt')).toMatch(/Cookie: <masked>[\s\S]*VCL_Log +c who: sid=<masked>/);
   expectNoSecret(bytes);
   expect(bytes.includes(secret)).toBe(false);

@@ -6,13 +6,13 @@ import type { CommandReply } from '../../../protocol/messages.ts';
 import { BanCount } from '../../cache/ban/ban-count.ts';
 import { banListJson, banListText } from '../../cache/ban/ban-text.ts';
 import { fleetFailure, fleetReply } from '../../contract/fleet-words.ts';
-import type { Invalidation } from '../../contract/invalidation.ts';
+import { type Invalidation, isRefused } from '../../contract/invalidation.ts';
 import type { CommandCall } from '../../link.ts';
 import { bad, cannot, jsonReply, ok } from '../reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 
 /** The edge and the fleet hear of it, unless the words begin with --local. The reply names what the edge would not take,
- * and how many nodes have it. */
+ * and how many nodes have it; where either has not heard of it, the command has failed, though it is banned here. */
 async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
   const local = args[0] === LOCAL;
   const words = local ? args.slice(1) : args;
@@ -25,12 +25,16 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
     worker.edge?.invalidated(event, null),
     worker.fleet?.publish(event),
   ]);
-  let body = '';
-  if (edge?.state === 'rejected')
-    body += `Banned here. The edge was not told: ${edge.detail ?? edge.state}\n`;
-  if (fleet === undefined) return ok(body);
-  body += `Fleet: ${fleetReply(fleet)}\n`;
-  return fleet.state === 'stored' ? ok(body) : cannot(`${fleetFailure(fleet)}.\n${body}`);
+  const lines: string[] = [];
+  const refusedByEdge = edge != null && isRefused(edge);
+  if (refusedByEdge) {
+    const how = edge.state === 'dead' ? 'would not do it' : 'was not told';
+    lines.push(`Banned here. The edge ${how}: ${edge.detail ?? edge.state}\n`);
+  }
+  const lost = fleet !== undefined && fleet.state !== 'stored';
+  if (lost) lines.unshift(`${fleetFailure(fleet)}.\n`);
+  if (fleet !== undefined) lines.push(`Fleet: ${fleetReply(fleet)}\n`);
+  return (refusedByEdge || lost ? cannot : ok)(lines.join(''));
 }
 
 const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {

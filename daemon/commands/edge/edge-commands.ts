@@ -3,24 +3,28 @@
 import type { CommandReply } from '../../../protocol/messages.ts';
 import type { QueueEntry } from '../../edge/queue/purge-queue.ts';
 import type { CommandCall } from '../../link.ts';
-import { bad, jsonReply, ok } from '../reply.ts';
+import { bad, cannot, jsonReply, ok } from '../reply.ts';
 import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 import { testEdge } from './edge-test.ts';
 
 type Queue = NonNullable<EdgeServices['queue']>;
 
-/** A command that needs the queue. */
+/** A command that needs the queue. A queue that cannot do it says why. */
 function onQueue(
   run: (queue: Queue, call: CommandCall) => CommandReply | Promise<CommandReply>,
 ): WorkerHandler {
-  return ({ edge }: WorkerServices, call) => {
+  return async ({ edge }: WorkerServices, call) => {
     if (edge === null) return bad('No program that imports edge is loaded.');
     if (edge.queue === null)
       return bad(
         edge.broken ??
           'The connector is not configured to purge: edge-connector.conf names no network, or lacks fields of its purge section.',
       );
-    return run(edge.queue, call);
+    try {
+      return await run(edge.queue, call);
+    } catch (cause) {
+      return cannot(`${(cause as Error).message}\n`);
+    }
   };
 }
 

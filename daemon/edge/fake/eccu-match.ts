@@ -2,7 +2,7 @@
 // stand in one another, the innermost is the deed; several rules follow one another.
 
 import type { EdgeKind, EdgeRule } from '../providers/provider.ts';
-import type { EdgeSubject } from './edge-cache.ts';
+import { type EdgeSubject, hostName } from './edge-cache.ts';
 
 export interface EccuRule {
   readonly rule: EdgeRule;
@@ -58,7 +58,7 @@ function narrowed(rule: EdgeRule, name: string, attributes: Map<string, string>)
       return { ...rule, extensions: value.split(' ') };
     case 'match:request-header':
       if (attributes.get('argument1') !== 'Host') return 'only the Host header can be matched';
-      return { ...rule, host: (attributes.get('argument2') ?? '').toLowerCase() };
+      return { ...rule, host: hostName(attributes.get('argument2') ?? '') };
     default:
       return `metadata: <${name}> is not known`;
   }

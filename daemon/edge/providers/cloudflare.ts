@@ -46,7 +46,8 @@ export function cloudflare(config: EdgeConfig, parts: ProviderParts): Provider {
       maxObjects: MAX_OPERATIONS,
       maxBytes: MAX_BYTES,
     },
-    rules: ({ host: named, extensions }) => named !== null && extensions === null,
+    // Its hosts are names: whether one with a port is taken for the name alone, nobody says.
+    rules: ({ host: named, extensions }) => named !== null && !/:\d+$/.test(named) && extensions === null,
     formatHeaders: (response, tags, switches) => ({
       ...targetedHeaders('CDN-Cache-Control', response, switches),
       ...(tags.length === 0 ? {} : { 'Cache-Tag': tags.join(',') }),

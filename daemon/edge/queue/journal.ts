@@ -3,7 +3,7 @@
 // the file as it was before it: nothing of it can come back later.
 
 import { join } from 'node:path';
-import { lockQueueDirectory } from './directory-lock.ts';
+import { takeLock } from '../../../protocol/files/lock-file.ts';
 import { type JournalFile, type JournalFiles, realFiles } from './journal-files.ts';
 import { decodeRecords, encodeRecord } from './journal-format.ts';
 
@@ -66,7 +66,8 @@ export class Journal {
     const { directory } = options;
     const files = options.files ?? realFiles;
     await files.makeDirectory(directory);
-    const unlock = lockQueueDirectory(directory);
+    const { release: unlock, holder } = takeLock(join(directory, 'lock'));
+    if (unlock === undefined) throw new Error(`${directory} is in use by process ${holder}`);
     let file: JournalFile | null = null;
     try {
       const names = await files.list(directory);
@@ -91,10 +92,10 @@ export class Journal {
     }
   }
 
-  /** Resolves when the record is on the disk; rejects when it is not and will not be. */
-  append(value: unknown): Promise<void> {
+  /** Resolves when the records are on the disk, all with one sync; rejects when none of them is or will be. */
+  append(...values: readonly unknown[]): Promise<void> {
     return new Promise((done, failed) => {
-      this.#waiting.push({ bytes: encodeRecord(value), done, failed });
+      this.#waiting.push({ bytes: Buffer.concat(values.map(encodeRecord)), done, failed });
       this.#writing ??= this.#write();
     });
   }
@@ -102,8 +103,12 @@ export class Journal {
   /** Waits for what is being written. */
   async close(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
-    await this.#file.close();
-    this.#unlock();
+    this.#lost = new Error('it is closed');
+    try {
+      await this.#file.close();
+    } finally {
+      this.#unlock();
+    }
   }
 
   async #write(): Promise<void> {
@@ -119,9 +124,10 @@ export class Journal {
       } catch (cause) {
         for (const one of batch) one.failed(cause);
       }
-      // Once those who wait have taken note, since the new file is made of what they know.
-      await Promise.resolve();
-      if (this.#length >= this.#compactAt && this.#waiting.length === 0) await this.#compact();
+      if (this.#length < this.#compactAt) continue;
+      // Once those who wait have taken note, all that follows for them included: the new file is made of what they know.
+      await new Promise((go) => setImmediate(go));
+      if (this.#waiting.length === 0) await this.#compact();
     }
     this.#writing = null;
   }

@@ -1,6 +1,8 @@
 // The queue of purges for an edge network. What add() has answered for is in the journal and is sent until the network
 // has taken it, or an operator finds it among the dead letters. Operations are idempotent: after a crash some are sent
-// twice, none is lost.
+// twice, none is lost. What is asked for changes an entry once the journal has it: until then the entry is left alone by
+// everybody else, and after a wait it is looked up again. Between choosing an entry and recording what becomes of it
+// nobody waits.
 
 import type { EdgeTarget, Provider } from '../providers/provider.ts';
 import { Journal, type JournalOptions } from './journal.ts';
@@ -74,6 +76,9 @@ export interface QueueStatus {
   readonly recent: readonly EndedEntry[];
 }
 
+/** Dead letters that go into the journal together: one sync for all, and few enough for one turn of the event loop
+ * (chosen). */
+const TOGETHER = 1000;
 /** Origins that an entry names. */
 const MAX_ORIGIN = 200;
 const ERRORS = 10;
@@ -94,7 +99,7 @@ export class PurgeQueue {
   readonly #entries: Map<string, QueueEntry>;
   /** Entries that wait, by what they clear. */
   readonly #waiting = new Map<string, QueueEntry>();
-  /** Appends of entries that nobody was answered for yet. */
+  /** Appends of entries that are under way. */
   readonly #unwritten = new Map<string, Promise<void>>();
   readonly #settling = new Map<string, ((state: string) => void)[]>();
   #journal: Journal | null = null;
@@ -225,38 +230,70 @@ export class PurgeQueue {
     this.#dryRun = on;
   }
 
-  /** Sends a dead letter, or "all", again; how many. Rejects when the journal cannot be written. */
+  /** Sends a dead letter, or "all", again; how many. Rejects when the journal cannot be written: what it has is sent, the
+   * others are dead letters as before. */
   async retry(id: string): Promise<number> {
-    const chosen = this.dead().filter((entry) => id === 'all' || entry.id === id);
-    for (const entry of chosen) {
-      Object.assign(entry, {
-        state: 'queued',
-        attempts: 0,
-        due: this.#clock.now(),
-        added: this.#clock.now(),
-      });
+    while (this.#unwritten.has(id)) await this.#quiet(id);
+    const ids = id === 'all' ? this.dead().map((entry) => entry.id) : [id];
+    let count = 0;
+    for (let at = 0; at < ids.length; at += TOGETHER) {
+      const some = ids.slice(at, at + TOGETHER);
+      try {
+        count += await this.#retrySome(some);
+      } catch (cause) {
+        throw new Error(`${unwritable(cause)}; sent again: ${count}`, { cause });
+      }
+    }
+    return count;
+  }
+
+  async #retrySome(ids: readonly string[]): Promise<number> {
+    const chosen = ids.flatMap((id) => {
+      const entry = this.#entries.get(id);
+      return entry?.state === 'dead' && !this.#unwritten.has(id) ? [entry] : [];
+    });
+    if (chosen.length === 0) return 0;
+    const now = this.#clock.now();
+    const again = chosen.map((entry) => ({
+      ...entry,
+      state: 'queued' as const,
+      attempts: 0,
+      due: now,
+      added: now,
+    }));
+    await this.#record(again);
+    let count = 0;
+    for (const [i, entry] of chosen.entries()) {
+      // Dropped meanwhile: the journal has that behind this.
+      if (this.#entries.get(entry.id) !== entry) continue;
+      Object.assign(entry, again[i]);
       this.#waiting.set(targetKey(entry), entry);
-      await this.#append({ put: entry });
+      count++;
     }
     this.#sender.kick();
-    return chosen.length;
+    return count;
   }
 
   /** Forgets an entry that is not in flight; how many. Rejects when the journal cannot be written: the entry stays. */
   async drop(id: string): Promise<number> {
-    const entry = this.#entries.get(id);
+    // From the call on nothing is folded into it: what comes later is not what is dropped.
+    let entry = this.#entries.get(id);
+    if (entry !== undefined) this.#waitsNoMore(entry);
+    while (this.#unwritten.has(id)) await this.#quiet(id);
+    entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'inflight') return 0;
-    // While the journal is written it is neither sent nor folded into.
-    const key = targetKey(entry);
-    const waited = this.#waiting.get(key) === entry && this.#waiting.delete(key);
+    // While the journal is written it is neither sent nor sent again.
+    this.#waitsNoMore(entry);
     this.#entries.delete(id);
     try {
       await this.#append({ end: id });
     } catch (cause) {
       this.#entries.set(id, entry);
-      if (waited && !this.#waiting.has(key)) this.#waiting.set(key, entry);
+      const key = targetKey(entry);
+      const waits = entry.state === 'queued' || entry.state === 'retry';
+      if (waits && !this.#waiting.has(key)) this.#waiting.set(key, entry);
       this.#sender.kick();
-      throw cause;
+      throw new Error(unwritable(cause), { cause });
     }
     this.#ended(entry, 'dropped', '', false);
     return 1;
@@ -268,91 +305,69 @@ export class PurgeQueue {
     await this.#journal?.close();
   }
 
+  /** All that there is; asked for when nothing is being written, so that it is what the journal has. */
   snapshot(): readonly JournalRecord[] {
     const day = this.#clock.now() - 86_400_000;
     return [
       { next: this.#next },
       ...this.#sender.rules.filter((at) => at > day).map((rule) => ({ rule })),
-      ...[...this.#entries.values()].filter(({ id }) => !this.#unwritten.has(id)).map((put) => ({ put })),
+      ...[...this.#entries.values()].map((put) => ({ put })),
     ];
   }
 
+  /** What is waiting for the same already answers for both: a delete does what an invalidate would. */
   async #addOne(target: EdgeTarget, origin: string): Promise<AddResult> {
-    const state = this.#dryRun ? 'dry-run' : 'queued';
-    const same = this.#waiting.get(targetKey(target));
-    if (same !== undefined) return this.#fold(same, target, origin, state);
-    if (this.#entries.size >= this.#options.maxEntries)
-      return {
-        id: '',
-        state: 'rejected',
-        reason: `the queue is full (max_entries = ${this.#options.maxEntries})`,
-      };
-    const now = this.#clock.now();
-    const entry: QueueEntry = {
-      id: String(this.#next++),
-      kind: target.kind,
-      type: target.type,
-      network: target.network,
-      target: target.target,
-      origin,
-      state: 'queued',
-      attempts: 0,
-      added: now,
-      due: now,
-      detail: '',
-      poll: '',
-    };
-    this.#entries.set(entry.id, entry);
-    this.#waiting.set(targetKey(entry), entry);
-    const written = this.#append({ put: entry });
-    this.#unwritten.set(entry.id, written);
+    const key = targetKey(target);
     try {
-      await written;
+      for (;;) {
+        const same = this.#waiting.get(key);
+        if (same === undefined) return await this.#enter(target, origin);
+        const writing = this.#unwritten.get(same.id);
+        if (writing !== undefined) await writing;
+        else if (target.kind !== 'delete' || same.kind === 'delete') return this.#fold(same, origin);
+        else {
+          await this.#record([{ ...same, kind: 'delete' }]);
+          if (this.#entries.get(same.id) === same) same.kind = 'delete';
+          this.#sender.kick();
+        }
+      }
     } catch (cause) {
-      this.#entries.delete(entry.id);
-      this.#unwritten.delete(entry.id);
-      if (this.#waiting.get(targetKey(entry)) === entry) this.#waiting.delete(targetKey(entry));
-      return {
-        id: '',
-        state: 'rejected',
-        reason: `the journal cannot be written: ${(cause as Error).message}`,
-      };
+      return { id: '', state: 'rejected', reason: unwritable(cause) };
     }
-    this.#unwritten.delete(entry.id);
-    this.#options.event({
-      id: entry.id,
-      origin,
-      state: 'queued',
-      detail: `${entry.kind} ${entry.type} ${entry.target}`,
-    });
-    this.#sender.kick();
-    return { id: entry.id, state };
   }
 
-  /** The same is waiting already: it answers for both. A delete does what an invalidate would. */
-  async #fold(
-    entry: QueueEntry,
-    target: EdgeTarget,
-    origin: string,
-    state: 'queued' | 'dry-run',
-  ): Promise<AddResult> {
-    const { kind, id } = entry;
-    if (target.kind === 'delete') entry.kind = 'delete';
+  /** A new entry. Rejects when the journal cannot be written. */
+  async #enter({ kind, type, network, target }: EdgeTarget, origin: string): Promise<AddResult> {
+    const state = this.#dryRun ? 'dry-run' : 'queued';
+    const { maxEntries } = this.#options;
+    if (this.#entries.size >= maxEntries)
+      return { id: '', state: 'rejected', reason: `the queue is full (max_entries = ${maxEntries})` };
+    const now = this.#clock.now();
+    const id = String(this.#next++);
+    const entry: QueueEntry = {
+      ...{ id, kind, type, network, target, origin },
+      ...{ state: 'queued', attempts: 0, added: now, due: now, detail: '', poll: '' },
+    };
+    this.#entries.set(id, entry);
+    this.#waiting.set(targetKey(entry), entry);
+    try {
+      await this.#record([entry]);
+    } catch (cause) {
+      this.#entries.delete(id);
+      this.#waitsNoMore(entry);
+      throw cause;
+    }
+    this.#options.event({ id, origin, state: 'queued', detail: `${kind} ${type} ${target}` });
+    this.#sender.kick();
+    return { id, state };
+  }
+
+  #fold(entry: QueueEntry, origin: string): AddResult {
     const origins = `${entry.origin}, ${origin}`;
     if (origins.length <= MAX_ORIGIN) entry.origin = origins;
-    try {
-      await this.#unwritten.get(id);
-      if (entry.kind !== kind) await this.#append({ put: entry });
-    } catch (cause) {
-      entry.kind = kind;
-      return {
-        id: '',
-        state: 'rejected',
-        reason: `the journal cannot be written: ${(cause as Error).message}`,
-      };
-    }
+    const { id } = entry;
     this.#options.event({ id, origin, state: 'queued', detail: 'folded into an entry that waits' });
-    return { id, state };
+    return { id, state: this.#dryRun ? 'dry-run' : 'queued' };
   }
 
   #changed(entry: QueueEntry, purgeId: string): void {
@@ -366,12 +381,17 @@ export class PurgeQueue {
 
   #ended(entry: QueueEntry, state: string, purgeId: string, noted = true): void {
     this.#entries.delete(entry.id);
-    if (this.#waiting.get(targetKey(entry)) === entry) this.#waiting.delete(targetKey(entry));
+    this.#waitsNoMore(entry);
     if (noted) this.#note({ end: entry.id });
     this.#recent.unshift({ ...entry, state, purgeId, ended: this.#clock.now() });
     this.#recent.length = Math.min(this.#recent.length, RECENT);
     this.#settle(entry.id, state);
     this.#tell(entry, state, purgeId);
+  }
+
+  #waitsNoMore(entry: QueueEntry): void {
+    const key = targetKey(entry);
+    if (this.#waiting.get(key) === entry) this.#waiting.delete(key);
   }
 
   #tell({ id, origin, detail }: QueueEntry, state: string, purgeId: string): void {
@@ -389,12 +409,32 @@ export class PurgeQueue {
     for (const done of waiting) done(state);
   }
 
-  #append(record: JournalRecord): Promise<void> {
-    return this.#journal?.append(record) ?? Promise.reject(new Error('the queue is closed'));
+  /** Writes entries as they are to be. Until it is over nothing else is done with them. */
+  async #record(entries: readonly QueueEntry[]): Promise<void> {
+    const written = this.#append(...entries.map((put) => ({ put })));
+    for (const { id } of entries) this.#unwritten.set(id, written);
+    try {
+      await written;
+    } finally {
+      for (const { id } of entries) this.#unwritten.delete(id);
+    }
+  }
+
+  /** Resolves when what is being written of an entry is over; more may be by then. */
+  async #quiet(id: string): Promise<void> {
+    await this.#unwritten.get(id)?.catch(() => undefined);
+  }
+
+  #append(...records: JournalRecord[]): Promise<void> {
+    return this.#journal?.append(...records) ?? Promise.reject(new Error('the queue is closed'));
   }
 
   /** What need not be there: without it something is sent again. */
   #note(record: JournalRecord): void {
     this.#append(record).catch(() => undefined);
   }
+}
+
+function unwritable(cause: unknown): string {
+  return `the journal cannot be written: ${(cause as Error).message}`;
 }

@@ -102,6 +102,11 @@ sub edge_synth {
 		set resp.http.X-Fleet = fleet.reply();
 	}
 	if (resp.status == 200 && edge.reply() != "") {
+		# Done here, and not at the edge.
+		if (edge.refused()) {
+			set resp.status = 207;
+			set resp.reason = "Multi-Status";
+		}
 		set resp.http.Content-Type = "application/json";
 		set resp.body = edge.reply();
 		return (deliver);

@@ -6,7 +6,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext, VclObject, VclRequest } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
-import { type EdgeReceipt, STALE } from '../../contract/invalidation.ts';
+import { type EdgeReceipt, isRefused, STALE } from '../../contract/invalidation.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
@@ -20,6 +20,7 @@ const PURGE_PLACES = 'recv pass hit miss synth';
 
 const REPLY = {};
 const ERROR = {};
+const REFUSED = {};
 const PAGE = testPage();
 
 function isEdge(ctx: VclContext): boolean {
@@ -54,6 +55,7 @@ function both(ctx: VclContext, name: string, work: () => Local | string): Waitin
   ctx.owed = owedBefore;
   const problem = typeof local === 'string' ? local : '';
   taskPriv(ctx, ERROR).value = problem;
+  taskPriv(ctx, REFUSED).value = false;
   if (problem !== '') {
     ctx.log.put(Tag.VCL_Error, `edge.${name}(): ${problem}`);
     return replied(ctx, JSON.stringify({ error: problem }));
@@ -62,9 +64,10 @@ function both(ctx: VclContext, name: string, work: () => Local | string): Waitin
     const bare = ctx.localOnly ? { local } : {};
     return replied(ctx, JSON.stringify(bare));
   }
-  const reply = Promise.all(receipts).then(([receipt]) =>
-    replied(ctx, JSON.stringify({ local, edge: receipt })),
-  );
+  const reply = Promise.all(receipts).then((all) => {
+    taskPriv(ctx, REFUSED).value = all.some(isRefused);
+    return replied(ctx, JSON.stringify({ local, edge: all[0] }));
+  });
   return awaited(`edge.${name}`, reply, PATIENCE);
 }
 
@@ -210,6 +213,11 @@ export const edge: Extension = {
       signature: 'STRING reply()',
       help: 'What the last of the purging functions of the task returned; empty when there was none.',
       call: (ctx) => (taskPriv(ctx, REPLY).value as string | undefined) ?? '',
+    },
+    refused: {
+      signature: 'BOOL refused()',
+      help: 'Whether what the last of them did here is not done at the edge: the queue did not take it, or with mode = inline the network would not. Its reply says why. edge_auto.vcl answers 207 then.',
+      call: (ctx) => taskPriv(ctx, REFUSED).value === true,
     },
     error: {
       signature: 'STRING error()',

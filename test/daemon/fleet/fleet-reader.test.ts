@@ -17,7 +17,7 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
   const calls: string[] = [];
   const told: string[] = [];
   const log = new FleetLog();
-  const cache = { since, gate: Promise.resolve() as Promise<unknown> };
+  const cache = { since, gate: Promise.resolve() as Promise<unknown>, refuses: 0 };
   const made = new FleetReader({
     bus,
     node: 'self',
@@ -36,7 +36,10 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
           .map(({ seq }) => ({ seq, problem: 'no' }));
       },
       hold: async (on) => void calls.push(on ? 'hold' : 'let go'),
-      flush: async () => void calls.push('flush'),
+      flush: async () => {
+        if (cache.refuses-- > 0) throw new Error('no answer');
+        calls.push('flush');
+      },
     },
   });
   open.push(made);
@@ -148,6 +151,19 @@ describe('after a gap', () => {
     (goOn as (() => void) | null)?.();
     await reaches(r.calls, ['hold', 'flush', 'let go', '1 other purge a/']);
     await vi.waitFor(() => expect(r.made.current).toBe(true));
+  });
+
+  it('old objects that cannot be banned wait on, which is said, until they can be', async () => {
+    const r = reader({ catchUp: 20 });
+    await r.begin();
+    await r.away(() => {
+      r.cache.gate = new Promise(() => undefined);
+      r.cache.refuses = 2;
+      r.bus.put(purge('a/'));
+    });
+    await reaches(r.calls, ['hold', 'flush', 'let go']);
+    const said = r.told.filter((text) => text.includes('wait on'));
+    expect(said).toEqual(Array(2).fill('Fleet: old objects wait on, and are not banned: no answer'));
   });
 
   it('old objects are served meanwhile with fleet_gap=serve, and it is said', async () => {

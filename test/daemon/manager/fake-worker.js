@@ -1,12 +1,13 @@
 // A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
-// Commands of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` stops
-// answering, `debug.srandom init` gives back what it was started with,
+// Commands of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` stands
+// still, `debug.srandom dawdle` is answered with the next command, `debug.srandom init` gives back what it was started with,
 // `debug.srandom say` writes 500 lines. With a default_ttl of 667 it dies at its start.
 import { createServer } from 'node:net';
 
 const programs = new Map();
 let init = null;
 let expected = 0;
+let dawdled = () => undefined;
 const servers = [];
 const send = (m) => process.send(m);
 
@@ -77,7 +78,12 @@ process.on('message', (m, handle) => {
         process.send({ t: 'panic', text: 'Assert error in fake()\n at line 1' }, () => process.exit(70));
         return;
       }
-      if (name === 'debug.srandom' && what === 'hang') return;
+      if (name === 'debug.srandom' && what === 'hang') for (;;);
+      if (name === 'debug.srandom' && what === 'dawdle') {
+        dawdled = () => reply(200, 'at last');
+        return;
+      }
+      dawdled();
       if (name === 'debug.srandom' && what === 'say') {
         for (let i = 0; i < 499; i++) process.stderr.write(`line ${i}\n`);
         // A pipe that is full takes the rest later: the answer comes when all of it is out, so that a death after it

@@ -137,12 +137,39 @@ describe('a worker on its own', () => {
   it('is killed and replaced when it does not answer', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3');
     const first = f.manager.supervisor.pid;
-    expect((await f.manager.command('debug.srandom hang')).status).toBe(400);
+    expect((await f.manager.command('debug.srandom hang')).status).toBe(300);
     await until(
       () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
       'replaced',
     );
     expect(f.log.join('\n')).toContain('not responding to CLI, killed it.');
+  });
+
+  it('is not killed for a command that takes long, which goes on: whoever gave it is told, and all are when it ends', async () => {
+    const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3', '-p', 'ping_interval=0');
+    const { pid } = f.manager.supervisor;
+    expect(await f.manager.command('debug.srandom dawdle')).toEqual({
+      status: 300,
+      body: "debug.srandom takes longer than 0.3 s (cli_timeout). It goes on; event.list and the daemon's log will say how it ended.\n",
+    });
+    // Others are answered meanwhile; this one has the fake end the long one.
+    expect((await f.manager.command('debug.srandom')).status).toBe(200);
+    const ended = /debug\.srandom ended after [\d.]+ s with status 200/;
+    await until(() => ended.test(f.log.join('\n')), 'its end in the log');
+    const events = await body(f, 'event.list');
+    expect(events).toContain('debug.srandom takes longer than 0.3 s (cli_timeout): it goes on');
+    expect(events).toMatch(ended);
+    expect(f.manager.supervisor.pid).toBe(pid);
+  });
+
+  it('that hangs in a command is killed also where it is not asked for signs of life', async () => {
+    const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3', '-p', 'ping_interval=0');
+    const first = f.manager.supervisor.pid;
+    await f.manager.command('debug.srandom hang');
+    await until(
+      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
+      'replaced',
+    );
   });
 
   it('that refuses to start is an error of the start, not a loop', async () => {

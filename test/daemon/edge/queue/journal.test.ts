@@ -147,6 +147,7 @@ it('writes a new file of what is left', async () => {
 it('is one process at a time, follows no links, and takes over from one that is gone', async () => {
   const { journal } = await open();
   await journal.append({ n: 1 });
+  await expect(open()).rejects.toThrow(`in use by process ${process.pid}`);
   writeFileSync(
     join(directory, 'lock'),
     `1 ${readFileSync('/proc/1/stat', 'utf8').split(') ')[1]?.split(' ')[19]}`,
