@@ -83,7 +83,11 @@ export class OriginConnection {
   private onHead: HeadCallback | null = null;
   private sink: OriginBodySink | null = null;
   private pipe: SocketReader | null = null;
-  private between = 0;
+  /** Seconds until the first byte of the final head, and when waiting for it began (milliseconds of performance.now). */
+  private firstByte = 0;
+  private askedAt = 0;
+  /** Seconds that a head that has begun, and a body, may pause. */
+  private betweenBytes = 0;
   private paused = false;
   /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
   private stopped = false;
@@ -173,14 +177,17 @@ export class OriginConnection {
   }
 
   /**
-   * Reads the final response head into `into`.
-   * @param timeout seconds until it must be complete, interim responses included
+   * Reads the final response head into `into`. However slowly its bytes follow each other, the limit of a head's size
+   * ends it (SAFETY rule 9).
+   * @param firstByte seconds until it must begin, interim responses included
+   * @param betweenBytes seconds between two reads of a head that has begun, and of the body after it
    * @param onHead gets null when the head is complete, else the failure; perhaps before this returns
    * @param onInterim gets interim responses; the message is `into`, which the next head overwrites
    */
   readHead(
     into: HttpMessage,
-    timeout: number,
+    firstByte: number,
+    betweenBytes: number,
     onHead: HeadCallback,
     onInterim: InterimCallback | null = null,
   ): void {
@@ -193,19 +200,19 @@ export class OriginConnection {
     this.state = AT.HEAD;
     this.message = into;
     this.onHead = onHead;
-    this.deadline.start(timeout);
+    this.firstByte = firstByte;
+    this.betweenBytes = betweenBytes;
+    this.askedAt = performance.now();
     const early = this.heads.take();
     if (early.length > 0) this.parse(early, 0, early.length);
+    else this.deadline.start(firstByte);
     if (this.state !== AT.HEAD) return;
     if (this.ended !== null) this.fail('closed-before-head');
     else this.read();
   }
 
-  /**
-   * Reads the response's body into `sink`; the first calls may come before this returns.
-   * @param timeout seconds between two reads; it does not run while paused
-   */
-  readBody(framing: BodyFraming, timeout: number, sink: OriginBodySink): void {
+  /** Reads the response's body into `sink`; the first calls may come before this returns. No time runs while paused. */
+  readBody(framing: BodyFraming, sink: OriginBodySink): void {
     if (framing.kind === 'error') {
       this.fail('bad-framing');
       sink.error('bad-framing');
@@ -219,7 +226,6 @@ export class OriginConnection {
     this.state = AT.BODY;
     this.sink = sink;
     this.incoming.start(framing);
-    this.between = timeout;
     if (framing.kind === 'eof') this.closeAfter = true;
     const early = this.heads.take();
     if (this.incoming.done) {
@@ -234,7 +240,7 @@ export class OriginConnection {
       return;
     }
     if (this.paused) return;
-    this.deadline.start(timeout);
+    this.deadline.start(this.betweenBytes);
     this.read();
   }
 
@@ -262,7 +268,7 @@ export class OriginConnection {
   resume(): void {
     if (!this.paused || this.state !== AT.BODY) return;
     this.paused = false;
-    this.deadline.start(this.between);
+    this.deadline.start(this.betweenBytes);
     this.read();
   }
 
@@ -340,6 +346,15 @@ export class OriginConnection {
     const got = this.heads.read(buf, start, end, this.limits, this.message as HttpMessage);
     if (got === true) this.headDone();
     else if (got !== false) this.failWith(got);
+    else this.awaitMore();
+  }
+
+  /** A head that has begun may pause for so long; after an interim one the time for the first byte runs on. */
+  private awaitMore(): void {
+    const { firstByte, heads, deadline } = this;
+    if (heads.carry.length > 0) deadline.start(this.betweenBytes);
+    else if (firstByte < 0) deadline.stop();
+    else deadline.start(Math.max(0, firstByte - (performance.now() - this.askedAt) / 1000));
   }
 
   private headDone(): void {
@@ -417,7 +432,7 @@ export class OriginConnection {
     if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
     // If a part of the head has come, the first byte was not late.
     else if (this.heads.carry.length > 0)
-      this.failWith(new OriginFailure('first-byte-timeout', '', 'timeout'));
+      this.failWith(new OriginFailure('between-bytes-timeout', '', 'timeout'));
     else this.fail('first-byte-timeout');
   }
 

@@ -53,11 +53,19 @@ export class Exchange {
   }
 
   /** Waits for what may have come already. */
-  awaitHead(timeout: number): Step<BusyObj> {
+  awaitHead(): Step<BusyObj> {
     const { connection, bo } = this;
+    const backend = this.backend as Backend;
+    const between = bo.betweenBytesTimeout >= 0 ? bo.betweenBytesTimeout : backend.betweenBytesTimeout;
     this.parked = false;
     this.failure = UNKNOWN;
-    (connection as OriginConnection).readHead(bo.beresp, timeout, this.headCame, bo.onInterim);
+    (connection as OriginConnection).readHead(
+      bo.beresp,
+      firstByteTimeout(bo, backend),
+      between,
+      this.headCame,
+      bo.onInterim,
+    );
     if (this.failure !== UNKNOWN) return ANSWERED;
     this.parked = true;
     return PARKED;
@@ -76,7 +84,7 @@ export class Exchange {
   /** Ends what the program has no use for. Only an answer without a body to throw away leaves the connection usable. */
   giveUp(): void {
     const keeps = !this.bo.hasBody;
-    if (keeps) this.connection?.readBody(NO_BODY, 0, NO_SINK);
+    if (keeps) this.connection?.readBody(NO_BODY, NO_SINK);
     this.end(keeps ? null : 'RESP_CLOSE');
   }
 
@@ -223,14 +231,14 @@ export function connected(bo: BusyObj): Step<BusyObj> {
   connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead(headTimeout(bo, backend));
+  return exchange.awaitHead();
 }
 
 /** The client's body goes out while an early answer may already come in. */
 function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Step<BusyObj> {
   const { exchange } = bo;
   bo.bodySent = !body.replayable;
-  sendBody(connection, body, headTimeout(bo, exchange.backend as Backend)).then(
+  sendBody(connection, body, firstByteTimeout(bo, exchange.backend as Backend)).then(
     (failure) => {
       exchange.bodyFailure = failure;
       bo.resume(SENT);
@@ -258,7 +266,7 @@ export function sent(bo: BusyObj): Step<BusyObj> {
   if (body?.complete === true) connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead(headTimeout(bo, exchange.backend as Backend));
+  return exchange.awaitHead();
 }
 
 function uploadFailure(bo: BusyObj, reason: FetchFailure): OriginFailure {
@@ -304,7 +312,7 @@ function throwDefect(exchange: Exchange): void {
   if (defect !== null) throw defect;
 }
 
-function headTimeout(bo: BusyObj, backend: Backend): number {
+function firstByteTimeout(bo: BusyObj, backend: Backend): number {
   return bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
 }
 

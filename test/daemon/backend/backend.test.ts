@@ -109,10 +109,10 @@ interface Body {
   end: string;
 }
 
-function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promise<Body> {
+function body(conn: OriginConnection, framing: BodyFraming): Promise<Body> {
   let text = '';
   return new Promise((done) => {
-    conn.readBody(framing, timeout, {
+    conn.readBody(framing, {
       data: (buf, start, end) => {
         text += keep(buf, start, end).toString('latin1');
       },
@@ -122,9 +122,14 @@ function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promi
   });
 }
 
-function head(conn: OriginConnection, into: HttpMessage, timeout: number): Promise<OriginFailure | null> {
+function head(
+  conn: OriginConnection,
+  into: HttpMessage,
+  firstByte: number,
+  betweenBytes = 60,
+): Promise<OriginFailure | null> {
   return new Promise((told) => {
-    conn.readHead(into, timeout, told);
+    conn.readHead(into, firstByte, betweenBytes, told);
   });
 }
 
@@ -351,7 +356,7 @@ describe('an exchange', () => {
     let pauses = 0;
     let pausedAt = -1;
     await new Promise<void>((done, broke) => {
-      conn.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
+      conn.readBody(responseBody(msg, 'GET', new Leniencies()), {
         data: (_, start, end) => {
           if (pausedAt >= 0) broke(new Error('bytes came while paused'));
           got += end - start;
@@ -391,13 +396,58 @@ describe('timeouts', () => {
     expect((await head(conn, new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
   });
 
+  /** What comes of a head whose first bytes are there, and whose rest comes later than a limit of 0.02 s. */
+  async function begun(first: string, rest: string | null, firstByte: number, betweenBytes: number) {
+    const at = await script((socket) => socket.write(first));
+    const conn = await connection(backendAt(at.port));
+    const early = new Promise<void>((done) => {
+      conn.onDrain = done;
+    });
+    conn.sendHead(GET, NO_BODY);
+    await early;
+    const told = head(conn, new HttpMessage(0), firstByte, betweenBytes);
+    if (rest !== null) setTimeout(() => at.sockets[0]?.write(rest), 80);
+    const failed = await told;
+    return failed === null ? 'a head' : [failed.reason, failed.text, failed.close].join();
+  }
+
+  it('of the first byte ends with it', async () => {
+    expect(await begun('H', OK.slice(1), 0.02, 60)).toBe('a head');
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\nHT', OK.slice(2), 0.02, 60)).toBe('a head');
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\n', OK, 0.02, 60)).toBe(
+      'first-byte-timeout,first byte timeout,RX_TIMEOUT',
+    );
+  });
+
+  it('between bytes holds for a head that has begun, and for nothing before it', async () => {
+    const paused = 'between-bytes-timeout,timeout,RX_TIMEOUT';
+    expect(await begun('HTTP/1.1 200 OK\r\nX: ', null, 60, 0.02)).toBe(paused);
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\nHT', null, 60, 0.02)).toBe(paused);
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\n', OK, 60, 0.02)).toBe('a head');
+  });
+
+  it('never ends a head that goes on, but its size does', async () => {
+    const at = await script((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const next = (): void => {
+        if (!socket.destroyed) socket.write(`X: ${'x'.repeat(2000)}\r\n`, () => setTimeout(next, 2));
+      };
+      next();
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(GET, NO_BODY);
+    expect((await head(conn, new HttpMessage(0), 60, 60))?.reason).toBe('head-overflow');
+  });
+
   it('ends a body that stalls', async () => {
-    const at = await origin('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok');
+    const at = await script((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok');
+    });
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
-    await head(conn, msg, 60);
-    expect(await body(conn, responseBody(msg, 'GET', new Leniencies()), 0.02)).toEqual({
+    await head(conn, msg, 60, 0.02);
+    expect(await body(conn, responseBody(msg, 'GET', new Leniencies()))).toEqual({
       text: 'ok',
       end: 'between-bytes-timeout',
     });
@@ -736,7 +786,7 @@ describe('acquire', () => {
     other.sendHead(GET, NO_BODY);
     expect(await head(other, msg, 60)).toBeNull();
     await new Promise<void>((done, broke) => {
-      other.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
+      other.readBody(responseBody(msg, 'GET', new Leniencies()), {
         data: (buf, start, end) => {
           lent.push(buf.subarray(start, end));
           kept.push(keep(buf, start, end).toString('latin1'));
