@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
+import { socketDescriptor } from '../system-error.ts';
 
 /** An address and port, or a Unix socket's path. */
 export type OriginAddress =
@@ -66,6 +67,5 @@ class KeptRecords {
 
 /** The handle's descriptor is not in the published interface, and absent on some platforms. */
 function descriptor(socket: Socket): number {
-  const handle = (socket as unknown as { _handle?: { fd?: number } | null })._handle;
-  return handle?.fd ?? 0;
+  return Math.max(0, socketDescriptor(socket));
 }

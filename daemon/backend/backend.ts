@@ -9,6 +9,7 @@ import type { Director, DirectorListing } from '../contract/context.ts';
 import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
+import { errorText } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
 import { connectOrigin, type ReadBuffer } from './connect.ts';
@@ -29,7 +30,6 @@ import type { OpenWire, ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
 import type { NameLookup } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
-import { errorText } from './system-error.ts';
 
 /** The environment that all backends of a worker share. */
 export interface BackendEnvironment {

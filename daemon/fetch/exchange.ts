@@ -6,13 +6,14 @@ import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reas
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
-import { OriginFailure } from '../backend/origin-failure.ts';
+import { OriginFailure, uploadFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
+import { NO_ERROR } from '../system-error.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BodySource } from '../transaction/request-body.ts';
@@ -123,6 +124,8 @@ export function closeText(reason: CloseReason | null): string {
   switch (reason) {
     case null:
       return 'Not Closing';
+    case 'REM_CLOSE':
+      return 'Client Closed';
     case 'RX_BODY':
       return 'Failure receiving req.body';
     case 'RX_TIMEOUT':
@@ -259,7 +262,13 @@ export function sent(bo: BusyObj): Step<BusyObj> {
   throwDefect(exchange);
   if (exchange.bodyFailure !== null) {
     connection.destroy();
-    exchange.failure = uploadFailure(bo, exchange.bodyFailure);
+    const reason = exchange.bodyFailure;
+    exchange.failure =
+      reason === 'request-body' ? uploadFailure(reason, body?.error ?? NO_ERROR) : new OriginFailure(reason);
+    return ANSWERED;
+  }
+  if (connection.failure?.reason === 'send-failed') {
+    exchange.failure = connection.failure;
     return ANSWERED;
   }
   // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
@@ -267,13 +276,6 @@ export function sent(bo: BusyObj): Step<BusyObj> {
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
   return exchange.awaitHead();
-}
-
-function uploadFailure(bo: BusyObj, reason: FetchFailure): OriginFailure {
-  if (reason !== 'request-body') return new OriginFailure(reason);
-  // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
-  bo.log.put(Tag.FetchError, 'req.body read error: 0 (Success)');
-  return new OriginFailure(reason, '', 'backend write error: 0 (Success) (Error transaction');
 }
 
 /** The head is in beresp, or what went wrong is logged and perhaps tried again. */
@@ -294,9 +296,11 @@ export function answered(bo: BusyObj): Step<BusyObj> {
     log.put(Tag.BerespStatus, '503');
     log.put(Tag.BerespReason, 'Service Unavailable');
   }
+  if (failure.detail !== '') log.put(Tag.FetchError, failure.detail);
   const waited = connection.reused && failure.reason === 'first-byte-timeout';
   log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
-  if (failure.reason === 'request-body') log.timestamp('Bereq', core.clock.now());
+  if (failure.reason === 'request-body' || failure.reason === 'send-failed')
+    log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
   const again = connection.wasStale && mayRepeat && exchange.tries === 0;
   exchange.end(failure.close);

@@ -2,6 +2,7 @@
 // fetch has one of these over the same bytes, which nobody changes. It is handed out in slices, so that an origin
 // that reads slowly holds it up like any other body.
 
+import { NO_ERROR } from '../system-error.ts';
 import type { BodySink, BodySource } from './request-body.ts';
 
 const SLICE = 64 * 1024;
@@ -10,6 +11,7 @@ export class CachedBody implements BodySource {
   readonly chunked = false;
   readonly replayable = true;
   readonly complete = true;
+  readonly error = NO_ERROR;
   /** It is never used up. */
   readonly started = false;
   readonly length: number;

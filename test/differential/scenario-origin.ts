@@ -89,7 +89,9 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
 function inLines(reply: Reply, pause: number): Reply {
   return reply.flatMap((action): Action[] => {
     if (!('send' in action)) return [action];
-    const lines = Buffer.from(action.send as string, 'latin1').toString('latin1').split(/(?<=\r\n)/);
+    const lines = Buffer.from(action.send as string, 'latin1')
+      .toString('latin1')
+      .split(/(?<=\r\n)/);
     return lines.flatMap((line, i): Action[] => {
       const send = { send: Buffer.from(line, 'latin1') };
       return i === 0 ? [send] : [{ wait: pause }, send];
