@@ -46,6 +46,11 @@ export class ConnectionEnds {
     return this.kept;
   }
 
+  /** The text of BackendStart. */
+  get startText(): string {
+    return `${this.remoteAddress} ${this.remotePort}`;
+  }
+
   /** The text of BackendOpen. */
   openText(backend: string, reused: boolean): string {
     return `${this.fd} ${backend} ${this.remoteAddress} ${this.remotePort} ${this.localAddress} ${this.localPort} ${reused ? 'reuse' : 'connect'}`;

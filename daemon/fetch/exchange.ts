@@ -107,6 +107,7 @@ export class Exchange {
     const { vclName } = this.backend as Backend;
     if (reason === null && connection.release()) {
       bo.log.putConstant(connection.ends.recordsFor(vclName).close);
+      if (bo.log.wants(Tag.BackendReuse)) bo.log.put(Tag.BackendReuse, `${connection.ends.fd} ${vclName}`);
       return;
     }
     if (reason !== null) connection.destroy();
@@ -355,6 +356,7 @@ function announce(
   bo.respEnds = got.ends;
   if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
   else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
+  if (log.wants(Tag.BackendStart)) log.put(Tag.BackendStart, got.ends.startText);
   return got;
 }
 

@@ -734,7 +734,7 @@ export const PARAMS = [
     name: 'vsl_mask',
     type: 'mask',
     default:
-      '-Debug,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct',
+      '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct',
     help: 'Which log records are left out.',
   },
   {
