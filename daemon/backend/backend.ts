@@ -80,6 +80,9 @@ export interface AcquireOptions {
   fresh?: boolean;
 }
 
+/** The happy bits of a backend that nobody probes: it is taken for healthy, as in Varnish 9. */
+const ALL_GOOD = 2n ** 64n - 1n;
+
 export class Backend implements Director, ConnectionOwner {
   readonly decl: BackendDecl;
   readonly vclName: string;
@@ -114,6 +117,7 @@ export class Backend implements Director, ConnectionOwner {
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
+    if (decl.probe === undefined) counters.happy = ALL_GOOD;
     this.env = env;
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');

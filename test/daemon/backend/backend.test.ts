@@ -1002,6 +1002,11 @@ describe('what goes ahead of requests', () => {
   });
 });
 
+it('that nobody probes counts as happy at all times', () => {
+  expect(backendAt(1).counters.happy).toBe(0xffff_ffff_ffff_ffffn);
+  expect(backendAt(1, { probe: { initial: 0 } }).counters.happy).toBe(0n);
+});
+
 describe('a probed backend', () => {
   it('is sick until its probe says otherwise, and shows it', async () => {
     const at = await script((socket, received) => {
