@@ -427,7 +427,7 @@ export const PARAMS = [
     type: 'bool',
     default: 'on',
     unit: 'bool',
-    help: 'Answer requests for a part of an object with that part.',
+    help: 'Answer requests for a part of an object with that part, and refuse responses of an origin whose Content-Range is not the part that was asked for. Off, parts are passed as they come, and objects have no Content-Range.',
   },
   {
     name: 'http_req_hdr_len',
