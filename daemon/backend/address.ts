@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
+import { socketDescriptor } from '../system-error.ts';
 
 /** An address and port, or a Unix socket's path. */
 export type OriginAddress =
@@ -45,6 +46,11 @@ export class ConnectionEnds {
     return this.kept;
   }
 
+  /** The text of BackendStart. */
+  get startText(): string {
+    return `${this.remoteAddress} ${this.remotePort}`;
+  }
+
   /** The text of BackendOpen. */
   openText(backend: string, reused: boolean): string {
     return `${this.fd} ${backend} ${this.remoteAddress} ${this.remotePort} ${this.localAddress} ${this.localPort} ${reused ? 'reuse' : 'connect'}`;
@@ -66,6 +72,5 @@ class KeptRecords {
 
 /** The handle's descriptor is not in the published interface, and absent on some platforms. */
 function descriptor(socket: Socket): number {
-  const handle = (socket as unknown as { _handle?: { fd?: number } | null })._handle;
-  return handle?.fd ?? 0;
+  return Math.max(0, socketDescriptor(socket));
 }

@@ -9,6 +9,7 @@ import type { Director, DirectorListing } from '../contract/context.ts';
 import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
+import { errorText } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
 import { connectOrigin, type ReadBuffer } from './connect.ts';
@@ -29,7 +30,6 @@ import type { OpenWire, ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
 import type { NameLookup } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
-import { errorText } from './system-error.ts';
 
 /** The environment that all backends of a worker share. */
 export interface BackendEnvironment {
@@ -80,6 +80,9 @@ export interface AcquireOptions {
   fresh?: boolean;
 }
 
+/** The happy bits of a backend that nobody probes: it is taken for healthy, as in Varnish 9. */
+const ALL_GOOD = 2n ** 64n - 1n;
+
 export class Backend implements Director, ConnectionOwner {
   readonly decl: BackendDecl;
   readonly vclName: string;
@@ -114,6 +117,7 @@ export class Backend implements Director, ConnectionOwner {
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
+    if (decl.probe === undefined) counters.happy = ALL_GOOD;
     this.env = env;
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');

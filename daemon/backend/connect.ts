@@ -3,12 +3,12 @@
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
+import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
 import type { PiecePacer } from './piece-pacer.ts';
-import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
 /** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
 export interface ReadBuffer {
@@ -35,7 +35,7 @@ export function connectOrigin(
   env: ConnectionEnvironment,
   owner: ConnectionOwner,
   key: string,
-): Promise<OriginConnection | ConnectError> {
+): Promise<OriginConnection | SystemError> {
   let conn: OriginConnection | null = null;
   return open(
     at,
@@ -63,12 +63,12 @@ function open<T>(
   timeout: number,
   more: Partial<SocketConnectOpts>,
   made: (socket: Socket) => T,
-): Promise<T | ConnectError> {
+): Promise<T | SystemError> {
   return new Promise((settle) => {
     const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
     // An origin may end its side before ours: only the connection knows whether that is an end or a failure.
     const socket = netConnect({ ...more, ...target, noDelay: true, allowHalfOpen: true });
-    const fail = (error: ConnectError): void => {
+    const fail = (error: SystemError): void => {
       deadline.stop();
       socket.off('error', failed);
       socket.on('error', () => {});
@@ -76,7 +76,7 @@ function open<T>(
       settle(error);
     };
     const deadline = new Deadline(() => fail(TIMED_OUT));
-    const failed = (error: NodeJS.ErrnoException): void => fail(connectError(error));
+    const failed = (error: NodeJS.ErrnoException): void => fail(systemError(error));
     socket.once('error', failed);
     socket.once('connect', () => {
       deadline.stop();

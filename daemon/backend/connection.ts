@@ -13,6 +13,14 @@ import { connectionHas, markNamed } from '../http1/hop-by-hop.ts';
 import { Leniencies } from '../http1/leniency.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import {
+  behindEnd,
+  NO_ERROR,
+  RESET,
+  type SystemError,
+  socketDescriptor,
+  systemError,
+} from '../system-error.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
@@ -27,9 +35,9 @@ import type {
 } from './exchange-roles.ts';
 import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
-import { bodyFailure, OriginFailure } from './origin-failure.ts';
+import { onLastBytes } from './last-bytes.ts';
+import { bodyFailure, OriginFailure, uploadFailure } from './origin-failure.ts';
 import { OriginWriter } from './origin-writer.ts';
-import { endedByReset } from './peer-end.ts';
 import type { PiecePacer } from './piece-pacer.ts';
 
 /** Bytes kept of a response that nobody has asked for yet; reading stops there. Chosen: room for a usual head. */
@@ -77,13 +85,17 @@ export class OriginConnection {
   private readonly heads = new ResponseHeadReader(this.leniencies);
   private readonly incoming = new IncomingBody(this.leniencies);
   private readonly deadline: Deadline;
-  /** How the origin ended its side; unset while it has not. */
-  private ended: 'orderly' | 'by reset' | null = null;
+  /** How the origin ended its side: NO_ERROR in an orderly way; null while it has not. */
+  private ended: SystemError | null = null;
   private message: HttpMessage | null = null;
   private onHead: HeadCallback | null = null;
   private sink: OriginBodySink | null = null;
   private pipe: SocketReader | null = null;
-  private between = 0;
+  /** Seconds until the first byte of the final head, and when waiting for it began (milliseconds of performance.now). */
+  private firstByte = 0;
+  private askedAt = 0;
+  /** Seconds that a head that has begun, and a body, may pause. */
+  private betweenBytes = 0;
   private paused = false;
   /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
   private stopped = false;
@@ -100,12 +112,15 @@ export class OriginConnection {
     this.owner = owner;
     this.limits = limits;
     this.ends = new ConnectionEnds(socket);
-    this.writer = new OriginWriter(socket, this.bytes, pacer, () => this.onGone('reset'));
+    this.writer = new OriginWriter(socket, this.bytes, pacer, (error) => this.onGone(systemError(error)));
     this.deadline = new Deadline(() => this.timedOut());
     socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());
-    socket.on('error', () => this.onGone('reset'));
-    socket.on('close', () => this.onGone('reset'));
+    socket.on('error', (error) => this.onGone(systemError(error)));
+    socket.on('close', () => this.onGone(RESET));
+    onLastBytes(socket, MAX_CARRY, (bytes) => {
+      if (this.state === AT.SENDING || this.state === AT.HEAD) this.receive(bytes, 0, bytes.length);
+    });
   }
 
   /** Begins an exchange with counters at zero, on behalf of `owner`. */
@@ -136,7 +151,8 @@ export class OriginConnection {
   /** Whether the peer merely closed an idle connection: a kept one ended before any byte of a response. */
   get wasStale(): boolean {
     if (!this.reused || this.heads.bytes > 0 || this.heads.carry.length > 0) return false;
-    return this.failure?.reason === 'closed-before-head';
+    const reason = this.failure?.reason;
+    return reason === 'closed-before-head' || reason === 'send-failed';
   }
 
   /**
@@ -173,14 +189,17 @@ export class OriginConnection {
   }
 
   /**
-   * Reads the final response head into `into`.
-   * @param timeout seconds until it must be complete, interim responses included
+   * Reads the final response head into `into`. However slowly its bytes follow each other, the limit of a head's size
+   * ends it (SAFETY rule 9).
+   * @param firstByte seconds until it must begin, interim responses included
+   * @param betweenBytes seconds between two reads of a head that has begun, and of the body after it
    * @param onHead gets null when the head is complete, else the failure; perhaps before this returns
    * @param onInterim gets interim responses; the message is `into`, which the next head overwrites
    */
   readHead(
     into: HttpMessage,
-    timeout: number,
+    firstByte: number,
+    betweenBytes: number,
     onHead: HeadCallback,
     onInterim: InterimCallback | null = null,
   ): void {
@@ -193,19 +212,19 @@ export class OriginConnection {
     this.state = AT.HEAD;
     this.message = into;
     this.onHead = onHead;
-    this.deadline.start(timeout);
+    this.firstByte = firstByte;
+    this.betweenBytes = betweenBytes;
+    this.askedAt = performance.now();
     const early = this.heads.take();
     if (early.length > 0) this.parse(early, 0, early.length);
+    else this.deadline.start(firstByte);
     if (this.state !== AT.HEAD) return;
     if (this.ended !== null) this.fail('closed-before-head');
     else this.read();
   }
 
-  /**
-   * Reads the response's body into `sink`; the first calls may come before this returns.
-   * @param timeout seconds between two reads; it does not run while paused
-   */
-  readBody(framing: BodyFraming, timeout: number, sink: OriginBodySink): void {
+  /** Reads the response's body into `sink`; the first calls may come before this returns. No time runs while paused. */
+  readBody(framing: BodyFraming, sink: OriginBodySink): void {
     if (framing.kind === 'error') {
       this.fail('bad-framing');
       sink.error('bad-framing');
@@ -219,7 +238,6 @@ export class OriginConnection {
     this.state = AT.BODY;
     this.sink = sink;
     this.incoming.start(framing);
-    this.between = timeout;
     if (framing.kind === 'eof') this.closeAfter = true;
     const early = this.heads.take();
     if (this.incoming.done) {
@@ -234,7 +252,7 @@ export class OriginConnection {
       return;
     }
     if (this.paused) return;
-    this.deadline.start(timeout);
+    this.deadline.start(this.betweenBytes);
     this.read();
   }
 
@@ -262,13 +280,13 @@ export class OriginConnection {
   resume(): void {
     if (!this.paused || this.state !== AT.BODY) return;
     this.paused = false;
-    this.deadline.start(this.between);
+    this.deadline.start(this.betweenBytes);
     this.read();
   }
 
   /**
    * Ends the exchange: back to the pool after a clean end, else the connection closes.
-   * @returns whether it could be kept, even if the origin has closed it properly since its response
+   * @returns whether it could be kept, even if the origin has closed it since its response
    */
   release(): boolean {
     this.onDrain = null;
@@ -276,7 +294,7 @@ export class OriginConnection {
     if (!clean || this.ended !== null) {
       const { owner } = this;
       this.destroy();
-      if (!clean || this.ended === 'by reset') return false;
+      if (!clean) return false;
       owner.tooLate();
       return true;
     }
@@ -340,6 +358,15 @@ export class OriginConnection {
     const got = this.heads.read(buf, start, end, this.limits, this.message as HttpMessage);
     if (got === true) this.headDone();
     else if (got !== false) this.failWith(got);
+    else this.awaitMore();
+  }
+
+  /** A head that has begun may pause for so long; after an interim one the time for the first byte runs on. */
+  private awaitMore(): void {
+    const { firstByte, heads, deadline } = this;
+    if (heads.carry.length > 0) deadline.start(this.betweenBytes);
+    else if (firstByte < 0) deadline.stop();
+    else deadline.start(Math.max(0, firstByte - (performance.now() - this.askedAt) / 1000));
   }
 
   private headDone(): void {
@@ -394,30 +421,44 @@ export class OriginConnection {
   }
 
   private bodyEnded(): void {
-    if (this.incoming.kind !== 'eof') this.fail('short-body');
-    else if (this.ended === 'by reset') this.fail('reset');
+    if (this.ended !== NO_ERROR) this.fail('reset');
+    else if (this.incoming.kind !== 'eof') this.fail('short-body');
     else this.complete();
   }
 
   private onEnd(): void {
-    this.ended = endedByReset(this.socket) ? 'by reset' : 'orderly';
+    this.ended = behindEnd(socketDescriptor(this.socket));
     if (this.state === AT.HEAD) this.fail('closed-before-head');
     else if (this.state === AT.BODY) this.bodyEnded();
     else if (this.state === AT.IDLE) this.fail('closed-before-head');
   }
 
-  private onGone(reason: FetchFailure): void {
+  private onGone(error: SystemError): void {
     if (this.state === AT.CLOSED) return;
-    // A reset after a complete response does not damage it.
-    if (this.state === AT.HELD && this.ended !== null) return;
-    this.fail(this.state === AT.HEAD || this.state === AT.SENDING ? 'closed-before-head' : reason);
+    this.ended ??= error;
+    switch (this.state) {
+      case AT.HELD:
+      case AT.DONE:
+        // What has come is as good as before, and may be all of it.
+        return;
+      case AT.SENDING:
+        if (this.answered) return;
+        if (this.writer.complete) this.fail('closed-before-head');
+        else this.failWith(uploadFailure('send-failed', error));
+        return;
+      case AT.HEAD:
+        this.fail('closed-before-head');
+        return;
+      default:
+        this.fail('reset');
+    }
   }
 
   private timedOut(): void {
     if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
     // If a part of the head has come, the first byte was not late.
     else if (this.heads.carry.length > 0)
-      this.failWith(new OriginFailure('first-byte-timeout', '', 'timeout'));
+      this.failWith(new OriginFailure('between-bytes-timeout', '', 'timeout'));
     else this.fail('first-byte-timeout');
   }
 
@@ -427,7 +468,7 @@ export class OriginConnection {
       this.failWith(new OriginFailure(reason));
       return;
     }
-    const failure = bodyFailure(reason, incoming.kind, incoming.fault);
+    const failure = bodyFailure(reason, incoming.kind, incoming.fault, this.ended ?? NO_ERROR);
     failure.refusal = incoming.refusal;
     this.failWith(failure);
   }

@@ -3,9 +3,9 @@
 // briefly, a lack of resources on this side longer. It knows nothing of exchanges, health or limits.
 
 import type { VbeCounters } from '../stats/counter-fields.ts';
+import { NO_ERROR, type SystemError } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import type { HoldDown } from './hold-down.ts';
-import { type ConnectError, NOT_TRIED } from './system-error.ts';
 
 export interface DialerParams {
   readonly backend_local_error_holddown: number;
@@ -39,12 +39,12 @@ export class Dialer {
   /**
    * Opens a connection with `open` to the first address that takes one.
    * @param now epoch seconds
-   * @returns what `open` made and where, or the last error; NOT_TRIED when all addresses are held down
+   * @returns what `open` made and where, or the last error; NO_ERROR when all addresses are held down
    */
   async dial<T extends object>(
     now: number,
-    open: (at: OriginAddress) => Promise<T | ConnectError>,
-  ): Promise<{ made: T; at: OriginAddress } | ConnectError> {
+    open: (at: OriginAddress) => Promise<T | SystemError>,
+  ): Promise<{ made: T; at: OriginAddress } | SystemError> {
     const round = this.begin(now);
     for (let at = round.next(); at !== null; at = round.next()) {
       const made = await open(at);
@@ -64,7 +64,7 @@ export class Dialer {
     this.counters.helddown++;
   }
 
-  failed(at: OriginAddress, error: ConnectError, now: number): void {
+  failed(at: OriginAddress, error: SystemError, now: number): void {
     const { counters, params, holdDown } = this;
     const key = addressKey(at);
     switch (error.code) {
@@ -97,7 +97,7 @@ export class Dialer {
 /** The addresses of one attempt, one after the other. */
 export class DialRound {
   /** The last one. */
-  error: ConnectError = NOT_TRIED;
+  error: SystemError = NO_ERROR;
   private readonly dialer: Dialer;
   private readonly addresses: readonly OriginAddress[];
   private readonly now: number;
@@ -116,7 +116,7 @@ export class DialRound {
       const at = addresses[this.at] as OriginAddress;
       if (!dialer.holds(at, now)) return at;
     }
-    if (this.error === NOT_TRIED) dialer.heldDown();
+    if (this.error === NO_ERROR) dialer.heldDown();
     return null;
   }
 
@@ -126,7 +126,7 @@ export class DialRound {
   }
 
   /** The address did not take a connection. */
-  failed(error: ConnectError): void {
+  failed(error: SystemError): void {
     this.error = error;
     this.dialer.failed(this.address, error, this.now);
   }

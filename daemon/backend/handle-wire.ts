@@ -2,7 +2,6 @@
 // which is all there is to a thousand probes (test/bench/growth/probes.js). A runtime without such handles gets null
 // here, and its polls go over sockets.
 
-import { getSystemErrorName } from 'node:util';
 import {
   type ConnectRequest,
   END_OF_INPUT,
@@ -11,6 +10,7 @@ import {
   type RuntimeHandles,
   runtimeHandles,
 } from '../runtime-handles.ts';
+import { behindEnd, handleError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import type { ReadBuffer } from './connect.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
@@ -83,7 +83,7 @@ class HandleWire implements ProbeWire {
   connected(status: number): void {
     if (!this.open) return;
     if (status !== 0) {
-      this.user.failed(systemError(status), 'connect');
+      this.user.failed(handleError(status), 'connect');
       return;
     }
     this.user.connected();
@@ -91,7 +91,7 @@ class HandleWire implements ProbeWire {
   }
 
   written(status: number): void {
-    if (status !== 0 && this.open) this.user.failed(systemError(status), 'write');
+    if (status !== 0 && this.open) this.user.failed(handleError(status), 'write');
   }
 
   read(): void {
@@ -101,8 +101,11 @@ class HandleWire implements ProbeWire {
     if (length > 0) {
       this.user.received(this.readBuffer.bytes, 0, length);
       this.readBuffer.turnOver(length);
-    } else if (length === END_OF_INPUT) this.user.ended();
-    else if (length < 0) this.user.failed(systemError(length), 'read');
+    } else if (length < 0) {
+      const error = length === END_OF_INPUT ? behindEnd(this.handle.fd ?? -1) : handleError(length);
+      if (error.code === '') this.user.ended();
+      else this.user.failed(error, 'read');
+    }
   }
 }
 
@@ -118,8 +121,4 @@ function connected(status: number, handle: RuntimeHandle): void {
 
 function written(status: number, handle: RuntimeHandle): void {
   (handle as ProbeHandle).wire.written(status);
-}
-
-function systemError(status: number): { code: string; errno: number } {
-  return { code: getSystemErrorName(status), errno: -status };
 }

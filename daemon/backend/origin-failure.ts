@@ -4,6 +4,7 @@
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { BodyFraming } from '../http1/framing.ts';
+import { errorMessage, errorText, NOTHING_CAME, type SystemError } from '../system-error.ts';
 
 export class OriginFailure {
   readonly reason: FetchFailure;
@@ -23,28 +24,62 @@ export class OriginFailure {
   /**
    * @param backend name put before texts that speak of the backend, or ''
    * @param text replaces the reason's own text
+   * @param close replaces the reason's own
    */
-  constructor(reason: FetchFailure, backend = '', text = '', bogus = '', detail = '') {
+  constructor(
+    reason: FetchFailure,
+    backend = '',
+    text = '',
+    bogus = '',
+    detail = '',
+    close: CloseReason | null = null,
+  ) {
     const row = fetchFailure(reason);
     const body = text !== '' ? text : row.text;
     this.reason = reason;
     this.text = row.named && backend !== '' ? `backend ${backend}: ${body}` : body;
     this.detail = detail;
     this.bogus = bogus;
-    this.close = row.close;
+    this.close = close ?? row.close;
   }
+}
+
+/**
+ * The failure of a request whose body could not be read from the client, or not be sent.
+ * @param error what the system said of the connection that broke
+ */
+export function uploadFailure(reason: 'request-body' | 'send-failed', error: SystemError): OriginFailure {
+  const text = errorText(error);
+  const left = error.code === 'EPIPE';
+  // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
+  return new OriginFailure(
+    reason,
+    '',
+    `backend write error: ${text} (${left ? 'Client Closed' : 'Error transaction'}`,
+    '',
+    `req.body read error: ${text}`,
+    left ? 'REM_CLOSE' : 'TX_ERROR',
+  );
 }
 
 /**
  * The failure of an incomplete body, with Varnish's FetchError text for its framing.
  * @param fault the error in the chunks, if it came in chunks
+ * @param error how the connection broke, for the reason `reset`
  */
 export function bodyFailure(
   reason: FetchFailure,
   framing: BodyFraming['kind'],
   fault: string,
+  error: SystemError,
 ): OriginFailure {
-  return new OriginFailure(reason, '', bodyText(reason, framing, fault), '', systemText(reason));
+  const detail =
+    reason === 'reset'
+      ? errorMessage(error)
+      : reason === 'between-bytes-timeout'
+        ? errorMessage(NOTHING_CAME)
+        : '';
+  return new OriginFailure(reason, '', bodyText(reason, framing, fault), '', detail);
 }
 
 /** Varnish's FetchError text for an incomplete body, by its framing; '' for the reason's own text. */
@@ -53,9 +88,4 @@ function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], fault: str
   if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';
   if (framing === 'chunked') return fault;
   return framing === 'length' ? 'straight insufficient bytes' : 'eof socket fail';
-}
-
-function systemText(reason: FetchFailure): string {
-  if (reason === 'reset') return 'Connection reset by peer';
-  return reason === 'between-bytes-timeout' ? 'Resource temporarily unavailable' : '';
 }

@@ -20,13 +20,13 @@ export class OriginWriter {
   private readonly written: (error?: Error | null) => void;
 
   /** @param broken called when a head could not be written */
-  constructor(socket: Socket, account: ExchangeAccount, pacer: PiecePacer, broken: () => void) {
+  constructor(socket: Socket, account: ExchangeAccount, pacer: PiecePacer, broken: (error: Error) => void) {
     this.socket = socket;
     this.account = account;
     this.pacer = pacer;
     this.written = (error) => {
       this.gone = true;
-      if (error) broken();
+      if (error) broken(error);
     };
   }
 

@@ -4,13 +4,13 @@
 import { latin1Text } from '../http1/latin1.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { endOfHead } from '../http1/modern-head.ts';
+import { errorText, type SystemError, TIMED_OUT } from '../system-error.ts';
 import { addressFamily } from './address.ts';
 import { Deadline } from './deadline.ts';
 import type { DialRound } from './dialer.ts';
 import type { ProbeSettings } from './probe-settings.ts';
 import type { ProbeBit } from './probe-window.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
-import { type ConnectError, errorText, TIMED_OUT } from './system-error.ts';
 
 /** What a poll found: window bits, seconds (0 without an answer) and the text of the log. */
 export interface PollResult {
@@ -109,7 +109,7 @@ export class ProbePoll implements WireUser {
     else this.broke('Unexpected close');
   }
 
-  failed(error: ConnectError, what: 'connect' | 'read' | 'write'): void {
+  failed(error: SystemError, what: 'connect' | 'read' | 'write'): void {
     switch (what) {
       case 'connect':
         this.wire?.close();

@@ -3,8 +3,8 @@
 // without such handles.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import type { SystemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
-import type { ConnectError } from './system-error.ts';
 
 /** Called in a later turn than the one of the call that it answers, and never after close(). */
 export interface WireUser {
@@ -14,7 +14,7 @@ export interface WireUser {
   /** The other side sends no more. */
   ended(): void;
   /** The connection could not be made, or was lost. */
-  failed(error: ConnectError, what: 'connect' | 'read' | 'write'): void;
+  failed(error: SystemError, what: 'connect' | 'read' | 'write'): void;
 }
 
 export interface ProbeWire {

@@ -1,10 +1,10 @@
 // The connection of a poll over a socket of `node:net`.
 
 import { connect, type Socket } from 'node:net';
+import { behindEnd, socketDescriptor, systemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import type { ReadBuffer } from './connect.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
-import { connectError } from './system-error.ts';
 
 export function socketWires(readBuffer: ReadBuffer): OpenWire {
   return (at, user) => new SocketWire(at, user, readBuffer);
@@ -26,10 +26,14 @@ class SocketWire implements ProbeWire {
     this.socket = connect({ ...target, onread, allowHalfOpen: true, autoSelectFamily: false });
     this.socket
       .once('connect', () => user.connected())
-      .once('end', () => user.ended())
+      .once('end', () => {
+        const error = behindEnd(socketDescriptor(this.socket));
+        if (error.code === '') user.ended();
+        else user.failed(error, 'read');
+      })
       .on('error', (error: NodeJS.ErrnoException) => {
         const what = error.syscall === 'connect' || error.syscall === 'write' ? error.syscall : 'read';
-        user.failed(connectError(error), what);
+        user.failed(systemError(error), what);
       });
   }
 

@@ -5,7 +5,6 @@
 
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import type { OriginBodySink } from '../backend/exchange-roles.ts';
 import { OF_ESI } from '../cache/objcore.ts';
@@ -86,7 +85,7 @@ export function bodyOver(bo: BusyObj): boolean {
 /** The exchange is over with its head: the connection may go back to the pool. */
 export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
   bo.attempt.framing = framing;
-  (bo.exchange.connection as OriginConnection).readBody(framing, 0, NO_SINK);
+  (bo.exchange.connection as OriginConnection).readBody(framing, NO_SINK);
 }
 
 export class BodyPump implements OriginBodySink {
@@ -140,13 +139,9 @@ export class BodyPump implements OriginBodySink {
 
   run(framing: BodyFraming): void {
     const { bo, connection } = this;
-    const timeout =
-      bo.betweenBytesTimeout >= 0
-        ? bo.betweenBytesTimeout
-        : (bo.exchange.backend as Backend).betweenBytesTimeout;
     bo.core.cache.filling.onConsume(bo.oc, () => this.pace());
     this.gathering = true;
-    connection.readBody(framing, timeout, this);
+    connection.readBody(framing, this);
     this.gathering = false;
     this.feed();
     // The pieces that stopped the connection may be gone at once.

@@ -6,13 +6,14 @@ import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reas
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
-import { OriginFailure } from '../backend/origin-failure.ts';
+import { OriginFailure, uploadFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
+import { NO_ERROR } from '../system-error.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BodySource } from '../transaction/request-body.ts';
@@ -53,11 +54,19 @@ export class Exchange {
   }
 
   /** Waits for what may have come already. */
-  awaitHead(timeout: number): Step<BusyObj> {
+  awaitHead(): Step<BusyObj> {
     const { connection, bo } = this;
+    const backend = this.backend as Backend;
+    const between = bo.betweenBytesTimeout >= 0 ? bo.betweenBytesTimeout : backend.betweenBytesTimeout;
     this.parked = false;
     this.failure = UNKNOWN;
-    (connection as OriginConnection).readHead(bo.beresp, timeout, this.headCame, bo.onInterim);
+    (connection as OriginConnection).readHead(
+      bo.beresp,
+      firstByteTimeout(bo, backend),
+      between,
+      this.headCame,
+      bo.onInterim,
+    );
     if (this.failure !== UNKNOWN) return ANSWERED;
     this.parked = true;
     return PARKED;
@@ -76,7 +85,7 @@ export class Exchange {
   /** Ends what the program has no use for. Only an answer without a body to throw away leaves the connection usable. */
   giveUp(): void {
     const keeps = !this.bo.hasBody;
-    if (keeps) this.connection?.readBody(NO_BODY, 0, NO_SINK);
+    if (keeps) this.connection?.readBody(NO_BODY, NO_SINK);
     this.end(keeps ? null : 'RESP_CLOSE');
   }
 
@@ -98,6 +107,7 @@ export class Exchange {
     const { vclName } = this.backend as Backend;
     if (reason === null && connection.release()) {
       bo.log.putConstant(connection.ends.recordsFor(vclName).close);
+      if (bo.log.wants(Tag.BackendReuse)) bo.log.put(Tag.BackendReuse, `${connection.ends.fd} ${vclName}`);
       return;
     }
     if (reason !== null) connection.destroy();
@@ -115,6 +125,8 @@ export function closeText(reason: CloseReason | null): string {
   switch (reason) {
     case null:
       return 'Not Closing';
+    case 'REM_CLOSE':
+      return 'Client Closed';
     case 'RX_BODY':
       return 'Failure receiving req.body';
     case 'RX_TIMEOUT':
@@ -223,14 +235,14 @@ export function connected(bo: BusyObj): Step<BusyObj> {
   connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead(headTimeout(bo, backend));
+  return exchange.awaitHead();
 }
 
 /** The client's body goes out while an early answer may already come in. */
 function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Step<BusyObj> {
   const { exchange } = bo;
   bo.bodySent = !body.replayable;
-  sendBody(connection, body, headTimeout(bo, exchange.backend as Backend)).then(
+  sendBody(connection, body, firstByteTimeout(bo, exchange.backend as Backend)).then(
     (failure) => {
       exchange.bodyFailure = failure;
       bo.resume(SENT);
@@ -251,21 +263,20 @@ export function sent(bo: BusyObj): Step<BusyObj> {
   throwDefect(exchange);
   if (exchange.bodyFailure !== null) {
     connection.destroy();
-    exchange.failure = uploadFailure(bo, exchange.bodyFailure);
+    const reason = exchange.bodyFailure;
+    exchange.failure =
+      reason === 'request-body' ? uploadFailure(reason, body?.error ?? NO_ERROR) : new OriginFailure(reason);
+    return ANSWERED;
+  }
+  if (connection.failure?.reason === 'send-failed') {
+    exchange.failure = connection.failure;
     return ANSWERED;
   }
   // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
   if (body?.complete === true) connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead(headTimeout(bo, exchange.backend as Backend));
-}
-
-function uploadFailure(bo: BusyObj, reason: FetchFailure): OriginFailure {
-  if (reason !== 'request-body') return new OriginFailure(reason);
-  // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
-  bo.log.put(Tag.FetchError, 'req.body read error: 0 (Success)');
-  return new OriginFailure(reason, '', 'backend write error: 0 (Success) (Error transaction');
+  return exchange.awaitHead();
 }
 
 /** The head is in beresp, or what went wrong is logged and perhaps tried again. */
@@ -286,9 +297,11 @@ export function answered(bo: BusyObj): Step<BusyObj> {
     log.put(Tag.BerespStatus, '503');
     log.put(Tag.BerespReason, 'Service Unavailable');
   }
+  if (failure.detail !== '') log.put(Tag.FetchError, failure.detail);
   const waited = connection.reused && failure.reason === 'first-byte-timeout';
   log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
-  if (failure.reason === 'request-body') log.timestamp('Bereq', core.clock.now());
+  if (failure.reason === 'request-body' || failure.reason === 'send-failed')
+    log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
   const again = connection.wasStale && mayRepeat && exchange.tries === 0;
   exchange.end(failure.close);
@@ -304,7 +317,7 @@ function throwDefect(exchange: Exchange): void {
   if (defect !== null) throw defect;
 }
 
-function headTimeout(bo: BusyObj, backend: Backend): number {
+function firstByteTimeout(bo: BusyObj, backend: Backend): number {
   return bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
 }
 
@@ -343,6 +356,7 @@ function announce(
   bo.respEnds = got.ends;
   if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
   else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
+  if (log.wants(Tag.BackendStart)) log.put(Tag.BackendStart, got.ends.startText);
   return got;
 }
 

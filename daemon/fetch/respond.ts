@@ -85,10 +85,9 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
         return DONE;
     }
   }
-  // The program might have mended it.
-  const misfit = bo.attempt.was304
-    ? null
-    : contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params));
+  // The program might have mended it. Where nothing here cuts parts out, what the origin says of its own goes by unread.
+  const isJudged = !bo.attempt.was304 && core.params.http_range_support !== 0;
+  const misfit = isJudged ? contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params)) : null;
   if (misfit !== null) {
     log.put(Tag.Error, misfit);
     exchange.end('RX_BODY');

@@ -9,6 +9,7 @@ import {
   type ShutdownRequest,
   type WriteRequest,
 } from '../runtime-handles.ts';
+import { behindEnd, handleError, NO_ERROR, type SystemError } from '../system-error.ts';
 import type { ClientWire, WireEnd, WireUser } from './client-wire.ts';
 
 /** The read buffer that all wires of a worker share: its bytes are lent for the turn of a read. */
@@ -52,6 +53,7 @@ export class HandleWires {
 
 class HandleWire implements ClientWire {
   isGone = false;
+  error: SystemError = NO_ERROR;
   private readonly wires: HandleWires;
   private readonly handle: WireHandle;
   private user: WireUser | null = null;
@@ -106,7 +108,8 @@ class HandleWire implements ClientWire {
   resume(): void {
     if (this.reading || this.inputEnded || this.isGone) return;
     this.reading = true;
-    if (this.handle.readStart() !== 0) this.destroy();
+    const status = this.handle.readStart();
+    if (status !== 0) this.broke(handleError(status));
   }
 
   pause(): void {
@@ -173,17 +176,22 @@ class HandleWire implements ClientWire {
       (this.user as WireUser).receive(reads.bytes, 0, length);
       reads.turnOver(length);
     } else if (length === END_OF_INPUT) {
+      const error = behindEnd(this.fd);
+      if (error.code !== '') {
+        this.broke(error);
+        return;
+      }
       this.inputEnded = true;
       (this.user as WireUser).receivedEnd();
       if (this.outputEnded) this.destroy();
-    } else if (length < 0) this.destroy();
+    } else if (length < 0) this.broke(handleError(length));
   }
 
   written(status: number): void {
     this.writes--;
     if (this.isGone) return;
     if (status !== 0) {
-      this.destroy();
+      this.broke(handleError(status));
       return;
     }
     if (this.writes > 0 || this.waiting === null) return;
@@ -201,6 +209,11 @@ class HandleWire implements ClientWire {
     this.user?.lost();
   }
 
+  private broke(error: SystemError): void {
+    this.error = error;
+    this.destroy();
+  }
+
   /** Whether the kernel has taken all of a write. */
   private handedOver(
     status: number,
@@ -208,7 +221,7 @@ class HandleWire implements ClientWire {
     held: Uint8Array | readonly Uint8Array[],
   ): boolean {
     if (status !== 0) {
-      this.destroy();
+      this.broke(handleError(status));
       return true;
     }
     const { wires } = this;

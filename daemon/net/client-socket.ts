@@ -2,6 +2,7 @@
 // nature.
 
 import type { Socket } from 'node:net';
+import { behindEnd, NO_ERROR, type SystemError, socketDescriptor, systemError } from '../system-error.ts';
 import type { ClientWire, WireEnd, WireUser } from './client-wire.ts';
 
 /** What the handle under a socket knows and the runtime's published interface does not tell. */
@@ -13,6 +14,7 @@ interface UnderSocket {
 const NOTHING = Buffer.alloc(0);
 
 export class SocketWire implements ClientWire {
+  error: SystemError = NO_ERROR;
   private readonly socket: Socket;
 
   /** @param socket paused, and half-open when its other side ends */
@@ -50,8 +52,14 @@ export class SocketWire implements ClientWire {
     const { socket } = this;
     socket.on('data', (bytes: Buffer) => user.receive(bytes, 0, bytes.length));
     socket.pause();
-    socket.on('end', () => user.receivedEnd());
-    socket.on('error', () => undefined);
+    socket.on('end', () => {
+      const error = behindEnd(socketDescriptor(socket));
+      if (error.code === '') user.receivedEnd();
+      else socket.destroy(Object.assign(new Error(error.code), error));
+    });
+    socket.on('error', (error) => {
+      this.error = systemError(error);
+    });
     socket.on('close', () => user.lost());
   }
 

@@ -2,6 +2,7 @@
 // over a bare handle of the runtime, and client-socket.ts over a socket, for runtimes without such handles.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import type { SystemError } from '../system-error.ts';
 
 export interface WireUser {
   /** The bytes are lent. */
@@ -25,6 +26,8 @@ export interface ClientWire {
   readonly fd: number;
   /** Whether it was destroyed, from either side. */
   readonly isGone: boolean;
+  /** What the system said when it broke; NO_ERROR while it has not, and when it ended in another way. */
+  readonly error: SystemError;
   /** Whether the client has not taken everything yet that was written. */
   readonly isSending: boolean;
   /** Bytes written that the kernel has not taken. */

@@ -10,6 +10,7 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
+import { NOTHING_CAME } from '../system-error.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import type { Step } from '../transaction/drive.ts';
@@ -136,8 +137,9 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   lost(): void {
     if (this.phase === 'closed') return;
     const busy = this.phase === 'request' || this.phase === 'body';
-    // Varnish learns it when it writes.
-    if (this.phase === 'request' || this.phase === 'unsent') this.lossReason = 'TX_ERROR';
+    // Varnish learns it when it writes, unless it still reads a body.
+    const reads = this.body !== null && !this.body.complete;
+    if ((this.phase === 'request' && !reads) || this.phase === 'unsent') this.lossReason = 'TX_ERROR';
     this.pipeTap?.clientLost();
     this.pipeTap = null;
     if (this.phase === 'closing' || this.isIdle || this.phase === 'unsent') {
@@ -146,7 +148,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.phase = 'closed';
     this.closeAfter = this.lossReason;
-    this.body?.fail('closed');
+    this.body?.fail('closed', this.wire.error);
     if (busy) this.req.abort();
     else this.finish(this.lossReason);
   }
@@ -173,7 +175,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
           break;
         }
         this.closeAfter ??= 'RX_BODY';
-        this.body?.fail('timeout');
+        this.body?.fail('timeout', NOTHING_CAME);
         break;
       default:
         this.destroy();
@@ -259,7 +261,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
 
   bodyWanted(): void {
     if (!this.isOpen) {
-      this.body?.fail('closed');
+      this.body?.fail('closed', this.wire.error);
       return;
     }
     this.phase = 'body';

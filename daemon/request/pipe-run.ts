@@ -2,8 +2,8 @@
 // side is paused while the other does not take what it sends.
 
 import type { OriginConnection } from '../backend/connection.ts';
-import { endedByReset } from '../backend/peer-end.ts';
 import { keep } from '../http1/lent-bytes.ts';
+import { behindEnd, socketDescriptor } from '../system-error.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
 
 export interface PipeBytes {
@@ -39,8 +39,7 @@ export class Pipe implements PipeTap {
   start(head: Buffer): void {
     const origin = this.conn.socket;
     origin.setTimeout(this.timeout * 1000, () => this.finish());
-    // Where both sides have ended there is no peer either: only a client that still listens can tell a reset.
-    origin.on('end', () => this.originEnded(!origin.writableEnded && endedByReset(origin)));
+    origin.on('end', () => this.originEnded(behindEnd(socketDescriptor(origin)).code !== ''));
     origin.on('drain', () => this.session.resumeReading());
     origin.on('error', () => this.originEnded(true));
     origin.on('close', () => this.finish());

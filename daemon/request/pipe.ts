@@ -126,6 +126,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   }
   bo.log.timestamp('Connected', core.clock.now());
   bo.log.put(Tag.BackendOpen, conn.ends.openText(backend.vclName, conn.reused));
+  bo.log.put(Tag.BackendStart, conn.ends.startText);
   const lead = backend.requestLead(session);
   if (lead !== null) {
     conn.socket.write(lead);

@@ -5,6 +5,7 @@ import type { Cache } from '../cache/cache.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { VclKeptBody } from '../contract/context.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import { NO_ERROR } from '../system-error.ts';
 import type { BodySink, BodySource } from './request-body.ts';
 
 const SLICE = 64 * 1024;
@@ -73,6 +74,7 @@ export class KeptBodySource implements BodySource {
   readonly chunked = false;
   readonly replayable = true;
   readonly complete = true;
+  readonly error = NO_ERROR;
   /** It is never used up. */
   readonly started = false;
   readonly length: number;

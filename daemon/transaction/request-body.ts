@@ -4,6 +4,7 @@
 
 import { type ChunkError, ChunkedDecoder } from '../http1/chunked.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import { NO_ERROR, type SystemError } from '../system-error.ts';
 
 /** Takes a request body. Bytes are lent until data() returns. */
 export interface BodySink {
@@ -31,6 +32,8 @@ export interface BodySource {
   readonly length: number;
   readonly complete: boolean;
   readonly started: boolean;
+  /** What the system said when it could not be read to its end. */
+  readonly error: SystemError;
   /** Whether it can be sent again. */
   readonly replayable: boolean;
   start(sink: BodySink): void;
@@ -51,6 +54,7 @@ export class RequestBody implements BodySource {
   /** True once all of it was received. */
   complete = false;
   failed: BodyError | null = null;
+  error: SystemError = NO_ERROR;
   /** True from the first start() on: a body can be read once. */
   started = false;
   paused = false;
@@ -117,9 +121,11 @@ export class RequestBody implements BodySource {
     return take;
   }
 
-  fail(reason: BodyError): void {
+  /** @param error what the system said, where it was the connection that failed */
+  fail(reason: BodyError, error: SystemError = NO_ERROR): void {
     if (this.complete || this.failed !== null) return;
     this.failed = reason;
+    this.error = error;
     const sink = this.sink;
     this.sink = null;
     // First the carrier: the consumer may end the request, and with it what the carrier tells about it.

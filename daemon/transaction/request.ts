@@ -24,6 +24,7 @@ import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/body-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
+import { errorMessage } from '../system-error.ts';
 import { cacheBody } from './cache-body.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
@@ -246,6 +247,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   bodySettled(): void {
     const { body } = this;
     const fault = body?.fault ?? null;
+    if (body !== null && body.error.code !== '') this.log.put(Tag.FetchError, errorMessage(body.error));
     if (fault !== null) this.log.put(Tag.FetchError, fault);
     const broken = body?.broken ?? null;
     if (broken !== null) noteRefusal(this.log, this.core.stats, 'request body', broken.name, broken.place);

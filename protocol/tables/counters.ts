@@ -852,7 +852,7 @@ export const VBE_COUNTERS = [
     flag: 'b',
     format: 'b',
     level: 'info',
-    help: 'Results of the last 64 probes, newest in the lowest bit',
+    help: 'Results of the last 64 probes, newest in the lowest bit; all good without a probe',
   },
   { name: 'bereq_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request heads sent' },
   { name: 'bereq_bodybytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request bodies sent' },

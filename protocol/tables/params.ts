@@ -427,7 +427,7 @@ export const PARAMS = [
     type: 'bool',
     default: 'on',
     unit: 'bool',
-    help: 'Answer requests for a part of an object with that part.',
+    help: 'Answer requests for a part of an object with that part, and refuse responses of an origin whose Content-Range is not the part that was asked for. Off, parts are passed as they come, and objects have no Content-Range.',
   },
   {
     name: 'http_req_hdr_len',
@@ -734,7 +734,7 @@ export const PARAMS = [
     name: 'vsl_mask',
     type: 'mask',
     default:
-      '-Debug,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct',
+      '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct',
     help: 'Which log records are left out.',
   },
   {

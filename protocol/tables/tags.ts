@@ -23,7 +23,11 @@ export const TAGS = [
   { name: 'SessOpen', flags: [], help: 'A client connection was accepted' },
   { name: 'SessClose', flags: [], help: 'A client connection ended: reason and age in seconds' },
   { name: 'BackendOpen', flags: [], help: 'A backend connection was opened or taken from the pool' },
-  { name: 'BackendReuse', flags: ['unused'], help: 'Formerly: a backend connection returned to the pool' },
+  {
+    name: 'BackendReuse',
+    flags: [],
+    help: 'A backend connection was put up for reuse: descriptor and backend',
+  },
   { name: 'BackendClose', flags: [], help: 'A backend connection was closed or returned to the pool' },
   { name: 'HttpGarbage', flags: ['binary'], help: 'Client bytes that are no HTTP request' },
   { name: 'Proxy', flags: [], help: 'Addresses told by a PROXY header' },
@@ -102,7 +106,7 @@ export const TAGS = [
   { name: 'BereqAcct', flags: [], help: 'Bytes of a backend request and its response' },
   { name: 'VfpAcct', flags: [], help: 'Calls and bytes of a fetch filter' },
   { name: 'Witness', flags: [], help: 'Lock order diagnosis', written: false },
-  { name: 'BackendStart', flags: ['unused'], help: 'Formerly: address of the backend' },
+  { name: 'BackendStart', flags: [], help: 'A request to a backend begins: address and port of the backend' },
   { name: 'H2RxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header received', written: false },
   { name: 'H2RxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload received', written: false },
   { name: 'H2TxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header sent', written: false },
@@ -148,4 +152,6 @@ export const MASKED_BY_DEFAULT: readonly TagName[] = [
   'H2TxHdr',
   'H2TxBody',
   'VdpAcct',
+  'BackendReuse',
+  'BackendStart',
 ];

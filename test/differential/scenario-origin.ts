@@ -6,7 +6,7 @@
 // from its end when N is negative, `@times N` repeats it and `@append text` adds to it, each with a length that says so;
 // `@flip N` changes one of its bytes. `@chunked N` sends chunks of N bytes, `@pause MS` with a wait before each; `@eof`
 // gives no length and closes; `@cut N` sends the first N bytes and closes a moment later; `@wait MS` comes before the
-// response. A scenario may answer conditional requests by `@304`. The body knows \n, \r, \t, \\ and \xHH; without
+// response, `@lines MS` before each line of its head but the first, and `@reset` resets the connection after it. A scenario may answer conditional requests by `@304`. The body knows \n, \r, \t, \\ and \xHH; without
 // Cache-Control the response may be kept for 100 seconds.
 import { gzipSync } from 'node:zlib';
 import {
@@ -50,6 +50,7 @@ export function served(text: string): { url: string; reply: Reply | ReplyMaker }
   const ofHead = reply.map((action) => ('send' in action ? { send: headOf(action.send) } : action));
   const unchanged = `HTTP/1.1 304 Not Modified\r\nCache-Control: ${fields['Cache-Control']}\r\n\r\n`;
   const make = (request: OriginRequest): Reply => {
+    if (options.has('lines')) return inLines(reply, Number(options.get('lines')));
     if (options.has('304') && /^if-(?:none-match|modified-since):/im.test(request.head))
       return [{ send: unchanged }];
     return request.head.startsWith('HEAD ') ? ofHead : reply;
@@ -62,7 +63,11 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
   const before: Action[] = options.has('wait') ? [{ wait: Number(options.get('wait')) }] : [];
   const short = options.get('cut');
   const bytes = short === undefined ? body : body.subarray(0, Number(short));
-  const over: Action[] = options.has('eof') ? [{ close: true }] : [];
+  const over: Action[] = options.has('reset')
+    ? [{ reset: true }]
+    : options.has('eof')
+      ? [{ close: true }]
+      : [];
   // So that what came is on its way before the fetch fails.
   if (short !== undefined) over.splice(0, 1, { wait: 150 }, { close: true });
   const chunk = options.get('chunked');
@@ -78,6 +83,20 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
   // A read that began with the head would go on until the connection ends.
   if (short !== undefined) return [...before, { send: text }, { wait: 50 }, { send: bytes }, ...over];
   return [...before, { send: Buffer.concat([Buffer.from(text, 'latin1'), bytes]) }, ...over];
+}
+
+/** The head of a reply line by line, each after a pause. */
+function inLines(reply: Reply, pause: number): Reply {
+  return reply.flatMap((action): Action[] => {
+    if (!('send' in action)) return [action];
+    const lines = Buffer.from(action.send as string, 'latin1')
+      .toString('latin1')
+      .split(/(?<=\r\n)/);
+    return lines.flatMap((line, i): Action[] => {
+      const send = { send: Buffer.from(line, 'latin1') };
+      return i === 0 ? [send] : [{ wait: pause }, send];
+    });
+  });
 }
 
 function cut(text: string, mark: string): [string, string] {

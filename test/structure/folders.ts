@@ -49,6 +49,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/stats': ['protocol', 'daemon/log'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
   'daemon/runtime-handles': [],
+  'daemon/system-error': ['protocol'],
   'daemon/backend': [
     'protocol',
     'daemon/http1',
@@ -56,6 +57,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/log',
     'daemon/stats',
     'daemon/runtime-handles',
+    'daemon/system-error',
     'daemon/threads',
     'daemon/vcl',
   ],
@@ -96,6 +98,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/filters',
     'daemon/params',
     'daemon/threads',
+    'daemon/system-error',
   ],
   'daemon/fetch': [
     'protocol',
@@ -107,6 +110,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/esi',
     'daemon/filters',
     'daemon/transaction',
+    'daemon/system-error',
   ],
   'daemon/commands': [
     'protocol',
@@ -149,6 +153,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/filters',
     'daemon/transaction',
     'daemon/fetch',
+    'daemon/system-error',
   ],
   'daemon/net': [
     'protocol',
@@ -157,6 +162,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/log',
     'daemon/stats',
     'daemon/runtime-handles',
+    'daemon/system-error',
     'daemon/vcl',
     'daemon/link',
     'daemon/transaction',

@@ -30,6 +30,7 @@ import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+const POST = Buffer.from('POST / HTTP/1.1\r\n\r\n');
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 // As in the debug mode: whatever is looked at after its turn is gone.
@@ -109,10 +110,10 @@ interface Body {
   end: string;
 }
 
-function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promise<Body> {
+function body(conn: OriginConnection, framing: BodyFraming): Promise<Body> {
   let text = '';
   return new Promise((done) => {
-    conn.readBody(framing, timeout, {
+    conn.readBody(framing, {
       data: (buf, start, end) => {
         text += keep(buf, start, end).toString('latin1');
       },
@@ -122,9 +123,14 @@ function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promi
   });
 }
 
-function head(conn: OriginConnection, into: HttpMessage, timeout: number): Promise<OriginFailure | null> {
+function head(
+  conn: OriginConnection,
+  into: HttpMessage,
+  firstByte: number,
+  betweenBytes = 60,
+): Promise<OriginFailure | null> {
   return new Promise((told) => {
-    conn.readHead(into, timeout, told);
+    conn.readHead(into, firstByte, betweenBytes, told);
   });
 }
 
@@ -310,6 +316,69 @@ describe('an exchange', () => {
     }
   });
 
+  /** What comes of an answer that a reset follows at once, or behind an orderly end. */
+  async function followed(answer: string, by: 'reset' | 'end and reset', pause: () => Promise<void>) {
+    const at = await script((socket) => {
+      socket.write(answer);
+      if (by === 'reset') socket.resetAndDestroy();
+      else socket.end(() => socket.resetAndDestroy());
+    });
+    const backend = backendAt(at.port);
+    const conn = await connection(backend);
+    const msg = new HttpMessage(0);
+    conn.sendHead(GET, NO_BODY);
+    const failed = await head(conn, msg, 60);
+    if (failed !== null) return failed.text;
+    await pause();
+    const { text, end } = await body(conn, responseBody(msg, 'GET', new Leniencies()));
+    await pause();
+    const recycled = conn.release();
+    expect(backend.inUse).toBe(0);
+    while (pool.size() > 0) await turn();
+    const { detail = '' } = conn.failure ?? {};
+    return [text, end, ...(detail === '' ? [] : [detail]), ...(recycled ? ['recycled'] : [])].join(', ');
+  }
+
+  it('comes out the same whenever the reset after it is noticed', async () => {
+    const turns = async (): Promise<void> => {
+      for (let i = 0; i < 5; i++) await turn();
+    };
+    const moments = [async () => {}, turns];
+    const head = 'HTTP/1.1 200 OK\r\n';
+    for (const before of moments) {
+      for (const by of ['reset', 'end and reset'] as const) {
+        expect(await followed(OK, by, before)).toBe('ok, end, recycled');
+        expect(
+          await followed(`${head}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`, by, before),
+        ).toBe('ok, end, recycled');
+        expect(await followed(`${head}Content-Le`, by, before)).toBe('HTC eof (-1)');
+        const broken = by === 'reset' ? 'reset, Connection reset by peer' : 'short-body';
+        expect(await followed(`${head}Content-Length: 3\r\n\r\nok`, by, before)).toBe(`ok, ${broken}`);
+        expect(await followed(`${head}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n`, by, before)).toBe(
+          `ok, ${broken}`,
+        );
+      }
+      expect(await followed(`${head}\r\nok`, 'reset', before)).toBe('ok, reset, Connection reset by peer');
+      expect(await followed(`${head}\r\nok`, 'end and reset', before)).toBe('ok, end');
+    }
+  });
+
+  it('that came early, whole, is not lost by the reset after it', async () => {
+    const at = await script((socket) => {
+      socket.write(OK);
+      socket.resetAndDestroy();
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, CHUNKED);
+    conn.write(Buffer.from('hello'), 0, 5);
+    while (!conn.socket.destroyed && !conn.socket.readableEnded) await turn();
+    await turn();
+    const msg = new HttpMessage(0);
+    expect(await head(conn, msg, 60)).toBeNull();
+    expect((await body(conn, responseBody(msg, 'POST', new Leniencies()))).text).toBe('ok');
+    expect(conn.release()).toBe(false);
+  });
+
   it('tells a reset from the end of a body that the end closes', async () => {
     const at = await script((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nok'));
     const conn = await connection(backendAt(at.port));
@@ -351,7 +420,7 @@ describe('an exchange', () => {
     let pauses = 0;
     let pausedAt = -1;
     await new Promise<void>((done, broke) => {
-      conn.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
+      conn.readBody(responseBody(msg, 'GET', new Leniencies()), {
         data: (_, start, end) => {
           if (pausedAt >= 0) broke(new Error('bytes came while paused'));
           got += end - start;
@@ -391,13 +460,58 @@ describe('timeouts', () => {
     expect((await head(conn, new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
   });
 
+  /** What comes of a head whose first bytes are there, and whose rest comes later than a limit of 0.02 s. */
+  async function begun(first: string, rest: string | null, firstByte: number, betweenBytes: number) {
+    const at = await script((socket) => socket.write(first));
+    const conn = await connection(backendAt(at.port));
+    const early = new Promise<void>((done) => {
+      conn.onDrain = done;
+    });
+    conn.sendHead(GET, NO_BODY);
+    await early;
+    const told = head(conn, new HttpMessage(0), firstByte, betweenBytes);
+    if (rest !== null) setTimeout(() => at.sockets[0]?.write(rest), 80);
+    const failed = await told;
+    return failed === null ? 'a head' : [failed.reason, failed.text, failed.close].join();
+  }
+
+  it('of the first byte ends with it', async () => {
+    expect(await begun('H', OK.slice(1), 0.02, 60)).toBe('a head');
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\nHT', OK.slice(2), 0.02, 60)).toBe('a head');
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\n', OK, 0.02, 60)).toBe(
+      'first-byte-timeout,first byte timeout,RX_TIMEOUT',
+    );
+  });
+
+  it('between bytes holds for a head that has begun, and for nothing before it', async () => {
+    const paused = 'between-bytes-timeout,timeout,RX_TIMEOUT';
+    expect(await begun('HTTP/1.1 200 OK\r\nX: ', null, 60, 0.02)).toBe(paused);
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\nHT', null, 60, 0.02)).toBe(paused);
+    expect(await begun('HTTP/1.1 100 Go\r\n\r\n', OK, 60, 0.02)).toBe('a head');
+  });
+
+  it('never ends a head that goes on, but its size does', async () => {
+    const at = await script((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const next = (): void => {
+        if (!socket.destroyed) socket.write(`X: ${'x'.repeat(2000)}\r\n`, () => setTimeout(next, 2));
+      };
+      next();
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(GET, NO_BODY);
+    expect((await head(conn, new HttpMessage(0), 60, 60))?.reason).toBe('head-overflow');
+  });
+
   it('ends a body that stalls', async () => {
-    const at = await origin('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok');
+    const at = await script((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok');
+    });
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
-    await head(conn, msg, 60);
-    expect(await body(conn, responseBody(msg, 'GET', new Leniencies()), 0.02)).toEqual({
+    await head(conn, msg, 60, 0.02);
+    expect(await body(conn, responseBody(msg, 'GET', new Leniencies()))).toEqual({
       text: 'ok',
       end: 'between-bytes-timeout',
     });
@@ -409,8 +523,6 @@ describe('timeouts', () => {
 });
 
 describe('a request body', () => {
-  const POST = Buffer.from('POST / HTTP/1.1\r\n\r\n');
-
   it('is framed in chunks', async () => {
     const at = await script((socket, received) => {
       if (received.endsWith('0\r\n\r\n')) socket.write(OK);
@@ -507,7 +619,39 @@ describe('a request body', () => {
     });
     conn.sendHead(POST, CHUNKED);
     expect(await woken).toBe(false);
-    expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
+    expect(await head(conn, new HttpMessage(0), 60)).toMatchObject({
+      reason: 'send-failed',
+      detail: 'req.body read error: 104 (Connection reset by peer)',
+      text: 'backend write error: 104 (Connection reset by peer) (Error transaction',
+      close: 'TX_ERROR',
+    });
+  });
+
+  it.each([
+    ['its answer is read', true],
+    ['only the reset is left', false],
+  ])('meets a reset before the answer ahead of it is read: %s', async (_, answers) => {
+    let conn: OriginConnection | null = null;
+    const at = await script((socket, received) => {
+      if (!received.endsWith('hello\r\n')) return;
+      if (answers) socket.write(OK);
+      socket.resetAndDestroy();
+      // In the same turn: nobody has read yet.
+      conn?.write(Buffer.from('again'), 0, 5);
+    });
+    conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, CHUNKED);
+    const woken = new Promise<void>((done) => {
+      (conn as OriginConnection).onDrain = done;
+    });
+    conn.write(Buffer.from('hello'), 0, 5);
+    await woken;
+    const msg = new HttpMessage(0);
+    const failed = await head(conn, msg, 60);
+    expect(failed?.reason).toBe(answers ? undefined : 'send-failed');
+    if (!answers) return;
+    expect((await body(conn, responseBody(msg, 'POST', new Leniencies()))).text).toBe('ok');
+    expect(conn.release()).toBe(false);
   });
 });
 
@@ -736,7 +880,7 @@ describe('acquire', () => {
     other.sendHead(GET, NO_BODY);
     expect(await head(other, msg, 60)).toBeNull();
     await new Promise<void>((done, broke) => {
-      other.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
+      other.readBody(responseBody(msg, 'GET', new Leniencies()), {
         data: (buf, start, end) => {
           lent.push(buf.subarray(start, end));
           kept.push(keep(buf, start, end).toString('latin1'));
@@ -856,6 +1000,11 @@ describe('what goes ahead of requests', () => {
     expect(at.received).toEqual([GET.toString(), `Hello${GET}${GET}`]);
     expect((await connection(plain)).reused).toBe(true);
   });
+});
+
+it('that nobody probes counts as happy at all times', () => {
+  expect(backendAt(1).counters.happy).toBe(0xffff_ffff_ffff_ffffn);
+  expect(backendAt(1, { probe: { initial: 0 } }).counters.happy).toBe(0n);
 });
 
 describe('a probed backend', () => {

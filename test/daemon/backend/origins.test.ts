@@ -7,10 +7,10 @@ import { Dialer } from '../../../daemon/backend/dialer.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { probeProxyHeader, proxyHeader } from '../../../daemon/backend/proxy-header.ts';
 import { loadAddresses, type NameLookup, resolveBackend } from '../../../daemon/backend/resolve.ts';
-import { NOT_TRIED } from '../../../daemon/backend/system-error.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
+import { NO_ERROR } from '../../../daemon/system-error.ts';
 
 describe('the PROXY preamble', () => {
   const v4 = { clientIp: '192.0.2.7', clientPort: 43210, serverIp: '198.51.100.1', serverPort: 80 };
@@ -63,7 +63,7 @@ describe('a dialer', () => {
     expect(await d.dial(100, failing(code))).toMatchObject({ code });
     expect(counters[counter]).toBe(1);
     if (hold > 0) {
-      expect(await d.dial(100 + hold * 0.99, failing(code))).toBe(NOT_TRIED);
+      expect(await d.dial(100 + hold * 0.99, failing(code))).toBe(NO_ERROR);
       expect([counters[counter], counters.helddown]).toEqual([1, 1]);
     }
     expect(await d.dial(100 + hold, failing(code))).toMatchObject({ code });

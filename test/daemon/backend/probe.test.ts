@@ -200,6 +200,23 @@ describe.each([
     ]);
   });
 
+  it('is not fooled by an answer that a reset follows, however close, but by none that has ended', async () => {
+    const at = await origin((socket, received) => {
+      if (!received.endsWith('\r\n\r\n')) return;
+      socket.write(OK);
+      const reset = (): unknown => socket.resetAndDestroy();
+      if (received.startsWith('GET /later')) setTimeout(reset, 10);
+      else if (received.startsWith('GET /end')) socket.end(() => setImmediate(reset));
+      else reset();
+    });
+    const reset = ['4Xr', 'Read error 104 (Connection reset by peer)'];
+    for (let i = 0; i < 10; i++) {
+      expect(await found(at.port, { url: '/at-once' })).toEqual(reset);
+      expect(await found(at.port, { url: '/later' })).toEqual(reset);
+      expect(await found(at.port, { url: '/end' })).toEqual(['4XRH', 'HTTP/1.1 200 OK']);
+    }
+  });
+
   it('puts together an answer that comes in pieces, and closes', async () => {
     const at = await origin((socket, received) => {
       if (!received.endsWith('\r\n\r\n')) return;

@@ -1,8 +1,10 @@
 // A session without a network: a wire that takes as much as it is told to, a clock set by hand, a log that
 // keeps texts, and requests that are answered by the test instead of the state machine.
+
 import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
+import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { TAGS } from '../../../protocol/tables/tags.ts';
@@ -26,6 +28,7 @@ function forgetfulLog(records: string[]): object {
 }
 
 export class FakeWire implements ClientWire {
+  error: SystemError = NO_ERROR;
   readonly remote = { address: '192.0.2.1', port: 1 };
   readonly local = { address: '192.0.2.2', port: 80 };
   readonly fd = 7;

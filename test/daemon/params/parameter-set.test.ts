@@ -178,7 +178,7 @@ describe('values', () => {
     params.set('vsl_mask', '+hash,-reqmethod');
     expect(params.masked()).not.toContain('Hash');
     expect(params.masked()).toContain('ReqMethod');
-    expect(params.text('vsl_mask')).toMatch(/^-Debug,-ReqMethod,/);
+    expect(params.text('vsl_mask')).toMatch(/^-Debug,-BackendReuse,-ReqMethod,/);
     params.set('vsl_mask', 'default');
     expect(params.isDefault(row('vsl_mask'))).toBe(true);
   });

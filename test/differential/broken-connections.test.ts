@@ -1,0 +1,143 @@
+// Connections that break, on either side, while a body is on its way: what is logged of them must be what Varnish logs,
+// with the number and the text of the system's error.
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { installed, Sandbox, until } from '../harness/processes.ts';
+import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const there = installed('varnishd');
+if (!there) console.warn('differential tests skipped: varnishd is not installed');
+
+const FRAMES: Readonly<Record<string, [field: string, bytes: string]>> = {
+  length: ['Content-Length: 10', 'hello'],
+  'length-alone': ['Content-Length: 10', ''],
+  chunks: ['Transfer-Encoding: chunked', '5\r\nhello\r\n'],
+  'inside-a-chunk': ['Transfer-Encoding: chunked', '9\r\nhello'],
+};
+/** What a client does that has sent a part of its body. */
+const ENDS: Readonly<Record<string, (socket: Socket) => void>> = {
+  ends: (socket) => socket.end(),
+  resets: (socket) => socket.resetAndDestroy(),
+  'falls-silent': () => {},
+};
+const UPLOADS = ['pass', 'cached', 'synth'].flatMap((way) =>
+  Object.keys(FRAMES).flatMap((frame) => Object.keys(ENDS).map((end) => `/${way}/${frame}/${end}`)),
+);
+/** Many times what the kernel takes for a connection. */
+const BIG = 'x'.repeat(30_000_000);
+const LARGE = ['/large/length', '/large/chunks'];
+const PROGRAM = `vcl 4.1;
+import std;
+backend default { .host = "127.0.0.1"; .port = "@ORIGIN@"; }
+backend breaks { .host = "127.0.0.1"; .port = "@BREAKS@"; }
+sub vcl_recv {
+  if (req.url ~ "^/synth") { return (synth(200)); }
+  if (req.url ~ "^/cached" && !std.cache_req_body(1MB)) { std.log("not cached"); }
+  if (req.url ~ "^/large") { set req.backend_hint = breaks; }
+  return (pass);
+}
+`;
+
+/** Resets each connection when it has begun to receive a body. */
+async function breaking(): Promise<Server> {
+  const server = createServer((socket) => {
+    let head = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      head = (head + bytes.toString('latin1')).slice(0, 4096);
+      if (/\r\n\r\n[\s\S]*xxxx/.test(head)) socket.resetAndDestroy();
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return server;
+}
+
+/** Sends the head, then, once the product has it, what there is of the body, and ends. */
+async function upload(proxy: RunningProxy, url: string): Promise<void> {
+  const [, , frame = '', end = ''] = url.split('/');
+  const [field, bytes] = FRAMES[frame] as [string, string];
+  await new Promise<void>((done) => {
+    const socket = dial(proxy.port, '127.0.0.1', () => {
+      socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\n${field}\r\n\r\n${bytes}`, () =>
+        setTimeout(() => (ENDS[end] as (socket: Socket) => void)(socket), 50),
+      );
+    });
+    socket.on('data', () => {});
+    socket.on('end', () => socket.end());
+    socket.on('error', () => {});
+    socket.on('close', () => done());
+  });
+}
+
+async function large(proxy: RunningProxy, url: string): Promise<void> {
+  const chunked = url.endsWith('chunks');
+  const field = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${BIG.length}`;
+  await new Promise<void>((done) => {
+    const socket = dial(proxy.port, '127.0.0.1', () => {
+      socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${field}\r\n\r\n`);
+      socket.write(chunked ? `${BIG.length.toString(16)}\r\n${BIG}\r\n0\r\n\r\n` : BIG);
+    });
+    socket.on('data', () => {});
+    socket.on('error', () => {});
+    socket.on('close', () => done());
+  });
+}
+
+/** The errors of each URL, in the order of the log, the request's before its fetch's. */
+function errorsOf(log: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const group of log.split(/\n\n/)) {
+    const url = /ReqURL +(\S+)/.exec(group)?.[1] ?? '';
+    const lines = [...group.matchAll(/^-+ +(?:FetchError|VCL_Log|BackendClose) +(.*)$/gm)];
+    found.set(
+      url,
+      lines.map((m) => (m[1] ?? '').replace(/^\d+ /, '')),
+    );
+  }
+  return found;
+}
+
+describe.skipIf(!there)('what is logged when', () => {
+  const box = new Sandbox('proxyd-broken');
+  const seen: Record<Product, Map<string, string[]>> = { varnish: new Map(), proxyd: new Map() };
+
+  async function play(product: Product, origin: Origin, breaks: number): Promise<void> {
+    const program = PROGRAM.replace('@ORIGIN@', String(origin.port)).replace('@BREAKS@', String(breaks));
+    const proxy = await startProxy(box, { product, program, params: { timeout_idle: '0.5' } });
+    for (const url of UPLOADS) await upload(proxy, url);
+    for (const url of LARGE) await large(proxy, url);
+    await until(
+      'the whole log',
+      async () => {
+        seen[product] = errorsOf(await proxy.log('-g', 'request'));
+        return seen[product].size >= UPLOADS.length + LARGE.length;
+      },
+      5000,
+    );
+    await proxy.stop();
+  }
+
+  beforeAll(async () => {
+    const origin = await Origin.start();
+    origin.on('*', respond('200 OK', {}, 'ok'));
+    const breaks = await breaking();
+    const at = (breaks.address() as { port: number }).port;
+    await Promise.all([play('varnish', origin, at), play('proxyd', origin, at)]);
+    await origin.close();
+    breaks.close();
+  }, 120_000);
+  afterAll(() => box.dispose());
+
+  it.each(UPLOADS)('a client breaks off: %s', (url) => {
+    const theirs = seen.varnish.get(url) ?? [];
+    expect(theirs.length).toBeGreaterThan(0);
+    expect(seen.proxyd.get(url)).toEqual(theirs);
+  });
+
+  it.each(LARGE)('an origin breaks off: %s', (url) => {
+    const theirs = seen.varnish.get(url) ?? [];
+    expect(theirs[0]).toBe('req.body read error: 104 (Connection reset by peer)');
+    expect(seen.proxyd.get(url)).toEqual(theirs);
+  });
+});
