@@ -202,8 +202,13 @@ export class EsiParser {
       this.state = 'text';
       return at;
     }
-    if (isBlank(c)) this.blank = true;
-    else this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
+    if (isBlank(c)) {
+      this.blank = true;
+      let next = at + 1;
+      while (next < bytes.length && isBlank(bytes[next] as number)) next++;
+      return next;
+    }
+    this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
     return at + 1;
   }
 

@@ -1,13 +1,12 @@
 // What bodies cost that pass filters, and pairs of filters, by their length: CPU of the whole process tree for a request
-// of 1, 8 and 64 MB, beside Varnish in the same run. The first request of a fresh daemon is told apart. Of proxyd's
-// worker also the memory that a body of 64 MB holds at most, stored bytes included, and the longest step of its event
-// loop. Started by run.js --filters.
+// of 1, 8 and 64 MB, beside Varnish in the same run. The first request of a fresh daemon is told apart. Of proxyd also
+// the memory that a body of 64 MB holds at most, stored bytes included, and the longest step of its worker's event loop. Started by run.js --filters.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { longestStep } from '../growth/longest-step.js';
-import { cpuMillis, largest, residentBytes } from '../processes.js';
+import { cpuMillis, residentBytes, tree } from '../processes.js';
 import {
   LOAD_CPU,
   ROOT,
@@ -67,13 +66,14 @@ async function figuresOf(server, row, repeats) {
   return found;
 }
 
-/** The memory of the worker while a body passes, more than before. */
+/** The memory of the daemon while a body passes, more than before. */
 async function held(server, row) {
-  const pid = largest(server.pid);
-  const before = residentBytes(pid);
+  const pids = tree(server.pid);
+  const resident = () => pids.reduce((sum, pid) => sum + residentBytes(pid), 0);
+  const before = resident();
   let most = before;
   const timer = setInterval(() => {
-    most = Math.max(most, residentBytes(pid));
+    most = Math.max(most, resident());
   }, 5);
   await cost(server, row, SIZES.at(-1), 1);
   clearInterval(timer);
@@ -89,7 +89,7 @@ export async function filters({ dir, seconds, only, say }) {
   spawnSync('taskset', ['-apc', String(LOAD_CPU), String(process.pid)]);
   process.setMaxListeners(1000);
   const columns = ['cold', ...SIZES.map((size) => `${size} MB`)];
-  say('CPU: ms a request. held: MB more of the worker beside 64 MB, step: ms, the longest of the worker.');
+  say('CPU: ms a request. held: MB more beside 64 MB, step: ms, the longest of the worker.');
   say(cells('', [...columns.flatMap((column) => [column, 'varnishd', 'ratio']), 'held', 'step']));
   try {
     for (const [i, row] of ROWS.entries()) {
@@ -101,7 +101,7 @@ export async function filters({ dir, seconds, only, say }) {
         if (server === null) return {};
         try {
           // Its own files are read, its connection to the origin is made.
-          await ask(server.port, '/text?size=1', {});
+          await ask(server.port, `/text?size=99&packed=${row.packed ? 1 : 0}`, {});
           return { ...(await figuresOf(server, row, seconds)), held: await then?.(server) };
         } finally {
           await server.stop();
