@@ -75,6 +75,8 @@ export class EsiParser {
   private before = 0;
   private settled = 0;
   private mark = 0;
+  /** A blank came before the first tag: no mark of the coding counts behind it. */
+  private blank = false;
   /** Something was found that makes the document more than text. */
   private found = false;
   private removing = false;
@@ -112,11 +114,13 @@ export class EsiParser {
     return this.parts.splice(0);
   }
 
-  /** Settles what can be by now, for whoever has to keep the rest. */
+  /** Settles what can be by now, for whoever has to keep the rest: of a document of any length a few bytes. */
   settleAll(): void {
     const { state, before, armed, ended, removing } = this;
     const isHeld = armed && ended > 0 && (state === 'text' || state === 'comment');
-    if (state === 'text' || state === 'other-tag' || state === 'comment' || state === 'cdata')
+    if (state === 'start' || state === 'raw') this.emit(before - this.matched.length, true);
+    else if (state === 'opening') this.emit(this.tagFrom, !removing);
+    else if (state === 'text' || state === 'other-tag' || state === 'comment' || state === 'cdata')
       this.emit(isHeld ? this.endFrom : before, !removing);
     else if (this.isInOurs) this.emit(before, false);
   }
@@ -127,7 +131,7 @@ export class EsiParser {
     if (state === 'start') {
       const odd = this.matched.length;
       // Half a mark where one would be removed: those before it are no place that Varnish names.
-      if (odd > 0 && this.features.removeBom && this.settled === before - odd) {
+      if (odd > 0 && this.features.removeBom && !this.blank) {
         this.complaints.error('ERR after 0 VEP ended inside a tag');
         return false;
       }
@@ -184,7 +188,7 @@ export class EsiParser {
       if (begun.length < 3) return at + 1;
       this.matched = '';
       // Not one behind a blank, as in Varnish.
-      if (this.features.removeBom && this.settled === place - 2) {
+      if (this.features.removeBom && !this.blank) {
         this.settle(place + 1, false);
       } else if (this.features.disableXmlCheck) this.state = 'text';
       else this.refuse("first char not '<' but BOM. (See feature esi_remove_bom)");
@@ -198,7 +202,13 @@ export class EsiParser {
       this.state = 'text';
       return at;
     }
-    if (!isBlank(c)) this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
+    if (isBlank(c)) {
+      this.blank = true;
+      let next = at + 1;
+      while (next < bytes.length && isBlank(bytes[next] as number)) next++;
+      return next;
+    }
+    this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
     return at + 1;
   }
 

@@ -1,6 +1,7 @@
 // From beresp to an object: chooses the body's filters, which mend the fields that they make untrue, chooses the
 // storage and writes the head.
 
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import {
   OF_ESI,
@@ -26,10 +27,11 @@ import { isPassingFailure } from './replace.ts';
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
 
-/** Chooses the filters of the body; false when the program names one that there is none of, which is logged. */
-export function chooseFilters(bo: BusyObj): boolean {
+/** Chooses the filters of the body; with a reason to close the connection when they are not to be had: the program names
+ * one that there is none of, or one cannot be used on such a body. Logged then. */
+export function chooseFilters(bo: BusyObj): CloseReason | null {
   const { attempt, beresp, core, log } = bo;
-  if (!bo.hasBody || attempt.was304) return true;
+  if (!bo.hasBody || attempt.was304) return null;
   const list =
     bo.filters === null
       ? usualFetchFilters(beresp, bo, core.params)
@@ -37,12 +39,20 @@ export function chooseFilters(bo: BusyObj): boolean {
   if ('unknown' in list) {
     log.putConstant(list.record);
     log.put(Tag.FetchError, list.unknown);
-    return false;
+    return 'OVERLOAD';
+  }
+  const refusing =
+    beresp.status === 206 ? list.filters.find(({ refusesParts }) => refusesParts !== undefined) : undefined;
+  if (refusing !== undefined) {
+    log.putConstant(list.record);
+    log.put(Tag.VCL_Error, refusing.refusesParts as string);
+    log.put(Tag.FetchError, `Fetch filter ${refusing.name} failed to open`);
+    return 'RX_BODY';
   }
   attempt.filterList = list;
   // As in Varnish: what a parser has yet to see the end of is not shown to anybody.
   if (bo.doEsi || list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
-  return true;
+  return null;
 }
 
 /** False when the head found no room. Logs Filters and the fields it changes. */

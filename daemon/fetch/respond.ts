@@ -99,8 +99,9 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
     return failed(bo);
   }
-  if (!chooseFilters(bo)) {
-    exchange.end('OVERLOAD');
+  const unusable = chooseFilters(bo);
+  if (unusable !== null) {
+    exchange.end(unusable);
     return failed(bo);
   }
   if (bo.attempt.was304) {

@@ -10,7 +10,7 @@ import type { PlanInclude, PlanPart } from '../esi/page-plan.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { MessageLog } from '../http1/message.ts';
 import { PackedPieces } from './deflate-places.ts';
-import { parserOf, stretches } from './esi-stretches.ts';
+import { NO_PARTS, parserOf, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
 import { isGzip } from './gunzip.ts';
 import { varyOnEncoding } from './gzip.ts';
@@ -31,6 +31,7 @@ export const ESI_GZIP: FetchFilter = {
   name: 'esi_gzip',
   side: 'fetch',
   streams: false,
+  refusesParts: NO_PARTS,
   wanted: (head, wishes, params) => wishes.doEsi && staysPacked(head, wishes, params),
   open(body) {
     const { head } = body;

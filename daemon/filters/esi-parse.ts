@@ -4,13 +4,14 @@
 import type { EsiParser } from '../esi/esi-parser.ts';
 import type { PlanPart } from '../esi/page-plan.ts';
 import { staysPacked } from './esi-pack.ts';
-import { parserOf, stretches } from './esi-stretches.ts';
+import { NO_PARTS, parserOf, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
 
 export const ESI_FETCHED: FetchFilter = {
   name: 'esi',
   side: 'fetch',
   streams: false,
+  refusesParts: NO_PARTS,
   wanted: (head, wishes, params) => wishes.doEsi && !staysPacked(head, wishes, params),
   open: (body) => (outlet) => new EsiTaker(outlet, body),
 };

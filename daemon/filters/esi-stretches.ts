@@ -5,6 +5,9 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { EsiParser, type EsiPart, type IncludePart } from '../esi/esi-parser.ts';
 import type { FetchedBody } from './filter.ts';
 
+/** Of half a page nobody can say what it includes and what is to be removed. */
+export const NO_PARTS = 'Attempted ESI on partial (206) response';
+
 /** The parser of a fetched page; its complaints are logged and counted. */
 export function parserOf({ request, esiFeatures, log, stats }: FetchedBody): EsiParser {
   const put = (text: string): void => log.put(Tag.ESI_xmlerror, text);

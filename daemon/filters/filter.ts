@@ -144,6 +144,9 @@ export interface FetchFilter {
   readonly side: 'fetch';
   /** False where nothing may be delivered before the body has passed whole. */
   readonly streams?: boolean;
+  /** Why the fetch fails where the body is a part of one (206), which is of no use to it. Without it parts pass beside
+   * the filter as they are. */
+  readonly refusesParts?: string;
   /** Whether a body passes it when the program names no filters. */
   wanted(head: HttpMessage, wishes: FetchWishes, params: FilterParams): boolean;
   /** Mends the head; null where there is nothing to do for this filter. */

@@ -1,17 +1,29 @@
-// Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3): named, or by x-gzip, with a weight
-// that is not zero. Of several members of that name the first counts, as in Varnish.
+// Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3), read as Varnish reads it, what is malformed
+// included: programs and caches behind have been written for its answers. x-gzip admits it whatever its weight; of
+// several gzip the first counts. Only a lower-case q is a weight, and of its value only a number at its beginning counts.
+
+/** A member, which ends at any comma: its coding, which may stand in quotes, and what follows it. */
+const MEMBER = /[\t ,]*(?:"([^",]*)"|([!#$%&'*+.^_`|~\w-]*))([^,]*)/y;
+const WEIGHT = /(?:^[\t ;]*|;[\t ]*)q[\t ]*=[\t ]*([^;]*)/;
+const NUMBER = /^\d*\.?\d*/;
 
 /** `value` is the joined header, or null when the client sent none. */
 export function acceptsGzip(value: string | null): boolean {
   if (value === null) return false;
   if (value === 'gzip') return true;
-  for (const member of value.split(',')) {
-    const [coding = '', ...params] = member.split(';');
-    const name = coding.trim().toLowerCase();
-    if (name !== 'gzip' && name !== 'x-gzip') continue;
-    const weight = params.map((p) => /^\s*q\s*=(.*)$/is.exec(p)?.[1]).find((q) => q !== undefined);
-    // A malformed weight does not permit gzip.
-    return weight === undefined || (/^\s*(\d+\.?\d*|\.\d+)\s*$/.test(weight) && Number(weight) > 0);
+  let weighted: boolean | null = null;
+  for (let at = 0; at < value.length; at = MEMBER.lastIndex) {
+    MEMBER.lastIndex = at;
+    const [, quoted, token = '', parameters = ''] = MEMBER.exec(value) as RegExpExecArray;
+    const coding = (quoted ?? token).toLowerCase();
+    if (coding === 'x-gzip') return true;
+    if (coding === 'gzip') weighted ??= hasWeight(parameters);
   }
-  return false;
+  return weighted === true;
+}
+
+/** Whether parameters give a weight that is more than nothing, or none. */
+function hasWeight(parameters: string): boolean {
+  const weight = WEIGHT.exec(parameters)?.[1];
+  return weight === undefined || Number(NUMBER.exec(weight)?.[0]) > 0;
 }

@@ -12,8 +12,9 @@ import type { Request } from '../transaction/request.ts';
 import { type BodyTarget, BodyWriter } from './body-writer.ts';
 import { chooseFilters, finishAlone, isPacked, openBody, openChain, openPage } from './delivery-filters.ts';
 import { PageTarget } from './page-target.ts';
+import { PlacesSearch } from './places-search.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
-import { placesOf, SplicedTarget } from './spliced-target.ts';
+import { SplicedTarget } from './spliced-target.ts';
 
 /** Bytes of a packed body for one reader that may be waited for as a whole: more are unpacked on their way. */
 const WHOLE = 128 * 1024;
@@ -32,7 +33,12 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     return waitFor(req, (goOn) => new WholeWait(req, goOn).begin());
   }
   const isWhole = facts.isFinished(oc);
-  const places = joins && isWhole && req.isStoredGzip ? placesOf(core.cache, oc) : null;
+  if (joins && isWhole && req.isStoredGzip && attempt.places === undefined) {
+    const search = new PlacesSearch(core.cache, oc);
+    if (!search.lookOn()) return lookLonger(req, place, search);
+    attempt.places = search.found;
+  }
+  const places = attempt.places ?? null;
   // What is no whole gzip stream, or not yet, is unpacked: what is wrong with it is then said.
   const isBroken = joins && places === null && !facts.isFailed(oc);
   const list = isBroken && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
@@ -66,6 +72,23 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
       finishAlone(req, goOn);
     }).start(),
   );
+}
+
+/** Goes on in the next turns, until it is known where the blocks lie. */
+function lookLonger(req: Request, place: FragmentPlace, search: PlacesSearch): Step<Request> {
+  // What is gathered must not wait with it.
+  place.output.flush();
+  return waitFor(req, (goOn) => {
+    const go = (): void => {
+      if (!req.aborted && !search.lookOn()) {
+        req.core.later(go);
+        return;
+      }
+      req.attempt.places = search.found;
+      goOn(TRANSMIT);
+    };
+    req.core.later(go);
+  });
 }
 
 /** Writes a whole stored body, for which the page has made room: it copies what it takes. */

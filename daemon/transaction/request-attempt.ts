@@ -3,6 +3,7 @@
 
 import type { Oc } from '../cache/objcore.ts';
 import type { VclAttempt } from '../contract/context.ts';
+import type { StreamPlaces } from '../esi/gzip-stitch.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
 import type { Page } from '../filters/filter.ts';
 
@@ -50,6 +51,8 @@ export class RequestAttempt implements VclAttempt {
   page: PageInDelivery | null = null;
   /** The filters that the response's body passes; null where it passes none. */
   chain: DeliveryChain | null = null;
+  /** Where the blocks of a packed fragment lie, null where that has no answer; undefined before they are looked for. */
+  places: StreamPlaces | null | undefined = undefined;
   synthStatus = 0;
   synthReason = '';
   synthBody: string | null = null;

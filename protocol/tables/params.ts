@@ -371,7 +371,7 @@ export const PARAMS = [
     min: '2k',
     unit: 'bytes',
     flags: ['experimental'],
-    help: 'The size of the pieces in which bodies are packed. Those for unpacking are the runtime’s.',
+    help: 'The size of the pieces in which bodies are packed. Those for unpacking are 64 KiB.',
   },
   {
     name: 'gzip_level',

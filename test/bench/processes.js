@@ -43,6 +43,20 @@ export function cpuSeconds(root) {
   );
 }
 
+/** The same in milliseconds and to the microsecond, of the threads that live: for what is short. */
+export function cpuMillis(root) {
+  let nanos = 0;
+  for (const pid of tree(root)) {
+    try {
+      for (const thread of readdirSync(`/proc/${pid}/task`))
+        nanos += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ', 1)[0]);
+    } catch {
+      // It has ended.
+    }
+  }
+  return nanos / 1e6;
+}
+
 /** The process of the tree with the most resident memory: the one that holds the objects. */
 export function largest(root) {
   return tree(root).sort((a, b) => residentBytes(b) - residentBytes(a))[0];

@@ -87,8 +87,9 @@ export const clientVariables = {
   },
   get_req_xid: (c: VclContext) => String(req(c).attempt.vxid),
   get_req_esi: (c: VclContext) => req(c).settings.esi,
+  // A fragment is part of a page that is being put together: as in Varnish it has no say in that.
   set_req_esi: (c: VclContext, v: boolean) => {
-    req(c).settings.esi = v;
+    if (req(c).esiLevel === 0) req(c).settings.esi = v;
   },
   get_req_can_gzip: (c: VclContext) => req(c).canGzip,
   get_req_backend_hint: (c: VclContext) => {

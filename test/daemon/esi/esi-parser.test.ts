@@ -9,6 +9,9 @@ const NONE: EsiFeatures = {
   ...{ ignoreOtherElements: false, removeBom: false },
 };
 
+/** What may be unsettled of a document, beside the piece that came last: the longest opening. */
+const KEPT = 12;
+
 interface Reading {
   /** Text, with the includes as {host url} and a ! behind where a failure is forgiven; null when it goes as it is. */
   text: string | null;
@@ -42,11 +45,13 @@ function read(
   };
   let from = 0;
   for (const cut of cuts) {
+    const before = from;
     parser.feed(document.subarray(from, cut));
     from = cut;
     if (!settles) continue;
     parser.settleAll();
     take();
+    expect(before - parser.settledTo).toBeLessThanOrEqual(KEPT);
   }
   parser.feed(document.subarray(from));
   const found = parser.end();
@@ -189,6 +194,24 @@ describe('The parser of edge-side includes', () => {
       expect(read(document, { ...NONE, ...features }, cuts), label).toEqual(whole);
       expect(read(document, { ...NONE, ...features }, cuts, true), label).toEqual(whole);
     }
+  });
+
+  it.each([
+    'text',
+    '   ',
+    '\0\0\0',
+    '\xef\xbb\xbf',
+    ' \xef\xbb\xbf',
+    '<',
+    '<!--esi --',
+    '<![CDATA[<!',
+    '<esi:',
+    '<esi:remove><',
+  ])('keeps nothing of a long document of %j', (unit) => {
+    const document = Buffer.from(unit.repeat(3000 / unit.length), 'latin1');
+    const cuts = Array.from({ length: document.length }, (_, i) => i + 1);
+    for (const features of [NONE, { ...NONE, removeBom: true }, { ...NONE, disableXmlCheck: true }])
+      expect(read(document, features, cuts, true)).toEqual(read(document, features));
   });
 
   it('keeps no value without bound', () => {

@@ -82,11 +82,49 @@ test.each([
   ['gzip;q=-1', false],
   ['gzip;q=x', false],
   ['gzip;q=', false],
-  ['gzip;q=0.5x', false],
+  // From here on as Varnish 7.1.1 was seen to read them.
+  ['gzip;q=0.5x', true],
+  ['gzip;q=1e-5', true],
+  ['gzip;q=0x', false],
+  ['gzip;q="1"', false],
+  ['gzip;Q=0', true],
+  ['gzip;q =0', false],
+  ['gzip;q= 0', false],
+  ['gzip q=0', false],
+  ['gzip;;q=0', false],
+  ['gzip;a q=0', true],
+  ['gzip;a=b;q=0', false],
+  ['gzip;q=0;q=1', false],
+  ['gzip;q=1;q=0', true],
+  ['gzip;', true],
+  ['gzip;q', true],
+  ['"gzip"', true],
+  ['"gzip";q=0', false],
+  ['"br, gzip", x', true],
+  ['"br,gzip"', true],
+  ['"br gzip"', false],
+  ['"gzip', false],
+  ['"gzip, a', false],
+  ['br;a="b, gzip', true],
+  ['gzip/1', true],
+  ['gzip"', true],
+  ['=, gzip', true],
+  ['*', false],
   ['gzip;q=.5', true],
   ['gzip;x=1;q=1.', true],
   ['gzip;q=0, gzip', false],
-  ['x-gzip;q=0', false],
+  ['gzip;q=0, x-gzip', true],
+  ['x-gzip;q=0', true],
+  ['x-gzip;q=0, gzip;q=0', true],
+  ['X-GZIP;q=0.0', true],
+  ['x-gzip2', false],
+  ['', false],
 ])('Accept-Encoding %s', (value, takes) => {
   expect(acceptsGzip(value)).toBe(takes);
+});
+
+test('An Accept-Encoding of any kind is read in one go', () => {
+  for (const unit of ['; ', ';q\t', '",', '\t', ';', 'gzip;', ',,'])
+    for (const end of ['', '"', 'gzip', ';q=0'])
+      expect(typeof acceptsGzip(`gzip${unit.repeat(200_000)}${end}`)).toBe('boolean');
 });

@@ -1,0 +1,12 @@
+// Filters of an extension for the bench: those that change nothing, and those that write each body anew.
+const COPY = { transform: (bytes) => bytes };
+
+export const extension = {
+  abi: 1,
+  filters: {
+    see: { side: 'fetch', changes: 'nothing', open: () => COPY },
+    copy: { side: 'fetch', changes: 'bytes', open: () => COPY },
+    see_delivered: { side: 'delivery', changes: 'nothing', open: () => COPY },
+    copy_delivered: { side: 'delivery', changes: 'bytes', open: () => COPY },
+  },
+};
