@@ -130,6 +130,14 @@ export function parseCommand(text: string): string[] | QuotingError {
   return new QuotingError(`Missing end '${token}' of the here-document`);
 }
 
+/** A dash ahead of a command: it may fail. That concerns those who run a file of them; else it is read past. */
+const MAY_FAIL = /^\s*-/;
+
+/** The words of a command as the daemon understands them. */
+export function commandWords(text: string): string[] | QuotingError {
+  return parseCommand(text.replace(MAY_FAIL, ''));
+}
+
 /** A word as one argument of a command line, quoted when it has to be. */
 export function quoteWord(word: string): string {
   if (/^[^\s"\\\x00-\x1f\x7f-\uffff]+$/.test(word)) return word;
