@@ -68,7 +68,6 @@ function readWord(s: string, from: number): Word | QuotingError {
   if (quoted) {
     if (at >= s.length) return new QuotingError("Missing '\"'");
     at++;
-    if (s[at] === '"') return new QuotingError('Missing separator between arguments');
   }
   return { text: untilNul(bytes === '' ? text : text + fromBytes(bytes)), end: at };
 }
@@ -86,9 +85,14 @@ function isBlank(c: string): boolean {
 function splitWords(line: string): string[] | QuotingError {
   const words: string[] = [];
   let at = 0;
+  let afterQuote = false;
   for (;;) {
     while (at < line.length && isBlank(line[at] as string)) at++;
     if (at >= line.length) return words;
+    const quoted = line[at] === '"';
+    // As in Varnish, whose parser takes no quoted word right after another, blanks between them or not.
+    if (quoted && afterQuote) return new QuotingError('Missing separator between arguments');
+    afterQuote = quoted;
     const word = readWord(line, at);
     if (word instanceof QuotingError) return word;
     words.push(word.text);

@@ -73,7 +73,8 @@ function run(
 
 function unknown({ supervisor }: ManagerServices, name: string): CommandReply {
   const capital = /^[A-Z]/.test(name);
-  if (supervisor.state !== 'running' && !capital) return noWorker();
+  // No worker could know an empty name either.
+  if (supervisor.state !== 'running' && !capital && name !== '') return noWorker();
   const hint = capital ? 'all commands are in lower-case.\n' : '';
   return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
 }

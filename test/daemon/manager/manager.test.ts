@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../protocol/tables/commands.ts';
 import { type Fixture, startManager, until } from './fixture.ts';
 
 let open: Fixture[] = [];
@@ -101,6 +102,27 @@ describe('a worker on its own', () => {
     expect(await body(f, 'ban req.url == /')).toBe(
       "Unknown request in manager process (child not running).\nType 'help' for more info.",
     );
+  });
+
+  it('knows its own commands only while there is no worker, and says so in its help', async () => {
+    const f = await start('-d');
+    const named = (text: string): string[] =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0] as string);
+    const own = COMMANDS.filter((row) => row.where === 'manager').map((row) => row.name);
+    expect(named(await body(f, 'help -a'))).toEqual(own);
+    expect(named(await body(f, 'help'))).toEqual(own.filter((name) => !name.startsWith('debug.')));
+    expect(named(await body(f, 'help -d'))).toEqual(own.filter((name) => name.startsWith('debug.')));
+    const list = (JSON.parse(await body(f, 'help -j')) as { request: string }[]).slice(3);
+    expect(list.map((row) => row.request)).toEqual(own);
+    for (const name of ['ban', 'debug.xid', 'edge.status'])
+      expect(await f.manager.command(`help ${name}`)).toEqual({
+        status: 101,
+        body: "Unknown request.\nType 'help' for more info.\n",
+      });
+    expect(await f.manager.command('help vcl.use')).toMatchObject({ status: 200 });
   });
 
   it.each([
