@@ -272,6 +272,8 @@ describe('programs', () => {
         'active      auto     warm         3    a       <-    (1 label)\n' +
         'available   label    warm         0    L       ->    a\n',
     );
+    const list = JSON.parse(await body(f, 'vcl.list -j')) as { state_temperature: string }[];
+    expect(list.slice(3).map((p) => p.state_temperature)).toEqual(['warm/warm', 'auto/warm', 'label/warm']);
     expect(await body(f, 'vcl.deps')).toBe('boot\na\nL      a\n');
     expect(await f.manager.command('vcl.discard a')).toEqual({
       status: 300,
