@@ -127,6 +127,9 @@ async function main(): Promise<number> {
         : a.form === 'x'
           ? statXml(counters, new Date())
           : statLines(counters, uptime);
+  // Varnish's tool says nothing; its status and what it prints stay, since scripts read them.
+  if (counters.length === 0)
+    process.stderr.write('proxystat: no counter matches -f, -I and -X; -l lists their names\n');
   writeOut(text);
   await flushOut();
   return 0;
