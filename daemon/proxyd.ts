@@ -7,7 +7,7 @@
 
 import { inPackage, packageVersion } from '../protocol/files/package-files.ts';
 import { systemText } from '../protocol/system-text.ts';
-import { resolveWorkdir, surroundings } from '../protocol/workdir.ts';
+import { resolveWorkdir, surroundings, workdirParent } from '../protocol/workdir.ts';
 import { forkWorker, workerCode } from './manager/fork-worker.ts';
 import { isShared, makeAccess } from './manager/jail.ts';
 import { OptionError } from './manager/option-error.ts';
@@ -96,7 +96,7 @@ async function serve(o: Options): Promise<number> {
   });
   const log = daemonLog.write;
   const dir = resolveWorkdir(o.dir, surroundings());
-  makeDirectory(dir, isShared(access));
+  makeDirectory(dir, workdirParent(o.dir, surroundings()), isShared(access));
   if (isMemoryBacked(dir) === false) {
     log(
       'warning',

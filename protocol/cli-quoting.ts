@@ -68,7 +68,6 @@ function readWord(s: string, from: number): Word | QuotingError {
   if (quoted) {
     if (at >= s.length) return new QuotingError("Missing '\"'");
     at++;
-    if (s[at] === '"') return new QuotingError('Missing separator between arguments');
   }
   return { text: untilNul(bytes === '' ? text : text + fromBytes(bytes)), end: at };
 }
@@ -86,9 +85,14 @@ function isBlank(c: string): boolean {
 function splitWords(line: string): string[] | QuotingError {
   const words: string[] = [];
   let at = 0;
+  let afterQuote = false;
   for (;;) {
     while (at < line.length && isBlank(line[at] as string)) at++;
     if (at >= line.length) return words;
+    const quoted = line[at] === '"';
+    // As in Varnish, whose parser takes no quoted word right after another, blanks between them or not.
+    if (quoted && afterQuote) return new QuotingError('Missing separator between arguments');
+    afterQuote = quoted;
     const word = readWord(line, at);
     if (word instanceof QuotingError) return word;
     words.push(word.text);
@@ -128,6 +132,14 @@ export function parseCommand(text: string): string[] | QuotingError {
     }
   }
   return new QuotingError(`Missing end '${token}' of the here-document`);
+}
+
+/** A dash ahead of a command: it may fail. That concerns those who run a file of them; else it is read past. */
+const MAY_FAIL = /^\s*-/;
+
+/** The words of a command as the daemon understands them. */
+export function commandWords(text: string): string[] | QuotingError {
+  return parseCommand(text.replace(MAY_FAIL, ''));
 }
 
 /** A word as one argument of a command line, quoted when it has to be. */

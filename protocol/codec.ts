@@ -113,7 +113,7 @@ const isHistory: (v: unknown) => v is HistoryRequest = shape({
 
 const id = whole(0, 0xffff_ffff);
 const CLIENT_SHAPES: Readonly<Record<string, Check>> = {
-  hello: shape({ t: text(8), v: whole(0, 1e6), client: text(256) }),
+  hello: shape({ t: text(8), v: whole(0, 1e6), client: text(256), 'readonly?': flag }),
   auth: shape({ t: text(8), mac: text(128, 1), to: text(300, 1) }),
   cmd: shape({ t: text(8), id, line: text(LIMITS.line) }),
   log: shape({ t: text(8), id, log: isLog }),

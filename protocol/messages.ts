@@ -73,7 +73,8 @@ export interface HistoryRequest {
 export type PastSample = [at: number, ...changes: (number | string)[]];
 
 export type ClientMessage =
-  | { t: 'hello'; v: number; client: string }
+  /** `readonly`: commands that change something are to be refused on this connection. */
+  | { t: 'hello'; v: number; client: string; readonly?: boolean }
   /** `to`: address and port that the client has connected to (proof.ts). */
   | { t: 'auth'; mac: string; to: string }
   /** One CLI line in the syntax of varnish-cli(7), here-documents included. */

@@ -58,6 +58,12 @@ export function resolveWorkdir(name: string | undefined, at: Surroundings): stri
   return workdirPlaces(name, at)[0] as string;
 }
 
+/** The directory that names of working directories without a path are relative to, which may have to be made; null for a
+ * path. */
+export function workdirParent(name: string | undefined, at: Surroundings): string | null {
+  return name?.startsWith('/') === true ? null : (parents(at)[0] as string);
+}
+
 function parents({ env, uid, home }: Surroundings): string[] {
   const runtime = absolute(env.XDG_RUNTIME_DIR);
   const own = [

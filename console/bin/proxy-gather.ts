@@ -44,7 +44,7 @@ async function reach(a: Arguments): Promise<Subject> {
   const { dir } = findDaemon(a.dir);
   const { connect } = await import('../client/client.ts');
   try {
-    return new Subject(dir, await connect({ dir, name: 'proxy-gather', timeout: 5 }), '');
+    return new Subject(dir, await connect({ dir, name: 'proxy-gather', timeout: 5, readonly: true }), '');
   } catch (cause) {
     return new Subject(dir, null, (cause as Error).message);
   }

@@ -2,11 +2,13 @@
 // proxyadm: one admin command, a script of them on standard input, or the console on a terminal.
 //
 // Exit codes: 0, 1 the command failed or the options are wrong, 2 no connection or a wrong value. The answer goes to
-// standard output whatever its status. Caution: options end at the first word, so that `vcl.list -j` keeps its -j;
+// standard output whatever its status. --readonly is kept twice: here, for every kind of daemon, and by a manager that was
+// asked to. Caution: options end at the first word, so that `vcl.list -j` keeps its -j;
 // several words are joined by blanks and not quoted again, because scripts bring their own quotes.
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
+import { changingCommand, notOnlyReading, refusedChange } from '../../protocol/reading.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { sayEnd } from '../process/command-end.ts';
@@ -16,6 +18,8 @@ import { type Arguments, parseArguments, ValueError } from './proxyadm-arguments
 
 /** A connection by either protocol. */
 interface Connection {
+  /** The commands of somebody else's daemon may be others. */
+  foreign?: true;
   command(line: string): Promise<CommandReply>;
   close(): void;
 }
@@ -33,6 +37,7 @@ async function open(a: Arguments): Promise<Connection> {
     const seconds = Math.ceil(Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS));
     const commands = new VarnishCommands(parseVarnishTarget(a.varnish), seconds);
     return {
+      foreign: true,
       command: async (line) => {
         const reply = await commands.command(line);
         if (reply.status === 0) throw new Error(reply.body);
@@ -42,18 +47,19 @@ async function open(a: Arguments): Promise<Connection> {
     };
   }
   const { connect, ConnectError } = await import('../client/client.ts');
-  const { dir, address, secretFile } = a;
+  const { dir, address, secretFile, readonly } = a;
   const timeout = Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS);
   const end = performance.now() + timeout * 1000;
   for (;;) {
     try {
-      return await connect({ dir, address, secretFile, timeout, name: 'proxyadm' });
+      return await connect({ dir, address, secretFile, timeout, name: 'proxyadm', readonly });
     } catch (cause) {
       if (!(cause instanceof ConnectError)) throw cause;
       // The text CLI speaks first, which is no answer to an upgrade: try it the other way.
       if (address !== undefined && cause.kind === 'protocol') {
         const { TextCliClient } = await import('../client/text-cli-client.ts');
-        return TextCliClient.connect(address, secretFile, timeout);
+        const client = await TextCliClient.connect(address, secretFile, timeout);
+        return { foreign: true, command: (line) => client.command(line), close: () => client.close() };
       }
       // A daemon that is only just starting will have its socket in a moment.
       const nobody = address === undefined && cause.kind === 'unreachable';
@@ -73,6 +79,13 @@ function limited(reply: Promise<CommandReply>, seconds: number | undefined): Pro
     timer = setTimeout(() => reject(new Error(`no answer within ${seconds} s`)), seconds * 1000);
   });
   return Promise.race([reply, late]).finally(() => clearTimeout(timer));
+}
+
+/** What --readonly has against a line; null without it, and for what only reads. */
+function refusal(a: Arguments, { foreign }: Connection, line: string): CommandReply | null {
+  if (!a.readonly) return null;
+  const name = foreign === true ? notOnlyReading(line) : changingCommand(line);
+  return name === null ? null : refusedChange(name);
 }
 
 const TRUNCATED = 201;
@@ -107,12 +120,17 @@ async function whyNot({ dir, address }: Arguments, cause: Error): Promise<string
 
 async function runScript(a: Arguments, connection: Connection): Promise<number> {
   const lines = new CommandLines();
+  /** Something was refused: a script for --readonly is none of those that expect to end well whatever happens. */
+  let refusals = 0;
   /** The exit code, null while there may be more. */
   const run = async (commands: string[]): Promise<number | null> => {
     for (const line of commands) {
-      const reply = await limited(connection.command(line), a.timeout);
+      const refused = refusal(a, connection, line);
+      if (refused !== null) refusals++;
+      const reply = refused ?? (await limited(connection.command(line), a.timeout));
       print(a, reply);
-      if (reply.status === CLOSED) return 0;
+      if (refused !== null && !a.strict) complain(a, reply);
+      if (reply.status === CLOSED) return ended();
       if (a.strict && !succeeded(reply.status)) {
         complain(a, reply);
         return 1;
@@ -120,12 +138,13 @@ async function runScript(a: Arguments, connection: Connection): Promise<number> 
     }
     return null;
   };
+  const ended = (): number => (refusals === 0 ? 0 : 1);
   process.stdin.setEncoding('utf8');
   for await (const chunk of process.stdin) {
     const code = await run(lines.push(chunk as string));
     if (code !== null) return code;
   }
-  return (await run(lines.end())) ?? 0;
+  return (await run(lines.end())) ?? ended();
 }
 
 async function main(): Promise<number> {
@@ -156,7 +175,8 @@ async function main(): Promise<number> {
   }
   try {
     if (a.words.length === 0) return await runScript(a, connection);
-    const reply = await limited(connection.command(a.words.join(' ')), a.timeout);
+    const line = a.words.join(' ');
+    const reply = refusal(a, connection, line) ?? (await limited(connection.command(line), a.timeout));
     print(a, reply);
     complain(a, reply);
     return succeeded(reply.status) ? 0 : 1;

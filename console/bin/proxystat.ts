@@ -22,12 +22,21 @@ interface Arguments {
   dir: string | undefined;
   patience: number;
   pidFile: string | undefined;
+  /** Gauges as they are, in the live view. */
+  raw: boolean;
   filters: NonNullable<CounterSubscription['filters']>;
 }
 
 function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongValue: string } {
   const line = readCommandLine(PROXYSTAT, argv, packageVersion());
-  const out: Arguments = { form: 'live', dir: undefined, patience: 5, pidFile: undefined, filters: [] };
+  const out: Arguments = {
+    form: 'live',
+    dir: undefined,
+    patience: 5,
+    pidFile: undefined,
+    raw: false,
+    filters: [],
+  };
   for (const [flag, value] of line.options) {
     if (FORMS.some((form) => form === flag)) {
       out.form = FORMS.find((form) => form === flag || form === out.form) ?? out.form;
@@ -36,7 +45,8 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
     else if (flag === 'f') {
       const exclude = value.startsWith('^');
       out.filters.push({ kind: exclude ? 'exclude' : 'include', glob: exclude ? value.slice(1) : value });
-    } else if (flag === 'n') out.dir = value;
+    } else if (flag === 'r') out.raw = true;
+    else if (flag === 'n') out.dir = value;
     else if (flag === 'P') out.pidFile = value;
     else if (flag === 't') {
       out.patience = parsePatience(value);
@@ -87,7 +97,17 @@ async function readOnce(
 
 async function live(a: Arguments): Promise<number> {
   const { runConsole } = await import('../tui/main.tsx');
-  return runConsole({ ...(a.dir === undefined ? {} : { dir: a.dir }), view: 'stats' });
+  const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
+  if (problem !== null) {
+    process.stderr.write(`proxystat: ${problem}\n`);
+    return 1;
+  }
+  const { filters, raw } = a;
+  return runConsole({
+    ...(a.dir === undefined ? {} : { dir: a.dir }),
+    view: 'stats',
+    counters: { filters, raw },
+  });
 }
 
 async function main(): Promise<number> {
@@ -127,6 +147,9 @@ async function main(): Promise<number> {
         : a.form === 'x'
           ? statXml(counters, new Date())
           : statLines(counters, uptime);
+  // Varnish's tool says nothing; its status and what it prints stay, since scripts read them.
+  if (counters.length === 0)
+    process.stderr.write('proxystat: no counter matches -f, -I and -X; -l lists their names\n');
   writeOut(text);
   await flushOut();
   return 0;

@@ -38,6 +38,8 @@ export interface ConnectOptions {
   timeout?: number | undefined;
   /** Name of the program, for the daemon's log. */
   name?: string | undefined;
+  /** The daemon is to refuse on this connection what changes something. */
+  readonly?: boolean | undefined;
 }
 
 export interface SubscriptionError {
@@ -361,7 +363,8 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
         if (m.v !== PROTOCOL_VERSION) {
           return fail(new ConnectError('protocol', `${where}: the daemon speaks protocol version ${m.v}`));
         }
-        ws.send(JSON.stringify({ t: 'hello', v: PROTOCOL_VERSION, client: o.name ?? 'proxyd-client' }));
+        const greeting = { t: 'hello', v: PROTOCOL_VERSION, client: o.name ?? 'proxyd-client' };
+        ws.send(JSON.stringify(o.readonly === true ? { ...greeting, readonly: true } : greeting));
         if (m.auth === 'hmac-sha256') {
           const to = addressText(socket.remoteAddress ?? '', socket.remotePort ?? 0);
           const mac = answer(o.secretFile, m.challenge ?? '', to);

@@ -1,8 +1,8 @@
 // Completion of the command line from tables and from what is known of the daemon, pure. It proposes,
 // never decides: an unknown word stays as typed and the daemon says what is wrong with it.
 
+import { changingCommand, nameOf } from '../../protocol/reading.ts';
 import type { WordRow } from '../../protocol/tables/command-row.ts';
-import { commandRow } from '../../protocol/tables/commands.ts';
 
 /** What completion reads: the admin commands, the parameters, and names known right now. */
 export interface CompletionTables {
@@ -124,20 +124,19 @@ const BAN_FIELDS = [
   'obj.keep',
 ];
 
+/** The first word as it stands there; nameOf() is the command that the daemon takes it for. */
 export function commandWord(line: string): string {
   return line.trimStart().split(/\s+/, 1)[0] ?? '';
 }
 
 /** Does the command change or stop something? It is refused when read-only. */
 export function isChanging(line: string): boolean {
-  const word = commandWord(line);
-  const row = commandRow(word);
-  // It ends the connection that all views share.
-  return word === 'quit' || (row !== undefined && row.reads !== true);
+  // quit ends the connection that all views share.
+  return nameOf(line) === 'quit' || changingCommand(line) !== null;
 }
 
 /** Does the command stop traffic, drop objects, or do what cannot be undone? It is asked for before it runs. */
 export function isDestructive(line: string, commands: CompletionTables['commands']): boolean {
-  const word = commandWord(line);
-  return commands.find((c) => c.name === word)?.destructive === true;
+  const name = nameOf(line);
+  return commands.find((c) => c.name === name)?.destructive === true;
 }

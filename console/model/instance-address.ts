@@ -2,6 +2,8 @@
 // name (`edge:boot.default`), and a line with `@edge ` before it goes to that one whatever is in it. Conditions of
 // bans are text, never names: in them nothing is looked for.
 
+import { nameOf } from '../../protocol/reading.ts';
+
 export interface Addressed {
   /** Name of the instance. */
   part: string;
@@ -37,7 +39,7 @@ export function addressOf(line: string, parts: readonly string[]): Addressed | n
     return parts.includes(direct[1] as string)
       ? { part: direct[1] as string, line: direct[2] as string }
       : null;
-  if (TEXT_COMMANDS.has(line.trimStart().split(/\s/, 1)[0] as string)) return null;
+  if (TEXT_COMMANDS.has(nameOf(line))) return null;
   const end = line.includes('\n') ? line.indexOf('\n') : line.length;
   const found = new Set<string>();
   const head = line

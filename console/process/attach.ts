@@ -25,7 +25,7 @@ export async function attach(o: AttachOptions): Promise<Client> {
   let dot = Date.now();
   for (;;) {
     try {
-      return await connect({ dir: o.dir, name: o.name, timeout: 5 });
+      return await connect({ dir: o.dir, name: o.name, timeout: 5, readonly: true });
     } catch (error) {
       const now = Date.now();
       if (now + RETRY > until) throw error;

@@ -57,22 +57,22 @@ export interface OpenInstances {
 
 /** What a console shows. Throws a plain sentence for a recording that is none. */
 export function openInstances(
-  options: ConsoleTarget & { replay?: string | undefined },
+  options: ConsoleTarget & { replay?: string | undefined; readonly?: boolean | undefined },
   config: ConsoleConfig,
 ): OpenInstances {
   const target = firstTarget(options, config);
   if (options.replay !== undefined) return { ...replayInstances(options.replay, config), target };
-  return { instances: liveInstances(target, config), player: null, target };
+  return { instances: liveInstances(target, config, options.readonly), player: null, target };
 }
 
 /** Instances on live daemons; `target` is shown first. */
-export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Instances {
+export function liveInstances(target: ConsoleTarget, config: ConsoleConfig, readonly = false): Instances {
   const recorders = new Map<Source, RecordingSource>();
   const open = ({ dir, address, secretFile, varnish }: ConsoleTarget): Source => {
     const live =
       varnish === undefined
-        ? new LiveSource({ dir, address, secretFile, name: 'console' })
-        : new VarnishSource(parseVarnishTarget(varnish));
+        ? new LiveSource({ dir, address, secretFile, name: 'console', readonly })
+        : new VarnishSource(parseVarnishTarget(varnish), readonly);
     const source = new RecordingSource(live, now);
     recorders.set(source, source);
     return source;

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { DaemonSession } from '../model/daemon-session.ts';
 import { configPath, readConfig } from '../process/config-file.ts';
 import { type ConsoleTarget, type OpenInstances, openInstances } from '../process/open-instances.ts';
+import type { StatState } from '../views/stats/stat-state.ts';
 
 /** How long a connection may take before the screens are loaded without it, and how often it is looked at (chosen). */
 const PATIENCE_MS = 60;
@@ -17,6 +18,8 @@ export interface ConsoleOptions extends ConsoleTarget {
   signal?: AbortSignal | undefined;
   /** Name of the view to begin with. */
   view?: string | undefined;
+  /** What the view of the counters shows of them, and how. */
+  counters?: Pick<StatState, 'filters' | 'raw'> | undefined;
   /** A recording to show instead of a daemon. */
   replay?: string | undefined;
   /** Stands in the bottom row until the first key. */

@@ -17,6 +17,7 @@ import { NodeFiles } from '../process/node-files.ts';
 import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
 import { runEditor } from '../process/run-editor.ts';
 import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
+import { STAT_STATE } from '../views/stats/stat-state.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
 import { FrameSink } from './frame-sink.ts';
@@ -102,6 +103,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
+    if (options.counters !== undefined)
+      controller.setState(STAT_STATE, { ...STAT_STATE.initial, ...options.counters });
 
     const suspend = (): void => {
       terminal.restore();

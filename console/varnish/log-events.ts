@@ -25,6 +25,8 @@ const KINDS: Readonly<Record<string, NotedAs['kind']>> = {
 const OK = 200;
 /** `vcl.load "boot" vcl_boot.1795551775.704660/vgc.so 1auto`: the file was made when the program was compiled. */
 const LOADED = /^vcl\.load "?([^"\s]+)"? \S*?\.(\d{9,}\.\d+)\//;
+/** The second word that an event of proxyd has. */
+const UP_OR_DOWN: Readonly<Record<string, string>> = { healthy: 'up', sick: 'down' };
 /** The answer stands in quotes in later releases than 6.0. */
 const CHANGED = /^(\S+) (?:Went|Back) (healthy|sick) \S+ \d+ \d+ \d+ \S+ \S+ ?"?(.*?)"?$/;
 const PONG = /^Wr 200 \d+ PONG (\d+)/;
@@ -100,6 +102,6 @@ export class LogEvents {
     if (found === null || at === 0) return [];
     const [, name, state, answer] = found;
     const why = answer === '' ? '' : `: ${answer}`;
-    return [{ at, kind: 'health', text: `${name} went ${state}${why}` }];
+    return [{ at, kind: 'health', text: `${name} went ${state} (${UP_OR_DOWN[state ?? '']})${why}` }];
   }
 }

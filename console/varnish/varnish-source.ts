@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import { countRecords } from '../../protocol/log-record.ts';
 import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
+import { notOnlyReading, refusedChange } from '../../protocol/reading.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { targetLabel, type VarnishTarget } from '../client/varnish-target.ts';
 import { AskingShell } from './asking-shell.ts';
@@ -40,6 +41,7 @@ export class VarnishSource implements Source {
     'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console is there; who did it, what programs ban or purge, and drops of the hit rate are not known';
   commands: ReadonlySet<string> | undefined;
   private readonly target: VarnishTarget;
+  private readonly readonly: boolean;
   private readonly hub = new LogHub(() => performance.now() / 1000);
   private events: SourceEvents | null = null;
   private stat: AskingShell | null = null;
@@ -62,8 +64,10 @@ export class VarnishSource implements Source {
   private upAt = 0;
   private closed = false;
 
-  constructor(target: VarnishTarget) {
+  /** `readonly`: it refuses what is not known to change nothing. */
+  constructor(target: VarnishTarget, readonly = false) {
     this.target = target;
+    this.readonly = readonly;
     this.label = targetLabel(target);
     this.local = target.host === '';
   }
@@ -76,6 +80,8 @@ export class VarnishSource implements Source {
   }
 
   command(line: string): Promise<CommandReply> {
+    const refused = this.readonly ? notOnlyReading(line) : null;
+    if (refused !== null) return Promise.resolve(refusedChange(refused));
     return this.admin?.command(line) ?? Promise.resolve({ status: 0, body: 'not connected' });
   }
 

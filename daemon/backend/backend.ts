@@ -324,7 +324,7 @@ export class Backend implements Director, ConnectionOwner {
         if (!isQuiet) env.healthLog(text);
       },
       changed: (healthy, text) => {
-        const word = healthy ? 'healthy' : 'sick';
+        const word = healthy ? 'healthy (up)' : 'sick (down)';
         if (!isQuiet) env.healthChanged(`${this.displayName} went ${word}: ${text}`);
       },
     });

@@ -3,7 +3,7 @@
 // Every way in (console socket, text CLI, standard input, init file) comes through here, so they all answer
 // alike. Never throws: a fault in a command is status 300 with its message.
 
-import { MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
+import { commandWords, MAX_COMMAND, QuotingError } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import { type Command, commandRow, type ManagerCommand } from '../../protocol/tables/commands.ts';
@@ -34,13 +34,10 @@ const HANDLERS: ManagerHandlers = {
   ...VCL_COMMANDS,
 };
 
-/** A dash ahead of a command: it may fail. That concerns those who run a file of them; here it is read past. */
-const MAY_FAIL = /^\s*-/;
-
 /** Runs one command line, its here-document included. */
 export async function dispatch(services: ManagerServices, line: string): Promise<CommandReply> {
   if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
-  const words = parseCommand(line.replace(MAY_FAIL, ''));
+  const words = commandWords(line);
   if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
   const [name] = words;
   if (name === undefined) return unreadable('Empty CLI command.');
@@ -76,7 +73,8 @@ function run(
 
 function unknown({ supervisor }: ManagerServices, name: string): CommandReply {
   const capital = /^[A-Z]/.test(name);
-  if (supervisor.state !== 'running' && !capital) return noWorker();
+  // No worker could know an empty name either.
+  if (supervisor.state !== 'running' && !capital && name !== '') return noWorker();
   const hint = capital ? 'all commands are in lower-case.\n' : '';
   return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
 }

@@ -114,7 +114,7 @@ export function backendProgram(backend: string): string {
   // An IPv6 address without brackets has colons of its own.
   const host = m === null ? backend : (m[1] ?? m[2] ?? '');
   const port = m?.[3];
-  const lines = [`    .host = ${vclString(host === '' ? 'localhost' : host)};`];
+  const lines = [`    .host = ${vclString(host === '' && port !== undefined ? 'localhost' : host)};`];
   if (port !== undefined) lines.push(`    .port = ${vclString(port)};`);
   return `vcl 4.1;\n\nbackend default {\n${lines.join('\n')}\n}\n`;
 }

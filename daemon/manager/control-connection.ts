@@ -6,7 +6,6 @@
 // pings are answered only while it reads, and past a bound it is dropped.
 
 import type { WebSocket } from 'ws';
-import { parseCommand } from '../../protocol/cli-quoting.ts';
 import { decodeClientMessage, LIMITS } from '../../protocol/codec.ts';
 import { CLI, PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
 import {
@@ -20,7 +19,7 @@ import {
   PROTOCOL_VERSION,
   type ServerMessage,
 } from '../../protocol/messages.ts';
-import { commandRow } from '../../protocol/tables/commands.ts';
+import { changingCommand, refusedChange } from '../../protocol/reading.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
 
@@ -68,6 +67,8 @@ export class ControlConnection {
   private saidHello = false;
   private answered = false;
   private over = false;
+  /** The client has asked for a connection that cannot change anything. */
+  private onlyReads = false;
   /** Commands without a reply, and their characters. */
   private running = 0;
   private waiting = 0;
@@ -194,6 +195,7 @@ export class ControlConnection {
         return;
       }
       this.saidHello = true;
+      this.onlyReads = m.readonly === true;
       if (this.door.challenge === null) this.admit();
       return;
     }
@@ -245,14 +247,12 @@ export class ControlConnection {
     );
   }
 
-  /** What a reader is told who wants to change something. A line that cannot be read changes nothing either. */
+  /** What a reader is told who wants to change something. */
   private forbidden(line: string): CommandReply | null {
-    if (!this.door.readonly) return null;
-    const words = parseCommand(line);
-    if (!Array.isArray(words) || words.length === 0) return null;
-    const name = words[0] as string;
-    const row = commandRow(name);
-    if (row === undefined || row.reads === true) return null;
+    if (!this.door.readonly && !this.onlyReads) return null;
+    const name = changingCommand(line);
+    if (name === null) return null;
+    if (!this.door.readonly) return refusedChange(name);
     const body = `${name} is for those who may use ${WORKDIR_FILES.socket}: this connection may only read.\n`;
     return { status: CLI.CANT, body };
   }

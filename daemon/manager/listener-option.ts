@@ -95,7 +95,7 @@ function parseMode(value: string): number {
 }
 
 function parsePlace(spec: ListenerSpec, place: string): void {
-  if (/^\.{1,2}\//.test(place)) {
+  if (/^[^/:[]*\//.test(place) && !place.startsWith('/')) {
     throw new OptionError(`Unix domain socket addresses must be absolute paths in -a (${place})`);
   }
   if (place.startsWith('/')) {

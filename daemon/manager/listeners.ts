@@ -5,8 +5,10 @@
 // start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays
 // when its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
 
-import { lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
+import { constants } from 'node:os';
+import { dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import type { BoundListener, ListenerAddress, ListenerSpec } from '../link.ts';
 import { groupId, userId } from './accounts.ts';
@@ -140,7 +142,10 @@ function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
     // Made with its mode: whoever owns the directory could put a link in its place before a chmod.
     const mask = spec.mode === undefined ? null : process.umask(0o777 & ~spec.mode);
     try {
-      return factory(spec.path, -1, -1, undefined, 0);
+      const handle = factory(spec.path, -1, -1, undefined, 0);
+      // The runtime says "permission denied" for a directory that is not there.
+      const isLost = typeof handle === 'number' && !existsSync(dirname(spec.path));
+      return isLost ? -constants.errno.ENOENT : handle;
     } finally {
       if (mask !== null) process.umask(mask);
     }
@@ -205,6 +210,7 @@ function reasonOf(errno: number): string {
   const known: Record<string, string> = {
     EADDRINUSE: 'Address already in use',
     EACCES: 'Permission denied',
+    ENOENT: 'No such file or directory',
     EADDRNOTAVAIL: 'Cannot assign requested address',
   };
   const [code, text] = getSystemErrorMap().get(errno) ?? [`error ${errno}`, ''];

@@ -117,7 +117,14 @@ function backends(out: string[], { active }: MetricsInput, values: ReadonlyMap<s
       const probed = active.backends.get(label) === true;
       return { label, value: probed ? value & 1n : 1n };
     });
-    metric(out, 'proxyd_backend_up', 'gauge', 'Whether the latest probe was good', 'backend', up);
+    metric(
+      out,
+      'proxyd_backend_up',
+      'gauge',
+      'Whether the latest probe was good: 1 up, 0 down',
+      'backend',
+      up,
+    );
   }
 }
 

@@ -181,7 +181,7 @@ function setOption(o: Options, name: string, value: string): void {
       o.jail = parseJail(value);
       return;
     case 'l':
-      o.params.push({ name: 'vsl_space', value: value.split(',')[0] ?? '' });
+      o.params.push({ name: 'vsl_space', value });
       return;
     case 'M':
       o.reverseCli.push(hostPort('-M', value));
@@ -199,7 +199,8 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     }
     case 'r':
-      o.readOnly.push(...value.split(/[,\s]+/).filter((n) => n !== ''));
+      // An empty name between two commas is one that does not exist.
+      if (value.trim() !== '') o.readOnly.push(...value.trim().split(/\s*,\s*|\s+/));
       return;
     case 'S':
       o.secretFile = value;
@@ -235,15 +236,23 @@ function setOption(o: Options, name: string, value: string): void {
 }
 
 /** What means nothing here is checked all the same: a mistake in it is one wherever the unit comes from. */
-const IDLE: Readonly<Record<string, { what: string; known: RegExp }>> = {
-  h: { what: 'hash', known: /^(?:critbit|simple_list|classic)(?:,|$)/ },
-  W: { what: 'waiter', known: /^(?:epoll|poll|kqueue|ports)(?:,|$)/ },
-};
+const WAITERS = ['epoll', 'poll'];
+/** How many arguments each hash method takes. */
+const HASHES: Readonly<Record<string, number>> = { critbit: 0, simple_list: 0, classic: 1 };
 
 function checkIdle(name: string, value: string): void {
-  const row = IDLE[name];
-  if (row === undefined || row.known.test(value)) return;
-  throw new OptionError(`Unknown ${row.what} method "${value.split(',')[0]}"`);
+  if (name === 'W') {
+    if (!WAITERS.includes(value)) throw new OptionError(`Unknown waiter method "${value}"`);
+    return;
+  }
+  if (value === '') throw new OptionError('-h argument is empty');
+  const [method = '', ...rest] = value.split(',');
+  if (!Object.hasOwn(HASHES, method)) throw new OptionError(`Unknown hash method "${method}"`);
+  const takes = HASHES[method] as number;
+  if (rest.length <= takes) return;
+  throw new OptionError(
+    takes === 0 ? `Hash method "${method}" takes no arguments` : `(-h${method}) too many arguments`,
+  );
 }
 
 /** `port`: that of an address without one, which otherwise is refused. */

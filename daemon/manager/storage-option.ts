@@ -13,10 +13,12 @@ const SMALLEST = 1 << 20;
 
 /** One argument; `index` gives the default name (s0, s1 …). Throws OptionError. */
 export function parseStorage(text: string, index: number): StorageSpec {
+  if (text === '') throw new OptionError('-s argument lacks strategy {malloc, file, ...}');
   const named = /^([^=,]*)=(.*)$/s.exec(text);
   const name = named?.[1] ?? `s${index}`;
   const [kind = '', size, ...rest] = (named?.[2] ?? text).split(',');
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`invalid -s name "${name}"=[...]`);
+  if (named !== null && kind === '') throw new OptionError(`Empty named -s argument "${text}"`);
   if (FOREIGN_KINDS.includes(kind)) {
     throw new OptionError(`Storage method "${kind}" is not supported (supported: malloc, default, umem)`);
   }

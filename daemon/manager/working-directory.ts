@@ -2,7 +2,7 @@
 // daemon (protocol/files/lock-file.ts), left clean.
 
 import { chmodSync, lstatSync, mkdirSync, type Stats, statfsSync, statSync, unlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Taken, takeLock } from '../../protocol/files/lock-file.ts';
 import { stranger } from '../../protocol/files/own-file.ts';
 import {
@@ -27,14 +27,16 @@ const SEARCHABLE = 0o711;
 /**
  * Makes the directory if it is not there, and refuses one that another user could have filled or could change.
  * Throws OptionError.
+ * @param parent the only directory above it that is made as well, with all above that: in a path that was given, what is
+ * not there is a mistake
  * @param shared others have to reach their files in it: the worker's user, or a group that reads
  */
-export function makeDirectory(dir: string, shared = false): void {
+export function makeDirectory(dir: string, parent: string | null, shared = false): void {
   const mode = shared ? SEARCHABLE : PRIVATE;
   try {
     checkWay(dir);
     try {
-      mkdirSync(dirname(dir), { recursive: true, mode });
+      if (parent !== null) mkdirSync(parent, { recursive: true, mode });
       mkdirSync(dir, { mode });
     } catch (cause) {
       if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {

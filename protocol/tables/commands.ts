@@ -32,7 +32,7 @@ const ROWS = [
   },
   {
     name: 'backend.list',
-    help: 'Backends with their health.',
+    help: 'Backends with their health in the words of Varnish, healthy and sick; event.list and the metrics add up and down.',
     options: ['j', 'p'],
     words: [{ name: '<backend_pattern>', optional: true, of: 'backend' }],
     unknownOption: { status: CLI.PARAM, text: 'Invalid flag %s' },
@@ -414,7 +414,7 @@ const ROWS = [
   },
   {
     name: 'vcl.list',
-    help: 'Loaded programs with their states.',
+    help: 'Loaded programs with their states. The JSON has what Varnish has, and state_temperature, both in one word: auto/warm.',
     options: ['j'],
     where: 'manager',
     reads: true,

@@ -13,7 +13,11 @@ const ROWS = [
   { name: 'panic', mark: '!', help: 'A worker panicked' },
   { name: 'program', mark: 'P', help: 'A program was loaded, used, labelled or discarded' },
   { name: 'parameter', mark: 'S', help: 'A parameter was set' },
-  { name: 'health', mark: 'H', help: 'A backend went sick or healthy, by its probe or by an operator' },
+  {
+    name: 'health',
+    mark: 'H',
+    help: 'A backend went sick (down) or healthy (up), by its probe or by an operator',
+  },
   { name: 'ban', mark: 'B', help: 'A ban was added' },
   { name: 'purges', mark: 'X', help: 'Purges at a high rate, or of many objects, began or ended' },
   { name: 'hit-rate', mark: '%', help: 'The hit rate dropped' },

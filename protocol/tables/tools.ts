@@ -37,7 +37,7 @@ export const PROXYADM: ToolRow = {
     { flags: '--strict', help: 'Commands on standard input: stop at the first that fails' },
     {
       flags: '--readonly',
-      help: 'The console cannot change anything; so for members of --read-group',
+      help: 'Refuse every command that changes something, with status 1; so for members of --read-group',
     },
     {
       flags: '--replay',

@@ -33,13 +33,17 @@ async function startSide(box: Sandbox, product: Product): Promise<Side> {
 }
 
 function normalise(text: string, { proxy, port }: Side): string {
-  return text
-    .replaceAll(proxy.dir, 'DIR')
-    .replaceAll(String(port), 'PORT')
-    .replace(/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g, 'DATE')
-    .replace(/\b1\d{9}(?:\.\d+)?\b/g, 'TIME')
-    .replace(/-{29}\n[\s\S]*?CLI session\.\n(Type 'start'[^\n]*\n)?/g, 'BANNER\n')
-    .replace(/^200 \d+ +\n(?=BANNER)/gm, '200 \n');
+  return (
+    text
+      .replaceAll(proxy.dir, 'DIR')
+      .replaceAll(String(port), 'PORT')
+      .replace(/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g, 'DATE')
+      .replace(/\b1\d{9}(?:\.\d+)?\b/g, 'TIME')
+      .replace(/-{29}\n[\s\S]*?CLI session\.\n(Type 'start'[^\n]*\n)?/g, 'BANNER\n')
+      // vcl.list -j says in one more word what Varnish says in two.
+      .replace(/,\n {4}"state_temperature": "\w+\/\w+"(?=\n}[,\n])/g, '')
+      .replace(/^200 \d+ +\n(?=BANNER)/gm, '200 \n')
+  );
 }
 
 /** One run of Varnish's tool, by -T and -S. */

@@ -185,11 +185,15 @@ interface Answer {
 }
 
 function normalise(text: string, dir: string): string {
-  return text
-    .replaceAll(dir, 'DIR')
-    .replace(/\b1\d{9}\.\d+\b/g, 'TIME')
-    .replace(/^((?:active|available|discarded) +\w+ +\w+ +)\d+/gm, '$1-')
-    .replace(/"busy": \d+/g, '"busy": -');
+  return (
+    text
+      .replaceAll(dir, 'DIR')
+      .replace(/\b1\d{9}\.\d+\b/g, 'TIME')
+      .replace(/^((?:active|available|discarded) +\w+ +\w+ +)\d+/gm, '$1-')
+      // vcl.list -j says in one more word what Varnish says in two.
+      .replace(/,\n {4}"state_temperature": "\w+\/\w+"(?=\n}[,\n])/g, '')
+      .replace(/"busy": \d+/g, '"busy": -')
+  );
 }
 
 async function ask(proxy: RunningProxy, line: string): Promise<Answer> {

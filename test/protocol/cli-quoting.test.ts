@@ -16,7 +16,8 @@ describe('words', () => {
     ['a \\1 \\18 \\777', ['a', '\x01', '\x018', '\ufffd']],
     ['a \\xc3\\xa9x "\\303\\251"', ['a', 'éx', 'é']],
     ['a b\\0c d\0e', ['a', 'b', 'd']],
-    ['a "x" "y"', ['a', 'x', 'y']],
+    ['a "x" y "z"', ['a', 'x', 'y', 'z']],
+    ['"a" x "y"', ['a', 'x', 'y']],
     ['a "x"y', ['a', 'x', 'y']],
     ['vcl.inline x << END\nvcl 4.1;\n\nsub x {}\nEND', ['vcl.inline', 'x', 'vcl 4.1;\n\nsub x {}\n']],
     ['vcl.inline x << END\r\na\r\nEND\r\n', ['vcl.inline', 'x', 'a\r\n']],
@@ -37,6 +38,9 @@ describe('words', () => {
     ['a "\\', 'Invalid backslash sequence'],
     ['a b"c', `Invalid '"'`],
     ['a "b""c"', 'Missing separator between arguments'],
+    ['"help" "help"', 'Missing separator between arguments'],
+    ['a "x" \t "y"', 'Missing separator between arguments'],
+    ['a "x" "', 'Missing separator between arguments'],
     ['vcl.inline x << END\nvcl 4.1;', "Missing end 'END' of the here-document"],
   ])('refuses %j', (line, message) => {
     expect(parseCommand(line)).toEqual(new QuotingError(message));
@@ -47,7 +51,8 @@ describe('words', () => {
       fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (words) => {
         // A word ends at a NUL.
         fc.pre(words.at(-2) !== '<<' && !words.some((word) => word.includes('\0')));
-        expect(parseCommand(words.map(quoteWord).join(' '))).toEqual(words);
+        const between = words.flatMap((word) => [word, 'x']);
+        expect(parseCommand(between.map(quoteWord).join(' '))).toEqual(between);
       }),
     );
   });

@@ -33,6 +33,22 @@ describe.skipIf(missing)('console', () => {
     await origin.close();
   });
 
+  it('shows the counters that proxystat was asked for, and gauges as it was told', async () => {
+    const [node, [proxystat]] = command('proxyd', 'stat');
+    await terminal.type(
+      `${node} ${proxystat} -n ${proxy.dir} -r -f 'MAIN.uptime' -P ${proxy.dir}.pid; echo "status $?"`,
+    );
+    await terminal.press('Enter');
+    const screen = await terminal.waitFor(/MAIN\.uptime[\s\S]*-I MAIN\.uptime · raw/);
+    expect(screen).toMatch(/1-1\/1\b/);
+    expect(existsSync(`${proxy.dir}.pid`)).toBe(true);
+    await terminal.press('q');
+    await terminal.waitFor(/status 0/);
+    expect(existsSync(`${proxy.dir}.pid`)).toBe(false);
+    await terminal.type('clear');
+    await terminal.press('Enter');
+  });
+
   it('serves an operator from start to end', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
     await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);

@@ -60,8 +60,8 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
   );
   const expected = [
     'worker: Child (pid) started',
-    'health: boot.shop went sick: HTTP/1.1 503 Oops',
-    'health: boot.shop went healthy: HTTP/1.1 200 OK',
+    'health: boot.shop went sick (down): HTTP/1.1 503 Oops',
+    'health: boot.shop went healthy (up): HTTP/1.1 200 OK',
     'parameter: default_ttl 60.000 (was 120.000)',
     'ban: ban req.url ~ ^/old (by a program or the fleet)',
     'worker: Child (pid) died signal=9 (SIGKILL); restarted at once',

@@ -339,6 +339,19 @@ describe('proxystat', () => {
       .map((l) => l.split(' ')[0] ?? '');
     expect(names.length).toBeGreaterThan(1);
     expect(names.every((n) => n.startsWith('MAIN.cache_'))).toBe(true);
+    expect(some.stderr).toBe('');
+  });
+
+  // Standard output and status are those of Varnish's tool, which says nothing.
+  it.each([
+    ['-1', /^$/],
+    ['-j', /"counters": {\s*}/],
+    ['-x', /<proxystat [^>]*>\s*<\/proxystat>/],
+    ['-l', /^Proxystat -f option fields:\n.*\n-+ +-+\n$/],
+  ])('%s says where no counter matches the filters', async (form, empty) => {
+    const none = await stat(form, '-f', 'nope', '-I', 'NOR.this');
+    expect(none).toMatchObject({ code: 0, stdout: expect.stringMatching(empty) });
+    expect(none.stderr).toBe('proxystat: no counter matches -f, -I and -X; -l lists their names\n');
   });
 
   it('counts what happened', async () => {

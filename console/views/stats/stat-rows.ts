@@ -73,6 +73,7 @@ export function shownCounters(
 /** How the counters are shown: in words, and the level among the levels. */
 export function statusRows(view: StatState): { remarks: string; levels: Row } {
   const remarks = [
+    view.filters.map(({ kind, glob }) => `${kind === 'include' ? '-I' : '-X'} ${glob}`).join(' '),
     view.filter === '' ? '' : `/${view.filter}`,
     view.sort === 'table' && !view.reversed ? '' : `by ${view.sort}${view.reversed ? ', reversed' : ''}`,
     view.showUnseen ? 'unseen shown' : '',

@@ -1,6 +1,8 @@
 // The statistics screen's state, pure: level, unseen counters, scaling, raw gauges, filter, cursor, and
 // the choice of rows and columns. Semantics and keys are Varnish's stat tool's.
 
+import type { CounterSubscription } from '../../../protocol/messages.ts';
+import { matchesGlob } from '../../../queries/fnmatch.ts';
 import type { Counter } from '../../model/counter-history.ts';
 import { bodyRows, type Size } from '../../model/layout.ts';
 import type { StateSlot } from '../../model/ui-state.ts';
@@ -12,7 +14,11 @@ export type StatSort = (typeof STAT_SORTS)[number];
 export type Level = 'info' | 'diag' | 'debug';
 export const LEVELS: readonly Level[] = ['info', 'diag', 'debug'];
 
+export type CounterFilters = NonNullable<CounterSubscription['filters']>;
+
 export interface StatState {
+  /** Of the command line, for as long as the console runs: the first that matches a name decides about it. */
+  filters: CounterFilters;
   level: Level;
   showUnseen: boolean;
   raw: boolean;
@@ -31,6 +37,7 @@ export interface StatState {
 }
 
 const INITIAL_STAT: StatState = {
+  filters: [],
   level: 'info',
   showUnseen: false,
   raw: false,
@@ -65,12 +72,19 @@ export function visibleCounters(view: StatState, counters: readonly Counter[]): 
   const pinned = counters.filter((c) => view.pinned.includes(c.info.name));
   const rest = counters.filter(
     (c) =>
+      isChosen(view.filters, c.info.name) &&
       !view.pinned.includes(c.info.name) &&
       (view.showUnseen || c.seen) &&
       LEVELS.indexOf(c.info.level) <= max &&
       (view.filter === '' || c.info.name.toLowerCase().includes(view.filter)),
   );
   return [...pinned, ...sorted(rest, view)];
+}
+
+/** As the daemon chooses for a subscription. */
+function isChosen(filters: CounterFilters, name: string): boolean {
+  const first = filters.find(({ glob }) => matchesGlob(glob, name));
+  return first === undefined ? filters.every(({ kind }) => kind === 'exclude') : first.kind === 'include';
 }
 
 const ORDERS: Readonly<Record<Exclude<StatSort, 'table'>, (a: Counter, b: Counter) => number>> = {

@@ -5,16 +5,20 @@ import { COMMANDS, type Command, commandRow } from '../../../protocol/tables/com
 import type { ManagerHandler, ManagerHandlers } from '../manager-services.ts';
 import { jsonReply, ok } from '../reply.ts';
 
-const help: ManagerHandler = (_manager, call) => {
-  if (call.json) return jsonReply(call, COMMANDS.map(jsonRow).join(','));
+/** Without a worker nobody knows its commands. One that is starting is waited for when they come. */
+const help: ManagerHandler = ({ supervisor }, call) => {
+  const hasWorker = supervisor.state === 'running' || supervisor.state === 'starting';
+  const isKnown = (row: Command): boolean => hasWorker || row.where === 'manager';
+  const known = COMMANDS.filter(isKnown);
+  if (call.json) return jsonReply(call, known.map(jsonRow).join(','));
   const [what] = call.args;
   if (what === undefined || what === '-a' || what === '-d') {
-    const rows = COMMANDS.filter((row) => what === '-a' || (row.hidden === true) === (what === '-d'));
+    const rows = known.filter((row) => what === '-a' || (row.hidden === true) === (what === '-d'));
     return ok(rows.map((row) => `${row.syntax}\n`).join(''));
   }
   if (what.startsWith('-')) return { status: CLI.UNKNOWN, body: 'Unknown flag\n' };
   const row = commandRow(what);
-  if (row === undefined)
+  if (row === undefined || !isKnown(row))
     return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
   return ok(`${row.syntax}\n${row.help}\n`);
 };

@@ -72,6 +72,8 @@ export function jsonProgram(p: ProgramInfo): string {
     const end = p.busy === null ? '    }' : '      }';
     members.push(`"label": {\n      "name": ${JSON.stringify(p.target)}${refs}\n${end}`);
   }
+  // Not in Varnish, and after all that is: both in one word, as its releases before 7 print them.
+  members.push(`"state_temperature": "${p.state}/${p.temperature}"`);
   return `\n  {\n    ${members.join(',\n    ')}\n}`;
 }
 

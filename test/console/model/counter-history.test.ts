@@ -211,6 +211,17 @@ describe('stat view', () => {
     expect(names(act(INITIAL, { type: 'filter', text: 'B' }))).toEqual(['b']);
   });
 
+  it('shows those of the command line only: the first filter that matches a name decides', () => {
+    const chosen = (...filters: StatState['filters']): string[] => names({ ...INITIAL, filters });
+    const include = (glob: string) => ({ kind: 'include' as const, glob });
+    const exclude = (glob: string) => ({ kind: 'exclude' as const, glob });
+    expect(chosen(include('a'))).toEqual(['a']);
+    expect(chosen(exclude('a'))).toEqual(['b']);
+    expect(chosen(exclude('a'), include('*'))).toEqual(['b']);
+    expect(chosen(include('*'), exclude('a'))).toEqual(['a', 'b']);
+    expect(chosen(include('nope'))).toEqual([]);
+  });
+
   it('keeps the cursor inside and on screen', () => {
     const all = act(INITIAL, { type: 'unseen' }, { type: 'end' });
     expect([all.selected, all.top]).toEqual(['b', 1]);

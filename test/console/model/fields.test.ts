@@ -84,6 +84,11 @@ describe('completion', () => {
   it('tells reading from changing, and changing from destroying', () => {
     expect(isChanging('param.set a b')).toBe(true);
     expect(isChanging('param.show')).toBe(false);
+    for (const line of ['"ban" x', '-ban x', ' - "ban" x', 'b\\x61n x', 'quit', '"quit"'])
+      expect({ line, changes: isChanging(line) }).toEqual({ line, changes: true });
+    for (const line of ['', '"ban', 'no.such', 'ping ban'])
+      expect({ line, changes: isChanging(line) }).toEqual({ line, changes: false });
+    expect(isDestructive('"stop"', COMMANDS)).toBe(true);
     expect(isDestructive('stop', COMMANDS)).toBe(true);
     expect(isDestructive('param.show', COMMANDS)).toBe(false);
   });

@@ -33,8 +33,8 @@ describe('events of a log', () => {
       { at: 2e9, kind: 'program', text: 'vcl.use next' },
       { at: 2e9, kind: 'ban', text: 'ban req.url ~ ^/x' },
       { at: 2e9, kind: 'health', text: 'backend.set_health default sick' },
-      { at: 2e9, kind: 'health', text: 'boot.default went sick: HTTP/1.1 503 Service Unavailable' },
-      { at: 2e9, kind: 'health', text: 'default went healthy: HTTP/1.1 200 OK' },
+      { at: 2e9, kind: 'health', text: 'boot.default went sick (down): HTTP/1.1 503 Service Unavailable' },
+      { at: 2e9, kind: 'health', text: 'default went healthy (up): HTTP/1.1 200 OK' },
     ]);
   });
 

@@ -175,8 +175,8 @@ it('has its backends with their health, and what their probes said', async () =>
   ]);
   const health = session.events.all().filter(({ kind }) => kind === 'health');
   expect(health.map(({ text }) => text)).toEqual([
-    'boot.slow went sick',
-    'boot.default went healthy: HTTP/1.1 200 OK',
+    'boot.slow went sick (down)',
+    'boot.default went healthy (up): HTTP/1.1 200 OK',
   ]);
 });
 

@@ -182,7 +182,17 @@ describe('the socket of those who may read', () => {
 
   it('is not talked into more by the way a command is written', async () => {
     const lines = [
-      ...['"stop"', '  stop', '\tstop', 'st\\x6fp', 'stop -j', 'stop\nping', 'vcl.inline x << EOT\n\nEOT'],
+      ...[
+        '"stop"',
+        '  stop',
+        '\tstop',
+        'st\\x6fp',
+        'stop -j',
+        'stop\nping',
+        '-stop',
+        ' - stop',
+        'vcl.inline x << EOT\n\nEOT',
+      ],
       ...['param.set a b', '"param.set" a b', 'ban req.url ~ .', 'debug.panic.worker x', 'auth 00'],
     ];
     for (const { status } of await replies(lines)) expect(status).toBe(300);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../protocol/tables/commands.ts';
 import { type Fixture, startManager, until } from './fixture.ts';
 
 let open: Fixture[] = [];
@@ -101,6 +102,27 @@ describe('a worker on its own', () => {
     expect(await body(f, 'ban req.url == /')).toBe(
       "Unknown request in manager process (child not running).\nType 'help' for more info.",
     );
+  });
+
+  it('knows its own commands only while there is no worker, and says so in its help', async () => {
+    const f = await start('-d');
+    const named = (text: string): string[] =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0] as string);
+    const own = COMMANDS.filter((row) => row.where === 'manager').map((row) => row.name);
+    expect(named(await body(f, 'help -a'))).toEqual(own);
+    expect(named(await body(f, 'help'))).toEqual(own.filter((name) => !name.startsWith('debug.')));
+    expect(named(await body(f, 'help -d'))).toEqual(own.filter((name) => name.startsWith('debug.')));
+    const list = (JSON.parse(await body(f, 'help -j')) as { request: string }[]).slice(3);
+    expect(list.map((row) => row.request)).toEqual(own);
+    for (const name of ['ban', 'debug.xid', 'edge.status'])
+      expect(await f.manager.command(`help ${name}`)).toEqual({
+        status: 101,
+        body: "Unknown request.\nType 'help' for more info.\n",
+      });
+    expect(await f.manager.command('help vcl.use')).toMatchObject({ status: 200 });
   });
 
   it.each([
@@ -277,6 +299,8 @@ describe('programs', () => {
         'active      auto     warm         3    a       <-    (1 label)\n' +
         'available   label    warm         0    L       ->    a\n',
     );
+    const list = JSON.parse(await body(f, 'vcl.list -j')) as { state_temperature: string }[];
+    expect(list.slice(3).map((p) => p.state_temperature)).toEqual(['warm/warm', 'auto/warm', 'label/warm']);
     expect(await body(f, 'vcl.deps')).toBe('boot\na\nL      a\n');
     expect(await f.manager.command('vcl.discard a')).toEqual({
       status: 300,

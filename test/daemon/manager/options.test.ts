@@ -39,13 +39,32 @@ describe('forms', () => {
   });
 
   it('collects what may be repeated, and fills in the rest', () => {
-    const o = options('-f', 'a', '-f', 'b', '-p', 'x=1=2', '-t', '5', '-r', 'a,b', '-r', 'c', '-l', '90m');
+    const o = options(
+      '-f',
+      'a',
+      '-f',
+      'b',
+      '-p',
+      'x=1=2',
+      '-t',
+      '5',
+      '-r',
+      'a,b',
+      '-r',
+      'c, d e',
+      '-r',
+      '',
+      '-r',
+      ',f',
+      '-l',
+      '90m,on',
+    );
     expect(o.params).toEqual([
       { name: 'x', value: '1=2' },
       { name: 'default_ttl', value: '5' },
-      { name: 'vsl_space', value: '90m' },
+      { name: 'vsl_space', value: '90m,on' },
     ]);
-    expect(o.readOnly).toEqual(['a', 'b', 'c']);
+    expect(o.readOnly).toEqual(['a', 'b', 'c', 'd', 'e', '', 'f']);
     expect(o.listeners).toEqual([{ name: 'a0', text: ':80', proto: 'HTTP', host: '', port: 80 }]);
     expect(o.storages).toEqual([
       { name: 's0', kind: 'malloc', size: 100 << 20 },
@@ -87,7 +106,10 @@ describe('forms', () => {
     [['-C', '-F', '-b', 'x'], '-F makes no sense with -C'],
     [['-d', '-I', 'a', '-I', 'b'], '\tOnly one -I allowed'],
     [['-d', '-W', 'foo'], 'Unknown waiter method "foo"'],
-    [['-d', '-h', ''], 'Unknown hash method ""'],
+    [['-d', '-W', 'epoll,x'], 'Unknown waiter method "epoll,x"'],
+    [['-d', '-h', ''], '-h argument is empty'],
+    [['-d', '-h', 'critbit,1'], 'Hash method "critbit" takes no arguments'],
+    [['-d', '-h', 'classic,1,2'], '(-hclassic) too many arguments'],
     [['-d', '-j', 'nosuch,user=x'], 'Unknown jail method "nosuch"'],
     [['-d', '-j', 'solaris'], 'Unknown jail method "solaris"'],
     [['-d', '-j', 'none,user=x'], '-jnone takes no arguments.'],

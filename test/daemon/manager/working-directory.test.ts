@@ -25,24 +25,33 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 it('is made for its user alone', () => {
-  makeDirectory(join(dir, 'a/b'));
-  expect(statSync(join(dir, 'a/b')).mode & 0o777).toBe(0o700);
+  makeDirectory(join(dir, 'a'), null);
+  expect(statSync(join(dir, 'a')).mode & 0o777).toBe(0o700);
   writeFileSync(join(dir, 'file'), '');
-  expect(() => makeDirectory(join(dir, 'file'))).toThrow('It is a file and no directory');
+  expect(() => makeDirectory(join(dir, 'file'), null)).toThrow('It is a file and no directory');
+});
+
+it('is made without what is missing above it, unless that is where names are looked up', () => {
+  const missing = /It cannot be made \(No such file or directory\)/;
+  expect(() => makeDirectory(join(dir, 'typo/a/b'), null)).toThrow(missing);
+  expect(() => makeDirectory(join(dir, 'state/a/b'), join(dir, 'state'))).toThrow(missing);
+  expect(readdirSync(dir)).toEqual(['state']);
+  makeDirectory(join(dir, 'home/state/name'), join(dir, 'home/state'));
+  expect(statSync(join(dir, 'home/state/name')).mode & 0o777).toBe(0o700);
 });
 
 it('is searched by others only where they have files in it, and never written', () => {
   const mode = (path: string): number => statSync(path).mode & 0o777;
-  makeDirectory(join(dir, 'shared'), true);
+  makeDirectory(join(dir, 'shared'), null, true);
   expect(mode(join(dir, 'shared'))).toBe(0o711);
-  makeDirectory(dir, true);
+  makeDirectory(dir, null, true);
   expect(mode(dir)).toBe(0o711);
   chmodSync(dir, 0o755);
-  makeDirectory(dir);
+  makeDirectory(dir, null);
   expect(mode(dir)).toBe(0o755);
   for (const loose of [0o757, 0o1777]) {
     chmodSync(dir, loose);
-    expect(() => makeDirectory(dir)).toThrow(/Others may write to it \(mode \d+\): chmod go-w/);
+    expect(() => makeDirectory(dir, null)).toThrow(/Others may write to it \(mode \d+\): chmod go-w/);
   }
 });
 
@@ -50,10 +59,10 @@ it('may be named by a link of ours, and by none that lies where others may write
   mkdirSync(join(dir, 'real'));
   mkdirSync(join(dir, 'open'));
   chmodSync(join(dir, 'open'), 0o1777);
-  symlinkSync(join(dir, 'real'), join(dir, 'link'));
-  symlinkSync(join(dir, 'real'), join(dir, 'open/link'));
-  makeDirectory(join(dir, 'link'));
-  expect(() => makeDirectory(join(dir, 'open/link'))).toThrow('It is a symbolic link and no directory');
+  symlinkSync(join(dir, 'real'), join(dir, 'link'), null);
+  symlinkSync(join(dir, 'real'), join(dir, 'open/link'), null);
+  makeDirectory(join(dir, 'link'), null);
+  expect(() => makeDirectory(join(dir, 'open/link'), null)).toThrow('It is a symbolic link and no directory');
 });
 
 describe('the worker’s part of it', () => {
