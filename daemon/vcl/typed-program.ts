@@ -61,7 +61,8 @@ export type Code = Facts &
 
 const PLAIN: Facts = { mayFail: false, waits: false };
 
-function of(...parts: readonly Code[]): Facts {
+/** A list, not arguments: of those there may only be so many. */
+function of(parts: readonly Code[]): Facts {
   return { mayFail: parts.some((p) => p.mayFail), waits: parts.some((p) => p.waits) };
 }
 
@@ -81,11 +82,11 @@ export function data(value: object): Code {
 }
 
 export function list(items: readonly Code[]): Code {
-  return { k: 'list', items, ...of(...items) };
+  return { k: 'list', items, ...of(items) };
 }
 
 export function helper(name: HelperName, ...args: readonly Code[]): Code {
-  const facts = of(...args);
+  const facts = of(args);
   return { k: 'helper', helper: name, args, ...facts, mayFail: facts.mayFail || SOFT_FAILING.has(name) };
 }
 
@@ -95,24 +96,24 @@ export function lookup(table: Table, ...keys: readonly Constant[]): Code {
 
 /** A call of an extension: every one may fail. */
 export function extensionCall(name: string, args: readonly Code[], answersLater = false): Code {
-  const waits = answersLater || of(...args).waits;
+  const waits = answersLater || of(args).waits;
   return { k: 'call', name, args, answersLater, mayFail: true, waits };
 }
 
 export function wrap(k: 'group' | 'not' | 'negate' | 'always', value: Code): Code {
-  return { k, value, ...of(value) };
+  return { k, value, ...of([value]) };
 }
 
 export function otherwise(value: Code, absent: string): Code {
-  return { k: 'otherwise', value, absent, ...of(value) };
+  return { k: 'otherwise', value, absent, ...of([value]) };
 }
 
 export function binary(left: Code, op: BinaryOperator, right: Code): Code {
-  return { k: 'binary', op, left, right, ...of(left, right) };
+  return { k: 'binary', op, left, right, ...of([left, right]) };
 }
 
 export function join(parts: readonly Code[]): Code {
-  return { k: 'join', parts, ...of(...parts) };
+  return { k: 'join', parts, ...of(parts) };
 }
 
 /** The number that code is before anything runs, brackets and signs included; null when it is none. */

@@ -33,10 +33,12 @@ function runtime(name: HelperName): string {
 
 export function generate(model: ProgramModel): Generated {
   const expressions = new ExpressionPrinter();
-  const body: GeneratedLine[] = prologue(model, expressions).map(unplaced);
   const waits = waitingSubs(model);
-  for (const sub of model.subs.values()) body.push(...subLines(model, sub, waits, expressions));
-  body.push(...stateList(model, waits).map(unplaced));
+  const body = [
+    ...prologue(model, expressions).map(unplaced),
+    ...[...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions)),
+    ...stateList(model, waits).map(unplaced),
+  ];
   const lines = [...["'use strict';", ...bindings(expressions.helpers)].map(unplaced), ...body];
   return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions: positionsOf(lines) };
 }
@@ -72,9 +74,6 @@ function subLines(
   const name = generatedName('sub', sub.name);
   const isValue = model.subValues.has(sub.name);
   const star = waits.has(sub) ? '*' : '';
-  const out = [unplaced(''), unplaced(`// ${sub.name}`)];
-  out.push({ text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span });
-  out.push(unplaced('  let r = 0;'));
   const parts: GeneratedLine[][] = [];
   const statements = new StatementPrinter(expressions, {
     name,
@@ -87,9 +86,16 @@ function subLines(
     statements.steps(part.body, '    ');
     statements.lines.push(unplaced('  }'));
   }
-  out.push(...statements.lines, unplaced('  return r;'), unplaced('}'), ...parts.flat());
-  if (isValue) out.push(...valueLines(model, sub, name, waits.has(sub)).map(unplaced));
-  return out;
+  return [
+    unplaced(''),
+    unplaced(`// ${sub.name}`),
+    { text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span },
+    unplaced('  let r = 0;'),
+    ...statements.lines,
+    ...[unplaced('  return r;'), unplaced('}')],
+    ...parts.flat(),
+    ...(isValue ? valueLines(model, sub, name, waits.has(sub)).map(unplaced) : []),
+  ];
 }
 
 /** A sub that is also a value runs through that value, which watches over where and whether it may. */

@@ -52,3 +52,9 @@ describe.each([1, 40, 80, 150, 1000, 3000])('%i statements', (n) => {
     expect(run(program, `/out/${n - 1}/`)).toEqual(['pass', '']);
   });
 });
+
+it('a sub may have more lines of code than a function can have arguments', () => {
+  const n = 50_000;
+  const program = `sub vcl_recv { if (req.url == "/x") { set req.http.out = "x"; } ${times(n, (i) => `elseif (req.url == "/${i}") { set req.http.out = "${i}"; }`)} return (pass); }`;
+  expect(run(program, `/${n - 1}`)).toEqual(['pass', String(n - 1)]);
+});
