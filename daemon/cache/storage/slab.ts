@@ -187,7 +187,8 @@ export class Slab {
 
   /** Frees a block and leaves the counters as they are; returns its size. */
   private release(ref: number): number {
-    if (this.overwritesFreed) this.chunk(ref).fill(FREED, this.offset(ref), this.offset(ref) + this.sizeOf(ref));
+    if (this.overwritesFreed)
+      this.chunk(ref).fill(FREED, this.offset(ref), this.offset(ref) + this.sizeOf(ref));
     const page = ref >>> (this.pageShift - GRANULE_SHIFT);
     const cls = this.pageClass[page] as number;
     if (cls === RUN) {
