@@ -2,8 +2,10 @@
 
 export const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   EACCES: 'Permission denied',
+  EADDRINUSE: 'Address already in use',
   EADDRNOTAVAIL: 'Cannot assign requested address',
   EAGAIN: 'Resource temporarily unavailable',
+  EAI_AGAIN: 'Temporary failure in name resolution',
   ECONNREFUSED: 'Connection refused',
   ECONNRESET: 'Connection reset by peer',
   EDQUOT: 'Disk quota exceeded',
@@ -19,6 +21,7 @@ export const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   ENOENT: 'No such file or directory',
   ENOSPC: 'No space left on device',
   ENOTDIR: 'Not a directory',
+  ENOTFOUND: 'Name or service not known',
   ENOTSOCK: 'Socket operation on non-socket',
   EPERM: 'Operation not permitted',
   EPIPE: 'Broken pipe',

@@ -109,7 +109,11 @@ function complain(a: Arguments, { status }: CommandReply): void {
 
 /** Why there is no connection. */
 async function whyNot({ dir, address }: Arguments, cause: Error): Promise<string> {
-  if (address !== undefined) return `Connection failed: ${cause.message}`;
+  if (address !== undefined) {
+    const lead = `${address}: `;
+    const reason = cause.message.startsWith(lead) ? cause.message.slice(lead.length) : cause.message;
+    return `Connection failed (${address}): ${reason}`;
+  }
   const [{ ConnectError }, { whyUnreachable }] = await Promise.all([
     import('../client/client.ts'),
     import('../client/unreachable.ts'),

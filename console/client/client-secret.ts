@@ -1,6 +1,7 @@
 // The secret of -S, as a tool reads it: a file that others can write is refused, one that others can read is reported.
 
 import { readSecretFile } from '../../protocol/files/secret-file.ts';
+import { systemText } from '../../protocol/system-text.ts';
 
 /** Throws an Error that says which file, what is wrong with it and what to do. */
 export function readSecret(path: string): Buffer {
@@ -9,6 +10,6 @@ export function readSecret(path: string): Buffer {
     if (warning !== '') process.stderr.write(`Warning: the secret ${path}: ${warning}\n`);
     return bytes;
   } catch (cause) {
-    throw new Error(`cannot read the secret ${path}: ${(cause as Error).message}`, { cause });
+    throw new Error(`cannot read the secret ${path}: ${systemText(cause)}`, { cause });
   }
 }

@@ -23,6 +23,7 @@ import {
   type ServerMessage,
 } from '../../protocol/messages.ts';
 import { addressText, proofText } from '../../protocol/proof.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { readSecret } from './client-secret.ts';
 import { findDaemon } from './find-daemon.ts';
 import type { Subscription } from './source.ts';
@@ -345,7 +346,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
       const spoken = typeof cause.code === 'string' && cause.code.startsWith('HPE_');
       const what = spoken
         ? `no console is served there; that is the address of --console, not of -T`
-        : cause.message;
+        : systemText(cause);
       fail(new ConnectError(spoken ? 'protocol' : 'unreachable', `${where}: ${what}`, cause));
     });
     ws.on('close', (code: number) =>

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { connect as netConnect, type Socket } from 'node:net';
 import type { CommandReply } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { ConnectError, parseAddress } from './client.ts';
 import { readSecret } from './client-secret.ts';
 
@@ -25,7 +26,7 @@ export class TextCliClient {
       this.buffer = this.buffer.length === 0 ? data : Buffer.concat([this.buffer, data]);
       this.take();
     });
-    socket.on('error', (cause) => this.lose(new ConnectError('unreachable', cause.message, cause)));
+    socket.on('error', (cause) => this.lose(new ConnectError('unreachable', systemText(cause), cause)));
     socket.on('close', () => this.lose(new ConnectError('closed', 'connection closed')));
   }
 

@@ -8,8 +8,3 @@ export function unresolved(flag: string, cause: unknown): OptionError | null {
   if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return null;
   return new OptionError(`Could not resolve ${flag} argument to address\n\tName or service not known`);
 }
-
-export function addressReason(cause: unknown): string {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return code === 'EADDRINUSE' ? 'Address already in use' : message;
-}

@@ -10,6 +10,7 @@ import net from 'node:net';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
+import { systemText } from '../../protocol/system-text.ts';
 import type { BoundListener, ListenerAddress, ListenerSpec } from '../link.ts';
 import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
@@ -175,7 +176,7 @@ function settle(spec: ListenerSpec, handle: RawHandle): string | null {
     }
     return null;
   } catch (cause) {
-    return `Could not get socket ${spec.text}: ${(cause as Error).message}`;
+    return `Could not get socket ${spec.text}: ${systemText(cause)}`;
   }
 }
 
@@ -207,12 +208,6 @@ function removeSocket(path: string): void {
 }
 
 function reasonOf(errno: number): string {
-  const known: Record<string, string> = {
-    EADDRINUSE: 'Address already in use',
-    EACCES: 'Permission denied',
-    ENOENT: 'No such file or directory',
-    EADDRNOTAVAIL: 'Cannot assign requested address',
-  };
-  const [code, text] = getSystemErrorMap().get(errno) ?? [`error ${errno}`, ''];
-  return known[code] ?? (text === '' ? code : text);
+  const [code, message] = getSystemErrorMap().get(errno) ?? ['', `error ${errno}`];
+  return systemText({ code, message });
 }

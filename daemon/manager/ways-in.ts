@@ -6,7 +6,7 @@ import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { NotedEvent } from '../../protocol/tables/events.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
-import { addressReason, unresolved } from './address-errors.ts';
+import { unresolved } from './address-errors.ts';
 import type { ControlServer } from './control-server.ts';
 import type { Log } from './daemon-log.ts';
 import type { Access } from './jail.ts';
@@ -96,7 +96,7 @@ export class WaysIn {
     else await control.listenPath(readPath, readers).catch(cannotListen(readPath));
     for (const { text, host, port } of inside.options.consoles) {
       const bound = await control.listenTcp(host, port).catch((cause) => {
-        throw new OptionError(`--console: Could not get socket ${text}: ${addressReason(cause)}`, false);
+        throw new OptionError(`--console: Could not get socket ${text}: ${systemText(cause)}`, false);
       });
       this.consoles.push({ host, port: bound });
       inside.log('info', `Console on ${host}:${bound}`);
@@ -112,7 +112,7 @@ export class WaysIn {
       const bound = await textCli.listen(host, port).catch((cause) => {
         throw (
           unresolved('-T', cause) ??
-          new OptionError(`-T: Could not get socket ${text}: ${addressReason(cause)}`, false)
+          new OptionError(`-T: Could not get socket ${text}: ${systemText(cause)}`, false)
         );
       });
       log('info', `CLI on ${host}:${bound}`);
@@ -143,7 +143,7 @@ export class WaysIn {
       inside.options.hosts,
     );
     const bound = await this.metrics.listen(host, port).catch((cause) => {
-      throw new OptionError(`--metrics: Could not get socket ${text}: ${addressReason(cause)}`, false);
+      throw new OptionError(`--metrics: Could not get socket ${text}: ${systemText(cause)}`, false);
     });
     inside.log('info', `Metrics on ${host}:${bound}`);
   }

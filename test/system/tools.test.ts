@@ -113,6 +113,19 @@ describe('proxyadm', () => {
     expect(end.stderr).not.toBe('');
   });
 
+  it.each([
+    [['-T', '127.0.0.1:1'], 'Connection failed (127.0.0.1:1): Connection refused\n'],
+    [
+      ['-T', 'nosuch.invalid:1'],
+      /^Connection failed \(nosuch\.invalid:1\): (Name or service not known|Temporary failure in name resolution)\n$/,
+    ],
+    [['-T', 'bogus'], 'Connection failed (bogus): "bogus" is not host:port\n'],
+  ])('%s: says why there is no connection, in the words of the system', async (args, said) => {
+    const end = await tool('proxyd', 'adm', [...args, 'ping']);
+    expect(end).toMatchObject({ code: 2, stdout: '' });
+    expect(end.stderr).toMatch(said);
+  });
+
   it('reads commands from its standard input', async () => {
     const end = await tool('proxyd', 'adm', ['-n', proxy.dir], { input: 'ping\nstatus\n' });
     expect(end.code).toBe(0);

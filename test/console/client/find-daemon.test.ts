@@ -33,7 +33,9 @@ it('looks in each place, and says where when there is none', async () => {
   const none = findDaemon(NAME);
   expect(none.places).toHaveLength(3);
   expect(none).toMatchObject({ dir: none.places[0], readonly: false });
-  await expect(connect({ dir: NAME })).rejects.toThrow(`looked in ${none.places.join(', ')}: connect ENOENT`);
+  await expect(connect({ dir: NAME })).rejects.toThrow(
+    `looked in ${none.places.join(', ')}: No such file or directory`,
+  );
   await socket(join(dir, 'state', NAME, 'console.sock'));
   expect(findDaemon(NAME).dir).toBe(join(dir, 'state', NAME));
   await socket(join(dir, 'run', NAME, 'console.sock'));
