@@ -82,8 +82,10 @@ export const OF_PLAIN = 1 << 7;
 export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
 /** The body was packed or unpacked here: its bytes are not those that the origin's tag stands for. */
 export const OF_RECODED = 1 << 15;
+/** The answer to a HEAD: its head speaks of a body that it does not have. */
+export const OF_HEAD_ALONE = 1 << 19;
 /** Flags that setAttributes may change. */
-export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED;
+export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_HEAD_ALONE;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;
 /** No longer found by lookups; lives until its last reference goes. */
@@ -98,6 +100,7 @@ export const OF_TAGGED = 1 << 14;
 export const OF_INDEXED = 1 << 12;
 
 const STATE_SHIFT = 16;
+const STATES = 7;
 const STORAGE_SHIFT = 20;
 
 /** Life of an object: busy, then stream (the head is visible, hits attach), then finished or failed. */
@@ -108,11 +111,11 @@ export const STATE_FAILED = 4;
 export type OcState = typeof STATE_BUSY | typeof STATE_STREAM | typeof STATE_FINISHED | typeof STATE_FAILED;
 
 export function stateIn(meta: number): OcState {
-  return ((meta >>> STATE_SHIFT) & 15) as OcState;
+  return ((meta >>> STATE_SHIFT) & STATES) as OcState;
 }
 
 export function withState(meta: number, state: OcState): number {
-  return (meta & ~(15 << STATE_SHIFT)) | (state << STATE_SHIFT);
+  return (meta & ~(STATES << STATE_SHIFT)) | (state << STATE_SHIFT);
 }
 
 /** Number of the storage; meaningful once a head is stored. */

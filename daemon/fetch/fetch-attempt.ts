@@ -27,6 +27,8 @@ export class FetchAttempt implements VclFetchAttempt {
   /** The body on its way into the store; null before it comes and where there is none. */
   pump: BodyPump | null = null;
   synthBody: string | null = null;
+  /** The origin answered a HEAD. */
+  headAlone = false;
 
   /** @param vxid the id of the attempt's transaction */
   constructor(vxid: number, doStream = true) {
