@@ -3,7 +3,7 @@
 // timeouts. A head in an old form is rewritten once it is complete, and then read like any other.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
-import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
+import { E_LINE_LONG, errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
   HEAD_COMPLETE,
   HEAD_ERROR,
@@ -14,12 +14,14 @@ import {
 import type { Leniencies } from '../http1/leniency.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { endOfHead, failedAtOldForm, modernHead } from '../http1/modern-head.ts';
+import { endOfHead, failedAtOldForm, longHeader, modernHead } from '../http1/modern-head.ts';
 import { OriginFailure } from './origin-failure.ts';
 
 /** Most interim responses before the final one (chosen): they are skipped, but not without end. */
 const MAX_INTERIM = 20_000;
 const BLANK_LINE = Buffer.from('\r\n\r\n', 'latin1');
+/** Limits of a rewritten head: those of the bytes that came have been looked at. */
+const MEASURED = { maxLine: Number.POSITIVE_INFINITY, maxSize: Number.POSITIVE_INFINITY };
 const EMPTY = Buffer.alloc(0);
 
 export class ResponseHeadReader {
@@ -108,9 +110,15 @@ export class ResponseHeadReader {
         if (past < 0 && end - p < limits.maxSize) break;
         if (past < 0 || past - p > limits.maxSize)
           return this.overflow(past < 0 ? end - p : past - p, limits);
+        const long = longHeader(buf, p, past, limits.maxLine);
+        if (long >= 0) {
+          result.fail(E_LINE_LONG, long, long + limits.maxLine);
+          return this.fault(buf, p, past, limits);
+        }
         parsed = modernHead(buf, p, past, true, this.leniencies);
-        if (parseResponseHead(parsed, 0, parsed.length, limits, into, result) !== HEAD_COMPLETE)
-          return this.fault(parsed, 0, parsed.length, limits);
+        const own = { ...limits, ...MEASURED };
+        if (parseResponseHead(parsed, 0, parsed.length, own, into, result) !== HEAD_COMPLETE)
+          return this.fault(parsed, 0, parsed.length, own);
       } else if (status !== HEAD_COMPLETE) break;
       this.bytes += past - p;
       p = past;

@@ -84,8 +84,10 @@ export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
 export const OF_RECODED = 1 << 15;
 /** The origin failed, and its answer is not for keeping: it never hides nor takes away what was there. */
 export const OF_FAILURE = 1 << 19;
+/** The answer to a HEAD: its head speaks of a body that it does not have. */
+export const OF_HEAD_ALONE = 1 << 20;
 /** Flags that setAttributes may change. */
-export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_FAILURE;
+export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_FAILURE | OF_HEAD_ALONE;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;
 /** No longer found by lookups; lives until its last reference goes. */
@@ -101,7 +103,7 @@ export const OF_INDEXED = 1 << 12;
 
 const STATE_SHIFT = 16;
 const STATE_MASK = 7;
-const STORAGE_SHIFT = 20;
+const STORAGE_SHIFT = 21;
 
 /** Life of an object: busy, then stream (the head is visible, hits attach), then finished or failed. */
 export const STATE_BUSY = 1;

@@ -29,6 +29,8 @@ export class FetchAttempt implements VclFetchAttempt {
   synthBody: string | null = null;
   /** The answer is made here, for an origin that gave none or none that the program takes. */
   madeHere = false;
+  /** The origin answered a HEAD. */
+  headAlone = false;
 
   /** @param vxid the id of the attempt's transaction */
   constructor(vxid: number, doStream = true) {

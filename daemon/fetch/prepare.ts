@@ -8,6 +8,7 @@ import {
   OF_FAILURE,
   OF_FOR_WAITERS,
   OF_GZIPPED,
+  OF_HEAD_ALONE,
   OF_HIT_MISS,
   OF_HIT_PASS,
   OF_PLAIN,
@@ -74,7 +75,16 @@ export function prepareObject(bo: BusyObj): boolean {
           attempt.filterList,
         );
   passWhatCannotFit(bo);
+  attempt.headAlone = bo.bereq.method === 'HEAD';
+  // Of the body of a GET the filters would make another one, whose length nobody knows (RFC 9110 section 8.6).
+  if (attempt.headAlone && bo.mode !== 'pass' && changesBody(bo)) beresp.unset('content-length');
   return storeObject(bo);
+}
+
+/** Whether filters would change a body, if there were one. */
+function changesBody(bo: BusyObj): boolean {
+  const names = (bo.filters ?? usualFetchFilters(bo.beresp, bo, bo.core.params).text).trim();
+  return names !== '' && names !== 'testgunzip';
 }
 
 /** A Vary that cannot be followed makes a pass: no request could ever be given such an object. */
@@ -176,6 +186,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
     if (chain?.recoded === true) flags |= OF_RECODED;
   }
   if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
+  if (bo.attempt.headAlone) flags |= OF_HEAD_ALONE;
   if (bo.forWaiters) flags |= OF_FOR_WAITERS;
   if (isPassingFailure(bo)) flags |= OF_FAILURE;
   if (isPlain(bo, stored)) flags |= OF_PLAIN;

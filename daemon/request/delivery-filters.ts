@@ -2,7 +2,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { fieldIn } from '../cache/head-codec.ts';
-import { OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
+import { OF_ESI, OF_GZIPPED, OF_HEAD_ALONE } from '../cache/objcore.ts';
 import { DeliveryChain } from '../filters/chain.ts';
 import type { DeliveryFilter } from '../filters/filter.ts';
 import { type FilterList, namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
@@ -68,6 +68,11 @@ export function openBody(req: Request, list: FilterList<DeliveryFilter>): number
     // The head has its length.
   } else if (resp.status === 304 || resp.status === 204) {
     resp.unset('content-length');
+  } else if (req.isHead && facts.has(oc, OF_HEAD_ALONE)) {
+    // It is the origin's, if it gave one (RFC 9110 section 8.6), unless a GET would be answered with another body.
+    const unpacks = core.params.http_gzip_support !== 0 && !req.canGzip && isPacked(req);
+    if (unpacks) resp.unset('content-encoding');
+    if (unpacks || declared < 0) resp.unset('content-length');
   } else if (chain?.works === true) {
     if (length < 0 || declared !== length) resp.unset('content-length');
     if (length >= 0 && declared !== length) resp.add('Content-Length', String(length), 'content-length');

@@ -55,6 +55,31 @@ describe('old-response-head.md', () => {
 });
 
 describe('a head in an old form', () => {
+  const ends = (text: string): string => read(Buffer.from(text, 'latin1'), [text.length])[0] as string;
+  const head = 'HTTP/1.1 200 OK\r\n';
+
+  it.each([
+    ['by LF', (n: number) => `X: ${'x'.repeat(n - 3)}\n`],
+    ['with a fold', (n: number) => `X: ${'x'.repeat(n - 14)}\r\n        y\r\n`],
+    ['with a fold by LF', (n: number) => `X: ${'x'.repeat(n - 13)}\n        y\n`],
+    ['with folds, the last of blanks', (n: number) => `X: ${'x'.repeat(n - 11)}\r\n\ty\r\n  \r\n`],
+    ['with blanks before a fold', (n: number) => `X: x${' '.repeat(n - 8)}\r\n y\r\n`],
+  ])('has the length of a header that came: %s', (_, line) => {
+    expect(ends(`${head}A: b\n${line(200)}B: c\r\n\r\n`)).toBe('head HTTP/1.1 200 OK');
+    expect(ends(`${head}A: b\n${line(201)}B: c\r\n\r\n`)).toBe('failed bad-head');
+    expect(read(Buffer.from(`${head}A: b\n${line(201)}B: c\r\n\r\n`), [300])[1]).toContain(
+      'line 3 (header X)',
+    );
+  });
+
+  it('has the size that came', () => {
+    const lines = `${'A: 1\n'.repeat(5)}${'X: '.padEnd(190, 'x')}\n${'Y: '.padEnd(190, 'x')}\n`;
+    const text = (n: number): string =>
+      `${head}${lines}${'Z: '.padEnd(n - head.length - lines.length - 2, 'x')}\n\n`;
+    expect([text(600).length, ends(text(600))]).toEqual([600, 'head HTTP/1.1 200 OK']);
+    expect(ends(text(601))).toBe('failed head-overflow');
+  });
+
   it('counts the bytes that came, not those it was made of', () => {
     const reader = new ResponseHeadReader(new Leniencies());
     const bytes = Buffer.from('HTTP/1.1 200 OK\nX: y\n\nbody');
