@@ -33,11 +33,13 @@ function runtime(name: HelperName): string {
 
 export function generate(model: ProgramModel): Generated {
   const expressions = new ExpressionPrinter();
-  const body: GeneratedLine[] = prologue(model, expressions).map(unplaced);
+  const before = prologue(model, expressions).map(unplaced);
   const waits = waitingSubs(model);
-  for (const sub of model.subs.values()) body.push(...subLines(model, sub, waits, expressions));
-  body.push(...stateList(model, waits).map(unplaced));
-  const lines = [...["'use strict';", ...bindings(expressions.helpers)].map(unplaced), ...body];
+  // A long program has more lines than a call takes arguments: none of these is spread into one.
+  const subs = [...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions));
+  const states = stateList(model, waits).map(unplaced);
+  const head = ["'use strict';", ...bindings(expressions.helpers)].map(unplaced);
+  const lines = [head, before, subs, states].flat();
   return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions: positionsOf(lines) };
 }
 
@@ -87,9 +89,9 @@ function subLines(
     statements.steps(part.body, '    ');
     statements.lines.push(unplaced('  }'));
   }
-  out.push(...statements.lines, unplaced('  return r;'), unplaced('}'), ...parts.flat());
-  if (isValue) out.push(...valueLines(model, sub, name, waits.has(sub)).map(unplaced));
-  return out;
+  const end = [unplaced('  return r;'), unplaced('}')];
+  const value = isValue ? valueLines(model, sub, name, waits.has(sub)).map(unplaced) : [];
+  return [out, statements.lines, end, ...parts, value].flat();
 }
 
 /** A sub that is also a value runs through that value, which watches over where and whether it may. */

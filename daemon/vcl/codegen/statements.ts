@@ -66,7 +66,8 @@ export class StatementPrinter {
     const printer = new StatementPrinter(this.expressions, this.sub, true);
     for (const step of list) printer.step(step, '  ');
     lines.push({ text: `function${star} ${part}(ctx) {`, span: null }, { text: '  let r = 0;', span: null });
-    lines.push(...printer.lines, { text: '  return 0;', span: null }, { text: '}', span: null });
+    for (const line of printer.lines) lines.push(line);
+    lines.push({ text: '  return 0;', span: null }, { text: '}', span: null });
     const left = this.isPart ? 'r' : `r === ${LEAVE} ? 0 : r`;
     this.line(indent, `if ((r = ${star === '' ? '' : 'yield* '}${part}(ctx)) !== 0) return ${left};`, null);
   }

@@ -52,3 +52,9 @@ describe.each([1, 40, 80, 150, 1000, 3000])('%i statements', (n) => {
     expect(run(program, `/out/${n - 1}/`)).toEqual(['pass', '']);
   });
 });
+
+it('of 5 MB has more lines than a call takes arguments', () => {
+  const program = `sub vcl_recv { ${times(50_000, (i) => `if (req.url == "/page-${i}" && req.http.Cookie !~ "a${i}=") { set req.http.out = "the value of ${i}"; }`)} return (pass); }`;
+  expect(program.length).toBeGreaterThan(4_500_000);
+  expect(run(program, '/page-49999')).toEqual(['pass', 'the value of 49999']);
+}, 60_000);
