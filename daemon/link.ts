@@ -58,6 +58,8 @@ export interface CommandCall {
   json: boolean;
   /** Words after the options. */
   args: readonly string[];
+  /** A longer reply is cut (cli_limit): no more of it need be made. Absent: all of it is wanted. */
+  most?: number;
 }
 
 export type ProgramState = 'auto' | 'warm' | 'cold';

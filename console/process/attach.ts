@@ -1,7 +1,7 @@
 // Connects a one-shot to its daemon, trying again for a while as -t says; and the process id
 // file of one-shots.
 
-import { writeOwn } from '../../protocol/files/own-file.ts';
+import { writePidFile as writeFile } from '../../protocol/files/pid-file.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { Client } from '../client/client.ts';
 
@@ -48,7 +48,7 @@ export function parsePatience(text: string): number {
 export function writePidFile(path: string): string | null {
   let remove: () => void;
   try {
-    remove = writeOwn(path, `${process.pid}\n`, 0o644);
+    remove = writeFile(path);
   } catch (error) {
     return `-P: cannot write ${path}: ${systemText(error)}`;
   }

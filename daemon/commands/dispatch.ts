@@ -63,11 +63,14 @@ function run(
   row: Command,
   words: readonly string[],
 ): CommandReply | Promise<CommandReply> {
-  const { supervisor } = services;
+  const { supervisor, params } = services;
   if (row.where === 'worker' && supervisor.state !== 'running') return noWorker();
   const call = readCommand(row, words);
   if ('status' in call) return call;
-  if (row.where === 'worker') return supervisor.call({ op: 'cli', command: call });
+  if (row.where === 'worker') {
+    const most = params.num('cli_limit');
+    return supervisor.call({ op: 'cli', command: { ...call, most } });
+  }
   return HANDLERS[row.name as ManagerCommand](services, call);
 }
 

@@ -19,3 +19,15 @@ export function jsonReply(
   const rest = elements === '' ? '' : `,${elements}`;
   return ok(`[ ${version}, [${command}], ${(Date.now() / 1000).toFixed(3)}${rest}\n]\n`);
 }
+
+/** Pieces with a text between them, as far as a reply of so many characters is not cut. */
+export function joined(pieces: Iterable<string>, between: string, most = Number.POSITIVE_INFINITY): string {
+  let text = '';
+  let first = true;
+  for (const piece of pieces) {
+    text += first ? piece : between + piece;
+    if (text.length > most) break;
+    first = false;
+  }
+  return text;
+}

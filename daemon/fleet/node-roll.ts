@@ -132,9 +132,19 @@ export class NodeRoll {
   /** How far a message has come. */
   reach(seq: number): Reach {
     this.forget();
-    const behind = [...this.nodes].filter(([, { applied }]) => applied < seq).map(([name]) => name);
+    const behind: string[] = [];
+    let count = 0;
+    for (const [name, { applied }] of this.nodes) {
+      if (applied >= seq) continue;
+      count++;
+      // The first ones by name: a list of all messages asks this for each of them.
+      if (behind.length === MOST_NAMED && name > (behind.at(-1) as string)) continue;
+      behind.push(name);
+      behind.sort();
+      behind.length = Math.min(behind.length, MOST_NAMED);
+    }
     const nodes = this.nodes.size + 1;
-    return { applied: nodes - behind.length, nodes, behind: behind.sort().slice(0, MOST_NAMED) };
+    return { applied: nodes - count, nodes, behind };
   }
 
   private isEverywhere(seq: number): boolean {

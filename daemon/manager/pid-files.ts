@@ -1,6 +1,7 @@
 // The files with the manager's process id: one in the working directory, and that of -P.
 
 import { writeOwn } from '../../protocol/files/own-file.ts';
+import { writePidFile } from '../../protocol/files/pid-file.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
@@ -17,7 +18,7 @@ export function writePidFiles(dir: string, pidFile: string | null): () => void {
   }
   if (pidFile === null) return () => {};
   try {
-    return writeOwn(pidFile, `${process.pid}\n`, 0o644);
+    return writePidFile(pidFile);
   } catch (cause) {
     throw new OptionError(
       `Could not open pid-file (${pidFile}): ${systemText(cause)} (give another one with -P)`,

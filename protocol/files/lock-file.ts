@@ -156,7 +156,7 @@ function livingHolder(text: string): number | null {
 }
 
 /** When a process started, in ticks since the boot; '' when there is no such process, ? when it cannot be told. */
-function startOf(pid: number): string {
+export function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in brackets may contain blanks; start time is the 20th field after it.

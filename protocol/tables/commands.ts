@@ -58,7 +58,7 @@ const ROWS = [
   },
   {
     name: 'ban',
-    help: 'Make every object that matches all conditions obsolete. After --local neither the edge network nor the fleet is told.',
+    help: 'Make every object that matches all conditions obsolete. After --local neither the edge network nor the fleet is told. Status 300 where one of them should hear of it and does not: it is banned here all the same.',
     words: CONDITIONS,
     conditions: true,
     where: 'worker',

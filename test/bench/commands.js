@@ -2,23 +2,24 @@
 // 1,000 backends, 10,000 objects with a key each, 50,000 bans, 100,000 dead letters for the edge and a program of 5 MB; the
 // lists of a fleet of 4,096 nodes with 256 messages are made without one. Every command of the table is measured, or the
 // script says which is not. Usage: npm run bench -- --commands [--only PREFIX]
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { Agent, createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { connect } from '../../dist/modules/console/client/client.js';
 import { encodeRecord } from '../../dist/modules/daemon/edge/queue/journal-format.js';
+import { LIMITS } from '../../dist/modules/protocol/codec.js';
 import { COMMANDS } from '../../dist/modules/protocol/tables/commands.js';
 import { fleetLists } from './growth/fleet-lists.js';
-import { SERVER_CPU, startProxyd } from './servers/start.js';
+import { LOAD_CPU, SERVER_CPU, startProxyd } from './servers/start.js';
 
 const BACKENDS = 1000;
 const OBJECTS = 10_000;
 const BANS = 50_000;
 const LETTERS = 100_000;
 const PROGRAM = 5_000_000;
-/** A message of the console protocol has 1 MiB at the most, with a backslash before each quotation mark. */
-const INLINE = 800_000;
+/** The longest command line of the console protocol. */
+const INLINE = LIMITS.line - 1000;
 
 /** A program of about so many bytes. */
 function program(port, bytes) {
@@ -31,7 +32,7 @@ function program(port, bytes) {
   return `${lines.join('')}}\n`;
 }
 
-/** Each in the order in which they are given; what stands in front of | are commands that are not measured. */
+/** In the order in which they are given; what stands in front of | is not measured. */
 function commands(dir) {
   return [
     'ping',
@@ -65,15 +66,17 @@ function commands(dir) {
     'backend.list -j -p *.*',
     'backend.set_health *.* sick',
     'backend.set_health *.* auto',
-    'ban obj.http.nothing == new',
-    'ban.soft obj.http.nothing == soft',
+    'ban --local obj.http.nothing == new',
+    'ban.soft --local obj.http.nothing == soft',
     'ban.list',
     'ban.list -j',
     'ban.count obj.http.xkey ~ 7',
     'ban.count -j req.url ~ 7',
     'edge.status',
     'edge.status -j',
-    'edge.dead',
+    { name: 'edge.dead, cli_limit=48k', line: 'param.set cli_limit 48k | edge.dead' },
+    { name: 'edge.dead -j, cli_limit=48k', line: 'edge.dead -j' },
+    'param.set cli_limit 99999999b | edge.dead',
     'edge.dead -j',
     `edge.show ${LETTERS / 2}`,
     `edge.drop ${LETTERS / 2}`,
@@ -101,8 +104,12 @@ function commands(dir) {
   ];
 }
 
-/** Measured in another way, or never: they end connection or worker, or want an answer to a challenge. */
-const WITHOUT = new Set(['auth', 'quit', 'debug.panic.worker']);
+/** Not measured: they end connection or worker, want an answer to a challenge, or wait for other nodes, ten seconds at the
+ * most. */
+const WITHOUT = new Set([
+  ...['auth', 'quit', 'debug.panic.worker'],
+  ...['fleet.discard', 'fleet.load', 'fleet.use'],
+]);
 
 export async function commandTimes({ dir, only, say }) {
   const origin = createServer((request, response) => {
@@ -119,7 +126,6 @@ export async function commandTimes({ dir, only, say }) {
       ...{ added: 0, due: 0, detail: '500 of the network; tried 9 times', poll: '' },
     },
   }));
-  const { mkdirSync } = await import('node:fs');
   const queue = join(dir, 'queue');
   mkdirSync(queue, { mode: 0o777 });
   writeFileSync(join(queue, 'journal.0'), Buffer.concat(letters.map(encodeRecord)));
@@ -138,7 +144,8 @@ export async function commandTimes({ dir, only, say }) {
   );
   const text = `import std; import edge; import xkey; include "edge_auto.vcl"; ${backends.join('\n')}`;
   const server = await startProxyd(
-    SERVER_CPU,
+    // Traffic is the worker's, and the manager need not take its time.
+    `${SERVER_CPU},${LOAD_CPU}`,
     dir,
     originPort,
     text,
@@ -146,12 +153,16 @@ export async function commandTimes({ dir, only, say }) {
     { EDGE_CONNECTOR_CONFIG: settings },
     ['-j', 'none', '-p', 'vcc_err_unref=off', '-p', 'ban_lurker_sleep=0', '-p', 'cli_limit=99999999'],
   );
+  const bans = only === undefined || 'ban'.startsWith(only) || only.startsWith('ban');
   try {
     const client = await connect({ dir: join(dir, 'proxyd'), name: 'bench' });
     await client.command('edge.pause');
     say(`filling: ${OBJECTS} objects, ${BANS} bans`);
     await fill(server.port, OBJECTS);
-    for (let i = 0; i < BANS; i++) await client.command(`ban --local obj.http.nothing == ${i}`);
+    for (let i = 0; i < (bans ? BANS : 0); i += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, (_, j) => client.command(`ban --local obj.http.nothing == ${i + j}`)),
+      );
     const watch = new Worker(new URL('./servers/hit-watch.js', import.meta.url), {
       workerData: { port: server.port },
     });
@@ -168,13 +179,11 @@ export async function commandTimes({ dir, only, say }) {
       const parts = line.split(' | ');
       for (const before of parts.slice(0, -1)) await client.command(before);
       await longest();
-      process.stderr.write(`${shown.slice(0, 40)}\n`);
       const began = performance.now();
       const { status, body } = await client.command(parts.at(-1));
       const ms = performance.now() - began;
       // What it leaves to do, as a queue that goes on.
       await new Promise((resolve) => setTimeout(resolve, 1000));
-      process.stderr.write(`${shown.slice(0, 40)}: ${ms.toFixed(1)} ms\n`);
       rows.push({ shown, ms, hit: await longest(), status, bytes: Buffer.byteLength(body), body });
     }
     for (const { shown, ms } of fleetLists()) rows.push({ shown, ms, hit: null, status: 200, bytes: 0 });
@@ -200,7 +209,6 @@ export async function commandTimes({ dir, only, say }) {
 
 /** Has so many objects stored, over a few connections. */
 async function fill(port, count) {
-  const { Agent, get } = await import('node:http');
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const one = (path) =>
     new Promise((resolve, reject) => {

@@ -133,6 +133,19 @@ it("mode = inline: the reply comes with the network's answer, which may be a bad
   expect((await purge(inline))?.state).toBe('acked');
   edge.faults.add({ kind: '500', times: 2 });
   expect((await purge(inline))?.state).toBe('dead');
+  // A disk that takes nothing is the operator's answer, and not the end of the worker.
+  const worker = (await inline.adm('pid', '-j')).stdout.match(/"worker": ?(\d+)/)?.[1];
+  fault('enospc');
+  for (const [command, word] of [
+    ['edge.retry', 'all'],
+    ['edge.drop', '2'],
+  ] as const) {
+    const answer = await inline.adm(command, word);
+    expect([answer.code, answer.stdout]).toEqual([1, expect.stringContaining('no space left on device')]);
+  }
+  fault('');
+  expect((await inline.adm('pid', '-j')).stdout).toContain(String(worker));
+  expect((await inline.adm('edge.retry', 'all')).stdout.trim()).toBe('1');
   edge.faults.add({ kind: 'slow' });
   const begin = Date.now();
   expect((await purge(inline))?.state).toBe('acked');

@@ -169,6 +169,19 @@ describe('detached', () => {
     const pid = Number(readFileSync(pidFile, 'utf8'));
     box.adopt(pid);
     expect(alive(pid)).toBe(true);
+    // A second daemon does not take its place in the file of -P.
+    const second = box.path('detached');
+    const refused = await tool('proxyd', 'daemon', [
+      ...daemonArguments({ backend: backend() }, second, null),
+      ...['-P', pidFile],
+    ]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        `Could not open pid-file (${pidFile}): Process ${pid}, which wrote it, is still running`,
+      ),
+    ]);
+    expect(readFileSync(pidFile, 'utf8')).toBe(`${pid}\n`);
     const list = await tool('proxyd', 'adm', ['-n', dir, 'listen.list']);
     const port = Number(/[\s:](\d+)\s*$/m.exec(list.stdout)?.[1]);
     const connection = await ClientConnection.open(port);

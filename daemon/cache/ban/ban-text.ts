@@ -5,10 +5,16 @@ import type { Ban } from './ban-list.ts';
 /** Objects that name a ban, by the handles that stand for addresses; null unless the lurker is debugged. */
 export type ObjectsOf = ((ban: Ban) => readonly number[]) | null;
 
-/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. */
-export function banListText(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): string {
+/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. It may end where it is
+ * longer than `most` characters. */
+export function banListText(
+  bans: Iterable<Ban>,
+  objectsOf: ObjectsOf = null,
+  most = Number.POSITIVE_INFINITY,
+): string {
   let text = 'Present bans:\n';
   for (const ban of bans) {
+    if (text.length > most) break;
     const refs = String(ban.refs).padStart(5);
     const completed = ban.completed ? 'C' : '-';
     text += `${ban.time.toFixed(6)} ${refs} ${completed}`;
@@ -34,10 +40,16 @@ function pointer(number: number): string {
   return `0x${number.toString(16).padStart(12, '0')}`;
 }
 
-/** The elements of the JSON answer after its head, each as Varnish lays it out. */
-export function banListJson(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): string {
+/** The elements of the JSON answer after its head, each as Varnish lays it out; as many as the text has. */
+export function banListJson(
+  bans: Iterable<Ban>,
+  objectsOf: ObjectsOf = null,
+  most = Number.POSITIVE_INFINITY,
+): string {
   const items: string[] = [];
+  let length = 0;
   for (const ban of bans) {
+    if (length > most) break;
     let more = ban.soft ? ',\n    "soft": true' : '';
     if (objectsOf !== null) {
       const objects = objectsOf(ban).map((oc) => `      ${pointer(oc)}`);
@@ -47,6 +59,7 @@ export function banListJson(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): s
     items.push(
       `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}${more}\n}`,
     );
+    length += items.at(-1)?.length ?? 0;
   }
   return items.join(',\n');
 }

@@ -39,9 +39,10 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
 
 const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {
   const objectsOf = objectLog.lurkerDebug ? bans.objectsOf.bind(bans) : null;
+  const { most = Number.POSITIVE_INFINITY } = call;
   const reply = call.json
-    ? jsonReply(call, `\n  ${banListJson(bans.list(), objectsOf).trimStart()}`)
-    : ok(banListText(bans.list(), objectsOf));
+    ? jsonReply(call, `\n  ${banListJson(bans.list(), objectsOf, most).trimStart()}`)
+    : ok(banListText(bans.list(), objectsOf, most));
   bans.tidy();
   return reply;
 };

@@ -3,7 +3,7 @@
 import type { CommandReply } from '../../../protocol/messages.ts';
 import type { QueueEntry } from '../../edge/queue/purge-queue.ts';
 import type { CommandCall } from '../../link.ts';
-import { bad, cannot, jsonReply, ok } from '../reply.ts';
+import { bad, cannot, joined, jsonReply, ok } from '../reply.ts';
 import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 import { testEdge } from './edge-test.ts';
 
@@ -59,12 +59,20 @@ function describeState(state: ReturnType<Queue['status']> | null): string {
 }
 
 function listing(call: CommandCall, entries: readonly QueueEntry[]): CommandReply {
-  if (call.json) return jsonReply(call, `\n  ${JSON.stringify(entries)}`);
-  const rows = entries.map(
-    (e) =>
-      `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} failed${e.detail === '' ? '' : `  ${e.detail}`}`,
-  );
-  return ok(rows.length === 0 ? 'Nothing.\n' : `${rows.join('\n')}\n`);
+  if (call.json) {
+    const pieces = texts(entries, (entry) => JSON.stringify(entry));
+    return jsonReply(call, `\n  [${joined(pieces, ',', call.most)}]`);
+  }
+  const rows = texts(entries, (e) => {
+    const detail = e.detail === '' ? '' : `  ${e.detail}`;
+    return `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} failed${detail}\n`;
+  });
+  return ok(entries.length === 0 ? 'Nothing.\n' : joined(rows, '', call.most));
+}
+
+/** One after another, as they are asked for. */
+function* texts(entries: readonly QueueEntry[], text: (entry: QueueEntry) => string): Generator<string> {
+  for (const entry of entries) yield text(entry);
 }
 
 const done = (count: number): CommandReply => (count === 0 ? bad('No such entry.') : ok(`${count}\n`));

@@ -26,6 +26,8 @@ interface Waiting {
 
 const GROUP_MS = 5;
 const COMPACT_AT = 1 << 20;
+/** Records that are encoded in one turn of the event loop (chosen: some milliseconds). */
+const A_TURN = 1000;
 const NAME = /^journal\.(\d{1,10})$/;
 const DRAFT = /^journal\.\d{1,10}\.new$/;
 
@@ -159,7 +161,7 @@ export class Journal {
     const number = this.#number + 1;
     const path = join(directory, `journal.${number}`);
     const draft = `${path}.new`;
-    const bytes = Buffer.concat(this.#options.snapshot().map(encodeRecord));
+    const bytes = await encodeAll(this.#options.snapshot());
     let file: JournalFile | null = null;
     let renamed = false;
     try {
@@ -187,4 +189,15 @@ export class Journal {
     await former.close().catch(() => undefined);
     await this.#files.unlink(join(directory, `journal.${number - 1}`)).catch(() => undefined);
   }
+}
+
+/** A snapshot as bytes, so many records a turn. What is in it may change meanwhile: a change that counts has a record of its
+ * own, which follows. */
+async function encodeAll(records: readonly unknown[]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < records.length; at += A_TURN) {
+    if (at > 0) await new Promise((go) => setImmediate(go));
+    pieces.push(Buffer.concat(records.slice(at, at + A_TURN).map(encodeRecord)));
+  }
+  return Buffer.concat(pieces);
 }

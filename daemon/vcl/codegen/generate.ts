@@ -33,13 +33,13 @@ function runtime(name: HelperName): string {
 
 export function generate(model: ProgramModel): Generated {
   const expressions = new ExpressionPrinter();
+  const before = prologue(model, expressions).map(unplaced);
   const waits = waitingSubs(model);
-  const body = [
-    ...prologue(model, expressions).map(unplaced),
-    ...[...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions)),
-    ...stateList(model, waits).map(unplaced),
-  ];
-  const lines = [...["'use strict';", ...bindings(expressions.helpers)].map(unplaced), ...body];
+  // A long program has more lines than a call takes arguments: none of these is spread into one.
+  const subs = [...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions));
+  const states = stateList(model, waits).map(unplaced);
+  const head = ["'use strict';", ...bindings(expressions.helpers)].map(unplaced);
+  const lines = [head, before, subs, states].flat();
   return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions: positionsOf(lines) };
 }
 
@@ -74,6 +74,9 @@ function subLines(
   const name = generatedName('sub', sub.name);
   const isValue = model.subValues.has(sub.name);
   const star = waits.has(sub) ? '*' : '';
+  const out = [unplaced(''), unplaced(`// ${sub.name}`)];
+  out.push({ text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span });
+  out.push(unplaced('  let r = 0;'));
   const parts: GeneratedLine[][] = [];
   const statements = new StatementPrinter(expressions, {
     name,
@@ -86,16 +89,9 @@ function subLines(
     statements.steps(part.body, '    ');
     statements.lines.push(unplaced('  }'));
   }
-  return [
-    unplaced(''),
-    unplaced(`// ${sub.name}`),
-    { text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span },
-    unplaced('  let r = 0;'),
-    ...statements.lines,
-    ...[unplaced('  return r;'), unplaced('}')],
-    ...parts.flat(),
-    ...(isValue ? valueLines(model, sub, name, waits.has(sub)).map(unplaced) : []),
-  ];
+  const end = [unplaced('  return r;'), unplaced('}')];
+  const value = isValue ? valueLines(model, sub, name, waits.has(sub)).map(unplaced) : [];
+  return [out, statements.lines, end, ...parts, value].flat();
 }
 
 /** A sub that is also a value runs through that value, which watches over where and whether it may. */

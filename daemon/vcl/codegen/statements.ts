@@ -61,16 +61,13 @@ export class StatementPrinter {
   private apart(list: readonly Step[], indent: string): void {
     const { parts, name, star } = this.sub;
     const part = `part_${name}_${parts.length + 1}`;
-    const at = parts.push([]) - 1;
+    const lines: GeneratedLine[] = [];
+    parts.push(lines);
     const printer = new StatementPrinter(this.expressions, this.sub, true);
     for (const step of list) printer.step(step, '  ');
-    parts[at] = [
-      { text: `function${star} ${part}(ctx) {`, span: null },
-      { text: '  let r = 0;', span: null },
-      ...printer.lines,
-      { text: '  return 0;', span: null },
-      { text: '}', span: null },
-    ];
+    lines.push({ text: `function${star} ${part}(ctx) {`, span: null }, { text: '  let r = 0;', span: null });
+    for (const line of printer.lines) lines.push(line);
+    lines.push({ text: '  return 0;', span: null }, { text: '}', span: null });
     const left = this.isPart ? 'r' : `r === ${LEAVE} ? 0 : r`;
     this.line(indent, `if ((r = ${star === '' ? '' : 'yield* '}${part}(ctx)) !== 0) return ${left};`, null);
   }

@@ -17,7 +17,8 @@
 #     SOFTBAN                 as BAN, but what matches becomes stale
 #
 # In a fleet all of it is done on every proxy, and the answer's X-Fleet says how far it has come; a 504 says that it was done
-# here and may not reach the others: ask again.
+# here and may not reach the others: ask again. Behind an edge network (import edge) a 207 says that it was done here and the edge
+# was not told; the log says why.
 #
 # The answer's X-Invalidated is the number of objects, where it is known at once. By ban and version without a request
 # field in the expression, so that the lurker can work. For a purge by version put the field's name into the

@@ -22,6 +22,15 @@ function roll() {
 }
 
 describe('a message has come', () => {
+  it('not to these, of whom the first ten by name are named', () => {
+    const { made, beat } = roll();
+    for (const n of [7, 3, 12, 1, 9, 5, 14, 2, 11, 4, 13, 6, 10, 8])
+      beat(`n${String(n).padStart(2, '0')}`, 1);
+    beat('current', 2);
+    const named = Array.from({ length: 10 }, (_, i) => `n${String(i + 1).padStart(2, '0')}`);
+    expect(made.reach(2)).toEqual({ applied: 2, nodes: 16, behind: named });
+  });
+
   it('everywhere when all say so', async () => {
     const { made, beat } = roll();
     beat('b', 1);
