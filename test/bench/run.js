@@ -2,7 +2,7 @@
 // the server's whole process tree (/proc), divided by the requests that wrk got answered. Server and load generator
 // have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
 //   node test/bench/run.js [--pass | --growth | --filters] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
-// With --growth the rows of growth/ instead, with --filters those of filters/. Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
+// With --growth the rows of growth/ instead, with --filters those of filters/. Needs taskset and, but for those of filters/, wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';

@@ -141,7 +141,7 @@ describe('why? of a page', () => {
   it('names the mark that keeps a page from being read, and no program for what ESI refuses', () => {
     const [first, fetch] = page('/text-page', 'proxyd') as [LogTransaction, LogTransaction];
     const note = "No ESI processing, first char not '<' but BOM. (See feature esi_remove_bom)";
-    const of = (tag: string, text: string): LogTransaction[] => [
+    const of = (tag: Parameters<typeof record>[2], text: string): LogTransaction[] => [
       first,
       { ...fetch, records: record('b', fetch.vxid, tag, text) },
     ];
