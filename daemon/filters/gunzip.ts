@@ -78,8 +78,11 @@ export const GUNZIP_DELIVERED: DeliveryFilter = {
     body.head.unset('content-encoding');
     return (outlet) => {
       body.stats.n_gunzip++;
+      const base = unpacking('U D', body.log, logBadDelivery);
       return new ZlibProcessor(outlet, {
-        ...unpacking('U D', body.log, logBadGzip),
+        ...base,
+        // Of nothing nothing is broken.
+        atOnce: (bytes) => (bytes.length === 0 ? bytes : base.atOnce(bytes)),
         passed: () => undefined,
       });
     };
@@ -102,6 +105,11 @@ function unpacking(record: string, log: MessageLog, broke: typeof logBadGzip): O
 function logBadGzip(log: MessageLog, error: Parameters<Conversion['broke']>[0]): void {
   if (error !== null && error.code !== 'Z_BUF_ERROR')
     log.put(Tag.Gzip, `Gunzip error: ${error.errno ?? 0} (${error.message})`);
+}
+
+function logBadDelivery(log: MessageLog, error: Parameters<Conversion['broke']>[0]): void {
+  logBadGzip(log, error);
+  if (error === null) log.put(Tag.Gzip, 'G(un)zip error: 1 (junk after VGZ_END)');
 }
 
 /** @param cut what is said of one that ends too soon */

@@ -3,7 +3,7 @@
 // have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
 //   node test/bench/run.js [--pass | --growth | --filters | --commands] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
 // With --growth the rows of growth/ instead, with --filters those of filters/, with --commands the time that admin commands take.
-// Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
+// Needs taskset and, but for the last two, wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';

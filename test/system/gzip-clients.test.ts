@@ -25,6 +25,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }
 sub vcl_backend_response {
   if (bereq.url ~ "unpack") { set beresp.do_gunzip = true; }
   if (bereq.url ~ "[^n]pack") { set beresp.do_gzip = true; }
+  if (bereq.url ~ "/esi/") { set beresp.do_esi = true; }
 }`;
 
 const box = new Sandbox('proxyd-gzip-clients');
@@ -135,6 +136,24 @@ describe('a bomb', () => {
     expect(await read(url, Number.POSITIVE_INFINITY, 0, 'Accept-Encoding: gzip\r\n')).toBeLessThan(
       2 * packed.length,
     );
+    await isAtRest();
+  });
+});
+
+describe('a bomb that is read for edge-side includes before anybody sees it', () => {
+  it.each(['/pass/esi/bomb', '/pass/esi/unpack/bomb'])('%s is given up with its only client', async (url) => {
+    origin.on(url, respond('200 OK', PACKED, bomb(SIZE)));
+    await isAtRest();
+    const left = async (): Promise<number> =>
+      (await proxy.log('-g', 'raw', '-i', 'FetchError', '-d')).split('client went away').length;
+    const before = await left();
+    const asked = origin.requests.length;
+    const socket = connect(proxy.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until('the origin is asked', () => origin.requests.length > asked);
+    socket.resetAndDestroy();
+    await until('the fetch is given up', async () => (await left()) > before);
     await isAtRest();
   });
 });

@@ -226,6 +226,25 @@ describe('filters of a delivery', () => {
     }
   });
 
+  it('say what is behind the data that they break on', async () => {
+    for (const behind of [Buffer.from([0]), Buffer.from('junk'), PACKED]) {
+      const { chain, records } = deliveryChain('gunzip', { gzipped: true });
+      const taking = await new Taking(chain).give([PACKED, behind], false);
+      expect(taking.outcome).toBe('broken');
+      expect(records).toContain('Gzip G(un)zip error: 1 (junk after VGZ_END)');
+    }
+  });
+
+  it('take nothing for nothing', async () => {
+    for (const names of ['gunzip', 'gunzip gunzip', 'gunzip range']) {
+      const { chain, records } = deliveryChain(names, { gzipped: true });
+      const taking = await new Taking(chain).give([], false);
+      expect([taking.outcome, taking.bytes.length]).toEqual(['whole', 0]);
+      chain.report(0, 0);
+      expect(records).toContain('Gzip U D - 0 0 0 0 0');
+    }
+  });
+
   it('do nothing with what is not asked for', () => {
     const { chain, records } = deliveryChain('range', { length: 10 });
     expect(chain.works).toBe(false);

@@ -25,6 +25,9 @@ function present(...evidence: readonly (Evidence | undefined)[]): Evidence[] {
   return evidence.filter((e) => e !== undefined);
 }
 
+/** What is logged of a program that failed. */
+const OWN = /^(?!ESI depth|Attempted ESI)/;
+
 export const ERROR_RULES: readonly Rule[] = [
   {
     name: 'answer-refused',
@@ -103,8 +106,9 @@ export const ERROR_RULES: readonly Rule[] = [
     name: 'program-error',
     explains: 'The program failed while it ran.',
     try: ({ request, fetch }) => {
-      // What was included too deep is no fault of the program; a rule of its own says it.
-      const error = request.first('VCL_Error', /^(?!ESI depth)/) ?? fetch?.first('VCL_Error');
+      // What was included too deep is no fault of the program, and a part that is to be read for includes ends the
+      // fetch: rules of their own say it.
+      const error = request.first('VCL_Error', OWN) ?? fetch?.first('VCL_Error', OWN);
       if (error === undefined) return null;
       return {
         sentence: `The program failed: ${error.text}.`,

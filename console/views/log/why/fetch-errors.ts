@@ -58,12 +58,17 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
     hint: 'See http_resp_size.',
   },
   {
+    pattern: /Fetch filter esi\w* failed to open/,
+    sentence: 'the program wants ESI on a part of a page (206), which cannot be read without the rest',
+    hint: 'Unset bereq.http.Range in vcl_backend_fetch, or leave do_esi off where beresp.status is 206.',
+  },
+  { pattern: /gunzip|gzip/i, sentence: 'the compressed body is damaged', hint: '' },
+  {
     pattern: /http (format|read) error|bad chunk|malformed|Invalid/i,
     sentence: 'the answer is not valid HTTP',
     hint: '',
   },
   { pattern: /No backend|no director|backend_hint/i, sentence: 'no backend was chosen or left', hint: '' },
-  { pattern: /gunzip|gzip/i, sentence: 'the compressed body is damaged', hint: '' },
   {
     pattern: /storage|space/i,
     sentence: 'there is no room to store the body',

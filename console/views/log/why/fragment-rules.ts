@@ -11,6 +11,20 @@ import type { Case, Rule } from './why.ts';
 /** Sentences with more evidence than this are not read. */
 const MOST_EVIDENCE = 8;
 
+/** Why a body is not read for edge-side includes although the program sets do_esi. */
+const RAW = [
+  {
+    pattern: /^No ESI processing, .* BOM/,
+    because: 'begins with a byte order mark',
+    hint: 'The feature esi_remove_bom takes the mark away.',
+  },
+  {
+    pattern: /^No ESI processing/,
+    because: 'does not begin with "<"',
+    hint: 'If it is no page, leave do_esi off for it, by its Content-Type; if it is one, the feature esi_disable_xml_check has it read whatever it begins with.',
+  },
+] as const;
+
 const ofMany = (n: number, all: number): string =>
   `${n} of its ${all} ${all === 1 ? 'fragment' : 'fragments'}`;
 
@@ -168,14 +182,19 @@ export const FRAGMENT_RULES: readonly Rule[] = [
         const found = facts.all('ESI_xmlerror');
         const [first] = found;
         if (first === undefined) continue;
-        const raw = first.text.startsWith('No ESI processing');
+        const whyRaw = RAW.find(({ pattern }) => pattern.test(first.text));
+        if (whyRaw !== undefined) {
+          return {
+            sentence: `ESI was not done on ${url}, whose body ${whyRaw.because}: it is delivered as it is, includes and all.`,
+            evidence: [first],
+            hint: whyRaw.hint,
+          };
+        }
         const more = found.length > 1 ? ` and ${found.length - 1} more` : '';
         return {
-          sentence: raw
-            ? `${url} is delivered with its ESI markup as it is: ${first.text}.`
-            : `The markup of ${url} has faults: ${first.text}${more}.`,
+          sentence: `The markup of ${url} has faults: ${first.text}${more}.`,
           evidence: found.slice(0, MOST_EVIDENCE),
-          hint: raw ? '' : 'The number is the place in the body, in bytes: up to there it was understood.',
+          hint: 'The number is the place in the body, in bytes: up to there it was understood.',
         };
       }
       return null;

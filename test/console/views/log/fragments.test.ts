@@ -111,7 +111,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     '/text-page',
     'esi-markup',
-    /^\/text-page is delivered with its ESI markup as it is: No ESI/,
+    /^ESI was not done on \/text-page, whose body does not begin with "<": it is delivered as it is, includes and all\.$/,
     'ESI_xmlerror',
   ],
   [
@@ -136,6 +136,20 @@ describe('why? of a page', () => {
     expect(rules('/plain-page')).toEqual(['never-seen', 'next-is-hit']);
     expect(rules('/warm-page')).toEqual(['hit', 'fragments']);
     expect(rules('/looping-page')).not.toContain('program-error');
+  });
+
+  it('names the mark that keeps a page from being read, and no program for what ESI refuses', () => {
+    const [first, fetch] = page('/text-page', 'proxyd') as [LogTransaction, LogTransaction];
+    const note = "No ESI processing, first char not '<' but BOM. (See feature esi_remove_bom)";
+    const of = (tag: Parameters<typeof record>[2], text: string): LogTransaction[] => [
+      first,
+      { ...fetch, records: record('b', fetch.vxid, tag, text) },
+    ];
+    const marked = said(of('ESI_xmlerror', note), 'esi-markup');
+    expect(marked?.sentence).toContain('begins with a byte order mark');
+    expect(marked?.hint).toContain('esi_remove_bom');
+    const refused = of('VCL_Error', 'Attempted ESI on partial (206) response');
+    expect(said(refused, 'program-error')).toBeUndefined();
   });
 
   it('has a page for each rule', () => {

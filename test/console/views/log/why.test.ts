@@ -325,6 +325,12 @@ it('shows an error it does not know as it is', () => {
   expect(explainFetchError('something new').sentence).toBe('the fetch failed: something new');
 });
 
+it('tells a part that ESI cannot read from a body that is damaged', () => {
+  for (const filter of ['esi', 'esi_gzip'])
+    expect(explainFetchError(`Fetch filter ${filter} failed to open`).sentence).toContain('a part of a page');
+  expect(explainFetchError('Invalid Gzip data: incorrect data check').sentence).toContain('damaged');
+});
+
 describe('timeline', () => {
   it('puts request and backend request on one scale', () => {
     const group = groups.find((g) => requestOf(g).request.get('x-case') === 'waited') as LogTransaction[];
