@@ -69,7 +69,11 @@ function takeOver(path: string, dead: string, mine: string): 'mine' | 'changed' 
     throw cause;
   }
   const taken = textOf(path) === mine;
-  tidy(path, mine);
+  try {
+    tidy(path, mine);
+  } catch {
+    // What stays claims a holder that never comes back.
+  }
   return taken ? 'mine' : 'changed';
 }
 
@@ -119,8 +123,13 @@ function tidy(path: string, mine: string): void {
   }
 }
 
+/** What cannot be read, for want of a descriptor, is taken for ours: others read what they take over. */
 function release(path: string, mine: string): void {
-  if (textOf(path) === mine) remove(path);
+  let text: string | null = mine;
+  try {
+    text = textOf(path);
+  } catch {}
+  if (text === mine) remove(path);
 }
 
 function remove(path: string): void {
@@ -131,18 +140,23 @@ function remove(path: string): void {
   }
 }
 
-/** Null where there is none; '' where it is no file. */
+/** Null where there is none; '' where it is no file. Throws where it cannot be read: a holder that is not known may live. */
 function textOf(path: string): string | null {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let fd: number;
   try {
-    const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      return fstatSync(fd).isFile() ? readFileSync(fd, 'utf8') : '';
-    } finally {
-      closeSync(fd);
-    }
+    fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === 'ENOENT' ? null : '';
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    // A link, a socket.
+    if (code === 'ELOOP' || code === 'ENXIO') return '';
+    throw cause;
+  }
+  try {
+    return fstatSync(fd).isFile() ? readFileSync(fd, 'utf8') : '';
+  } finally {
+    closeSync(fd);
   }
 }
 

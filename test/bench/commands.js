@@ -186,7 +186,10 @@ export async function commandTimes({ dir, only, say }) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       rows.push({ shown, ms, hit: await longest(), status, bytes: Buffer.byteLength(body), body });
     }
-    for (const { shown, ms } of fleetLists()) rows.push({ shown, ms, hit: null, status: 200, bytes: 0 });
+    for (const { shown, ms } of fleetLists().filter(
+      (row) => only === undefined || row.shown.startsWith(only),
+    ))
+      rows.push({ shown, ms, hit: null, status: 200, bytes: 0 });
     rows.sort((a, b) => b.ms - a.ms);
     say(`${'command'.padEnd(42)} ${'ms'.padStart(8)} ${'a hit waits'.padStart(12)}  status      bytes`);
     for (const { shown, ms, hit, status, bytes, body } of rows) {
