@@ -93,6 +93,27 @@ sub vcl_hit { set resp.status = "a"; }
     ]);
   });
 
+  it.each([
+    '// a\0b',
+    '# a\0b',
+    '/* a\0b */',
+    '\0',
+    'sub vcl_recv { std.log("\0"); }',
+    'sub vcl_recv { std.log({"\0"}); }',
+  ])('refuses a NUL wherever it is: %j', (text) => {
+    const all = `${HEAD}sub vcl_recv { }\n${text}\n`;
+    expect(errors(all)).toMatchObject([{ code: 'nul', file: '/etc/vcl/main.vcl', line: 5 }]);
+    expect(errors(`${HEAD}include "a.vcl";`, { '/etc/vcl/a.vcl': text })).toMatchObject([
+      { code: 'nul', file: '/etc/vcl/a.vcl', line: 1 },
+    ]);
+  });
+
+  it('takes other control bytes in comments and long strings, and ends a string at the end of a line', () => {
+    const bytes = '\x01\x07\b\x0b\x1b\x7f\r';
+    expect(codes(`${HEAD}# ${bytes}\n/* ${bytes} */ sub vcl_recv { std.log({"${bytes}"}); }`)).toEqual([]);
+    expect(codes(`${HEAD}sub vcl_recv { std.log("a\rb"); }`)).toContain('unterminated-string');
+  });
+
   it('refuses include loops and files that are not there', () => {
     expect(codes(`${HEAD}include "a.vcl";`, { '/etc/vcl/a.vcl': 'include "a.vcl";' })).toEqual([
       'include-loop',
