@@ -248,11 +248,15 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     this.resumeReading();
   }
 
+  interruptPipe(): void {
+    this.pipeTap = null;
+    if (this.phase === 'pipe') this.phase = 'request';
+  }
+
   /** The pipe is over; the request ends like any other and the connection with it. */
   pipeEnded(): void {
-    this.pipeTap = null;
+    this.interruptPipe();
     this.closeAfter ??= 'TX_PIPE';
-    if (this.phase === 'pipe') this.phase = 'request';
   }
 
   bodyBegins(): void {

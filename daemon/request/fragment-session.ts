@@ -179,6 +179,8 @@ export class FragmentSession implements ClientSession {
 
   startPipe(): void {}
 
+  interruptPipe(): void {}
+
   pipeEnded(): void {}
 
   close(): void {}

@@ -112,15 +112,14 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   if (refused || !session.isOpen) {
     if (!refused) conn.destroy();
     endPipe(core, bo);
-    if (!session.isOpen) {
-      req.resume(FINISH);
-      return;
+    // Where the client has left it is a pipe only if it was one already, to the connection that is replaced.
+    if (session.isOpen || req.pipe) {
+      log.put(Tag.PipeAcct, `${req.headBytesIn} 0 0 0`);
+      core.stats.s_pipe_hdrbytes += req.headBytesIn;
+      req.pipe = true;
     }
     // As Varnish: bytes of who knows what protocol get no answer in HTTP.
-    log.put(Tag.PipeAcct, `${req.headBytesIn} 0 0 0`);
-    core.stats.s_pipe_hdrbytes += req.headBytesIn;
-    req.pipe = true;
-    session.cut('TX_ERROR');
+    if (session.isOpen) session.cut('TX_ERROR');
     req.resume(FINISH);
     return;
   }
@@ -144,7 +143,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
     if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
-      session.pauseReading();
+      session.interruptPipe();
       connectAndRun(req, bo, true).catch((error: Error) => broken(req, error));
       return;
     }

@@ -58,6 +58,8 @@ export interface ClientSession extends VclSession, BodyCarrier {
   requestDone(): void;
   /** From now on bytes go to and from the tap; requestDone() is not called any more. */
   startPipe(tap: PipeTap): void;
+  /** The pipe's other end is being replaced: bytes wait for the next tap, and a client that leaves is noticed. */
+  interruptPipe(): void;
   /** The pipe is over; the request ends like any other and the connection with it. */
   pipeEnded(): void;
   /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */

@@ -1,5 +1,6 @@
 // One client connection without a network: order, backpressure, half-closed clients and time limits.
 import { describe, expect, it } from 'vitest';
+import type { PipeTap } from '../../../daemon/transaction/client-session.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { FakeSession, get } from './fake-session.ts';
 
@@ -145,6 +146,42 @@ describe('a pipe', () => {
       clientLost: () => heard.push('lost'),
     });
     expect(heard).toEqual(['more', 'end']);
+  });
+
+  /** A pipe whose other end is being replaced. */
+  function interrupted() {
+    const one = new FakeSession();
+    const heard: string[] = [];
+    const tap = (name: string): PipeTap => ({
+      fromClient: (bytes) => heard.push(`${name} ${bytes}`),
+      clientEnded: () => heard.push(`${name} end`),
+      clientLost: () => heard.push(`${name} lost`),
+    });
+    let req: Request | null = null;
+    one.answer = (begun) => {
+      req = begun;
+    };
+    one.receive(get('/pipe'));
+    one.session.startPipe(tap('first'));
+    one.session.interruptPipe();
+    return { one, heard, tap, req: req as unknown as Request };
+  }
+
+  it('that gets another end keeps for it what comes meanwhile', () => {
+    const { one, heard, tap } = interrupted();
+    one.receive('more');
+    one.session.receivedEnd();
+    expect(one.wire.paused).toBe(false);
+    one.session.startPipe(tap('second'));
+    expect(heard).toEqual(['second more', 'second end']);
+  });
+
+  it('that gets another end notices a client that leaves meanwhile', () => {
+    const { one, heard, req } = interrupted();
+    one.session.lost();
+    expect([req.aborted, one.session.isOpen, heard]).toEqual([true, false, []]);
+    req.session.requestDone();
+    expect([one.closed, one.records.filter((r) => r.startsWith('SessClose')).length]).toEqual([1, 1]);
   });
 });
 
