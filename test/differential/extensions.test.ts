@@ -195,7 +195,10 @@ describe.skipIf(varnishd === null)('the extensions beside Varnish’s', () => {
     'tasks, rollbacks and cached bodies are the same',
     async () => {
       const [reference, ours] = await Promise.all([playTasks(box, 'varnish'), playTasks(box, 'proxyd')]);
-      expect(ours).toEqual(reference);
+      // A body over the program's limit is answered, as Varnish 9 does; 7.1 only closes.
+      const [closed, refused] = [/^(POST \/body-cached \d+): closed undefined$/, '$1: 400 []'];
+      expect(reference.filter((line) => closed.test(line))).toHaveLength(2);
+      expect(ours).toEqual(reference.map((line) => line.replace(closed, refused)));
     },
     120_000,
   );
