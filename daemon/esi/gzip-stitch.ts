@@ -65,9 +65,18 @@ export function partOptions(level: number, memLevel: number): object {
   return { level, memLevel, finishFlush: constants.Z_FULL_FLUSH };
 }
 
-/** Packs a part at once. */
+/** Bytes that are not worth packing: a full flush alone takes five of what is gained, and beginning to pack costs as much
+ * CPU as some kilobytes do. */
+const SHORT = 32;
+
+/** Packs a part at once, unless it is a short one. */
 export function packPart(bytes: Uint8Array, level: number, memLevel: number): Buffer {
-  return deflateRawSync(bytes, partOptions(level, memLevel));
+  return isShortPart(bytes) ? storedBlocks(bytes) : deflateRawSync(bytes, partOptions(level, memLevel));
+}
+
+/** Whether a part goes into the stream as it is. */
+export function isShortPart({ length }: Uint8Array): boolean {
+  return length <= SHORT;
 }
 
 /** What is to be known of a whole gzip stream for its data to become part of another. Places in bytes and bits of the

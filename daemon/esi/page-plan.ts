@@ -36,6 +36,24 @@ export interface PagePlan {
   readonly parts: readonly PlanPart[];
 }
 
+/** Bytes of a plan that no storage takes: it lies in one block, and larger ones there are none. */
+const MOST = 4 << 20;
+
+/** A plan on its way: what has more statements than could be kept is given up as soon as that shows. */
+export class PlanMaker {
+  readonly parts: PlanPart[] = [];
+  private size = 1;
+
+  add(part: PlanPart): void {
+    this.parts.push(part);
+    this.size += sizeOf(part);
+  }
+
+  get isTooLong(): boolean {
+    return this.size > MOST;
+  }
+}
+
 const GZIP = 1;
 const TEXT = 1;
 const SKIP = 2;

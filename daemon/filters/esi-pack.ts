@@ -5,18 +5,23 @@
 import { crc32, deflateRaw } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { EsiParser, EsiPart } from '../esi/esi-parser.ts';
-import { GZIP_HEAD, GzipSum, packPart, partOptions } from '../esi/gzip-stitch.ts';
-import type { PlanInclude, PlanPart } from '../esi/page-plan.ts';
+import { GZIP_HEAD, GzipSum, isShortPart, packPart, partOptions } from '../esi/gzip-stitch.ts';
+import { type PlanInclude, PlanMaker, type PlanPart } from '../esi/page-plan.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { MessageLog } from '../http1/message.ts';
 import { PackedPieces } from './deflate-places.ts';
-import { NO_PARTS, parserOf, stretches } from './esi-stretches.ts';
+import { NO_PARTS, parserOf, refuseLong, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
 import { isGzip } from './gunzip.ts';
 import { varyOnEncoding } from './gzip.ts';
 
 /** Bytes that are packed on the thread that serves: with more, another one is worth the way there. */
 const AT_ONCE = 16 * 1024;
+/** What is done there in a row before another thread packs a part and the event loop turns, about ten milliseconds: so
+ * many parts that are not packed, each of which takes some five microseconds. One that is packed takes so many times as
+ * much, however short it is. */
+const IN_A_ROW = 2048;
+const PACKED = 16;
 /** Bytes that are gathered before they are packed: a part that is cut for it packs a little worse. */
 const GATHERED = 128 * 1024;
 
@@ -55,7 +60,7 @@ class EsiPacker implements Processor {
   private readonly outlet: Outlet;
   private readonly body: FetchedBody;
   private readonly parser: EsiParser;
-  private readonly parts: PlanPart[] = [];
+  private readonly plan = new PlanMaker();
   private readonly sum = new GzipSum();
   private readonly places: PackedPieces | null;
   /** The document from `kept` on, of which the parser has not said what it is. */
@@ -68,6 +73,8 @@ class EsiPacker implements Processor {
   private made = 0;
   private isPage = false;
   private last = false;
+  /** What was done without a wait. */
+  private inARow = 0;
   /** Another thread packs, or the outlet is not done. */
   private waits = false;
   private closed = false;
@@ -89,13 +96,13 @@ class EsiPacker implements Processor {
     this.last = last;
     if (last) this.isPage = this.parser.end();
     else this.parser.settleAll();
-    this.plan(this.parser.take(), last ? this.taken : this.parser.settledTo);
-    if (this.parts.length === 0) this.emit(GZIP_HEAD, { kind: 'skip', stored: GZIP_HEAD.length });
+    this.schedule(this.parser.take(), last ? this.taken : this.parser.settledTo);
+    if (this.plan.parts.length === 0) this.emit(GZIP_HEAD, { kind: 'skip', stored: GZIP_HEAD.length });
     return this.run();
   }
 
   /** Puts the document up to a place among the jobs. */
-  private plan(found: readonly EsiPart[], to: number): void {
+  private schedule(found: readonly EsiPart[], to: number): void {
     const document = Buffer.concat(this.pieces);
     const { kept } = this;
     for (const stretch of stretches(found, kept, to)) {
@@ -119,8 +126,9 @@ class EsiPacker implements Processor {
         if (this.last) this.finish();
         return !this.last;
       }
-      if ('kind' in job) this.parts.push(job);
+      if ('kind' in job) this.plan.add(job);
       else this.pack(job);
+      if (this.plan.isTooLong) refuseLong(this.body, this.outlet);
     }
     return false;
   }
@@ -133,10 +141,12 @@ class EsiPacker implements Processor {
       this.sum.add({ crc, length: bytes.length });
       this.emit(made, isText ? { kind: 'text', stored, plain: bytes.length, crc } : { kind: 'skip', stored });
     };
-    if (bytes.length <= AT_ONCE) {
+    this.inARow += isShortPart(bytes) ? 1 : PACKED;
+    if (bytes.length <= AT_ONCE && this.inARow <= IN_A_ROW) {
       packed(packPart(bytes, gzip_level, gzip_memlevel));
       return;
     }
+    this.inARow = 0;
     this.waits = true;
     deflateRaw(bytes, partOptions(gzip_level, gzip_memlevel), (_error, made) => {
       if (this.closed) return;
@@ -151,7 +161,7 @@ class EsiPacker implements Processor {
   }
 
   private emit(bytes: Buffer, part: PlanPart): void {
-    this.parts.push(part);
+    this.plan.add(part);
     this.made += bytes.length;
     this.places?.add(bytes);
     if (!this.outlet.data(bytes, false)) this.waits = true;
@@ -160,11 +170,11 @@ class EsiPacker implements Processor {
   private finish(): void {
     const { body } = this;
     const trailer = this.sum.trailer();
-    this.parts.push({ kind: 'skip', stored: trailer.length });
+    this.plan.add({ kind: 'skip', stored: trailer.length });
     this.made += trailer.length;
     this.places?.add(trailer);
     body.unpacked = this.taken;
-    if (this.isPage) body.plan = { gzip: true, parts: this.parts };
+    if (this.isPage) body.plan = { gzip: true, parts: this.plan.parts };
     this.outlet.data(trailer, true);
   }
 

@@ -2,9 +2,9 @@
 // it as a plan. The bytes are stored as they are: whoever asks for the page as it is gets it whole.
 
 import type { EsiParser } from '../esi/esi-parser.ts';
-import type { PlanPart } from '../esi/page-plan.ts';
+import { PlanMaker } from '../esi/page-plan.ts';
 import { staysPacked } from './esi-pack.ts';
-import { NO_PARTS, parserOf, stretches } from './esi-stretches.ts';
+import { NO_PARTS, parserOf, refuseLong, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
 
 export const ESI_FETCHED: FetchFilter = {
@@ -20,7 +20,10 @@ class EsiTaker implements Processor {
   private readonly outlet: Outlet;
   private readonly body: FetchedBody;
   private readonly parser: EsiParser;
+  private readonly plan = new PlanMaker();
   private taken = 0;
+  /** Up to where the plan goes. */
+  private planned = 0;
 
   constructor(outlet: Outlet, body: FetchedBody) {
     this.outlet = outlet;
@@ -31,20 +34,28 @@ class EsiTaker implements Processor {
   data(bytes: Buffer, last: boolean): boolean {
     this.parser.feed(bytes);
     this.taken += bytes.length;
-    if (last && this.parser.end()) this.body.plan = { gzip: false, parts: this.plan() };
+    const isPage = last && this.parser.end();
+    this.add(last ? this.taken : this.parser.settledTo);
+    if (this.plan.isTooLong) {
+      refuseLong(this.body, this.outlet);
+      return false;
+    }
+    if (isPage) this.body.plan = { gzip: false, parts: this.plan.parts };
     return this.outlet.data(bytes, last);
   }
 
-  private plan(): PlanPart[] {
-    const parts: PlanPart[] = [];
-    for (const found of stretches(this.parser.take(), 0, this.taken)) {
-      if ('kind' in found) parts.push(found);
+  /** Puts what was found up to a place into the plan. */
+  private add(to: number): void {
+    for (const found of stretches(this.parser.take(), this.planned, to)) {
+      if ('kind' in found) this.plan.add(found);
       else {
         const stored = found.to - found.from;
-        parts.push(found.isText ? { kind: 'text', stored, plain: stored, crc: 0 } : { kind: 'skip', stored });
+        this.plan.add(
+          found.isText ? { kind: 'text', stored, plain: stored, crc: 0 } : { kind: 'skip', stored },
+        );
       }
     }
-    return parts;
+    this.planned = to;
   }
 
   resume(): void {

@@ -3,7 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { EsiParser, type EsiPart, type IncludePart } from '../esi/esi-parser.ts';
-import type { FetchedBody } from './filter.ts';
+import type { FetchedBody, Outlet } from './filter.ts';
 
 /** Of half a page nobody can say what it includes and what is to be removed. */
 export const NO_PARTS = 'Attempted ESI on partial (206) response';
@@ -22,6 +22,12 @@ export function parserOf({ request, esiFeatures, log, stats }: FetchedBody): Esi
     },
     note: put,
   });
+}
+
+/** Gives a page up that has more statements than could be kept. */
+export function refuseLong({ log }: FetchedBody, outlet: Outlet): void {
+  log.put(Tag.FetchError, 'The page has more ESI statements than a plan can hold');
+  outlet.fail();
 }
 
 /** Stretches of the document that go out or do not, and the includes between them, in order. */

@@ -27,6 +27,7 @@ export const ROWS = [
   { name: 'packed esi, letters', kind: 'letters', packed, wishes: ['esi'], headers: GZIP },
   { name: 'packed esi, blanks', kind: 'blanks', packed, wishes: ['esi'], headers: GZIP },
   { name: 'packed esi, zeros', kind: 'zeros', packed, wishes: ['esi'], headers: GZIP },
+  { name: 'packed esi, 5,000 statements', kind: 'statements', packed, wishes: ['esi'], headers: GZIP },
   { name: 'hit, none', kind: 'text', hit },
   { name: 'hit, range', kind: 'text', headers: { Range: 'bytes=1000-' }, hit },
   { name: 'hit, gunzip, text', kind: 'text', packed, hit },

@@ -24,7 +24,16 @@ function page(size, query) {
   );
 }
 
+const STATEMENTS = 5000;
+
+function statements(size) {
+  const statement = '<esi:remove>x</esi:remove>';
+  const between = text(Math.floor(size / STATEMENTS) - statement.length, ['', '.']).toString();
+  return Buffer.from(`<p>${(statement + between).repeat(STATEMENTS)}`);
+}
+
 const KINDS = {
+  statements,
   text: (size) => text(size, ['', '.']),
   markup: (size) => text(size, ['<p class="x">', '</p>\n']),
   letters: (size) => Buffer.alloc(size, 'a'),

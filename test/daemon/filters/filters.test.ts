@@ -181,6 +181,48 @@ describe('filters of a fetch', () => {
   });
 });
 
+describe('filters that read a page for includes', () => {
+  const of = (unit: string, size: number): Buffer => Buffer.from(`<p>${unit.repeat(size / unit.length)}`);
+  const read = (names: string, body: Buffer, slow = false) => {
+    const made = fetchChain(names, {});
+    const pieces = cut(
+      body,
+      Array.from({ length: body.length / 16_384 }, (_, i) => i * 16_384),
+    );
+    return { ...made, taken: new Taking(made.chain, slow).give(pieces, false) };
+  };
+
+  it.each([
+    'a<esi:remove>b</esi:remove>',
+    `<esi:comment/>${'a longer text '.repeat(4)}`,
+    'text, and no tag',
+    ' ',
+  ])('pack %j so that it is whole, for a fast and a slow taker', async (unit) => {
+    for (const slow of [false, true]) {
+      const body = of(unit, 300_000);
+      const { chain, taken } = read('esi_gzip', body, slow);
+      expect(gunzipSync((await taken).bytes).equals(body)).toBe(true);
+      const goesOut = chain.plan?.parts.reduce((sum, p) => sum + (p.kind === 'text' ? p.plain : 0), 0);
+      if (unit.startsWith('a<')) expect(goesOut).toBe(3 + Math.floor(300_000 / unit.length));
+    }
+  });
+
+  it('let others have their turn however short the parts are', async () => {
+    const { chain } = fetchChain('esi_gzip', {});
+    const taking = new Taking(chain);
+    expect(chain.data(of('a<esi:remove>b</esi:remove>', 140_000), false)).toBe(false);
+    expect(taking.got.length).toBeLessThan(2100);
+    chain.close();
+  });
+
+  it.each(['esi', 'esi_gzip'])('%s gives a page up of which no plan could be kept', async (names) => {
+    const { taken, records } = read(names, of('a<esi:comment/>', 6_000_000));
+    const { outcome, bytes } = await taken;
+    expect([outcome, bytes.length < 6_000_000]).toEqual(['broken', true]);
+    expect(records).toContain('FetchError The page has more ESI statements than a plan can hold');
+  });
+});
+
 describe('filters of a delivery', () => {
   const ranged = {
     length: PACKED.length,
