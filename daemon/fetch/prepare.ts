@@ -171,8 +171,9 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   // Told again at every delivery, from the time the response was made.
   stored.unset('age');
   const pass = bo.mode === 'pass';
-  // As in Varnish: nobody has compared it with what those ask who will be given the object.
-  if (!pass && core.params.http_range_support === 0) stored.unset('content-range');
+  // As in Varnish: nobody has compared it with what those ask who will be given the object. What is for one client only
+  // (a pass, a hit-for-miss) keeps it: without it a 206 says nothing.
+  if (!bo.uncacheable && core.params.http_range_support === 0) stored.unset('content-range');
   let flags = 0;
   if (!pass && bo.uncacheable) flags |= bo.hitForPass ? OF_HIT_PASS : OF_HIT_MISS;
   const { chain } = bo.attempt;
