@@ -6,8 +6,6 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import { commandRow } from '../../protocol/tables/commands.ts';
 import { cannot } from './reply.ts';
 
-/** Seconds that every command has (chosen): whoever has set cli_timeout too low can take it back. */
-const LEAST = 0.25;
 /** Commands that may go on at the same time (chosen): more come only of a worker in which they never end. */
 const MOST = 100;
 
@@ -34,7 +32,7 @@ export class LongCommands {
         `${MOST} commands take too long and go on: wait for them, or stop and start the worker.\n`,
       );
     const began = performance.now();
-    const seconds = Math.max(LEAST, this.#host.patience());
+    const seconds = this.#host.patience();
     const reply = command(line);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {

@@ -60,6 +60,11 @@ export interface ManagerParts {
   access?: Access;
 }
 
+/** Seconds (chosen): whoever has set cli_timeout to nothing can take it back, and has a worker. */
+const LEAST_PATIENCE = 0.25;
+/** Seconds: the runtime's timers take no more milliseconds than 31 bits, and end at once with more. */
+const MOST_PATIENCE = Math.floor((2 ** 31 - 1) / 1000);
+
 export class Manager implements ManagerServices {
   readonly params = new Params({}, { worker_threads: String(usableCores(MOST_THREADS)) });
   readonly programs: Programs;
@@ -68,7 +73,7 @@ export class Manager implements ManagerServices {
   readonly panics = new PanicStore();
   readonly events = new EventList();
   private readonly longCommands = new LongCommands({
-    patience: () => this.params.num('cli_timeout'),
+    patience: () => this.patience,
     tell: (text) => {
       this.log('warning', text);
       this.happened('trouble', text);
@@ -176,7 +181,7 @@ export class Manager implements ManagerServices {
         },
         log,
         autoRestart: () => this.params.bool('auto_restart'),
-        timeouts: () => ({ cli: this.params.num('cli_timeout'), ping: this.params.num('ping_interval') }),
+        timeouts: () => ({ cli: this.patience, ping: this.params.num('ping_interval') }),
         panicked: (text) => {
           const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
           this.panics.record(report);
@@ -313,6 +318,11 @@ export class Manager implements ManagerServices {
 
   get fleet(): FleetOverview | null {
     return this.membership.overview;
+  }
+
+  /** Seconds for a worker's sign of life and for a command's answer. */
+  private get patience(): number {
+    return Math.min(MOST_PATIENCE, Math.max(LEAST_PATIENCE, this.params.num('cli_timeout')));
   }
 
   command(line: string): Promise<CommandReply> {

@@ -231,7 +231,7 @@ export const PARAMS = [
     default: '60.000',
     min: '0.000',
     unit: 'seconds',
-    help: 'How long the manager waits for a sign of life of the worker before it takes the worker for dead, and how long whoever gave a command waits for its answer before being told that the command goes on.',
+    help: 'How long the manager waits for a sign of life of the worker before it takes the worker for dead, and how long whoever gave a command waits for its answer before being told that the command goes on. A quarter of a second at least.',
   },
   {
     name: 'clock_skew',
