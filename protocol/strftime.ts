@@ -18,7 +18,7 @@ export interface WallTime {
   date: Date;
   /** To be added to the year of `date`; for dates beyond those that a Date can be. */
   years: number;
-  /** Ahead of UTC. */
+  /** Ahead of UTC; with a fraction before there was standard time. */
   offsetMinutes: number;
   zone: string;
 }
@@ -94,23 +94,6 @@ const BY_LETTER: ReadonlyMap<string, ConversionRow['as']> = new Map(
 export function strftime(format: string, time: WallTime): string {
   const text = expand(format, time);
   return text.length > MAX_LENGTH ? '' : text;
-}
-
-/** As this machine's zone has it; `seconds` since the epoch, fractions are cut. */
-export function localTime(seconds: number): WallTime {
-  const cut = Math.floor(seconds);
-  const at = new Date(cut * 1000);
-  const offsetMinutes = -at.getTimezoneOffset();
-  return {
-    seconds: cut,
-    date: new Date(at.getTime() + offsetMinutes * 60_000),
-    years: 0,
-    offsetMinutes,
-    get zone() {
-      const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(at);
-      return parts.find((part) => part.type === 'timeZoneName')?.value ?? '';
-    },
-  };
 }
 
 function expand(format: string, time: WallTime): string {
@@ -191,6 +174,6 @@ function weekFrom(date: Date, first: number): number {
 
 function offsetText({ offsetMinutes }: WallTime): string {
   const minutes = Math.abs(offsetMinutes);
-  const digits = String(Math.floor(minutes / 60) * 100 + (minutes % 60)).padStart(4, '0');
+  const digits = String(Math.floor(minutes / 60) * 100 + Math.floor(minutes % 60)).padStart(4, '0');
   return `${offsetMinutes < 0 ? '-' : '+'}${digits}`;
 }

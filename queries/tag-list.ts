@@ -1,6 +1,6 @@
 // Tag names as operators write them: in any case, cut short where unique, with a * at the start or the end.
 
-import { TAGS } from '../protocol/tables/tags.ts';
+import { TAGS, tagNamed } from '../protocol/tables/tags.ts';
 
 /** none: no tag has this name; ambiguous: several begin with it; syntax: stars in the wrong place. */
 export type TagProblem = 'none' | 'ambiguous' | 'syntax';
@@ -24,15 +24,9 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
     }
     return found ? null : 'none';
   }
-  const exact = NAMES.indexOf(name);
-  if (exact >= 0) {
-    set[exact + 1] = value;
-    return null;
-  }
-  const starts = NAMES.flatMap((n, i) => (n.startsWith(name) ? [i + 1] : []));
-  if (starts.length > 1) return 'ambiguous';
-  if (starts.length === 0) return 'none';
-  set[starts[0] as number] = value;
+  const tag = tagNamed(name);
+  if (typeof tag === 'string') return tag;
+  set[tag] = value;
   return null;
 }
 

@@ -1,7 +1,9 @@
 // Counters as text, in the layouts of Varnish's stat tool: -1, -j, -x and -l. Values are decimal texts all
 // the way through, so that 64 bits survive.
 
+import { localTime } from '../../protocol/local-time.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
+import { strftime } from '../../protocol/strftime.ts';
 
 export interface CounterValue extends CounterInfo {
   /** Decimal digits. */
@@ -31,7 +33,7 @@ export function statJson(counters: readonly CounterValue[], at: Date): string {
       `      "description": ${JSON.stringify(c.description)},\n` +
       `      "flag": "${c.flag}",\n      "format": "${c.format}",\n      "value": ${c.value}\n    }`,
   );
-  return `{\n  "version": 1,\n  "timestamp": "${localTime(at)}",\n  "counters": {\n${rows.join(',\n')}\n  }\n}\n`;
+  return `{\n  "version": 1,\n  "timestamp": "${timeText(at)}",\n  "counters": {\n${rows.join(',\n')}\n  }\n}\n`;
 }
 
 /** -x. */
@@ -41,7 +43,7 @@ export function statXml(counters: readonly CounterValue[], at: Date): string {
       `\t<stat>\n\t\t<name>${xml(c.name)}</name>\n\t\t<value>${c.value}</value>\n\t\t<flag>${c.flag}</flag>\n` +
       `\t\t<format>${c.format}</format>\n\t\t<description>${xml(c.description)}</description>\n\t</stat>\n`,
   );
-  return `<?xml version="1.0"?>\n<proxystat timestamp="${localTime(at)}">\n${rows.join('')}</proxystat>\n`;
+  return `<?xml version="1.0"?>\n<proxystat timestamp="${timeText(at)}">\n${rows.join('')}</proxystat>\n`;
 }
 
 /** -l. */
@@ -57,8 +59,6 @@ function xml(text: string): string {
 }
 
 /** YYYY-MM-DDTHH:MM:SS in local time. */
-function localTime(at: Date): string {
-  const two = (n: number): string => String(n).padStart(2, '0');
-  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${date}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+function timeText(at: Date): string {
+  return strftime('%Y-%m-%dT%H:%M:%S', localTime(at.getTime() / 1000));
 }

@@ -1,7 +1,7 @@
 // What a histogram is drawn of: a tag, a prefix of its text, a field, and the powers of ten between which the
 // values lie; by a name or by a definition [cbE:]tag:[prefix]:field[:min:max].
 
-import { TAGS } from '../../protocol/tables/tags.ts';
+import { TAGS, Tag, type TagName, tagNamed } from '../../protocol/tables/tags.ts';
 
 export interface Profile {
   /** c client, b backend, E client with ESI subrequests. */
@@ -18,16 +18,16 @@ export interface Profile {
 
 const time = (side: 'c' | 'b', prefix: string): Profile => ({
   side,
-  tag: tagNumber('Timestamp'),
+  tag: Tag.Timestamp,
   prefix,
   field: 3,
   min: -6,
   max: 3,
 });
 
-const size = (side: 'c' | 'b', tag: string): Profile => ({
+const size = (side: 'c' | 'b', tag: TagName): Profile => ({
   side,
-  tag: tagNumber(tag),
+  tag: Tag[tag],
   prefix: '',
   field: 5,
   min: 1,
@@ -55,8 +55,8 @@ export function parseProfile(argument: string): Profile | string {
   const side = sided ? (argument[0] as Profile['side']) : 'c';
   const [name = '', prefix, ...rest] = argument.slice(sided ? 2 : 0).split(':');
   if (prefix === undefined) return invalid(argument);
-  const tag = tagNumber(name);
-  if (tag === 0) return `-P: '${argument}' is not a valid tag name`;
+  const tag = tagNamed(name);
+  if (typeof tag === 'string') return `-P: '${argument}' is not a valid tag name`;
   const flags: readonly string[] = TAGS[tag - 1]?.flags ?? [];
   if (flags.includes('binary')) {
     return `-P: '${argument}' is an unsafe or binary record`;
@@ -77,13 +77,4 @@ function invalid(text: string): string {
 
 function leadingNumber(text: string): number {
   return Number(/^\s*[+-]?\d+/.exec(text)?.[0] ?? Number.NaN);
-}
-
-/** A tag by its name or an unambiguous beginning of it, in any case; 0 when there is none. */
-function tagNumber(name: string): number {
-  const wanted = name.toLowerCase();
-  const exact = TAGS.findIndex((row) => row.name.toLowerCase() === wanted);
-  if (exact >= 0) return exact + 1;
-  const begun = TAGS.flatMap((row, i) => (row.name.toLowerCase().startsWith(wanted) ? [i + 1] : []));
-  return begun.length === 1 ? (begun[0] as number) : 0;
 }

@@ -1,6 +1,7 @@
 // Numbers as operators read them: durations, binary and decimal scales, rates that keep their width.
 // Never rounds a counter below 10^6 to a scale: small exact numbers are what people compare.
 
+import { localTime } from '../../protocol/local-time.ts';
 import { DAY, HOUR, MINUTE } from '../../protocol/units.ts';
 
 const BINARY = ['', 'K', 'M', 'G', 'T', 'P', 'E'] as const;
@@ -79,18 +80,23 @@ export function duration(seconds: number): string {
 
 /** HH:MM:SS in UTC or local time. */
 export function clock(epochSeconds: number, utc: boolean): string {
-  const d = new Date(epochSeconds * 1000);
-  const p = (n: number): string => String(n).padStart(2, '0');
-  return utc
-    ? `${p(d.getUTCHours())}:${p(d.getUTCMinutes())}:${p(d.getUTCSeconds())}`
-    : `${p(d.getHours())}:${p(d.getMinutes())}:${p(d.getSeconds())}`;
+  const d = shown(epochSeconds, utc);
+  return `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}`;
 }
 
 /** The same with the day in front where it is not of the last twenty hours. */
 export function dated(epochSeconds: number, now: number, utc: boolean): string {
   const time = clock(epochSeconds, utc);
   if (now - epochSeconds < 20 * HOUR) return time;
-  const d = new Date(epochSeconds * 1000);
-  const [month, day] = utc ? [d.getUTCMonth(), d.getUTCDate()] : [d.getMonth(), d.getDate()];
-  return `${String(month + 1).padStart(2, '0')}-${String(day).padStart(2, '0')} ${time}`;
+  const d = shown(epochSeconds, utc);
+  return `${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())} ${time}`;
+}
+
+function two(n: number): string {
+  return String(n).padStart(2, '0');
+}
+
+/** A time as a clock in its zone shows it, in the UTC members of a date. */
+function shown(epochSeconds: number, utc: boolean): Date {
+  return utc ? new Date(epochSeconds * 1000) : localTime(epochSeconds).date;
 }

@@ -2,7 +2,8 @@
 // JSON style with -j, where what is missing is "" or 0 and bytes that are no UTF-8 are characters of their own.
 
 import { isUtf8 } from 'node:buffer';
-import { localTime, strftime } from '../../protocol/strftime.ts';
+import { localTime } from '../../protocol/local-time.ts';
+import { strftime } from '../../protocol/strftime.ts';
 import { unreachable } from '../../protocol/units.ts';
 import type { Facts } from './facts.ts';
 import { DURATION_UNITS, type DurationUnit, type Piece, TIME_WORDS, whole } from './specifiers.ts';

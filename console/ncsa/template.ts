@@ -5,7 +5,7 @@
 // Caution: texts are latin1, one character a byte, as the log's are; what comes from a command line or a file
 // must be turned into that first. Varnish's name `Varnish:` and the neutral `Proxy:` are the same family.
 
-import { TAGS } from '../../protocol/tables/tags.ts';
+import { TAGS, tagNamed } from '../../protocol/tables/tags.ts';
 import { BRACKETED, DURATION_UNITS, ESCAPES, FAMILIES, type Piece, SIMPLE, VARIABLES } from './specifiers.ts';
 
 /** A log record looked for: its tag, the prefix of its text, one of its fields (from 1; 0 is all). */
@@ -130,26 +130,11 @@ function recordWatch(text: string, json: boolean): RecordWatch | string {
   }
   const colon = body.indexOf(':');
   const tagName = colon < 0 ? body : body.slice(0, colon);
-  const tag = tagByName(tagName);
-  if (typeof tag === 'number' && !json && isBinary(tag)) {
-    return `Tag ${TAGS[tag - 1]?.name} can contain control characters`;
-  }
-  if (typeof tag === 'string') return tag;
+  const tag = tagNamed(tagName);
+  if (tag === 'none') return `Unknown log tag: ${tagName}`;
+  if (tag === 'ambiguous') return `Tag not unique: ${tagName}`;
+  if (!json && isBinary(tag)) return `Tag ${TAGS[tag - 1]?.name} can contain control characters`;
   return { tag, prefix: colon < 0 ? '' : body.slice(colon + 1), field };
-}
-
-/** A tag by its name or an unambiguous beginning of it, in any case. */
-function tagByName(name: string): number | string {
-  const wanted = name.toLowerCase();
-  let found = 0;
-  for (const [i, row] of TAGS.entries()) {
-    const tag = row.name.toLowerCase();
-    if (tag === wanted) return i + 1;
-    if (!tag.startsWith(wanted)) continue;
-    if (found !== 0) return `Tag not unique: ${name}`;
-    found = i + 1;
-  }
-  return found === 0 ? `Unknown log tag: ${name}` : found;
 }
 
 /** JSON can hold any byte, other lines cannot. */

@@ -271,7 +271,9 @@ export class KeyIndex {
     const lo = this.hash.lo;
     const hi = this.hash.hi;
     const segment = this.segment(hi);
-    const slots = this.slotsOf(segment);
+    // Without the lock a thread may read of memory that it has not taken in yet.
+    const slots = this.slotsOf(segment) as Int32Array | undefined;
+    if (slots === undefined) return 0;
     const base = baseOf(segment);
     for (let word = (lo & SEGMENT_MASK) << 1; ; word = (word + 2) & SEGMENT_WORDS_MASK) {
       const oh = slots[base | word | 1] as number;
@@ -282,6 +284,7 @@ export class KeyIndex {
 
   private isOf(oh: Oh, hi: number, key: string): boolean {
     const { keys } = this;
+    if (!keys.knows(oh)) return false;
     const words = keys.chunkWords(oh);
     const length = key.length;
     let word = keys.offset(oh) >>> 2;

@@ -162,11 +162,14 @@ export class ObjectLife implements References {
       // The index alone: no reader can hold a view, and none may come meanwhile. Of an object taken out of it, the last
       // reference is a reader's.
       if (!objcores.exchange(oc, row.REFS, 1, CLOSED + 1)) return;
-      this.state.memory.point();
-      objcores.set(oc, row.META, meta & ~row.OF_TRIM);
-      if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
-      else this.store.trim(oc);
-      objcores.addTo(oc, row.REFS, -CLOSED);
+      try {
+        this.state.memory.point();
+        objcores.set(oc, row.META, meta & ~row.OF_TRIM);
+        if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
+        else this.store.trim(oc);
+      } finally {
+        objcores.addTo(oc, row.REFS, -CLOSED);
+      }
     } finally {
       lock.leave();
     }

@@ -73,20 +73,16 @@ export class ObjectLookup implements Lookup {
   /** A plain hit, without the lock: 0 for everything else, and for what others are changing right now. */
   private findUnlocked(q: LookupQuery): Oc {
     if (q.hashAlwaysMiss || this.tagPurges.pending) return 0;
-    try {
-      this.state.memory.sync();
-      return this.searchUnlocked(q);
-    } catch (error) {
-      // A place in memory that this thread has not taken in yet: with the lock it will have.
-      if (error instanceof TypeError) return 0;
-      throw error;
-    }
+    this.state.memory.sync();
+    return this.searchUnlocked(q);
   }
 
   private searchUnlocked(q: LookupQuery): Oc {
     const { objcores, bans, objheads, memory } = this.state;
     let oc = objheads.firstUnlocked(q.key);
     for (let looked = 0; oc !== 0 && looked < MOST_UNLOCKED; looked++) {
+      // In memory that this thread has not taken in yet, or no object any more: with the lock it will know.
+      if (!objcores.knows(oc)) return 0;
       const meta = objcores.load(oc, row.META);
       // Before its lifetimes: a test writes the ban behind what it made stale.
       const ban = objcores.load(oc, row.BAN);

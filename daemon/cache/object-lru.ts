@@ -39,13 +39,15 @@ export class ObjectLru implements Hits {
     // While another thread works on the cache, its objects keep their places: a hit waits for nobody, and the object that
     // is used again is moved then.
     if (!lock.tryEnter()) return;
-    if ((this.objcores.get(oc, META) & OF_IN_LRU) !== 0) {
+    try {
+      if ((this.objcores.get(oc, META) & OF_IN_LRU) === 0) return;
       const { lru } = this.state.stevedores.of(oc);
       lru.remove(oc);
       lru.add(oc, this.ticks);
       counters.n_lru_moved++;
+    } finally {
+      lock.leave();
     }
-    lock.leave();
   }
 
   /** From this moment the object may be evicted. */

@@ -152,6 +152,11 @@ export class RowTable {
     this.touched = sum;
   }
 
+  /** Whether this thread can read a row; without the lock a number may be that of none. */
+  knows(row: number): boolean {
+    return row >>> BLOCK_SHIFT < this.words.length;
+  }
+
   get(row: number, word: number): number {
     return (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] as number;
   }

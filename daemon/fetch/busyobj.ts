@@ -206,7 +206,7 @@ export class BusyObj implements VclBusyobj, Transaction {
       this.bodyBytesIn,
       this.headBytesIn + this.bodyBytesIn,
     );
-    log.put(Tag.End, '');
+    log.end();
     if (this.isBgFetch) core.bgFetches.add(-1);
     this.dropStale();
     this.programRef.refs--;

@@ -98,7 +98,7 @@ export function retry(bo: BusyObj, fromError = false): Step<BusyObj> {
   const former = bo.attempt.vxid;
   bo.attempt = new FetchAttempt(core.newVxid());
   log.put(Tag.Link, `bereq ${bo.attempt.vxid} retry`);
-  log.put(Tag.End, '');
+  log.end();
   log.begin(bo.attempt.vxid, 'b');
   log.put(Tag.Begin, `bereq ${former} retry`);
   log.timestamp('Start', now);

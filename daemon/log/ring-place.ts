@@ -12,7 +12,14 @@ import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { createRing } from './ring-file.ts';
 import {
   B_BEFORE,
+  B_BYTES,
   B_COUNT,
+  B_GENERATION,
+  B_MAGIC,
+  B_POSITION,
+  BLOCK_HEAD,
+  BLOCK_MAGIC,
+  BLOCK_TAIL,
   blockAt,
   getU64,
   H_GENERATION,
@@ -38,6 +45,8 @@ export class RingPlace {
   readonly segmentSize: number;
   /** Number of the writer, which is the same for all threads of a process. */
   readonly generation: number;
+  /** How often this thread has begun with the first segment again. */
+  cycles = 0;
   private readonly fd: number;
   private readonly segments: number;
   private readonly words: Float64Array;
@@ -90,21 +99,22 @@ export class RingPlace {
     return this.words[BEFORE] as number;
   }
 
-  /** Makes sure that the next block has room for so many bytes; whether the ring began from its first segment again for
-   * it. */
-  room(bytes: number): boolean {
-    if ((this.words[OFFSET] as number) + bytes <= this.segmentSize) return false;
-    return this.nextSegment();
-  }
-
-  /** Writes a block of `length` bytes at the place, and moves on when it is there; what is wrong otherwise. Its records
-   * count in either case, so that readers see how many they have lost. */
-  write(block: Buffer, length: number, records: number): unknown {
+  /**
+   * Writes the block in block[0, pos), whose `records` begin after room for its head and which has room for its end, and
+   * moves on when it is there. Returns what is wrong, or null. The records count in either case, so that
+   * readers see how many they have lost. A write that fails halfway leaves the place as it was: the next one tries again.
+   */
+  write(block: Buffer, pos: number, records: number): unknown {
     const { words } = this;
-    const index = (words[SEGMENT] as number) % this.segments;
-    const offset = words[OFFSET] as number;
-    words[BEFORE] = (words[BEFORE] as number) + records;
+    const length = pos + BLOCK_TAIL;
+    const before = this.before;
+    words[BEFORE] = before + records;
     try {
+      if ((words[OFFSET] as number) + length > this.segmentSize) this.nextSegment();
+      const { position } = this;
+      this.seal(block, pos, records, position, before);
+      const index = (words[SEGMENT] as number) % this.segments;
+      const offset = words[OFFSET] as number;
       // A short write leaves an incomplete block, which the next one overwrites.
       const done = writeSync(this.fd, block, 0, length, HEADER_SIZE + index * this.segmentSize + offset);
       if (done < length) return new Error('a write was cut short');
@@ -119,20 +129,30 @@ export class RingPlace {
     closeSync(this.fd);
   }
 
-  private nextSegment(): boolean {
+  /** Readers hear of a segment before anything in it changes. */
+  private nextSegment(): void {
     const { words } = this;
     const segment = (words[SEGMENT] as number) + 1;
-    words[SEGMENT] = segment;
-    words[OFFSET] = 0;
     const mark = Buffer.alloc(16);
     mark.writeUInt32LE(this.generation, 0);
     putU64(mark, segment, H_SEGMENT - H_GENERATION);
-    try {
-      writeSync(this.fd, mark, 0, mark.length, H_GENERATION);
-    } catch {
-      // The header page exists since the creation; a failure here is as in write().
-    }
-    return segment % this.segments === 0;
+    writeSync(this.fd, mark, 0, mark.length, H_GENERATION);
+    words[SEGMENT] = segment;
+    words[OFFSET] = 0;
+    if (segment % this.segments === 0) this.cycles++;
+  }
+
+  /** Writes the head and the end of a block. */
+  private seal(block: Buffer, pos: number, records: number, position: number, before: number): void {
+    const bytes = pos - BLOCK_HEAD;
+    block.writeUInt32LE(BLOCK_MAGIC, B_MAGIC);
+    block.writeUInt32LE(bytes, B_BYTES);
+    putU64(block, position, B_POSITION);
+    putU64(block, before, B_BEFORE);
+    block.writeUInt32LE(records, B_COUNT);
+    block.writeUInt32LE(this.generation, B_GENERATION);
+    block.writeUInt32LE(position >>> 0, pos);
+    block.writeUInt32LE((bytes ^ BLOCK_MAGIC) >>> 0, pos + 4);
   }
 }
 

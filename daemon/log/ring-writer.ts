@@ -3,30 +3,31 @@
 // on readers. A write that fails (an I/O error) loses that block: the failure is counted and logged, not thrown. All the
 // space is reserved when the ring is made, so that the log still works on a disk that others fill (ring-file.ts).
 //
-// Special case: threads that write the same ring have a writer each and the place of the next block in common
-// (ring-place.ts). The lock is held from the reservation of a block to the end of its write. With the write outside of
+// Special case: threads that write the same ring have a writer each, and in common the place of the next block
+// (ring-place.ts) and their staging buffers (thread-logs.ts), so that one can write what has to go before its own. The
+// lock is held from the reservation of a block to the end of its write. With the write outside of
 // it a block could stand after one that is not there yet: readers would wait at it, take what was written later for
 // lost when the segment ends, and never get past one whose write failed. It is the innermost lock: nothing is called
 // under it that takes another, so records may be written under any.
 
 import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
-import {
-  B_BEFORE,
-  B_BYTES,
-  B_COUNT,
-  B_GENERATION,
-  B_MAGIC,
-  B_POSITION,
-  BLOCK_HEAD,
-  BLOCK_MAGIC,
-  BLOCK_TAIL,
-} from './ring-format.ts';
+import { BLOCK_HEAD, BLOCK_TAIL } from './ring-format.ts';
 import type { RingPlace } from './ring-place.ts';
+import type { Taken, ThreadLogs } from './thread-logs.ts';
 import type { WriteTrouble } from './write-trouble.ts';
 
 const STAGING = 256 * 1024;
 /** Milliseconds that a last block waits for the lock (chosen): many times what all threads need to write theirs. */
 const LAST_WAIT = 50;
+/** Milliseconds that records wait for those of an answer that left before theirs (chosen): a busy system may keep
+ * a thread from its processor for a tenth of a second, and a reader of the log hardly notices. */
+const LONGEST_WAIT = 250;
+
+/** What the writers of one ring have in common, as one of them has it. */
+export interface CommonRing {
+  readonly lock: Lock;
+  readonly logs: ThreadLogs;
+}
 
 /** A Buffer with the native method that its type leaves out; `write` costs a third more. */
 export type StagingBuffer = Buffer & { latin1Write(text: string, at: number, length: number): number };
@@ -54,29 +55,48 @@ export class RingWriter {
   private readonly place: RingPlace;
   private readonly counters: RingCounters;
   private readonly trouble: WriteTrouble | null;
+  private readonly common: CommonRing | null;
   private readonly lock: Lock;
+  /** Where the records of several threads come together. */
+  private readonly block: Buffer;
+  private readonly taken: Taken = { pos: BLOCK_HEAD, records: 0 };
   private readonly onTurn: () => void;
+  private readonly onTimer: () => void;
+  private isWaiting = false;
   private closed = false;
+  /** Since when records wait for another thread's; 0 while none do. */
+  private waitingSince = 0;
+  /** Of the ring, as far as they are counted. */
+  private cycles = 0;
 
-  /** @param lock of all writers of the ring */
+  /** @param common null for the only writer of its ring */
   constructor(
     place: RingPlace,
     counters: RingCounters,
     trouble: WriteTrouble | null = null,
-    lock: Lock = NO_LOCK,
+    common: CommonRing | null = null,
   ) {
     this.place = place;
     this.counters = counters;
     this.trouble = trouble;
-    this.lock = lock;
-    const staging = new ArrayBuffer(Math.min(STAGING, place.segmentSize));
+    this.common = common;
+    this.lock = common?.lock ?? NO_LOCK;
+    const staging = common?.logs.own.memory ?? new ArrayBuffer(RingWriter.stagingFor(place));
     this.bytes = Buffer.from(staging) as StagingBuffer;
     this.words = new Uint32Array(staging);
     this.view = new DataView(staging);
+    this.block = common === null ? this.bytes : Buffer.alloc(staging.byteLength);
     this.limit = staging.byteLength - BLOCK_TAIL;
-    this.words[B_MAGIC >> 2] = BLOCK_MAGIC;
-    this.words[B_GENERATION >> 2] = place.generation;
     this.onTurn = () => this.flush();
+    this.onTimer = () => {
+      this.isWaiting = false;
+      this.flush();
+    };
+  }
+
+  /** Bytes of the largest block. */
+  static stagingFor(place: RingPlace): number {
+    return Math.min(STAGING, place.segmentSize);
   }
 
   /** Makes sure that the staging buffer is written at the end of this turn. */
@@ -85,19 +105,51 @@ export class RingWriter {
     setImmediate(this.onTurn);
   }
 
-  /** Empties a staging buffer that cannot take `need` more bytes; returns the new write position. */
+  /** Empties a staging buffer that cannot take more; returns the new write position. */
   makeRoom(): number {
     this.counters.shm_flushes++;
-    this.flush();
+    this.writeNow();
     return this.pos;
   }
 
-  /** Writes the staging buffer. */
+  /** Before a write to a client. */
+  answering(): void {
+    if (this.common === null) return;
+    this.common.logs.answering();
+    if (!this.scheduled) this.schedule();
+  }
+
+  /** What a request that begins now is to be answered() with. */
+  begin(): number {
+    return this.common === null ? 0 : this.common.logs.begin();
+  }
+
+  /** A request is over of which a client has the answer. @param isAll its fetch is over, too */
+  answered(began: number, isAll: boolean): void {
+    if (this.common === null) return;
+    this.common.logs.answered(began, this.pos, this.count, isAll);
+    if (this.common.logs.own.isFull) this.makeRoom();
+  }
+
+  /** At the end of a turn: writes the staging buffer, after what other threads have to go before it. */
   flush(): void {
     this.scheduled = false;
-    if (this.count === 0 || this.closed) return;
-    this.lock.enter();
-    this.writeBlock();
+    const { common } = this;
+    if (this.closed) return;
+    if (common === null) {
+      if (this.count > 0) this.leaveWith(this.writeOwn);
+      return;
+    }
+    if (common.logs.turnEnded(this.pos, this.count)) this.schedule();
+    if (this.count === 0) return;
+    // Whoever has the lock is writing: the next turn comes soon enough.
+    if (!this.lock.tryEnter()) {
+      if (!this.scheduled) this.schedule();
+      return;
+    }
+    this.leaveWith(this.writeReady);
+    if (this.count > 0 && !this.scheduled) this.waitForOthers();
+    else this.waitingSince = 0;
   }
 
   /** Before the process ends. The lock's thread may be dead, which must not keep the next worker waiting: records that
@@ -107,44 +159,102 @@ export class RingWriter {
     for (const end = performance.now() + LAST_WAIT; !this.lock.tryEnter(); ) {
       if (performance.now() > end) return;
     }
-    this.writeBlock();
+    this.leaveWith(this.writeAll);
   }
 
   close(): void {
     if (this.closed) return;
-    this.flush();
+    this.writeNow();
     this.closed = true;
     this.place.close();
   }
 
-  /** Under the lock, which it leaves. */
-  private writeBlock(): void {
-    const { counters, trouble, place } = this;
-    const length = this.pos + BLOCK_TAIL;
-    if (place.room(length)) counters.shm_cycles++;
-    this.complete(place.position, place.before);
-    const wrong = place.write(this.bytes, length, this.count);
-    counters.shm_records += this.count;
-    counters.shm_writes++;
-    this.count = 0;
-    this.pos = BLOCK_HEAD;
-    this.lock.leave();
-    // The log must never stop traffic. Readers see the gap in the count.
-    if (wrong === null) trouble?.worked();
-    else trouble?.failed(wrong);
+  /** The records of an answer that left before one of these are not there yet. */
+  private waitForOthers(): void {
+    const now = performance.now();
+    if (this.waitingSince === 0) this.waitingSince = now;
+    else if (now - this.waitingSince > LONGEST_WAIT) {
+      this.writeNow();
+      return;
+    }
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    setTimeout(this.onTimer, 1);
   }
 
-  /** The block's header and trailer. */
-  private complete(position: number, before: number): void {
-    const { words, pos } = this;
-    const bytes = pos - BLOCK_HEAD;
-    words[B_BYTES >> 2] = bytes;
-    words[B_POSITION >> 2] = position;
-    words[(B_POSITION >> 2) + 1] = Math.floor(position / 0x1_0000_0000);
-    words[B_BEFORE >> 2] = before;
-    words[(B_BEFORE >> 2) + 1] = Math.floor(before / 0x1_0000_0000);
-    words[B_COUNT >> 2] = this.count;
-    words[pos >> 2] = position;
-    words[(pos >> 2) + 1] = bytes ^ BLOCK_MAGIC;
+  /** All of this thread's, whatever should go before it. */
+  private writeNow(): void {
+    if (this.count === 0 || this.closed) return;
+    this.lock.enter();
+    this.leaveWith(this.writeAll);
+    this.waitingSince = 0;
+  }
+
+  /** Works under the lock and leaves it, whatever happens: all threads would wait for it. */
+  private leaveWith(work: (this: this) => unknown): void {
+    let wrong: unknown;
+    try {
+      wrong = work.call(this);
+    } finally {
+      this.lock.leave();
+    }
+    // The log must never stop traffic. Readers see the gap in the count.
+    if (wrong === undefined) return;
+    if (wrong === null) this.trouble?.worked();
+    else this.trouble?.failed(wrong);
+  }
+
+  // What works under the lock returns what is wrong with a write, null after a good one, undefined without one.
+
+  private writeOwn(): unknown {
+    const { pos, count } = this;
+    this.startAgain();
+    return this.write(this.bytes, pos, count);
+  }
+
+  private writeReady(): unknown {
+    const { logs } = this.common as CommonRing;
+    if (this.count === 0 || !logs.isOwnAlone || logs.own.addedTo !== this.pos)
+      return this.gather(logs, false);
+    logs.takeOwn();
+    logs.own.startAgain();
+    return this.writeOwn();
+  }
+
+  private writeAll(): unknown {
+    const { common } = this;
+    if (common === null) return this.writeOwn();
+    common.logs.addAll(this.pos, this.count);
+    return this.gather(common.logs, true);
+  }
+
+  private gather(logs: ThreadLogs, force: boolean): unknown {
+    const { taken, block } = this;
+    let wrong: unknown;
+    for (let isMore = true; isMore; ) {
+      isMore = logs.takeInto(block, this.limit, taken, force);
+      if (taken.records > 0) wrong = this.write(block, taken.pos, taken.records) ?? wrong ?? null;
+    }
+    if (logs.own.takenTo === this.pos && this.pos > BLOCK_HEAD) {
+      logs.own.startAgain();
+      this.startAgain();
+    }
+    return wrong;
+  }
+
+  /** The staging buffer is free for other records. */
+  private startAgain(): void {
+    this.pos = BLOCK_HEAD;
+    this.count = 0;
+  }
+
+  private write(block: Buffer, pos: number, records: number): unknown {
+    const { counters, place } = this;
+    const wrong = place.write(block, pos, records);
+    counters.shm_records += records;
+    counters.shm_writes++;
+    counters.shm_cycles += place.cycles - this.cycles;
+    this.cycles = place.cycles;
+    return wrong;
   }
 }

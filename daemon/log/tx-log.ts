@@ -11,6 +11,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { MessageLog } from '../http1/message.ts';
 import type { LogMask } from './log-mask.ts';
+import { BLOCK_HEAD } from './ring-format.ts';
 import type { RingWriter } from './ring-writer.ts';
 
 /** Node's Buffer has the method; its types leave it out. */
@@ -22,6 +23,8 @@ export type LogSide = 'c' | 'b' | '-';
 const CLIENT = 1 << 30;
 const BACKEND = (1 << 31) >>> 0;
 const NATIVE_FROM = 48;
+/** Characters of an event's name with which its record surely is no longer than records may be by default. */
+const LONGEST_EVENT = 150;
 
 /** Digits of 0..999 with leading zeros, as the lower three bytes of a word that is written in one go: the fourth
  * byte is overwritten by the text that follows. */
@@ -84,6 +87,8 @@ export function constantRecord(tag: number, text: string): PreparedRecords {
   return new PreparedRecords([[tag, text]]);
 }
 
+const END = constantRecord(Tag.End, '');
+
 /** The part that all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
 export class LogShared {
   readonly writer: RingWriter;
@@ -109,6 +114,7 @@ export class TxLog implements MessageLog {
   tPrev = 0;
   /** Write position of the record being put together. */
   private at = 0;
+  private began = 0;
   private readonly shared: LogShared;
   private readonly writer: RingWriter;
   private readonly on: Uint8Array;
@@ -125,6 +131,23 @@ export class TxLog implements MessageLog {
     this.id = side === 'c' ? (vxid | CLIENT) >>> 0 : side === 'b' ? (vxid | BACKEND) >>> 0 : vxid;
     this.tFirst = 0;
     this.tPrev = 0;
+    this.began = this.writer.begin();
+  }
+
+  /** Ends the transaction. */
+  end(): void {
+    this.putConstant(END);
+  }
+
+  /** Ends a request that a client has its answer of. @param isAll false: its fetch may end a moment later */
+  endAnswered(isAll: boolean): void {
+    this.putConstant(END);
+    this.writer.answered(this.began, isAll);
+  }
+
+  /** Before each write to a client: whatever it does next is logged after this transaction's end. */
+  answering(): void {
+    this.writer.answering();
   }
 
   /** Whether records of this tag are written: lets a caller save building a text. */
@@ -210,7 +233,7 @@ export class TxLog implements MessageLog {
     if (records.epoch !== this.shared.mask.epoch) {
       if (!records.used) {
         records.used = true;
-        for (const [tag, text] of records.items) this.put(tag, text);
+        this.putEach(records);
         return;
       }
       records.encode(this.shared.mask, this.shared.reclen);
@@ -220,7 +243,14 @@ export class TxLog implements MessageLog {
     if (n === 0) return;
     const w = this.writer;
     let pos = w.pos;
-    if (pos + n * 4 > w.limit) pos = w.makeRoom();
+    if (pos + n * 4 > w.limit) {
+      if (n * 4 > w.limit - BLOCK_HEAD) {
+        // More than a block holds, as the headers of one object may be.
+        this.putEach(records);
+        return;
+      }
+      pos = w.makeRoom();
+    }
     const words = w.words;
     const at = pos >> 2;
     for (let k = 0; k < n; k++) words[at + k] = from[k] as number;
@@ -229,6 +259,10 @@ export class TxLog implements MessageLog {
     w.pos = pos + n * 4;
     w.count += ids.length;
     if (!w.scheduled) w.schedule();
+  }
+
+  private putEach(records: PreparedRecords): void {
+    for (const [tag, text] of records.items) this.put(tag, text);
   }
 
   /** A Timestamp record: `now` in epoch seconds, then seconds since the first and since the last one. */
@@ -242,10 +276,16 @@ export class TxLog implements MessageLog {
     this.tPrev = now;
     const tag = Tag.Timestamp;
     if (this.on[tag] === 0) return;
+    if (event.length > LONGEST_EVENT) {
+      // A program may give it any length.
+      const figures = `${now.toFixed(6)} ${first.toFixed(6)} ${prev.toFixed(6)}`;
+      this.put(tag, `${event.slice(0, this.shared.reclen)}: ${figures}`);
+      return;
+    }
     const w = this.writer;
-    let pos = w.pos;
+    let { pos } = w;
     if (pos + event.length + 100 > w.limit) pos = w.makeRoom();
-    const { words, bytes, view } = w;
+    const { bytes, view } = w;
     let p = pos + 8;
     for (let k = 0; k < event.length; k++) bytes[p++] = event.charCodeAt(k);
     bytes[p++] = 58;
@@ -255,13 +295,7 @@ export class TxLog implements MessageLog {
     p = this.seconds(view, p, first);
     bytes[p++] = 32;
     p = this.seconds(view, p, prev);
-    const len = p - pos - 8;
-    view.setUint32(p, 0, true);
-    words[pos >> 2] = (tag << 24) | (len + 1);
-    words[(pos >> 2) + 1] = this.id;
-    w.pos = pos + ((len + 12) & ~3);
-    w.count++;
-    if (!w.scheduled) w.schedule();
+    this.finish(tag, p);
   }
 
   /** Starts a record that is put together from parts, text(), int() and fixed(), and ends with close(). No string is
@@ -330,11 +364,15 @@ export class TxLog implements MessageLog {
 
   close(tag: number): void {
     if (this.on[tag] === 0) return;
+    this.finish(tag, this.at);
+  }
+
+  /** The record whose text ends at `p`. */
+  private finish(tag: number, p: number): void {
     const w = this.writer;
     const { pos, view, words } = w;
-    const p = this.at;
-    const len = p - pos - 8;
-    view.setUint32(p, 0, true);
+    const len = Math.min(p - pos - 8, this.shared.reclen - 1);
+    view.setUint32(pos + 8 + len, 0, true);
     words[pos >> 2] = (tag << 24) | (len + 1);
     words[(pos >> 2) + 1] = this.id;
     w.pos = pos + ((len + 12) & ~3);

@@ -8,6 +8,7 @@
 import { closeSync, fstatSync, statSync, writeSync } from 'node:fs';
 import { openOutput } from '../../protocol/files/own-file.ts';
 import { kindOf, Untrusted } from '../../protocol/files/trust.ts';
+import { localStamp } from '../../protocol/local-time.ts';
 import { systemText } from '../../protocol/system-text.ts';
 
 const MODE = 0o640;
@@ -39,9 +40,11 @@ export class LogFile {
   write(line: string): void {
     if (this.#hasMoved()) this.reopen();
     const missing =
-      this.#lost === 0 ? '' : `${stamp()} Warning: ${this.#lost} lines could not be written here\n`;
+      this.#lost === 0
+        ? ''
+        : `${localStamp(new Date())} Warning: ${this.#lost} lines could not be written here\n`;
     const bytes = Buffer.from(
-      `${this.#cut ? '\n' : ''}${missing}${stamp()} ${line.replaceAll('\n', '\n\t')}\n`,
+      `${this.#cut ? '\n' : ''}${missing}${localStamp(new Date())} ${line.replaceAll('\n', '\n\t')}\n`,
     );
     try {
       const written = this.#writeSome(this.#fd, bytes);
@@ -96,12 +99,4 @@ function openLog(path: string): number {
     );
   }
   return openOutput(path, MODE, true);
-}
-
-/** Local time with its distance from UTC: 2026-11-22T23:25:00.123+01:00. */
-function stamp(at = new Date()): string {
-  const ahead = -at.getTimezoneOffset();
-  const local = new Date(at.getTime() + ahead * 60_000).toISOString().slice(0, -1);
-  const two = (n: number): string => String(Math.floor(n)).padStart(2, '0');
-  return `${local}${ahead < 0 ? '-' : '+'}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
 }

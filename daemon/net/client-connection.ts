@@ -67,6 +67,7 @@ export abstract class ClientConnection extends ClientEnds {
 
   /** Writes buf[start, end) of the worker's shared output buffer. */
   writeOutput(buf: Buffer, start: number, end: number): void {
+    this.log.answering();
     this.output.writeShared(buf, start, end);
   }
 
@@ -77,16 +78,19 @@ export abstract class ClientConnection extends ClientEnds {
 
   /** Writes bytes that stay unchanged until sent. Returns false when they have not all left yet: wait for `drained`. */
   write(buf: Uint8Array): boolean {
+    this.log.answering();
     return this.wire.write(buf);
   }
 
   writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean {
+    this.log.answering();
     return this.output.writeSharedAnd(buf, start, end, parts);
   }
 
   /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
    * `drained`. */
   writeParts(parts: readonly Buffer[]): boolean {
+    this.log.answering();
     return parts.length === 1 ? this.wire.write(parts[0] as Buffer) : this.wire.writeAll(parts);
   }
 
@@ -184,7 +188,7 @@ export abstract class ClientConnection extends ClientEnds {
     const now = this.core.clock.now();
     if (this.phase === 'head') this.countIdle(now, reason);
     this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
-    this.log.put(Tag.End, '');
+    this.log.end();
     countClose(this.core.stats, reason, this.phase === 'preamble');
   }
 

@@ -3,12 +3,9 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { logBodyWriter } from '../log/body-records.ts';
-import { constantRecord } from '../log/tx-log.ts';
 import { DONE, PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { DRAIN_MAX, willDrain } from './keep-alive.ts';
-
-const END = constantRecord(Tag.End, '');
 
 export function finish(req: Request): Step<Request> {
   const { core, log, session, body } = req;
@@ -73,6 +70,6 @@ function close(req: Request): void {
   }
   // Extensions may still have something to log when the task ends.
   req.releaseProgram();
-  log.putConstant(END);
+  log.endAnswered(req.attempt.isHit);
   req.dropBody();
 }

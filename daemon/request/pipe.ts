@@ -186,6 +186,6 @@ function endPipe(core: Core, bo: BusyObj): void {
 
 function endBereq(bo: BusyObj): void {
   bo.log.acct(Tag.BereqAcct, bo.headBytesOut, 0, bo.headBytesOut, 0, 0, 0);
-  bo.log.put(Tag.End, '');
+  bo.log.end();
   bo.programRef.refs--;
 }

@@ -62,7 +62,7 @@ function broke(req: Request, error: unknown): void {
   attempt.staleOc = 0;
   req.dropObject();
   req.objectView.clear();
-  log.put(Tag.End, '');
+  log.end();
   req.releaseProgram();
   req.dropBody();
   done(req);

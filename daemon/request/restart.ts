@@ -27,7 +27,7 @@ export function restart(req: Request): Step<Request> {
   attempt.vxid = core.newVxid();
   attempt.tStart = now;
   log.put(Tag.Link, `req ${attempt.vxid} restart`);
-  log.put(Tag.End, '');
+  log.end();
   req.attempt = attempt;
   req.resp.reset();
   req.resp.log = log;

@@ -106,7 +106,7 @@ function finishRefused(req: Request, close: CloseReason, status: number, reason:
     log.put(Tag.RespReason, reason);
   }
   log.put(Tag.ReqAcct, `${req.headBytesIn} 0 ${req.headBytesIn} ${sent} 0 ${sent}`);
-  log.put(Tag.End, '');
+  log.endAnswered(true);
   req.core.stats.s_req_hdrbytes += req.headBytesIn;
   req.core.stats.s_resp_hdrbytes += sent;
   session.body = null;

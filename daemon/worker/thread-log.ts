@@ -9,10 +9,11 @@ import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
 import { RingPlace } from '../log/ring-place.ts';
 import { type RingCounters, RingWriter } from '../log/ring-writer.ts';
+import { ThreadLogs } from '../log/thread-logs.ts';
 import { LogShared, TxLog } from '../log/tx-log.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
 import type { Companions } from '../threads/seat.ts';
-import { NEVER_LOST, NO_LOCK } from '../threads/shared-lock.ts';
+import { NEVER_LOST } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
 
 export interface ThreadLogParts {
@@ -69,5 +70,9 @@ function openRing({ init, companions, space, counters, trouble, cutTo }: ThreadL
   const memory = companions?.part('ring') ?? ownMemory();
   const place = isFirst ? RingPlace.begin(path, space, init.files, memory) : RingPlace.join(path, memory);
   if (place.cutTo > 0) cutTo(place.cutTo);
-  return new RingWriter(place, counters, trouble, companions?.makeLock('ring', NEVER_LOST) ?? NO_LOCK);
+  if (companions === null) return new RingWriter(place, counters, trouble);
+  return new RingWriter(place, counters, trouble, {
+    lock: companions.makeLock('ring', NEVER_LOST),
+    logs: new ThreadLogs(memory, companions.thread, companions.count, RingWriter.stagingFor(place)),
+  });
 }

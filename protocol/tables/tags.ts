@@ -5,7 +5,8 @@
 // a member is never logged (`unused`), because HttpMessage computes tags by offset from the Method tag.
 
 /** The facts that a reader needs about a tag's payload. `binary`: may hold any byte, shown quoted with %xx (or in
- * hex where `hex` is set). `unsafe`: text from the peer, may hold control bytes. `unused`: reserved. */
+ * hex where `hex` is set). `unsafe`: text from the peer, may hold control bytes. `unused`: reserved; Varnish takes those of
+ * the message families for binary. */
 export type TagFlag = 'binary' | 'hex' | 'unsafe' | 'unused';
 
 export interface TagRow {
@@ -38,43 +39,43 @@ export const TAGS = [
   { name: 'ReqMethod', flags: ['unsafe'], help: 'Method of the client request' },
   { name: 'ReqURL', flags: ['unsafe'], help: 'Target of the client request' },
   { name: 'ReqProtocol', flags: ['unsafe'], help: 'Protocol version of the client request' },
-  { name: 'ReqStatus', flags: ['unused'], help: 'Unused: a request has no status' },
-  { name: 'ReqReason', flags: ['unused'], help: 'Unused: a request has no reason' },
+  { name: 'ReqStatus', flags: ['unused', 'binary'], help: 'Unused: a request has no status' },
+  { name: 'ReqReason', flags: ['unused', 'binary'], help: 'Unused: a request has no reason' },
   { name: 'ReqHeader', flags: ['unsafe'], help: 'Client request field, received or set' },
   { name: 'ReqUnset', flags: ['unsafe'], help: 'Client request field removed' },
-  { name: 'ReqLost', flags: ['unused'], help: 'Unused: see LostHeader' },
-  { name: 'RespMethod', flags: ['unused'], help: 'Unused: a response has no method' },
-  { name: 'RespURL', flags: ['unused'], help: 'Unused: a response has no target' },
+  { name: 'ReqLost', flags: ['unused', 'binary'], help: 'Unused: see LostHeader' },
+  { name: 'RespMethod', flags: ['unused', 'binary'], help: 'Unused: a response has no method' },
+  { name: 'RespURL', flags: ['unused', 'binary'], help: 'Unused: a response has no target' },
   { name: 'RespProtocol', flags: [], help: 'Protocol version of the response' },
   { name: 'RespStatus', flags: [], help: 'Status of the response' },
   { name: 'RespReason', flags: [], help: 'Reason phrase of the response' },
   { name: 'RespHeader', flags: [], help: 'Response field, copied from the object or set' },
   { name: 'RespUnset', flags: [], help: 'Response field removed' },
-  { name: 'RespLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'RespLost', flags: ['unused', 'binary'], help: 'Unused: see LostHeader' },
   { name: 'BereqMethod', flags: [], help: 'Method of the backend request' },
   { name: 'BereqURL', flags: [], help: 'Target of the backend request' },
   { name: 'BereqProtocol', flags: [], help: 'Protocol version of the backend request' },
-  { name: 'BereqStatus', flags: ['unused'], help: 'Unused: a request has no status' },
-  { name: 'BereqReason', flags: ['unused'], help: 'Unused: a request has no reason' },
+  { name: 'BereqStatus', flags: ['unused', 'binary'], help: 'Unused: a request has no status' },
+  { name: 'BereqReason', flags: ['unused', 'binary'], help: 'Unused: a request has no reason' },
   { name: 'BereqHeader', flags: [], help: 'Backend request field' },
   { name: 'BereqUnset', flags: [], help: 'Backend request field removed' },
-  { name: 'BereqLost', flags: ['unused'], help: 'Unused: see LostHeader' },
-  { name: 'BerespMethod', flags: ['unused'], help: 'Unused: a response has no method' },
-  { name: 'BerespURL', flags: ['unused'], help: 'Unused: a response has no target' },
+  { name: 'BereqLost', flags: ['unused', 'binary'], help: 'Unused: see LostHeader' },
+  { name: 'BerespMethod', flags: ['unused', 'binary'], help: 'Unused: a response has no method' },
+  { name: 'BerespURL', flags: ['unused', 'binary'], help: 'Unused: a response has no target' },
   { name: 'BerespProtocol', flags: ['unsafe'], help: 'Protocol version of the backend response' },
   { name: 'BerespStatus', flags: ['unsafe'], help: 'Status of the backend response' },
   { name: 'BerespReason', flags: ['unsafe'], help: 'Reason phrase of the backend response' },
   { name: 'BerespHeader', flags: ['unsafe'], help: 'Backend response field, received or set' },
   { name: 'BerespUnset', flags: ['unsafe'], help: 'Backend response field removed' },
-  { name: 'BerespLost', flags: ['unused'], help: 'Unused: see LostHeader' },
-  { name: 'ObjMethod', flags: ['unused'], help: 'Unused: an object has no method' },
-  { name: 'ObjURL', flags: ['unused'], help: 'Unused: an object has no target' },
+  { name: 'BerespLost', flags: ['unused', 'binary'], help: 'Unused: see LostHeader' },
+  { name: 'ObjMethod', flags: ['unused', 'binary'], help: 'Unused: an object has no method' },
+  { name: 'ObjURL', flags: ['unused', 'binary'], help: 'Unused: an object has no target' },
   { name: 'ObjProtocol', flags: [], help: 'Protocol version kept with the object' },
   { name: 'ObjStatus', flags: [], help: 'Status kept with the object' },
   { name: 'ObjReason', flags: [], help: 'Reason phrase kept with the object' },
   { name: 'ObjHeader', flags: [], help: 'Field kept with the object' },
   { name: 'ObjUnset', flags: [], help: 'Object field removed', written: false },
-  { name: 'ObjLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'ObjLost', flags: ['unused', 'binary'], help: 'Unused: see LostHeader' },
   { name: 'BogoHeader', flags: ['unsafe'], help: 'The start of a header line that made no sense' },
   { name: 'LostHeader', flags: [], help: 'A field that found no room' },
   { name: 'TTL', flags: [], help: 'Freshness of an object and where it came from' },
@@ -133,6 +134,20 @@ export function isWritten(row: TagRow): boolean {
 /** Row of a tag number, undefined for a number this version does not know. */
 export function tagRow(tag: number): TagRow | undefined {
   return TAGS[tag - 1];
+}
+
+const LOWER = TAGS.map((row) => row.name.toLowerCase());
+
+/** The number of the tag that a name means: its own name in any case, or the beginning of its name and of no other. Every
+ * tool reads the names of single tags by this. */
+export function tagNamed(text: string): number | 'none' | 'ambiguous' {
+  const name = text.toLowerCase();
+  if (name === '') return 'none';
+  const exact = LOWER.indexOf(name);
+  if (exact >= 0) return exact + 1;
+  const first = LOWER.findIndex((n) => n.startsWith(name));
+  if (first < 0) return 'none';
+  return LOWER.findLastIndex((n) => n.startsWith(name)) === first ? first + 1 : 'ambiguous';
 }
 
 /** Tags that are not logged unless vsl_mask turns them on. */

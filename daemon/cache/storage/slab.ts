@@ -243,6 +243,11 @@ export class Slab {
     this.touched = sum;
   }
 
+  /** Whether this thread can read a block; without the lock a reference may be that of none. */
+  knows(ref: number): boolean {
+    return (this.words[ref >>> this.chunkShift] ?? null) !== null;
+  }
+
   /** The same memory as 32-bit words; a block starts at word offset() / 4. */
   chunkWords(ref: number): Uint32Array {
     return this.words[ref >>> this.chunkShift] as Uint32Array;

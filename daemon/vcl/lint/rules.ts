@@ -26,6 +26,7 @@ import { hashFallsThrough } from './rules/hash-missing-return.ts';
 import { idHeaderName } from './rules/id-header-name.ts';
 import { keyChangedLate } from './rules/key-changed-late.ts';
 import { openPurge } from './rules/open-purge.ts';
+import { overwrittenByBuiltin } from './rules/overwritten-by-builtin.ts';
 import { overwrittenSet } from './rules/overwritten-set.ts';
 import { regexNeverMatches } from './rules/regex-never-matches.ts';
 import { repeatedCondition } from './rules/repeated-condition.ts';
@@ -67,6 +68,7 @@ export const RULES: readonly LintRule[] = [
   idHeaderName,
   keyChangedLate,
   openPurge,
+  overwrittenByBuiltin,
   overwrittenSet,
   regexNeverMatches,
   repeatedCondition,

@@ -12,7 +12,8 @@ import {
   VARIABLES,
 } from '../../../console/ncsa/specifiers.ts';
 import { parseTemplate } from '../../../console/ncsa/template.ts';
-import { CONVERSIONS, localTime, strftime } from '../../../protocol/strftime.ts';
+import { localTime } from '../../../protocol/local-time.ts';
+import { CONVERSIONS, strftime } from '../../../protocol/strftime.ts';
 import { parseQuery } from '../../../queries/parse-query.ts';
 import { CONNECTIVES, LEVELS, OPERATORS } from '../../../queries/query-words.ts';
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { groupLines } from '../../../console/ncsa/render-groups.ts';
 import { parseTemplate } from '../../../console/ncsa/template.ts';
+import { localTime } from '../../../protocol/local-time.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { localTime, strftime } from '../../../protocol/strftime.ts';
+import { strftime } from '../../../protocol/strftime.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 
 const RECORDS: readonly (readonly [number, string])[] = [

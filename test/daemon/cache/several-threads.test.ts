@@ -406,3 +406,36 @@ it('is made under the lock: the others may be at work on what it reads', () => {
   expect(held).not.toContain(false);
   expect(second.lock.isHeld).toBe(false);
 });
+
+it('takes a defect in a lookup without the lock for what it is', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  const life = a.cache.references as unknown as { tryRef(oc: Oc): boolean };
+  life.tryRef = () => {
+    throw new TypeError('a defect');
+  };
+  expect(() => a.findUnlocked('/one')).toThrow('a defect');
+});
+
+it('finds nothing without the lock in memory that it does not know yet', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  const { objcores, objheads } = a.state;
+  // As if a row, a key or a table of keys had been read that another thread has just made.
+  const first = objheads.firstUnlocked.bind(objheads);
+  for (const oc of [1 << 20, -1]) {
+    objheads.firstUnlocked = () => oc;
+    expect(objcores.knows(oc)).toBe(false);
+    expect(a.findUnlocked('/one')).toBe(0);
+  }
+  objheads.firstUnlocked = first;
+  const { index } = objheads as unknown as { index: { pieces: unknown[]; keys: { words: unknown[] } } };
+  for (const list of [index.pieces, index.keys.words]) {
+    const kept = list.splice(0);
+    expect(a.findUnlocked('/one')).toBe(0);
+    list.push(...kept);
+  }
+  const oc = a.findUnlocked('/one');
+  expect(a.body(oc)).toBe('/one');
+  a.cache.references.deref(oc);
+});

@@ -7,6 +7,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { LogMask } from '../../../dist/modules/daemon/log/log-mask.js';
 import { RingPlace } from '../../../dist/modules/daemon/log/ring-place.js';
 import { RingWriter } from '../../../dist/modules/daemon/log/ring-writer.js';
+import { ThreadLogs } from '../../../dist/modules/daemon/log/thread-logs.js';
 import { LogShared, TxLog } from '../../../dist/modules/daemon/log/tx-log.js';
 import { Companions, makeSeats, portsOf } from '../../../dist/modules/daemon/threads/seat.js';
 import { Tag } from '../../../dist/modules/protocol/tables/tags.js';
@@ -18,9 +19,9 @@ function checksum(text) {
   return h.toString(16);
 }
 
-function write(place, lock, thread, { requests, pause }) {
+function write(place, common, thread, { requests, pause }) {
   const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 };
-  const writer = new RingWriter(place, counters, null, lock);
+  const writer = new RingWriter(place, counters, null, common);
   const shared = new LogShared(writer, new LogMask());
   shared.reclen = 4000;
   const request = new TxLog(shared);
@@ -52,12 +53,13 @@ function write(place, lock, thread, { requests, pause }) {
     put(request, Tag.Link, `bereq ${id + 1} fetch`);
     put(fetch, Tag.Begin, `bereq ${id} fetch`);
     for (let k = random(20); k >= 0; k--) numbered(k % 2 === 0 ? request : fetch);
-    put(fetch, Tag.End, '');
+    if (i % 3 > 0) request.answering();
+    fetch.end();
     numbered(request);
-    put(request, Tag.End, '');
+    request.endAnswered(i % 3 === 1);
   }
   writer.close();
-  return { counters, numbered: n, waits: lock.figures.waits };
+  return { counters, numbered: n, waits: common.lock.figures.waits };
 }
 
 if (isMainThread) {
@@ -81,5 +83,8 @@ if (isMainThread) {
   const { seat, offer, path, work } = workerData;
   const companions = new Companions(seat, offer);
   const place = RingPlace.join(path, companions.part('ring'));
-  parentPort.postMessage(write(place, companions.makeLock('ring'), seat.thread, work));
+  const size = RingWriter.stagingFor(place);
+  const logs = new ThreadLogs(companions.part('ring'), companions.thread, companions.count, size);
+  const common = { lock: companions.makeLock('ring'), logs };
+  parentPort.postMessage(write(place, common, seat.thread, work));
 }

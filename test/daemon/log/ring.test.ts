@@ -18,6 +18,7 @@ import { HEADER_SIZE, ringShape } from '../../../daemon/log/ring-format.ts';
 import { RingPlace } from '../../../daemon/log/ring-place.ts';
 import { RingReader } from '../../../daemon/log/ring-reader.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
+import { ThreadLogs } from '../../../daemon/log/thread-logs.ts';
 import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
 import { LOCK_WORDS, type Lock, NO_LOCK, SharedLock } from '../../../daemon/threads/shared-lock.ts';
@@ -196,7 +197,9 @@ describe('log ring', () => {
   it('gives up a last block, after a moment, for a lock that a dead thread holds', () => {
     const words = new Int32Array(new SharedArrayBuffer(LOCK_WORDS * 4));
     const c = counters();
-    const writer = new RingWriter(RingPlace.begin(path, SIZE), c, null, new SharedLock(words, 0, 0));
+    const place = RingPlace.begin(path, SIZE);
+    const logs = new ThreadLogs(ownMemory(), 0, 1, RingWriter.stagingFor(place));
+    const writer = new RingWriter(place, c, null, { lock: new SharedLock(words, 0, 0), logs });
     const log = new TxLog(new LogShared(writer, new LogMask()));
     log.put(Tag.VCL_Log, 'one');
     writer.flushAtEnd();
@@ -220,7 +223,10 @@ describe('log ring', () => {
     const seen: string[] = [];
     const lock: Lock = {
       ...NO_LOCK,
-      enter: () => expect(places[0].position).toBe(position),
+      tryEnter: () => {
+        expect(places[0].position).toBe(position);
+        return true;
+      },
       leave: () => {
         const got = texts(reader);
         expect(got).toMatchObject({ lost: 0, texts: [expect.any(String)] });
@@ -228,8 +234,9 @@ describe('log ring', () => {
         position = places[1].position;
       },
     };
-    const logs = places.map((place) => {
-      const writer = new RingWriter(place, counters(), null, lock);
+    const logs = places.map((place, thread) => {
+      const logs = new ThreadLogs(memory, thread, 2, RingWriter.stagingFor(place));
+      const writer = new RingWriter(place, counters(), null, { lock, logs });
       return { writer, log: new TxLog(new LogShared(writer, new LogMask())) };
     });
     // Several segments.
@@ -239,6 +246,60 @@ describe('log ring', () => {
       writer.flush();
     }
     expect(seen.map((text) => text.replace(/x+$/, ''))).toEqual(numbers(0, 3000));
+  });
+
+  it('gives the lock back when a write throws, loses that block alone, and tells of it', () => {
+    const place = RingPlace.begin(path, SIZE);
+    const logs = new ThreadLogs(ownMemory(), 0, 1, RingWriter.stagingFor(place));
+    const lock = new SharedLock(new Int32Array(new SharedArrayBuffer(LOCK_WORDS * 4)), 0, 0);
+    const writer = new RingWriter(place, counters(), null, { lock, logs });
+    const log = new TxLog(new LogShared(writer, new LogMask()));
+    const { write } = place;
+    place.write = () => {
+      throw new Error('a defect');
+    };
+    log.put(Tag.VCL_Log, 'lost');
+    expect(() => writer.flush()).toThrow('a defect');
+    expect(lock.isHeld).toBe(false);
+    place.write = write;
+    log.put(Tag.VCL_Log, 'kept');
+    writer.flush();
+    expect(texts(RingReader.open(path, 'head') as RingReader).texts).toEqual(['kept']);
+  });
+
+  it('loses what it cannot mark the next segment for, counts it, and goes on there', () => {
+    const told: string[] = [];
+    const errors = { write_errors: 0 };
+    const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
+    const place = RingPlace.begin(path, SIZE);
+    const writer = new RingWriter(place, counters(), trouble);
+    const log = new TxLog(new LogShared(writer, new LogMask()));
+    log.put(Tag.VCL_Log, 'first');
+    writer.flush();
+    const reader = RingReader.open(path, 'head') as RingReader;
+    expect(texts(reader).texts).toEqual(['first']);
+    const inner = place as unknown as { fd: number };
+    const { fd } = inner;
+    const readOnly = openSync(path, 'r');
+    const fill = (): void => {
+      for (let i = 0; i < 20; i++) log.put(Tag.VCL_Log, 'x'.repeat(200));
+      writer.flush();
+    };
+    const segment = (): number => Math.floor(place.position / place.segmentSize);
+    const before = segment();
+    while (place.segmentSize - (place.position % place.segmentSize) > 5000) fill();
+    inner.fd = readOnly;
+    fill();
+    inner.fd = fd;
+    expect(segment()).toBe(before);
+    fill();
+    expect(segment()).toBe(before + 1);
+    closeSync(readOnly);
+    const got = texts(reader);
+    expect(errors.write_errors).toBe(1);
+    expect(told[0]).toContain('The log cannot be written');
+    expect(got.lost).toBe(20);
+    expect(got.texts.length % 20).toBe(0);
   });
 
   it('goes over to a ring that replaces the file', () => {

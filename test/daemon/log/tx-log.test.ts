@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogMask } from '../../../daemon/log/log-mask.ts';
 import { BLOCK_HEAD } from '../../../daemon/log/ring-format.ts';
 import { RingPlace } from '../../../daemon/log/ring-place.ts';
+import { RingReader } from '../../../daemon/log/ring-reader.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, PreparedRecords, TxLog } from '../../../daemon/log/tx-log.ts';
 import { encodeRecord, recordText } from '../../../protocol/log-record.ts';
@@ -167,5 +168,38 @@ describe('tag numbers', () => {
       expect(row).toEqual(row.map((_, i) => (row[0] as number) + i));
     }
     expect([Tag.Debug, Tag.ReqMethod, Tag.Timestamp, Tag.VdpAcct]).toEqual([1, 15, 80, 96]);
+  });
+
+  it('writes prepared records that are more than a block holds', () => {
+    const items = Array.from(
+      { length: 2000 },
+      (_, i) => [Tag.RespHeader, `H${i}: ${'x'.repeat(200)}`] as const,
+    );
+    const records = new PreparedRecords(items);
+    const reader = RingReader.open(join(dir, 'log.ring'), 'tail') as RingReader;
+    // The second time they are encoded.
+    log.putConstant(records);
+    log.putConstant(records);
+    log.put(Tag.VCL_Log, 'after');
+    writer.flush();
+    const texts: string[] = [];
+    for (let read = reader.read(); read !== null; read = reader.read()) {
+      expect(read.lost).toBe(0);
+      for (const block of read.blocks) texts.push(...recordsOf(block.records).map(({ text }) => text));
+    }
+    const once = items.map(([, text]) => text);
+    expect(texts).toEqual([...once, ...once, 'after']);
+  });
+
+  it('cuts a Timestamp with a name of any length', () => {
+    for (const length of [150, 151, 1000, 100_000]) {
+      log.timestamp('n'.repeat(length), 1e9);
+      const full = `${'n'.repeat(length)}: 1000000000.000000 0.000000 0.000000`;
+      expect(lines()).toEqual([`7c ${Tag.Timestamp} ${full.slice(0, 254)}`]);
+    }
+    shared.reclen = 16;
+    log.timestamp('Start', 1e9);
+    log.acct(Tag.ReqAcct, 100, 200, 300, 400, 500, 600);
+    expect(lines()).toEqual([`7c ${Tag.Timestamp} Start: 10000000`, `7c ${Tag.ReqAcct} 100 200 300 400`]);
   });
 });

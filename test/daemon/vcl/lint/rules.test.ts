@@ -29,6 +29,28 @@ const CASES: Record<string, Cases> = {
       'sub vcl_recv { set req.http.a = "1"; } sub vcl_recv { return (hash); }',
     ],
   },
+  'overwritten-by-builtin': {
+    bad: [
+      'sub vcl_synth { §set resp.http.Retry-After = "60"; }',
+      'sub vcl_synth { if (resp.status == 503) { §set resp.http.retry-after = "60"; } }',
+      'sub vcl_synth { if (resp.status == 301) { return (deliver); } §set resp.http.Content-Type = "text/plain"; }',
+      'sub vcl_synth { §synthetic("sorry"); }',
+      'sub s { §set resp.http.Retry-After = "60"; if (resp.status == 503) { return; } return (deliver); } sub vcl_synth { call s; }',
+      'sub vcl_backend_error { §set beresp.http.Retry-After = "60"; }',
+      'sub vcl_backend_error { §set beresp.body = "sorry"; } sub vcl_backend_error { set beresp.ttl = 1s; }',
+      'sub vcl_synth { §set resp.http.Retry-After = "60"; } sub vcl_builtin_synth { set resp.http.a = "1"; }',
+    ],
+    good: [
+      'sub vcl_synth { set resp.http.Retry-After = "60"; return (deliver); }',
+      'sub vcl_synth { if (resp.status == 503) { set resp.http.Retry-After = "60"; synthetic("x"); return (deliver); } }',
+      'sub s { set resp.http.Retry-After = "60"; return (deliver); } sub vcl_synth { call s; }',
+      'sub vcl_synth { set resp.http.Retry-After = "60"; unset resp.http.Retry-After; }',
+      'sub vcl_synth { set resp.http.X-Reason = "1"; } sub vcl_deliver { set resp.http.Retry-After = "60"; }',
+      'sub vcl_backend_error { set beresp.http.Retry-After = "60"; return (deliver); }',
+      'sub vcl_backend_response { set beresp.http.Retry-After = "60"; }',
+      'sub vcl_synth { set resp.http.Retry-After = "60"; } sub vcl_builtin_synth { return (deliver); }',
+    ],
+  },
   'bereq-after-fetch': {
     bad: [
       'sub vcl_backend_response { set §bereq.http.X-Token = "1"; }',

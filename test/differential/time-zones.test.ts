@@ -1,0 +1,54 @@
+// Access log lines in local time: the same recording, format and TZ through varnishncsa and proxyncsa.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { encodeRecord, LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { findProgram, run } from '../harness/processes.ts';
+import { ROOT } from '../harness/proxy.ts';
+
+const THEIRS = findProgram('varnishncsa');
+const dir = mkdtempSync(join(tmpdir(), 'zones-'));
+const FILE = join(dir, 'times.vsl');
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const TIMES = [
+  ...['2026-01-15T12:00:00Z', '2026-07-15T12:00:00Z', '2026-03-29T00:59:59Z', '2026-03-29T01:00:00Z'],
+  ...['2026-10-25T00:59:59Z', '2026-10-25T01:00:00Z', '2026-04-04T15:59:59Z', '2026-04-04T16:00:00Z'],
+].map((text) => Date.parse(text) / 1000);
+writeFileSync(
+  FILE,
+  Buffer.concat([
+    LOG_FILE_MAGIC,
+    ...TIMES.flatMap((time, i) => {
+      const record = (tag: number, text: string): Buffer => encodeRecord(tag, 2 * i + 2, 'c', text);
+      const start = `Start: ${time}.000000 0.000000 0.000000`;
+      return [
+        record(Tag.Begin, 'req 1 rxreq'),
+        record(Tag.Timestamp, start),
+        record(Tag.ReqMethod, 'GET'),
+        record(Tag.ReqURL, '/'),
+        record(Tag.ReqProtocol, 'HTTP/1.1'),
+        record(Tag.End, ''),
+      ];
+    }),
+  ]),
+);
+
+const ZONES = [
+  ...['Europe/Berlin', ':Europe/Berlin', 'Asia/Kolkata', 'Asia/Tokyo', 'Europe/Moscow', 'Australia/Sydney'],
+  ...['America/St_Johns', 'CET-1CEST,M3.5.0,M10.5.0/3', '<+03>-3', 'NZST-12NZDT,M9.5.0,M4.1.0/3'],
+  ...['Nowhere/City', '', undefined],
+];
+
+describe.skipIf(THEIRS === null)('local time in access logs', () => {
+  it.each(ZONES)('TZ=%s', async (tz) => {
+    const args = ['-r', FILE, '-F', '%t %{%F %T %z %Z}t'];
+    const env = { TZ: tz };
+    const theirs = await run(THEIRS as string, args, { env });
+    const ours = await run(process.execPath, [join(ROOT, 'dist/console/bin/proxyncsa.js'), ...args], { env });
+    expect(theirs.stdout.split('\n').length).toBe(TIMES.length + 1);
+    expect(ours.stdout).toBe(theirs.stdout);
+  });
+});
