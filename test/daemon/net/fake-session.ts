@@ -5,7 +5,7 @@ import { Session } from '../../../daemon/net/session.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
-import { TAGS } from '../../../protocol/tables/tags.ts';
+import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
 
 /** Takes every call and keeps texts alone; numbers where a request reads them. */
 function forgetfulLog(records: string[]): object {
@@ -17,6 +17,7 @@ function forgetfulLog(records: string[]): object {
     {
       get: (_target, name) => {
         if (name === 'tPrev' || name === 'tFirst') return 0;
+        if (name === 'end') return () => put(Tag.End, '');
         return name === 'put' ? put : () => log;
       },
       set: () => true,
