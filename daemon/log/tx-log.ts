@@ -136,7 +136,7 @@ export class TxLog implements MessageLog {
 
   /** Ends the transaction. */
   end(): void {
-    this.putConstant(END);
+    this.put(Tag.End, '');
   }
 
   /** Ends a request that a client has its answer of. @param isAll false: its fetch may end a moment later */

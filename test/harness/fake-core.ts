@@ -15,7 +15,7 @@ import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
-import { TAGS } from '../../protocol/tables/tags.ts';
+import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 
 type ReturnName = keyof typeof RETURN;
 
@@ -30,6 +30,7 @@ export function textLog(records: string[]): object {
       get: (target, name) => {
         if (name in target) return target[name as keyof typeof target];
         if (name === 'put') return put;
+        if (name === 'end') return () => put(Tag.End, '');
         return name === 'wants' ? () => false : name === 'closeText' ? () => 'X-Proxy-Id: 7' : () => log;
       },
     },

@@ -7,7 +7,7 @@ import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
-import { TAGS } from '../../../protocol/tables/tags.ts';
+import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
 
 /** Takes every call and keeps texts alone; numbers where a request reads them. */
 function forgetfulLog(records: string[]): object {
@@ -19,6 +19,7 @@ function forgetfulLog(records: string[]): object {
     {
       get: (_target, name) => {
         if (name === 'tPrev' || name === 'tFirst') return 0;
+        if (name === 'end') return () => put(Tag.End, '');
         return name === 'put' ? put : () => log;
       },
       set: () => true,
