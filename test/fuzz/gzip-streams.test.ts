@@ -179,8 +179,10 @@ async function check(seed: number): Promise<boolean> {
   if (kind === 'delivery') {
     const { chain } = deliveryChain('gunzip', { gzipped: true, length: bytes.length });
     const taking = await pass(random, chain, bytes, endApart);
-    assert.equal(taking.outcome, isWhole ? 'whole' : 'broken');
-    if (isWhole) assert.equal(taking.bytes.equals(verdict.plain as Buffer), true);
+    // On the way to a client nothing stands for nothing, as in Varnish.
+    const passes = isWhole || bytes.length === 0;
+    assert.equal(taking.outcome, passes ? 'whole' : 'broken');
+    if (passes) assert.equal(taking.bytes.equals(verdict.plain ?? bytes), true);
     return isWhole;
   }
   const { chain, records } = fetchChain(kind, GZIP);
