@@ -27,7 +27,7 @@ const WAYS: Record<string, (request: OriginRequest) => Reply> = {
     respond('200 OK', { ...PRIVATE, 'Content-Encoding': 'gzip' }, gzipSync(Buffer.from(own(request, 5000)))),
   unstreamed: (request) => respond('200 OK', PRIVATE, own(request, 3000)),
   // Public by its headers, and found to be larger than any storage.
-  large: (request) => respond('200 OK', { 'Cache-Control': 'max-age=60' }, own(request, 70_000)),
+  large: (request) => respond('200 OK', { 'Cache-Control': 'max-age=60' }, own(request, 90_000)),
   varying: (request) => respond('200 OK', { ...PRIVATE, Vary: 'X-Who' }, own(request)),
   failing: (request) => respond('500 Oops', PRIVATE, own(request)),
   page: (request) => respond('200 OK', PRIVATE, `<p>${own(request, 500)}<esi:remove>x</esi:remove></p>`),
