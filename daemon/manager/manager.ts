@@ -21,6 +21,7 @@ import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
 import { ManagerGauges } from '../stats/manager-gauges.ts';
+import { turns } from '../turns/turns.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { makeCompile } from './compiler.ts';
 import type { Log } from './daemon-log.ts';
@@ -135,6 +136,7 @@ export class Manager implements ManagerServices {
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
+    turns.follow(() => this.params.num('turn_budget') * 1000);
     this.access = parts.access ?? makeAccess(options);
     const { jail, readers } = this.access;
     const unlock = lockDirectory(dir);

@@ -33,6 +33,7 @@ import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
 import { StepChecks } from '../transaction/step-checks.ts';
+import { turns } from '../turns/turns.ts';
 import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import type { CommonStart } from './crew.ts';
@@ -114,6 +115,7 @@ export abstract class WorkerCore implements Core {
     this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
+    turns.follow(() => this.params.turn_budget * 1000);
     this.idHeader = new IdHeader(this.allParams.text('id_header'), 0);
     this.requestLimits = requestHeadLimits(this.allParams);
     this.responseLimits = responseHeadLimits(this.allParams);

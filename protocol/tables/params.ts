@@ -669,6 +669,15 @@ export const PARAMS = [
     help: 'How long a session is expected to send its next request at once; sess.timeout_linger sets it for one session.',
   },
   {
+    name: 'turn_budget',
+    type: 'timeout',
+    default: '0.002',
+    min: '0.000',
+    max: '1.000',
+    unit: 'seconds',
+    help: 'How long work that takes many steps (pages of fragments, waiting lists, lists, loads, purges by key) may keep a thread before everybody else gets a turn. More makes such work a little cheaper and others wait longer.',
+  },
+  {
     name: 'validator_keep',
     type: 'timeout',
     default: '3600.000',

@@ -45,6 +45,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/http1': ['protocol'],
   'daemon/contract': ['protocol', 'daemon/http1'],
   'daemon/threads': [],
+  'daemon/turns': [],
   'daemon/log': ['protocol', 'daemon/http1', 'daemon/threads'],
   'daemon/stats': ['protocol', 'daemon/log'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
@@ -140,6 +141,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/edge',
     'daemon/fleet',
     'daemon/threads',
+    'daemon/turns',
   ],
   'daemon/request': [
     'protocol',
@@ -192,5 +194,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/fetch',
     'daemon/net',
     'daemon/edge',
+    'daemon/turns',
   ],
 };
