@@ -1,9 +1,10 @@
 // CPU per request of a cache hit, or with --pass of a request that goes to the origin each time: utime + stime of
 // the server's whole process tree (/proc), divided by the requests that wrk got answered. Server and load generator
 // have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
-//   node test/bench/run.js [--pass | --growth | --filters | --commands] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
-// With --growth the rows of growth/ instead, with --filters those of filters/, with --commands the time that admin commands take.
-// Needs taskset and, but for the last two, wrk; varnishd and nginx are left out with a notice when they are missing.
+//   node test/bench/run.js [--pass | --growth | --filters | --commands | --turns] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
+// With --growth the rows of growth/ instead, with --filters those of filters/, with --commands the time that admin commands take, with --turns
+// those of turns/.
+// Needs taskset and, but for the last three, wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
@@ -33,6 +34,7 @@ const { values: options } = parseArgs({
     growth: { type: 'boolean', default: false },
     filters: { type: 'boolean', default: false },
     commands: { type: 'boolean', default: false },
+    turns: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -69,7 +71,10 @@ function fetchPage(port) {
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 const say = (text) => (options.json ? process.stderr : process.stdout).write(`${text}\n`);
 
-if ((find('wrk') === null && !options.filters && !options.commands) || find('taskset') === null) {
+if (
+  (find('wrk') === null && !options.filters && !options.commands && !options.turns) ||
+  find('taskset') === null
+) {
   say('bench skipped: it needs wrk and taskset (Debian: apt-get install wrk util-linux)');
   process.exit(0);
 }
@@ -100,6 +105,11 @@ if (options.filters) {
 if (options.commands) {
   const { commandTimes } = await import('./commands.js');
   await commandTimes({ dir, only: options.only, say });
+  process.exit(0);
+}
+if (options.turns) {
+  const { longestTurns } = await import('./turns/turns.js');
+  await longestTurns({ dir, only: options.only, say });
   process.exit(0);
 }
 

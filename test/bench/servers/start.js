@@ -117,7 +117,7 @@ export async function startProxyd(
   return { name: pass ? 'proxyd pass' : 'proxyd hit', port, pid: child.pid, stop: () => end(child), adm };
 }
 
-export async function startVarnish(cpu, dir, originPort, pass = false, storage = 'malloc,64m') {
+export async function startVarnish(cpu, dir, originPort, pass = false, storage = 'malloc,64m', more = []) {
   const varnishd = find('varnishd');
   if (varnishd === null) return null;
   const work = join(dir, 'varnish');
@@ -125,7 +125,7 @@ export async function startVarnish(cpu, dir, originPort, pass = false, storage =
   const port = await freePort();
   const source = program(dir, originPort, pass);
   const args = ['-j', 'none', '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...source];
-  const child = start(cpu, varnishd, [...args, '-s', storage]);
+  const child = start(cpu, varnishd, [...args, '-s', storage, ...more]);
   await accepts('varnishd', child, port);
   return { name: pass ? 'varnishd pass' : 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
 }
