@@ -100,6 +100,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/threads',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/fetch': [
     'protocol',
@@ -123,6 +124,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/edge',
     'daemon/fleet',
+    'daemon/turns',
   ],
   'daemon/manager': [
     'protocol',
@@ -142,6 +144,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/fleet',
     'daemon/threads',
     'daemon/turns',
+    'daemon/clock',
   ],
   'daemon/request': [
     'protocol',
