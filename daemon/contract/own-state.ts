@@ -8,7 +8,7 @@ import {
   MOST_NAMES,
   refuseOtherNumbers,
 } from './bounded-table.ts';
-import { LargeMap } from './large-map.ts';
+import { LargeMap } from '../large-map.ts';
 import type { SharedRow, SharedState, SharedTable, TableShape } from './shared-state.ts';
 
 interface Entry {
