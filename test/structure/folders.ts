@@ -123,6 +123,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/edge',
     'daemon/fleet',
+    'daemon/turns',
   ],
   'daemon/manager': [
     'protocol',
