@@ -168,6 +168,8 @@ export interface VclProgram {
   readonly objects: ProgramObject[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
+  /** By state id: whether the builtin program is all that the state runs. */
+  readonly isPlain: readonly boolean[];
   /** By state id: the state where it makes calls that may wait, null where it makes none. */
   readonly waiting: readonly (StateSteps | null)[];
 }

@@ -12,6 +12,7 @@ import {
   type CompiledProgram,
   type ProgramObject,
   type ReturnCode,
+  STATES,
   State,
   type VclProgram,
 } from '../contract/program.ts';
@@ -79,6 +80,7 @@ export function loadProgram(
     regexes,
     objects,
     states,
+    isPlain: STATES.map((state) => compiled.facts[`vcl_${state}`]?.builtinOnly === true),
     waiting: states.map((state) => (state as Partial<WaitingState>).steps ?? null),
   };
 }

@@ -100,6 +100,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/threads',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/fetch': [
     'protocol',
@@ -143,6 +144,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/fleet',
     'daemon/threads',
     'daemon/turns',
+    'daemon/clock',
   ],
   'daemon/request': [
     'protocol',
