@@ -52,6 +52,7 @@ export interface WorkerShare extends CommonStart {
 }
 
 export abstract class WorkerCore implements Core {
+  readonly turns = turns;
   readonly clock = new Clock();
   readonly turnWatch = new TurnWatch(this.clock, ({ millis, work, of }) =>
     this.send({ t: 'turn', thread: this.thread, millis, work, of }),

@@ -61,6 +61,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/runtime-handles',
     'daemon/system-error',
     'daemon/threads',
+    'daemon/turns',
     'daemon/vcl',
   ],
   'daemon/privileges': [],
