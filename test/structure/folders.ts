@@ -85,7 +85,14 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/throttle',
   ],
   'daemon/esi': [],
-  'daemon/filters': ['protocol', 'daemon/http1', 'daemon/contract', 'daemon/log', 'daemon/esi'],
+  'daemon/filters': [
+    'protocol',
+    'daemon/http1',
+    'daemon/contract',
+    'daemon/log',
+    'daemon/esi',
+    'daemon/turns',
+  ],
   'daemon/transaction': [
     'protocol',
     'daemon/http1',
@@ -100,6 +107,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/threads',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/fetch': [
     'protocol',
@@ -156,6 +164,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/transaction',
     'daemon/fetch',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/net': [
     'protocol',
