@@ -94,7 +94,14 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/throttle',
   ],
   'daemon/esi': [],
-  'daemon/filters': ['protocol', 'daemon/http1', 'daemon/contract', 'daemon/log', 'daemon/esi'],
+  'daemon/filters': [
+    'protocol',
+    'daemon/http1',
+    'daemon/contract',
+    'daemon/log',
+    'daemon/esi',
+    'daemon/turns',
+  ],
   'daemon/transaction': [
     'protocol',
     'daemon/http1',
@@ -168,6 +175,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/transaction',
     'daemon/fetch',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/net': [
     'protocol',
