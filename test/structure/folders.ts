@@ -170,7 +170,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl',
     'daemon/backend',
     'daemon/cache',
-    'daemon/esi',
     'daemon/filters',
     'daemon/transaction',
     'daemon/fetch',
