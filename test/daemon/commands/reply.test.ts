@@ -55,6 +55,7 @@ it('gives up its turn where others have something to do', async () => {
     if (!over) setImmediate(look);
   };
   // No turn has time for more than a piece, and the first look at the clock.
+  await new Promise(setImmediate);
   turns.follow(() => 0);
   try {
     look();
