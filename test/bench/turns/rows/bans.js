@@ -54,7 +54,11 @@ sub vcl_recv {
   if (req.url ~ "^/ban/") { ban("obj.http.x == " + req.url); return (synth(200)); }
 }`;
 const NO_LURKER = () => ['-p', 'ban_lurker_sleep=0'];
-const addBans = ({ port, n }) => ask(port, count(n, (i) => `/ban/${i}`));
+const addBans = ({ port, n }) =>
+  ask(
+    port,
+    count(n, (i) => `/ban/${i}`),
+  );
 
 const listed = (json) => ({
   name: `ban.list${json ? ' -j' : ''}, all of it; bans`,
@@ -97,7 +101,11 @@ function purged(name, fields, single) {
       response.writeHead(200, { 'Cache-Control': 'max-age=100000', xkey: `k${key}` });
       response.end('x');
     },
-    prepare: ({ port, n }) => ask(port, count(8 * n, (i) => `/${i % n}/${i}`)),
+    prepare: ({ port, n }) =>
+      ask(
+        port,
+        count(8 * n, (i) => `/${i % n}/${i}`),
+      ),
     load: ({ port, n }) => {
       const keys = count(n, (i) => `k${i}`);
       return single
@@ -127,19 +135,23 @@ export default [
     (key) => `soft: ${key}\r\nkeys: ${key}\r\n`,
     false,
   ),
-  purged(
-    'xkey.softpurge and xkey.purge of all keys',
-    (keys) => `soft: ${keys}\r\nkeys: ${keys}\r\n`,
-    true,
-  ),
+  purged('xkey.softpurge and xkey.purge of all keys', (keys) => `soft: ${keys}\r\nkeys: ${keys}\r\n`, true),
   purged('xkey.purge of all keys', (keys) => `keys: ${keys}\r\n`, true),
   {
     name: 'vsthrottle, 20,000 new keys beside so many; keys',
     sizes: [22_000, 242_000, 402_000],
     aim: 50,
     program: () => DENIES,
-    prepare: ({ port, n }) => ask(port, count(n, (i) => `/key/${i}`)),
-    load: ({ port }) => ask(port, count(20_000, (i) => `/key/new${i}`)),
+    prepare: ({ port, n }) =>
+      ask(
+        port,
+        count(n, (i) => `/key/${i}`),
+      ),
+    load: ({ port }) =>
+      ask(
+        port,
+        count(20_000, (i) => `/key/new${i}`),
+      ),
   },
   listed(false),
   listed(true),

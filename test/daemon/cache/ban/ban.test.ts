@@ -222,7 +222,9 @@ describe('BanList', () => {
           } else {
             model = model.slice(0, model.length - list.dropTail(s.n));
           }
-          expect([...list].map(({ completed, expression: { text } }) => ({ completed, text }))).toEqual(model);
+          expect([...list].map(({ completed, expression: { text } }) => ({ completed, text }))).toEqual(
+            model,
+          );
           for (const ban of list) {
             const { refs } = ban;
             list.refAt(ban.number);
