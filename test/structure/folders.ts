@@ -61,6 +61,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/runtime-handles',
     'daemon/system-error',
     'daemon/threads',
+    'daemon/turns',
     'daemon/vcl',
   ],
   'daemon/privileges': [],
@@ -93,7 +94,14 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/throttle',
   ],
   'daemon/esi': [],
-  'daemon/filters': ['protocol', 'daemon/http1', 'daemon/contract', 'daemon/log', 'daemon/esi'],
+  'daemon/filters': [
+    'protocol',
+    'daemon/http1',
+    'daemon/contract',
+    'daemon/log',
+    'daemon/esi',
+    'daemon/turns',
+  ],
   'daemon/transaction': [
     'protocol',
     'daemon/http1',
@@ -108,6 +116,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/threads',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/fetch': [
     'protocol',
@@ -151,6 +160,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/fleet',
     'daemon/threads',
     'daemon/turns',
+    'daemon/clock',
   ],
   'daemon/request': [
     'protocol',
@@ -165,6 +175,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/transaction',
     'daemon/fetch',
     'daemon/system-error',
+    'daemon/turns',
   ],
   'daemon/net': [
     'protocol',

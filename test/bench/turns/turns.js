@@ -24,6 +24,9 @@ export async function allRows() {
   return modules.flatMap((module) => module.default);
 }
 
+/** The process that serves: the one that a manager has begun. */
+const workerOf = (manager) => tree(manager).find((pid) => pid !== manager);
+
 function probe(workerData) {
   const worker = new Worker(new URL('../servers/turn-probe.js', import.meta.url), { workerData });
   return {
@@ -71,7 +74,7 @@ async function ours(row, n, originPort, dir) {
     originPort,
     row.program?.(n) ?? 'sub vcl_hit { }',
     'malloc,512m',
-    {},
+    row.env?.(dir, n) ?? {},
     args,
   );
   const client = await connect({ dir: join(dir, 'proxyd'), name: 'bench' });
@@ -123,7 +126,7 @@ async function play(row, n, dir, isVarnish) {
   mkdirSync(dir);
   const server = await (isVarnish ? varnish : ours)(row, n, originPort, dir);
   if (server === null) return null;
-  const tid = isVarnish ? server.pid : tree(server.pid).find((pid) => pid !== server.pid);
+  const tid = isVarnish ? server.pid : workerOf(server.pid);
   const { port, adm } = server;
   const played = { port, originPort, dir, n, isVarnish, adm };
   const probes = [];
