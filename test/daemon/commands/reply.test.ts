@@ -46,6 +46,7 @@ it('gives up its turn where others have something to do', async () => {
     if (!over) setImmediate(look);
   };
   // No turn has time for more than a piece, and the first look at the clock.
+  await new Promise(setImmediate);
   turns.follow(() => 0);
   try {
     // The turn of the test before this one has its own budget.
