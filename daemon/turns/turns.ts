@@ -53,6 +53,11 @@ export class Turns {
     return this.#look();
   }
 
+  /** The item that was done last is one of those that may take a tenth of the budget: the next ask reads the clock. */
+  tookLong(): void {
+    this.#left = 0;
+  }
+
   /** Runs the rest of some work in a later turn, after what came before it. */
   later(run: () => void): void {
     this.#queue.push({ run, isLast: false });
