@@ -48,7 +48,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/threads': [],
   'daemon/turns': [],
   'daemon/log': ['protocol', 'daemon/http1', 'daemon/threads'],
-  'daemon/stats': ['protocol', 'daemon/log'],
+  'daemon/stats': ['protocol', 'daemon/log', 'daemon/turns'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
   'daemon/runtime-handles': [],
   'daemon/system-error': ['protocol'],
