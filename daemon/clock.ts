@@ -12,8 +12,12 @@ export const CLOCKS_APART = 2 * TOLERANCE + 0.001;
 export class Clock {
   private base = Date.now() / 1000 - performance.now() / 1000;
 
+  /** When it was read last: milliseconds of the steady source. */
+  latest = performance.now();
+
   now(): EpochSeconds {
-    return this.base + performance.now() / 1000;
+    this.latest = performance.now();
+    return this.base + this.latest / 1000;
   }
 
   /** Call about once a second. Returns the seconds by which the system's clock was set forward, negative for back. */

@@ -47,6 +47,15 @@ export interface BoundListener extends ListenerAddress {
 
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
 
+/** A long turn of an event loop, and the work that it was spent on. */
+export interface TurnReport {
+  readonly millis: number;
+  /** One of not many words. */
+  readonly work: string;
+  /** Which of its kind it was; may be empty. */
+  readonly of: string;
+}
+
 /** An admin command whose words are read. */
 export interface CommandCall {
   name: CommandName;
@@ -180,4 +189,6 @@ export type FromWorker =
   | { t: 'publish'; id: number; event: Invalidation }
   /** For the list of events. */
   | { t: 'happened'; kind: 'health' | 'ban'; text: string }
+  /** A turn longer than all others of that thread in the last minute, or one that clients notice. */
+  | ({ t: 'turn'; thread: number } & TurnReport)
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

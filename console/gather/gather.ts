@@ -78,7 +78,7 @@ export async function gather(subject: Subject, o: GatherOptions): Promise<Part[]
   add(
     'status.txt',
     'state of the worker, listeners, storage',
-    await several(subject, ['status', 'ping', 'pid', 'listen.list', 'storage.list']),
+    await several(subject, ['status', 'ping', 'pid', 'listen.list', 'storage.list', 'turn.list']),
   );
   add(
     'parameters.txt',

@@ -18,6 +18,7 @@ import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogReach } from './log-reach.ts';
 import { LogStore } from './log-store.ts';
+import { LongestTurnPoll } from './longest-turn.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import { ReadingBack } from './reading-back.ts';
 import { longestRecord } from './record-length.ts';
@@ -111,6 +112,7 @@ export class DaemonSession {
   private logStream: Subscription | null = null;
   private errorStream: Subscription | null = null;
   private sampleStream: Subscription | null = null;
+  readonly turns: LongestTurnPoll;
   private lastPoll = 0;
   private polling = false;
   private backendsAsked = false;
@@ -129,6 +131,10 @@ export class DaemonSession {
     this.later = options.later;
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
+    this.turns = new LongestTurnPoll(
+      (line) => this.source.command(line),
+      () => this.touch(),
+    );
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
     this.kept = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
     this.log = new ShownLog(this.kept, { later: this.later, changed: () => this.touch() });
@@ -376,6 +382,7 @@ export class DaemonSession {
     this.valuesAt = this.lastDataAt;
     this.admin.tick();
     this.pollBackends();
+    void this.turns.tick(Number(this.counters.value('WRK.longest_turn_us')));
     this.touch();
   }
 

@@ -18,6 +18,7 @@ import { PROCESS_COMMANDS } from './process/process-commands.ts';
 import { readCommand } from './read-command.ts';
 import { cannot } from './reply.ts';
 import { STORAGE_COMMANDS } from './storage/storage-commands.ts';
+import { TURN_COMMANDS } from './turn/turn-commands.ts';
 import { VCL_COMMANDS } from './vcl/vcl-commands.ts';
 
 const HINT = "Type 'help' for more info.\n";
@@ -31,6 +32,7 @@ const HANDLERS: ManagerHandlers = {
   ...PARAM_COMMANDS,
   ...PROCESS_COMMANDS,
   ...STORAGE_COMMANDS,
+  ...TURN_COMMANDS,
   ...VCL_COMMANDS,
 };
 
@@ -46,7 +48,10 @@ export async function dispatch(services: ManagerServices, line: string): Promise
   try {
     if (row?.waits === 'briefly') await supervisor.settledSoon();
     else if (row?.waits === undefined) await supervisor.settled();
-    const reply = row === undefined ? unknown(services, name) : await run(services, row, words);
+    const reply =
+      row === undefined
+        ? unknown(services, name)
+        : await services.turnWatch.run(row.name, () => run(services, row, words));
     if (row?.event !== undefined && reply.status === CLI.OK) services.happened(row.event, words.join(' '));
     return truncate(reply, params.num('cli_limit'));
   } catch (cause) {

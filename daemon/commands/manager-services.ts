@@ -6,6 +6,7 @@ import type { EventKind, NotedEvent } from '../../protocol/tables/events.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
 import type { BoundListener, CommandCall, StorageSpec, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { Dependencies, ProgramInfo } from './vcl/vcl-list.ts';
 
 /** The worker's process. */
@@ -64,6 +65,17 @@ export interface ManagerServices {
   /** Passes a changed parameter to the worker. */
   parameterChanged(name: string): Promise<void>;
   readonly events: { all(): readonly NotedEvent[] };
+  /** Of the last minute, the longest first; `at` in epoch seconds. */
+  readonly turnWatch: TurnWatch;
+  readonly longTurns: {
+    lately(): readonly {
+      readonly at: number;
+      readonly where: string;
+      readonly millis: number;
+      readonly work: string;
+      readonly of: string;
+    }[];
+  };
   /** An event, which is kept and reported to consoles. */
   happened(kind: EventKind, text: string): void;
   /** The same of programs, which a fleet is told, too. */

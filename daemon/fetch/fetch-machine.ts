@@ -32,7 +32,7 @@ bindSteps<BusyObj>([
   [steps.UNSTORED, failed],
 ]);
 
-const driver = new Driver<BusyObj>({ broke, done });
+const driver = new Driver<BusyObj>({ broke, done, name });
 
 /**
  * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. Who starts a background fetch has taken one of
@@ -64,13 +64,17 @@ export function startFetch(
     broke(bo, error);
     return;
   }
-  if (req.attempt.fresh) driver.run(bo, steps.ATTEMPT);
+  if (req.attempt.fresh) driver.start(bo, steps.ATTEMPT);
   else soon(bo);
 }
 
 function broke(bo: BusyObj, error: unknown): void {
   bo.log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
   end(bo);
+}
+
+function name({ attempt, bereq }: BusyObj): string {
+  return `fetch ${attempt.vxid} ${bereq.method} ${bereq.url}`;
 }
 
 function done(bo: BusyObj): void {

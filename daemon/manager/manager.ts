@@ -11,6 +11,7 @@ import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { Clock } from '../clock.ts';
 import { dispatch } from '../commands/dispatch.ts';
 import { LongCommands } from '../commands/long-commands.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
@@ -21,6 +22,7 @@ import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
 import { ManagerGauges } from '../stats/manager-gauges.ts';
+import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { makeCompile } from './compiler.ts';
@@ -30,6 +32,7 @@ import { EventList } from './event-list.ts';
 import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
+import { LongTurns } from './long-turns.ts';
 import { Membership } from './membership.ts';
 import { OptionError } from './option-error.ts';
 import { type Options, startsWorkerAtOnce } from './options.ts';
@@ -73,6 +76,8 @@ export class Manager implements ManagerServices {
   readonly listeners: ListenerSet;
   readonly panics = new PanicStore();
   readonly events = new EventList();
+  readonly turnWatch = new TurnWatch(new Clock(), (turn) => this.longTurns.add(turn, null));
+  readonly longTurns = new LongTurns((text) => this.happened('turn', text));
   private readonly longCommands = new LongCommands({
     patience: () => this.patience,
     tell: (text) => {
@@ -88,10 +93,14 @@ export class Manager implements ManagerServices {
   private readonly log: Log;
   private readonly identity: string;
   private readonly mgt = newMgtCounters();
-  private readonly gauges = new ManagerGauges(this.mgt, () => ({
-    standing: this.standing(),
-    changedAt: this.supervisor.changedAt,
-  }));
+  private readonly gauges = new ManagerGauges(
+    this.mgt,
+    () => ({
+      standing: this.standing(),
+      changedAt: this.supervisor.changedAt,
+    }),
+    this.turnWatch,
+  );
   private readonly secret: Secret;
   private readonly access: Access;
   /** Gives the working directory back. */
@@ -200,6 +209,7 @@ export class Manager implements ManagerServices {
           this.happened(event === 'trouble' ? event : 'worker', text, event);
         },
         happened: (kind, text) => this.happened(kind, text),
+        turned: (turn, thread) => this.longTurns.add(turn, thread),
       },
       this.mgt,
       parts.early ?? null,
@@ -255,6 +265,7 @@ export class Manager implements ManagerServices {
       command: (line) => this.command(line),
       isServing: () => this.supervisor.state === 'running',
       activeBackends: () => this.programs.activeBackends(),
+      longTurns: () => this.longTurns.lately(),
       fault: (cause) => this.strayError(cause),
     });
   }

@@ -24,6 +24,8 @@ export interface MetricsInput {
   workerUp: boolean;
   /** Name of the active program, and its backends by name with whether they have a probe; null without one. */
   active: { name: string; backends: ReadonlyMap<string, boolean> } | null;
+  /** The longest turns of the last minute. */
+  longTurns: readonly { readonly where: string; readonly work: string; readonly millis: number }[];
   info: readonly CounterInfo[];
   values: readonly bigint[];
 }
@@ -43,6 +45,7 @@ export function metricsText(input: MetricsInput): string {
   metric(out, 'proxyd_worker_up', 'gauge', 'Whether a worker serves', '', [
     { label: '', value: input.workerUp ? 1n : 0n },
   ]);
+  longTurns(out, input.longTurns);
   group(out, 'mgt', 'MGT', MGT_COUNTERS, values);
   group(out, 'main', 'MAIN', MAIN_COUNTERS, values);
   labelled(out, 'storage', 'SMA', SMA_COUNTERS, values);
@@ -52,6 +55,21 @@ export function metricsText(input: MetricsInput): string {
   labelled(out, 'thread', 'THR', THR_COUNTERS, values);
   group(out, 'wrk', 'WRK', WRK_COUNTERS, values);
   return out.join('');
+}
+
+/** By thread and kind of work, the longest of each: which request it was is in events, where a name costs nothing. */
+function longTurns(out: string[], turns: MetricsInput['longTurns']): void {
+  const longest = new Map<string, number>();
+  for (const { where, work, millis } of turns) {
+    const labels = `{where="${escaped(where)}",work="${escaped(work)}"}`;
+    longest.set(labels, Math.max(millis, longest.get(labels) ?? 0));
+  }
+  if (longest.size === 0) return;
+  const name = 'proxyd_longest_turn_seconds';
+  out.push(
+    `# HELP ${name} Longest turn of an event loop in the last minute, and the work it was spent on\n# TYPE ${name} gauge\n`,
+  );
+  for (const [labels, millis] of longest) out.push(`${name}${labels} ${(millis / 1000).toFixed(3)}\n`);
 }
 
 /** Counters end in _total, as the format's naming rules ask; times say their unit. */

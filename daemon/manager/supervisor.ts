@@ -14,7 +14,15 @@ import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { EventKind } from '../../protocol/tables/events.ts';
 import type { WorkerProcess } from '../commands/manager-services.ts';
 import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
-import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
+import type {
+  FromWorker,
+  InitMessage,
+  ListenerAddress,
+  ToWorker,
+  TurnReport,
+  WorkerCall,
+  WorkerState,
+} from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counter-fields.ts';
 import { forkWorker } from './fork-worker.ts';
@@ -35,6 +43,7 @@ export interface SupervisorHost {
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
   happened(kind: EventKind, text: string): void;
+  turned(turn: TurnReport, thread: number): void;
   changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
   /** The fleet is to hear of what was invalidated in the worker. Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt>;
@@ -356,6 +365,9 @@ export class Supervisor implements WorkerProcess {
         return;
       case 'happened':
         this.events.take(m);
+        return;
+      case 'turn':
+        this.host.turned(m, m.thread);
         return;
       case 'publish': {
         const receipt = await this.host.publish(m.event);

@@ -35,6 +35,7 @@ export interface Inside {
   command(line: string): Promise<CommandReply>;
   isServing(): boolean;
   activeBackends(): MetricsInput['active'];
+  longTurns(): MetricsInput['longTurns'];
   /** An error that nobody was there to catch. */
   fault(cause: unknown): void;
 }
@@ -138,6 +139,7 @@ export class WaysIn {
           version: inside.version,
           workerUp: inside.isServing(),
           active: inside.activeBackends(),
+          longTurns: inside.longTurns(),
           ...counters.read(),
         }),
       inside.options.hosts,

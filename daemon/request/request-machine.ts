@@ -34,14 +34,18 @@ bindSteps<Request>([
   [steps.FINISH, finish],
 ]);
 
-const driver = new Driver<Request>({ broke, done });
+const driver = new Driver<Request>({ broke, done, name });
 
 export const requestMachine = {
   /** Runs a request whose head has been read. */
-  start: (req: Request): void => driver.run(req, steps.TRANSPORT),
+  start: (req: Request): void => driver.start(req, steps.TRANSPORT),
   /** Runs one from a step on, after a wait. */
   run: driver.run,
 };
+
+function name({ attempt, http }: Request): string {
+  return `request ${attempt.vxid} ${http.method} ${http.url}`;
+}
 
 function done(req: Request): void {
   req.ended = true;

@@ -4,10 +4,13 @@
 
 import { WORKER_STATES, type WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { MgtCounters } from './counter-fields.ts';
+import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare, residentBytes } from './processor-share.ts';
 
 /** Least milliseconds between two looks at the system: a little less than the second of the readers. */
 const BETWEEN = 900;
+/** Milliseconds between two looks at the event loop's delay. */
+const DELAY = 100;
 
 /** Times in milliseconds of the epoch. */
 export interface WorkerLook {
@@ -21,8 +24,12 @@ export class ManagerGauges {
   private readonly startedAt = Date.now();
   private readonly share = processorShare();
   private askedAt = 0;
+  private readonly watch: TurnGauge;
+  private readonly delay = new LoopDelay(DELAY);
 
-  constructor(mgt: MgtCounters, look: () => WorkerLook) {
+  constructor(mgt: MgtCounters, look: () => WorkerLook, watch: TurnGauge) {
+    this.watch = watch;
+    this.delay.look(true);
     this.mgt = mgt;
     this.look = look;
   }
@@ -38,6 +45,7 @@ export class ManagerGauges {
     mgt.worker_silent = standing === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
     if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
     this.askedAt = now;
+    this.watch.lagged(this.delay.worst() / 1000);
     mgt.cpu = this.share();
     mgt.rss_bytes = residentBytes() ?? mgt.rss_bytes;
   }

@@ -10,6 +10,7 @@ import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { EsiState } from './esi-state.ts';
 import type { HeldLookups } from './held-lookups.ts';
 import type { HotHeads } from './hot-heads.ts';
@@ -79,6 +80,8 @@ export interface Core {
   outputTaken(): void;
   /** The debug mode of steps; null when it is off. */
   readonly stepChecks: StepChecks | null;
+  /** The longest turns of this thread; null where nobody watches them. */
+  readonly turnWatch: TurnWatch | null;
   /** Who may send how much of a body in this turn. */
   readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */

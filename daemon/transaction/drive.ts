@@ -2,6 +2,7 @@
 // the next one and never calls it, so that restarts, retries and waits do not grow the stack. Here alone is caught what
 // a step throws: a defect of ours, which ends its transaction and never the worker.
 
+import { NOTED, type TurnWatch } from '../turns/turn-watch.ts';
 import type { StepChecks } from './step-checks.ts';
 
 /** One thing that is done of a transaction. Steps are compared by identity. */
@@ -48,7 +49,7 @@ export function waitFor<T extends { resume(next: Step<T>): void }>(
 }
 
 export interface Transaction {
-  readonly core: { readonly stepChecks: StepChecks | null };
+  readonly core: { readonly stepChecks: StepChecks | null; readonly turnWatch: TurnWatch | null };
   readonly log: { put(tag: number, text: string): void };
   /** Nothing resumes it any more with any effect. */
   readonly ended: boolean;
@@ -63,6 +64,8 @@ export interface Ends<T> {
   broke(tx: T, error: unknown): void;
   /** The last step is over. */
   done(tx: T): void;
+  /** For operators: what it is, with the number under which the log has it. */
+  name(tx: T): string;
 }
 
 export class Driver<T extends Transaction> {
@@ -74,15 +77,29 @@ export class Driver<T extends Transaction> {
 
   /** Runs `tx` from a step on. */
   readonly run = (tx: T, from: Step<T>): void => {
-    const { stepChecks } = tx.core;
+    // It may be a while since somebody has read the clock.
+    tx.core.turnWatch?.clock.now();
+    this.start(tx, from);
+  };
+
+  /** The same where the clock has been read in this turn. */
+  start(tx: T, from: Step<T>): void {
+    const { stepChecks, turnWatch } = tx.core;
     if (stepChecks !== null) stepChecks.entered(tx);
     // One that a defect has ended may still hear of what it waited for.
     if (tx.ended) return;
     let next = from;
     try {
+      let before = turnWatch === null ? 0 : turnWatch.clock.latest;
       while (next !== PARKED && next !== DONE) {
-        if (stepChecks !== null) stepChecks.about(tx, next.name);
+        const { name } = next;
+        if (stepChecks !== null) stepChecks.about(tx, name);
         next = next.run(tx);
+        if (turnWatch === null) continue;
+        if (next === PARKED) turnWatch.clock.now();
+        const { latest } = turnWatch.clock;
+        if (latest - before >= NOTED) turnWatch.note(before, latest, name, this.ends.name(tx));
+        before = latest;
       }
     } catch (error) {
       this.ends.broke(tx, error);
@@ -91,5 +108,5 @@ export class Driver<T extends Transaction> {
     }
     if (next === DONE) this.ends.done(tx);
     if (stepChecks !== null) stepChecks.left(tx);
-  };
+  }
 }

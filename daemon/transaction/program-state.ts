@@ -3,6 +3,7 @@
 
 import type { VclContext } from '../contract/context.ts';
 import type { ReturnCode } from '../contract/program.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import { PARKED, type Step } from './drive.ts';
 import { afterEdge } from './edge-answer.ts';
@@ -11,6 +12,7 @@ import { afterPublishing } from './fleet-answer.ts';
 /** What runs a program: a request or a fetch. */
 interface ProgramTask<T> {
   readonly ctx: VclContext;
+  readonly core: { readonly turnWatch: TurnWatch | null };
   resume(step: Step<T>): void;
 }
 
@@ -33,6 +35,8 @@ export function inState<T extends ProgramTask<T>>(
   const steps = vcl.waiting[stateId];
   if (steps === null || steps === undefined) {
     const code = runState(vcl, stateId, ctx);
+    // The builtin program's states never take long.
+    if (!vcl.isPlain[stateId]) tx.core.turnWatch?.clock.now();
     return isOwed(ctx) ? whenWritten(tx, stateId, code, woken) : after(tx, code);
   }
   const code = runWaitingState(vcl, stateId, steps, ctx, (later) =>

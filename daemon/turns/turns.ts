@@ -80,6 +80,20 @@ export class Turns {
     }
   }
 
+  /** Goes through steps, which yield where they may be interrupted, and gives what they return; undefined once nobody wants
+   * the rest of them. The first are taken at once. */
+  async through<T>(
+    steps: Generator<unknown, T>,
+    isWanted: () => boolean = () => true,
+  ): Promise<T | undefined> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      if (!this.mayGoOn()) await this.next();
+      if (!isWanted()) return undefined;
+    }
+  }
+
   #look(): boolean {
     const now = this.#now();
     if (!this.#begun) {

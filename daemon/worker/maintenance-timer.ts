@@ -1,6 +1,7 @@
 // Calls the cache's maintenance when it wants to be called: never two steps in one turn of the event loop.
 
 import type { Maintenance } from '../cache/roles.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 
 export class MaintenanceTimer {
   private readonly maintenance: () => Maintenance;
@@ -8,11 +9,13 @@ export class MaintenanceTimer {
   /** Until the next step; null while it is a matter of a turn. */
   private timer: NodeJS.Timeout | null = null;
   private running = false;
+  private readonly watch: TurnWatch;
 
   /** @param now in epoch seconds */
-  constructor(maintenance: () => Maintenance, now: () => number) {
+  constructor(maintenance: () => Maintenance, now: () => number, watch: TurnWatch) {
     this.maintenance = maintenance;
     this.now = now;
+    this.watch = watch;
   }
 
   start(): void {
@@ -30,7 +33,7 @@ export class MaintenanceTimer {
 
   private step(): void {
     this.timer = null;
-    const wait = this.maintenance().step(this.now());
+    const wait = this.watch.run('expiry and bans', () => this.maintenance().step(this.now()));
     if (wait > 0) this.timer = setTimeout(() => this.step(), wait * 1000);
     else setImmediate(() => this.step());
   }

@@ -33,6 +33,7 @@ import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
 import { StepChecks } from '../transaction/step-checks.ts';
+import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
 import { compileBanRegex } from './ban-regex.ts';
@@ -51,7 +52,11 @@ export interface WorkerShare extends CommonStart {
 }
 
 export abstract class WorkerCore implements Core {
+  readonly turns = turns;
   readonly clock = new Clock();
+  readonly turnWatch = new TurnWatch(this.clock, ({ millis, work, of }) =>
+    this.send({ t: 'turn', thread: this.thread, millis, work, of }),
+  );
   readonly stats = newMainCounters();
   protected readonly wrk = newWrkCounters();
   readonly descriptors = new DescriptorGuard({
@@ -94,6 +99,7 @@ export abstract class WorkerCore implements Core {
   protected readonly maintenance = new MaintenanceTimer(
     () => this.cache.maintenance,
     () => this.clock.now(),
+    this.turnWatch,
   );
   /** Epoch seconds. */
   protected readonly tStart: number;

@@ -14,6 +14,7 @@ import type {
 import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import type { TurnGauge } from '../stats/loop-delay.ts';
 import { ReportTimes } from '../stats/report-times.ts';
 import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
@@ -38,6 +39,7 @@ export interface CounterParts {
   readonly storages: ReadonlyMap<string, SmaCounters>;
   readonly edge: EdgeCounters;
   readonly facts: ThreadFacts;
+  readonly turnWatch: TurnGauge;
   /** Null with one thread. */
   readonly companions: Companions | null;
   /** Brings gauges up to date, about once a second. */
@@ -63,7 +65,7 @@ export class WorkerCounters {
     this.edge = parts.edge;
     const thread = companions?.thread ?? FIRST;
     const row = new ThreadRow(thread, main, wrk, parts.facts);
-    const gauges = sampleWorkerGauges(wrk);
+    const gauges = sampleWorkerGauges(wrk, parts.turnWatch);
     const sample = (): void => {
       parts.sample();
       gauges();

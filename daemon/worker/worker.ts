@@ -89,6 +89,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
         sessions: () => this.sessions.count,
         lockWaits: () => companions?.lockWaits ?? 0,
       },
+      turnWatch: this.turnWatch,
       sample: () => this.sampleGauges(),
     });
     this.countersFile = this.counters.public;
@@ -105,7 +106,10 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.listeners.begin();
     this.countersFile.start();
     // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
-    setInterval(() => setImmediate(() => this.sweep()), SWEEP);
+    setInterval(
+      () => setImmediate(() => this.turnWatch.run('timeouts of sessions', () => this.sweep())),
+      SWEEP,
+    );
     if (this.init.generation > 0 && this.thread === 0) this.tellLoss();
     this.started = true;
     if (this.thread === 0) {

@@ -387,6 +387,14 @@ const ROWS = [
     reads: true,
   },
   {
+    name: 'turn.list',
+    help: 'The longest turns of the last minute, of threads and manager, and the work that they were spent on: everybody else waited for it. The longest first.',
+    options: ['j'],
+    where: 'manager',
+    waits: 'never',
+    reads: true,
+  },
+  {
     name: 'vcl.deps',
     help: 'Programs and the programs that they need.',
     options: ['j'],

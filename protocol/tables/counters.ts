@@ -962,6 +962,14 @@ export const WRK_COUNTERS = [
     threads: 'worst',
   },
   {
+    name: 'longest_turn_us',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'The longest turn of an event loop in the last minute, in microseconds, from ten milliseconds on: everybody else waited for it; turn.list says for what',
+    threads: 'worst',
+  },
+  {
     name: 'cpu',
     flag: 'g',
     format: 'i',

@@ -21,6 +21,11 @@ const ROWS = [
   { name: 'ban', mark: 'B', help: 'A ban was added' },
   { name: 'purges', mark: 'X', help: 'Purges at a high rate, or of many objects, began or ended' },
   { name: 'hit-rate', mark: '%', help: 'The hit rate dropped' },
+  {
+    name: 'turn',
+    mark: 'L',
+    help: 'A thread, or the manager, did one thing for a quarter of a second or longer',
+  },
   { name: 'trouble', mark: 'T', help: 'Something that operators should see' },
 ] as const satisfies readonly EventKindRow[];
 

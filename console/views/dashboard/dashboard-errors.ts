@@ -2,7 +2,8 @@
 
 import { wordsFit } from '../../draw/cells.ts';
 import { cell, type Row, span, spread } from '../../draw/spans.ts';
-import type { Theme } from '../../draw/theme.ts';
+import type { StyleName, Theme } from '../../draw/theme.ts';
+import { hasNoWorker } from '../../model/daemon-health.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { SessionEvent } from '../../model/event-log.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
@@ -10,6 +11,10 @@ import { clock, duration } from '../../model/numbers.ts';
 import { isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 import { nothing, words } from './dashboard-nothing.ts';
+
+/** Seconds of a turn from which clients notice, and from which something is wrong: the daemon tells of it as an event. */
+const SLOW_TURN = 0.05;
+const LONG_TURN = 0.25;
 
 /** The longest are hitmiss and hitpass, and a blank. */
 const HANDLING = 8;
@@ -35,6 +40,15 @@ export function errorRows(
   if (found.length === 0 && connection.state === 'waiting') return words(connection.reason, width);
   if (found.length === 0) return nothing(session, 'none so far', width);
   return found.slice(0, height).map((f) => f.row);
+}
+
+/** The longest turn of the last minute, and the work that all others waited for. */
+export function turnRemark(session: DaemonSession): Row {
+  const turn = session.turns.get();
+  if (turn === null || hasNoWorker(session)) return [];
+  const style: StyleName = turn.seconds >= LONG_TURN ? 'bad' : turn.seconds >= SLOW_TURN ? 'warn' : 'muted';
+  const work = turn.work === '' ? '' : ` (${turn.work})`;
+  return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
 }
 
 function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {

@@ -15,7 +15,7 @@ import type { ScreenProps } from '../../model/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
 import { backendRows } from './dashboard-backends.ts';
 import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
-import { errorRows } from './dashboard-errors.ts';
+import { errorRows, turnRemark } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
 import { threadLines, threadRows } from './dashboard-threads.ts';
@@ -250,10 +250,16 @@ export function Dashboard({ controller, width, height, cursor, window }: Dashboa
         width={width}
         height={l.errors}
         rows={(w, h) => errorRows(session, w, h, utc, theme)}
-        remark={() => (l.extra === 0 ? percentileRemark(session) : [])}
+        remark={() => errorsRemark(session, l.extra === 0)}
       />
     </Box>
   );
+}
+
+/** Percentiles where no panel has them, unless there is something worse to tell. */
+function errorsRemark(session: DaemonSession, isSmall: boolean): Row {
+  const turn = turnRemark(session);
+  return turn.length > 0 || !isSmall ? turn : percentileRemark(session);
 }
 
 /** The threads where a panel has no room: a line under its cursor. */

@@ -74,7 +74,7 @@ async function ours(row, n, originPort, dir) {
     originPort,
     row.program?.(n) ?? 'sub vcl_hit { }',
     'malloc,512m',
-    {},
+    row.env?.(dir, n) ?? {},
     args,
   );
   const client = await connect({ dir: join(dir, 'proxyd'), name: 'bench' });

@@ -108,6 +108,7 @@ describe('completion', () => {
       'edge.status',
       'edge.test',
       'fleet.list',
+      'turn.list',
       'fleet.log',
       'fleet.nodes',
       'help',

@@ -13,7 +13,15 @@ function input(values: Record<string, bigint>, more: Partial<MetricsInput> = {})
     ['odd"name\\', true],
   ]);
   const active = { name: 'live', backends };
-  return { version: '1.2.3', workerUp: true, active, info, values: Object.values(values), ...more };
+  return {
+    version: '1.2.3',
+    workerUp: true,
+    active,
+    longTurns: [],
+    info,
+    values: Object.values(values),
+    ...more,
+  };
 }
 
 const samples = (text: string, name: string) => parsePrometheus(text).get(name)?.samples;
@@ -85,4 +93,17 @@ it.each([
 
 it('says when no worker serves', () => {
   expect(samples(metricsText(input({}, { workerUp: false })), 'proxyd_worker_up')?.[0]?.value).toBe('0');
+});
+
+it('has the longest turns by thread and work', () => {
+  const longTurns = [
+    { where: 'thread 0', work: 'recv', millis: 312.4 },
+    { where: 'thread 0', work: 'recv', millis: 20 },
+    { where: 'manager', work: 'vcl.list', millis: 12 },
+  ];
+  const text = metricsText(input({}, { longTurns }));
+  expect(samples(text, 'proxyd_longest_turn_seconds')).toEqual([
+    { labels: { where: 'thread 0', work: 'recv' }, value: '0.312' },
+    { labels: { where: 'manager', work: 'vcl.list' }, value: '0.012' },
+  ]);
 });

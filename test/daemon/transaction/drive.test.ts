@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { bindSteps, DONE, Driver, PARKED, type Step, step } from '../../../daemon/transaction/drive.ts';
 import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
+import { TurnWatch } from '../../../daemon/turns/turn-watch.ts';
 
 class FakeTransaction {
-  readonly core: { stepChecks: StepChecks | null };
+  readonly core: { stepChecks: StepChecks | null; turnWatch: TurnWatch | null };
   readonly lines: string[] = [];
   readonly log = { put: (_: number, text: string) => void this.lines.push(text) };
   readonly did: string[] = [];
@@ -12,7 +13,7 @@ class FakeTransaction {
   ended = false;
 
   constructor(checked = false) {
-    this.core = { stepChecks: checked ? new StepChecks() : null };
+    this.core = { stepChecks: checked ? new StepChecks() : null, turnWatch: null };
   }
 
   held(): string[] {
@@ -42,6 +43,7 @@ const driver = new Driver<FakeTransaction>({
     tx.did.push('over');
     tx.ended = true;
   },
+  name: () => 'request 7 GET /a',
 });
 bindSteps<FakeTransaction>([
   [ONE, noted(TWO)],
@@ -109,5 +111,64 @@ describe('the debug mode', () => {
     tx.holds = ['object', 'connection'];
     expect(() => driver.run(tx, ONE)).toThrow('a transaction that is over holds object, connection');
     driver.run(Object.assign(new FakeTransaction(), { holds: ['object'] }), ONE);
+  });
+});
+
+describe('the watch over turns', () => {
+  function watched() {
+    const tx = new FakeTransaction();
+    let time = 0;
+    const clock = {
+      latest: 0,
+      now: () => {
+        clock.latest = time;
+        return time;
+      },
+    };
+    const watch = new TurnWatch(clock, undefined, () => time);
+    tx.core.turnWatch = watch;
+    return {
+      tx,
+      watch,
+      clock,
+      spend: (millis: number) => {
+        time += millis;
+      },
+    };
+  }
+
+  it('names the step in which the clock moved', () => {
+    const { tx, watch, clock, spend } = watched();
+    const slow = step<FakeTransaction>('slow');
+    bindSteps<FakeTransaction>([
+      [
+        slow,
+        () => {
+          spend(40);
+          clock.now();
+          return ONE;
+        },
+      ],
+    ]);
+    driver.run(tx, slow);
+    expect(watch.lately()).toEqual([{ at: 40, millis: 40, work: 'slow', of: 'request 7 GET /a' }]);
+  });
+
+  it('reads it before a wait, and not for the time of the wait', () => {
+    const { tx, watch, spend } = watched();
+    const slow = step<FakeTransaction>('slow');
+    bindSteps<FakeTransaction>([
+      [
+        slow,
+        () => {
+          spend(30);
+          return PARKED;
+        },
+      ],
+    ]);
+    driver.run(tx, slow);
+    spend(10_000);
+    driver.run(tx, WAIT);
+    expect(watch.lately().map(({ millis, work }) => `${work} ${millis}`)).toEqual(['slow 30']);
   });
 });

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Clock } from '../../../daemon/clock.ts';
+import { TurnWatch } from '../../../daemon/turns/turn-watch.ts';
 import { MaintenanceTimer } from '../../../daemon/worker/maintenance-timer.ts';
 
 let waits: number[] = [];
@@ -15,6 +17,7 @@ function timer(): MaintenanceTimer {
   return new MaintenanceTimer(
     () => maintenance,
     () => Date.now(),
+    new TurnWatch(new Clock()),
   );
 }
 
