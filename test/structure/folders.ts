@@ -125,7 +125,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/log',
     'daemon/backend',
     'daemon/cache',
-    'daemon/esi',
     'daemon/filters',
     'daemon/transaction',
     'daemon/system-error',
