@@ -64,7 +64,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'daemon/privileges': [],
   'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges'],
-  'daemon/cache': ['protocol', 'daemon/http1', 'daemon/link', 'daemon/threads'],
+  'daemon/cache': ['protocol', 'daemon/http1', 'daemon/link', 'daemon/threads', 'daemon/turns'],
   'daemon/clock': ['protocol'],
   'daemon/own-process': [],
   'daemon/syslog': [],
