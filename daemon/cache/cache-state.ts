@@ -7,6 +7,7 @@
 import type { StorageSpec } from '../link.ts';
 import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
+import { Turns } from '../turns/turns.ts';
 import { type CompileRegex, parseBan, parseBanText } from './ban/ban-expression.ts';
 import { BanList } from './ban/ban-list.ts';
 import type { LurkerLimits } from './ban/lurker.ts';
@@ -84,6 +85,8 @@ export interface CacheOptions {
   defer?: (run: () => void) => void;
   /** Milliseconds from a steady clock, for bounded steps; performance.now when absent. */
   millis?: () => number;
+  /** The thread's turns; absent: of this cache alone, by the two above. */
+  turns?: Turns;
   events?: ObjectEvents;
   /** Transactions of all threads so far: while there are more and more, they go before the lurker. Absent: none. */
   transactions?: () => number;
@@ -143,6 +146,7 @@ export class CacheState {
   readonly compileRegex: CompileRegex;
   readonly defer: (run: () => void) => void;
   readonly millis: () => number;
+  readonly turns: Turns;
   readonly transactions: () => number;
   /** Milliseconds that a step of the work that no request waits for may take. */
   readonly longestStep: number;
@@ -155,6 +159,7 @@ export class CacheState {
     this.compileRegex = o.compileRegex;
     this.defer = o.defer ?? ((run) => void setImmediate(run));
     this.millis = o.millis ?? (() => performance.now());
+    this.turns = o.turns ?? new Turns(this.millis, this.defer);
     this.transactions = o.transactions ?? (() => 0);
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;
@@ -173,7 +178,7 @@ export class CacheState {
       o.counters,
       o.limits,
       o.seed,
-      this.defer,
+      this.turns,
       memory.part('objheads'),
       this.peers,
     );

@@ -240,7 +240,9 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   /** Whether this turn has time for another request of the client: one that sends many at once is served as others are,
    * some in each turn. */
   private mayServe(): boolean {
-    if (this.core.turns.hasTime()) return true;
+    const { turns } = this.core;
+    turns.tookLong();
+    if (turns.mayGoOn()) return true;
     this.phase = 'ahead';
     this.deadline = Number.POSITIVE_INFINITY;
     return false;

@@ -53,11 +53,6 @@ export class Turns {
     return this.#look();
   }
 
-  /** The same between items of which each may take a tenth of a millisecond and more: the clock is read each time. */
-  hasTime(): boolean {
-    return this.#look();
-  }
-
   /** Runs the rest of some work in a later turn, after what came before it. */
   later(run: () => void): void {
     this.#queue.push({ run, isLast: false });
@@ -112,7 +107,8 @@ export class Turns {
       while (served < waiting) {
         const { run, isLast } = queue[served++] as Waiting;
         run();
-        if (isLast || !this.hasTime()) break;
+        this.#left = 0;
+        if (isLast || !this.mayGoOn()) break;
       }
     } finally {
       // What one throws must not keep the others.

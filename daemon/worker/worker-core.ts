@@ -149,6 +149,7 @@ export abstract class WorkerCore implements Core {
       compileRegex: compileBanRegex,
       now: this.tStart,
       seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
+      turns: this.turns,
       events: this.objectLog,
       transactions: () => this.lastVxid(),
       wake: () => (thread === 0 ? this.maintenance.wake() : companions?.peers.wakeMaintenance()),
