@@ -5,7 +5,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import { answerItems, textField } from './admin-store.ts';
 import { record } from './backends.ts';
 
-export const TURNS_ASKED = 'turn.list -j';
+const TURNS_ASKED = 'turn.list -j';
 
 export interface LongestTurn {
   readonly seconds: number;

@@ -84,6 +84,7 @@ export interface AcquireOptions {
 const ALL_GOOD = 2n ** 64n - 1n;
 
 export class Backend implements Director, ConnectionOwner {
+  readonly isSteady = true;
   readonly decl: BackendDecl;
   readonly vclName: string;
   /** "<program>.<name>", as backend.list and VBE counters show it. */

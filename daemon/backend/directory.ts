@@ -3,6 +3,7 @@
 
 import type { BackendDecl } from '../contract/program.ts';
 import type { VbeCounters } from '../stats/counter-fields.ts';
+import { turns as ownTurns } from '../turns/turns.ts';
 import type { OriginAddress } from './address.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
 import { loadAddresses } from './resolve.ts';
@@ -16,7 +17,7 @@ export interface BuiltBackends {
 }
 
 /**
- * Makes the backends of a program.
+ * Makes the backends of a program, many over as many turns of the event loop as it takes.
  * @param counters the VBE counters of a backend, by its display name ("<program>.<name>")
  * @param now epoch seconds
  * @param rowOf what threads have in common for a backend, by its name in the program; null with one thread
@@ -28,6 +29,7 @@ export async function buildBackends(
   counters: (displayName: string) => VbeCounters,
   now: number,
   rowOf: (name: string) => BackendRow | null = () => null,
+  turns = ownTurns,
 ): Promise<BuiltBackends> {
   const problems: string[] = [];
   const resolve = async (decl: BackendDecl): Promise<readonly OriginAddress[]> => {
@@ -36,9 +38,11 @@ export async function buildBackends(
     problems.push(found);
     return [];
   };
-  const addresses = await Promise.all(decls.map(resolve));
+  const asked: Promise<readonly OriginAddress[]>[] = [];
+  await turns.over(decls, (decl) => void asked.push(resolve(decl)));
+  const addresses = await Promise.all(asked);
   const backends = new Map<string, Backend>();
-  decls.forEach((decl, i) => {
+  await turns.over(decls.entries(), ([i, decl]) => {
     const vbe = counters(`${programName}.${decl.name}`);
     const row = decl.none === true ? null : rowOf(decl.name);
     backends.set(decl.name, new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row));

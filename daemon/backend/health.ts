@@ -3,6 +3,7 @@
 // all: it writes it into the backend's shared row, where the others read it.
 
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
+import { healthEpoch } from '../contract/health-epoch.ts';
 import type { Probe, ProbeOwner } from './probe.ts';
 import type { BackendRow } from './shared-backends.ts';
 
@@ -56,6 +57,7 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
   set admin(admin: AdminHealth) {
     if (this.row === null) this.ownAdmin = admin;
     else if (!this.row.follows) this.row.admin = admin;
+    healthEpoch.changed();
   }
 
   get changedAt(): number {
@@ -76,11 +78,14 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
   /** Called by the probe after each poll. */
   probed(healthy: boolean, polls: bigint): void {
     this.happy(polls);
-    if (healthy !== this.measuredHealthy) this.changedAt = this.now();
-    this.measuredHealthy = healthy;
     const { row } = this;
+    const isNews = healthy !== this.measuredHealthy;
+    if (isNews) this.changedAt = this.now();
+    this.measuredHealthy = healthy;
     // The fresh window of a program that cools is nothing to go by: other threads may still run it.
-    if (row !== null && !row.follows && !this.isCooling) row.healthy = healthy;
+    const isTold = row !== null && !row.follows && !this.isCooling && row.healthy !== healthy;
+    if (isTold) row.healthy = healthy;
+    if (isNews || isTold) healthEpoch.changed();
   }
 
   measured(): boolean {
@@ -93,11 +98,11 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     return probe === null ? null : { good: probe.window.good, total: probe.settings.window };
   }
 
-  text(): string {
-    return this.probe === null ? '' : `${this.probe.window.text()}\n`;
+  text(): string[] {
+    return this.probe === null ? [] : this.probe.window.text().split('\n');
   }
 
-  json(): string {
-    return this.probe === null ? '{}' : this.probe.window.json();
+  json(): string[] {
+    return [this.probe === null ? '{}' : this.probe.window.json()];
   }
 }

@@ -8,6 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import type { AdminHealth } from '../contract/context.ts';
+import { healthEpoch } from '../contract/health-epoch.ts';
 import type { Lock } from '../threads/shared-lock.ts';
 import type { MemoryPart } from '../threads/shared-memory.ts';
 
@@ -34,9 +35,10 @@ const CHANGED = 10;
 /** The digest of its name before the number. */
 const NAME = 12;
 
-/** Words of the first row, which is nobody's: the first free row, and rows that were ever taken. */
+/** Words of the first row, which is nobody's: the first free row, rows that were ever taken, and the epoch of health. */
 const FREE = 0;
 const TAKEN = 1;
+const EPOCH = 2;
 
 /** Null: the first thread has not said yet. */
 const HEALTHS: readonly (boolean | null)[] = [null, false, true];
@@ -165,6 +167,7 @@ export class SharedBackends {
   constructor(memory: MemoryPart, lock: Lock, place: ThreadPlace, rows = ROWS) {
     this.heads = (rows + 1) * WIDTH;
     this.words = memory.words(this.heads + rows);
+    healthEpoch.share(this.words, EPOCH);
     this.lock = lock;
     this.place = place;
     this.rows = rows;

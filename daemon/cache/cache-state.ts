@@ -7,7 +7,7 @@
 import type { StorageSpec } from '../link.ts';
 import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
-import { Turns } from '../turns/turns.ts';
+import { Turns, turns } from '../turns/turns.ts';
 import { type CompileRegex, parseBan, parseBanText } from './ban/ban-expression.ts';
 import { BanList } from './ban/ban-list.ts';
 import type { LurkerLimits } from './ban/lurker.ts';
@@ -85,8 +85,6 @@ export interface CacheOptions {
   defer?: (run: () => void) => void;
   /** Milliseconds from a steady clock, for bounded steps; performance.now when absent. */
   millis?: () => number;
-  /** The thread's turns; absent: of this cache alone, by the two above. */
-  turns?: Turns;
   events?: ObjectEvents;
   /** Transactions of all threads so far: while there are more and more, they go before the lurker. Absent: none. */
   transactions?: () => number;
@@ -147,6 +145,7 @@ export class CacheState {
   readonly defer: (run: () => void) => void;
   readonly millis: () => number;
   readonly turns: Turns;
+  readonly seed: readonly [number, number];
   readonly transactions: () => number;
   /** Milliseconds that a step of the work that no request waits for may take. */
   readonly longestStep: number;
@@ -159,7 +158,9 @@ export class CacheState {
     this.compileRegex = o.compileRegex;
     this.defer = o.defer ?? ((run) => void setImmediate(run));
     this.millis = o.millis ?? (() => performance.now());
-    this.turns = o.turns ?? new Turns(this.millis, this.defer);
+    this.turns =
+      o.defer === undefined && o.millis === undefined ? turns : new Turns(this.millis, this.defer);
+    this.seed = o.seed;
     this.transactions = o.transactions ?? (() => 0);
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;

@@ -97,8 +97,6 @@ export class Cache {
         'add',
         'addText',
         'count',
-        'list',
-        'objectsOf',
         'tidy',
       ]);
       this.peerCalls = new PeerCalls(state, reading.foreign);

@@ -201,11 +201,6 @@ export class KeyIndex {
     return this.keys.chunk(oh).latin1Slice(at, at + this.word(oh, KEY_LENGTH));
   }
 
-  /** A key as it is stored. */
-  keptForm(key: string): string {
-    return this.hashed(key);
-  }
-
   first(oh: Oh): number {
     return this.word(oh, FIRST);
   }

@@ -6,7 +6,7 @@
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { BanCount } from './ban/ban-count.ts';
-import type { Ban } from './ban/ban-list.ts';
+import type { Ban } from './ban/ban.ts';
 import type { Attributes, SoftPurge } from './lifetimes.ts';
 import type { LookupAnswer, LookupQuery, LookupResult } from './lookup-query.ts';
 import type { Oc } from './objcore.ts';
@@ -166,10 +166,11 @@ export interface Bans {
   addText(text: string, now: number, soft?: boolean): string | null;
   /** A dry run of a ban, to be done step by step; a string is the error. `plainHash`: keys are URL and host. */
   count(words: readonly string[], now: number, plainHash: boolean): BanCount | string;
-  /** All bans, newest first. */
+  /** All bans, newest first. Whoever takes many turns for them gets none that come meanwhile, and those that go only
+   * perhaps. */
   list(): Iterable<Ban>;
-  /** The objects whose newest tested ban this is. Looks at every object: for debugging. */
-  objectsOf(ban: Ban): Oc[];
+  /** For each ban the objects that were last tested against it. Looks at every object: for debugging. */
+  objectsByBan(): Promise<(ban: Ban) => readonly Oc[]>;
   /** Drops bans that nobody needs any more, after they were listed. */
   tidy(): void;
 }

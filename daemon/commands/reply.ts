@@ -3,6 +3,7 @@
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { CommandCall } from '../link.ts';
+import { turns } from '../turns/turns.ts';
 
 export const ok = (body = ''): CommandReply => ({ status: CLI.OK, body });
 export const bad = (body: string): CommandReply => ({ status: CLI.PARAM, body });
@@ -28,6 +29,23 @@ export function joined(pieces: Iterable<string>, between: string, most = Number.
     text += first ? piece : between + piece;
     if (text.length > most) break;
     first = false;
+  }
+  return text;
+}
+
+/** Such pieces, made over as many turns as they take. */
+export async function gathered(
+  pieces: Iterable<string>,
+  between: string,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  let text = '';
+  let first = true;
+  for (const piece of pieces) {
+    text += first ? piece : between + piece;
+    if (text.length > most) break;
+    first = false;
+    if (!turns.mayGoOn()) await turns.next();
   }
   return text;
 }

@@ -23,6 +23,8 @@ export interface Director {
   readonly listed: DirectorListing | null;
   /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
   setWarm(warm: boolean): void;
+  /** Whether its health is the same for every task and changes with the epoch alone (health-epoch.ts); absent is no. */
+  readonly isSteady?: boolean;
 }
 
 /** What the operator said with backend.set_health; `auto` leaves it to probes. */
@@ -40,11 +42,11 @@ export interface DirectorListing {
   measured(now: number): boolean;
   /** The column Probe, good/total; null shows 0/0 and no "probe" in the column Admin. */
   counts(now: number): { good: number; total: number } | null;
-  /** What -p adds below the row, with its blank lines; '' for nothing. Tabs part cells, which stand in the same
+  /** The lines that -p adds below the row, blank ones included, made one by one. Tabs part cells, which stand in the same
    * columns as those of the rows (one layout for the whole table); each line of a director begins with a tab. */
-  text(now: number): string;
-  /** Value of probe_details, lines after the first indented as in the file (8 blanks); null leaves it out. */
-  json(now: number): string | null;
+  text(now: number): Iterable<string>;
+  /** Value of probe_details in pieces, lines after the first indented as in the file (8 blanks); null leaves it out. */
+  json(now: number): Iterable<string> | null;
 }
 
 export interface VclSession {

@@ -46,6 +46,9 @@ export interface ExtensionObject {
   /** Called when the program goes, the youngest object first. Must not throw. */
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   destroy?: (self: any) => void;
+  /** Goes on with work that vcl_init has left and that takes long; false when it is done. The program is loaded then. */
+  // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
+  prepare?: (self: any) => boolean;
   methods: Readonly<Record<string, ExtensionMethod>>;
   /** Whether vcl_init may end without having made an object that the program names; its methods then get null. */
   mayBeAbsent?: boolean;

@@ -1,4 +1,4 @@
-// Shared state where there is only one thread: plain maps, in which the rows lie in the order of their updates.
+// Shared state where there is only one thread: rows found by their keys, and linked in the order of their updates.
 
 import {
   BoundedTable,
@@ -8,19 +8,24 @@ import {
   MOST_NAMES,
   refuseOtherNumbers,
 } from './bounded-table.ts';
+import { LargeMap } from '../large-map.ts';
 import type { SharedRow, SharedState, SharedTable, TableShape } from './shared-state.ts';
 
 interface Entry {
   readonly key: string;
   row: SharedRow;
   size: number;
+  older: Entry | null;
+  newer: Entry | null;
 }
 
 /** The rows of a table, whoever has asked for it. */
 interface Rows {
   readonly numbers: number;
-  /** The one that was not updated for longest comes first. */
-  readonly entries: Map<string, Entry>;
+  readonly entries: LargeMap<Entry>;
+  /** The one that was not updated for longest, and the one that was updated last. */
+  oldest: Entry | null;
+  newest: Entry | null;
   bytes: number;
 }
 
@@ -39,7 +44,7 @@ export class OwnState implements SharedState {
     let rows = this.tables.get(name);
     if (rows === undefined) {
       refuseMore(this.tables.size);
-      rows = { numbers: whole.numbers, entries: new Map(), bytes: 0 };
+      rows = { numbers: whole.numbers, entries: new LargeMap(), oldest: null, newest: null, bytes: 0 };
       this.tables.set(name, rows);
     }
     refuseOtherNumbers(name, whole.numbers, rows.numbers);
@@ -101,7 +106,10 @@ class OwnTable extends BoundedTable<Entry> {
   }
 
   protected add(key: string): Entry {
-    return { key, row: NOTHING, size: 0 };
+    const entry: Entry = { key, row: NOTHING, size: 0, older: null, newer: null };
+    this.rows.entries.set(key, entry);
+    this.linkNewest(entry);
+    return entry;
   }
 
   protected save(entry: Entry, row: SharedRow, size: number): void {
@@ -109,17 +117,40 @@ class OwnTable extends BoundedTable<Entry> {
     rows.bytes += size - entry.size;
     entry.row = { numbers: row.numbers, text: row.text };
     entry.size = size;
-    rows.entries.delete(entry.key);
-    rows.entries.set(entry.key, entry);
+    if (entry === rows.newest) return;
+    this.unlink(entry);
+    this.linkNewest(entry);
   }
 
   protected drop(entry: Entry): void {
     this.rows.bytes -= entry.size;
     this.rows.entries.delete(entry.key);
+    this.unlink(entry);
   }
 
-  protected fromOldest(): Iterable<Entry> {
-    return this.rows.entries.values();
+  protected *fromOldest(): Iterable<Entry> {
+    for (let entry = this.rows.oldest; entry !== null; ) {
+      const next: Entry | null = entry.newer;
+      yield entry;
+      entry = next;
+    }
+  }
+
+  private linkNewest(entry: Entry): void {
+    const { rows } = this;
+    entry.older = rows.newest;
+    entry.newer = null;
+    if (rows.newest === null) rows.oldest = entry;
+    else rows.newest.newer = entry;
+    rows.newest = entry;
+  }
+
+  private unlink(entry: Entry): void {
+    const { rows } = this;
+    if (entry.older === null) rows.oldest = entry.newer;
+    else entry.older.newer = entry.newer;
+    if (entry.newer === null) rows.newest = entry.older;
+    else entry.newer.older = entry.older;
   }
 }
 

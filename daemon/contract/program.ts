@@ -166,6 +166,8 @@ export interface VclProgram {
   readonly regexes: readonly { prepare(): unknown }[];
   /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
   readonly objects: ProgramObject[];
+  /** Go on with what such objects have to do before the program may be used; false when there is no more of it. */
+  readonly preparations: (() => boolean)[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
   /** By state id: whether the builtin program is all that the state runs. */

@@ -4,7 +4,8 @@
 //
 // A transaction waits in every state of a client request or a fetch but vcl_hash. vcl_init and vcl_fini run while the
 // worker loads or drops a program, and an extension calls a SUB value in the middle of its own code: there the
-// functions must give their answer at once.
+// functions must give their answer at once. A long vcl_init is a generator nevertheless: it yields nothing where it may be
+// interrupted.
 
 import type { VclContext } from './context.ts';
 import { ExtensionError, VclFailure } from './failure.ts';
@@ -67,15 +68,25 @@ export interface WaitingState {
 /** For generated code: makes an ordinary function of a generator. */
 export function waiting(steps: StateSteps): WaitingState {
   const atOnce = (ctx: VclContext): ReturnCode => {
-    const running = steps(ctx);
-    let value: unknown;
-    for (;;) {
-      const step = running.next(value);
-      if (step.done === true) return step.value;
-      if (step.value instanceof Waiting)
-        throw new VclFailure('A call that has to wait is not possible here', true);
-      value = step.value;
+    for (const running = withoutWaiting(steps(ctx)); ; ) {
+      const { done, value } = running.next();
+      if (done === true) return value;
     }
   };
   return Object.assign(atOnce, { steps });
+}
+
+/** What runs gets each value that it yields; an answer that is still to come fails it. */
+export function* withoutWaiting(
+  running: Generator<unknown, ReturnCode, unknown>,
+): Generator<void, ReturnCode> {
+  let value: unknown;
+  for (;;) {
+    const step = running.next(value);
+    if (step.done === true) return step.value;
+    if (step.value instanceof Waiting)
+      throw new VclFailure('A call that has to wait is not possible here', true);
+    value = step.value;
+    yield;
+  }
 }

@@ -8,7 +8,6 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import type { OriginBodySink } from '../backend/exchange-roles.ts';
 import { OF_ESI } from '../cache/objcore.ts';
-import { encodePlan } from '../esi/page-plan.ts';
 import type { FetchChain } from '../filters/chain.ts';
 import type { Outlet } from '../filters/filter.ts';
 import type { BodyFraming } from '../http1/framing.ts';
@@ -221,7 +220,7 @@ export class BodyPump implements OriginBodySink {
     if (this.settled || chain === null) return;
     const { filling } = bo.core.cache;
     if (chain.gzipped && chain.unpacked >= 0) filling.setGunzippedLength(bo.oc, chain.unpacked);
-    const isKept = chain.plan === null || filling.setAnnex(bo.oc, encodePlan(chain.plan), OF_ESI);
+    const isKept = chain.plan === null || filling.setAnnex(bo.oc, chain.plan, OF_ESI);
     if (chain.plan !== null) bo.core.esi.pages = true;
     this.finish(isKept ? null : 'storage');
   }

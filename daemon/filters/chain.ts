@@ -3,7 +3,6 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { EsiFeatures } from '../esi/esi-parser.ts';
-import type { PagePlan } from '../esi/page-plan.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import {
   BY_READING,
@@ -131,7 +130,7 @@ export class FetchChain extends Chain implements FetchedBody {
   gzipped = false;
   recoded = false;
   unpacked = -1;
-  plan: PagePlan | null = null;
+  plan: Buffer | null = null;
 
   constructor(scope: FetchScope, { filters }: FilterList<FetchFilter>) {
     super(scope);

@@ -9,21 +9,19 @@ import { GZIP_HEAD, GzipSum, isShortPart, packPart, partOptions } from '../esi/g
 import { type PlanInclude, PlanMaker, type PlanPart } from '../esi/page-plan.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { MessageLog } from '../http1/message.ts';
+import { turns } from '../turns/turns.ts';
 import { PackedPieces } from './deflate-places.ts';
-import { NO_PARTS, parserOf, refuseLong, stretches } from './esi-stretches.ts';
+import { NO_PARTS, PARSED, parserOf, refuseLong, type Stretch, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
 import { isGzip } from './gunzip.ts';
 import { varyOnEncoding } from './gzip.ts';
 
 /** Bytes that are packed on the thread that serves: with more, another one is worth the way there. */
 const AT_ONCE = 16 * 1024;
-/** What is done there in a row before another thread packs a part and the event loop turns, about ten milliseconds: so
- * many parts that are not packed, each of which takes some five microseconds. One that is packed takes so many times as
- * much, however short it is. */
-const IN_A_ROW = 2048;
-const PACKED = 16;
 /** Bytes that are gathered before they are packed: a part that is cut for it packs a little worse. */
 const GATHERED = 128 * 1024;
+
+const NOTHING: Buffer = Buffer.alloc(0);
 
 /** Whether a page is stored packed: as it came, or as the program wants it. */
 export function staysPacked(...[head, wishes, params]: Parameters<FetchFilter['wanted']>): boolean {
@@ -53,31 +51,36 @@ export const ESI_GZIP: FetchFilter = {
   },
 };
 
-/** Bytes of the document that are packed together, or an include between such. */
-type Job = { readonly bytes: Buffer; readonly isText: boolean } | PlanInclude;
-
 class EsiPacker implements Processor {
   private readonly outlet: Outlet;
   private readonly body: FetchedBody;
   private readonly parser: EsiParser;
-  private readonly plan = new PlanMaker();
+  private readonly plan = new PlanMaker(true);
   private readonly sum = new GzipSum();
   private readonly places: PackedPieces | null;
+  /** The bytes taken last, and how many of them are parsed. */
+  private input = NOTHING;
+  private at = 0;
   /** The document from `kept` on, of which the parser has not said what it is. */
   private pieces: Buffer[] = [];
   private gathered = 0;
   private kept = 0;
-  /** What is to be done next, the first last. */
-  private jobs: Job[] = [];
+  /** What is to be done of `document`, which begins at `from`; null while there is nothing. */
+  private jobs: Iterator<Stretch | PlanInclude> | null = null;
+  private document = NOTHING;
+  private from = 0;
   private taken = 0;
   private made = 0;
   private isPage = false;
   private last = false;
-  /** What was done without a wait. */
-  private inARow = 0;
-  /** Another thread packs, or the outlet is not done. */
+  /** Another thread packs, the outlet is not done, or others have their turn. */
   private waits = false;
   private closed = false;
+  private readonly goOn = (): void => {
+    if (this.closed) return;
+    this.waits = false;
+    if (this.jobs === null ? this.read() : this.run()) this.outlet.ready();
+  };
 
   constructor(outlet: Outlet, body: FetchedBody) {
     this.outlet = outlet;
@@ -87,33 +90,41 @@ class EsiPacker implements Processor {
   }
 
   data(bytes: Buffer, last: boolean): boolean {
-    this.parser.feed(bytes);
-    this.taken += bytes.length;
-    this.gathered += bytes.length;
+    this.input = bytes;
+    this.at = 0;
+    this.last = last;
     // Whoever gave them may use their memory again.
     if (bytes.length > 0) this.pieces.push(Buffer.from(bytes));
+    return this.read();
+  }
+
+  /** Parses on, and packs what has been gathered. */
+  private read(): boolean {
+    const { input, parser, last } = this;
+    while (this.at < input.length) {
+      const piece = input.subarray(this.at, this.at + PARSED);
+      parser.feed(piece);
+      this.at += piece.length;
+      this.taken += piece.length;
+      this.gathered += piece.length;
+      turns.tookLong();
+      if (!this.mayGoOn()) return false;
+    }
     if (!last && this.gathered < GATHERED) return true;
-    this.last = last;
-    if (last) this.isPage = this.parser.end();
-    else this.parser.settleAll();
-    this.schedule(this.parser.take(), last ? this.taken : this.parser.settledTo);
-    if (this.plan.parts.length === 0) this.emit(GZIP_HEAD, { kind: 'skip', stored: GZIP_HEAD.length });
+    if (last) this.isPage = parser.end();
+    else parser.settleAll();
+    this.schedule(parser.take(), last ? this.taken : parser.settledTo);
+    if (this.plan.isEmpty) this.emit(GZIP_HEAD, { kind: 'skip', stored: GZIP_HEAD.length });
     return this.run();
   }
 
   /** Puts the document up to a place among the jobs. */
   private schedule(found: readonly EsiPart[], to: number): void {
     const document = Buffer.concat(this.pieces);
-    const { kept } = this;
-    for (const stretch of stretches(found, kept, to)) {
-      if ('kind' in stretch) this.jobs.push(stretch);
-      else {
-        const { from, to: end, isText } = stretch;
-        this.jobs.push({ bytes: document.subarray(from - kept, end - kept), isText });
-      }
-    }
-    this.jobs.reverse();
-    this.pieces = to < this.taken ? [document.subarray(to - kept)] : [];
+    this.document = document;
+    this.from = this.kept;
+    this.jobs = stretches(found, this.kept, to);
+    this.pieces = to < this.taken ? [document.subarray(to - this.kept)] : [];
     this.gathered = this.taken - to;
     this.kept = to;
   }
@@ -121,19 +132,29 @@ class EsiPacker implements Processor {
   /** Does what is to be done; true when more is wanted, false at a wait or the end. */
   private run(): boolean {
     while (!this.waits && !this.closed) {
-      const job = this.jobs.pop();
-      if (job === undefined) {
+      const job = this.jobs?.next();
+      if (job === undefined || job.done === true) {
+        this.jobs = null;
         if (this.last) this.finish();
         return !this.last;
       }
-      if ('kind' in job) this.plan.add(job);
-      else this.pack(job);
+      const { value } = job;
+      if ('kind' in value) this.plan.add(value);
+      else this.pack(this.document.subarray(value.from - this.from, value.to - this.from), value.isText);
       if (this.plan.isTooLong) refuseLong(this.body, this.outlet);
+      else if (!this.waits && !this.mayGoOn()) return false;
     }
     return false;
   }
 
-  private pack({ bytes, isText }: { bytes: Buffer; isText: boolean }): void {
+  private mayGoOn(): boolean {
+    if (turns.mayGoOn()) return true;
+    this.waits = true;
+    turns.later(this.goOn);
+    return false;
+  }
+
+  private pack(bytes: Buffer, isText: boolean): void {
     const { gzip_level, gzip_memlevel } = this.body.params;
     const packed = (made: Buffer): void => {
       const crc = crc32(bytes);
@@ -141,23 +162,18 @@ class EsiPacker implements Processor {
       this.sum.add({ crc, length: bytes.length });
       this.emit(made, isText ? { kind: 'text', stored, plain: bytes.length, crc } : { kind: 'skip', stored });
     };
-    this.inARow += isShortPart(bytes) ? 1 : PACKED;
-    if (bytes.length <= AT_ONCE && this.inARow <= IN_A_ROW) {
+    if (bytes.length <= AT_ONCE) {
       packed(packPart(bytes, gzip_level, gzip_memlevel));
+      if (!isShortPart(bytes)) turns.tookLong();
       return;
     }
-    this.inARow = 0;
     this.waits = true;
     deflateRaw(bytes, partOptions(gzip_level, gzip_memlevel), (_error, made) => {
       if (this.closed) return;
       this.waits = false;
       packed(made);
-      this.goOn();
+      if (!this.waits) this.goOn();
     });
-  }
-
-  private goOn(): void {
-    if (this.run()) this.outlet.ready();
   }
 
   private emit(bytes: Buffer, part: PlanPart): void {
@@ -174,12 +190,11 @@ class EsiPacker implements Processor {
     this.made += trailer.length;
     this.places?.add(trailer);
     body.unpacked = this.taken;
-    if (this.isPage) body.plan = { gzip: true, parts: this.plan.parts };
+    if (this.isPage) body.plan = this.plan.bytes();
     this.outlet.data(trailer, true);
   }
 
   resume(): void {
-    this.waits = false;
     this.goOn();
   }
 

@@ -1,11 +1,15 @@
 // esi on the way into the store: the body is parsed for edge-side includes as it comes, and what is found is kept beside
-// it as a plan. The bytes are stored as they are: whoever asks for the page as it is gets it whole.
+// it as a plan. The bytes are stored as they are: whoever asks for the page as it is gets it whole. A piece of very many
+// statements is parsed over several turns of the event loop.
 
 import type { EsiParser } from '../esi/esi-parser.ts';
 import { PlanMaker } from '../esi/page-plan.ts';
+import { turns } from '../turns/turns.ts';
 import { staysPacked } from './esi-pack.ts';
-import { NO_PARTS, parserOf, refuseLong, stretches } from './esi-stretches.ts';
+import { NO_PARTS, PARSED, parserOf, refuseLong, stretches } from './esi-stretches.ts';
 import type { FetchedBody, FetchFilter, Outlet, Processor } from './filter.ts';
+
+const NOTHING: Buffer = Buffer.alloc(0);
 
 export const ESI_FETCHED: FetchFilter = {
   name: 'esi',
@@ -20,10 +24,18 @@ class EsiTaker implements Processor {
   private readonly outlet: Outlet;
   private readonly body: FetchedBody;
   private readonly parser: EsiParser;
-  private readonly plan = new PlanMaker();
+  private readonly plan = new PlanMaker(false);
+  /** The bytes taken last, and how many of them are parsed. */
+  private input = NOTHING;
+  private at = 0;
+  private last = false;
   private taken = 0;
   /** Up to where the plan goes. */
   private planned = 0;
+  private closed = false;
+  private readonly goOn = (): void => {
+    if (!this.closed && this.read() && !this.last) this.outlet.ready();
+  };
 
   constructor(outlet: Outlet, body: FetchedBody) {
     this.outlet = outlet;
@@ -32,16 +44,36 @@ class EsiTaker implements Processor {
   }
 
   data(bytes: Buffer, last: boolean): boolean {
-    this.parser.feed(bytes);
-    this.taken += bytes.length;
-    const isPage = last && this.parser.end();
-    this.add(last ? this.taken : this.parser.settledTo);
+    this.input = bytes;
+    this.at = 0;
+    this.last = last;
+    return this.read();
+  }
+
+  /** Parses on, and passes on what is parsed. */
+  private read(): boolean {
+    const { input, parser, last } = this;
+    while (this.at < input.length) {
+      const piece = input.subarray(this.at, this.at + PARSED);
+      parser.feed(piece);
+      this.at += piece.length;
+      this.taken += piece.length;
+      this.add(parser.settledTo);
+      if (this.plan.isTooLong) break;
+      turns.tookLong();
+      if (!turns.mayGoOn()) {
+        turns.later(this.goOn);
+        return false;
+      }
+    }
+    const isPage = last && parser.end();
+    if (last) this.add(this.taken);
     if (this.plan.isTooLong) {
       refuseLong(this.body, this.outlet);
       return false;
     }
-    if (isPage) this.body.plan = { gzip: false, parts: this.plan.parts };
-    return this.outlet.data(bytes, last);
+    if (isPage) this.body.plan = this.plan.bytes();
+    return this.outlet.data(input, last);
   }
 
   /** Puts what was found up to a place into the plan. */
@@ -62,7 +94,9 @@ class EsiTaker implements Processor {
     this.outlet.ready();
   }
 
-  close(): void {}
+  close(): void {
+    this.closed = true;
+  }
 
   report(): void {}
 }

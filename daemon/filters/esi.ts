@@ -1,9 +1,11 @@
 // esi on the way to a client: puts a page of edge-side includes together from the text that is stored and the bodies of
-// its fragments. It walks the plan that was made when the page was fetched; what delivers the fragments is given to it.
+// its fragments. It walks the plan that was made when the page was fetched, as far in a turn of the event loop as others
+// can wait; what delivers the fragments is given to it.
 
 import { GZIP_HEAD, GzipSum } from '../esi/gzip-stitch.ts';
 import type { PlanInclude, PlanPart } from '../esi/page-plan.ts';
 import { weakenEtag } from '../http1/conditional.ts';
+import { turns } from '../turns/turns.ts';
 import type { DeliveryFilter, Outlet, Page, Processor } from './filter.ts';
 import { PageOutput } from './page-output.ts';
 
@@ -26,13 +28,12 @@ export const ESI: DeliveryFilter = {
 class PageProcessor implements Processor {
   private readonly outlet: Outlet;
   private readonly page: Page;
-  private readonly parts: readonly PlanPart[];
   private readonly output: PageOutput;
   /** Whether the stream's head and end are written here: not within another packed page. */
   private readonly frames: boolean;
-  /** Where the walk is: a part, and stored bytes left of it; -1 before its first. */
-  private part = 0;
-  private left = -1;
+  /** The part that is passing, and stored bytes left of it; undefined between parts. */
+  private part: PlanPart | undefined = undefined;
+  private left = 0;
   private begun = false;
   private ending = false;
   private closed = false;
@@ -45,13 +46,12 @@ class PageProcessor implements Processor {
   };
 
   constructor(outlet: Outlet, page: Page) {
-    const { plan, within } = page;
+    const { gzip, within } = page;
     this.outlet = outlet;
     this.page = page;
-    this.parts = plan.parts;
-    const shares = plan.gzip && within !== null && within.sum !== null && page.isBare;
-    this.frames = plan.gzip && !shares;
-    const sum = !plan.gzip ? null : shares ? within.sum : new GzipSum();
+    const shares = gzip && within !== null && within.sum !== null && page.isBare;
+    this.frames = gzip && !shares;
+    const sum = !gzip ? null : shares ? within.sum : new GzipSum();
     this.output = new PageOutput(outlet, sum, within);
   }
 
@@ -79,22 +79,26 @@ class PageProcessor implements Processor {
 
   /** Goes on as far as it can; true when all that was given is used and more is wanted. */
   private walk(): boolean {
-    const { parts, output } = this;
+    const { output, page } = this;
     while (!this.closed) {
       if (output.blocked) {
         output.drained(this.goOn);
         return false;
       }
-      const part = parts[this.part];
-      if (part === undefined) return this.finish();
-      if (part.kind === 'include') {
-        this.part++;
-        if (this.include(part)) continue;
-        // The client is not to wait for what it could have already.
-        if (!this.closed) output.flush();
-        return false;
-      }
-      if (this.left < 0) {
+      let { part } = this;
+      if (part === undefined) {
+        part = page.walk.next();
+        if (part === undefined) return this.finish();
+        if (part.kind === 'include') {
+          if (this.include(part)) {
+            if (turns.mayGoOn()) continue;
+            return this.goOnLater();
+          }
+          // The client is not to wait for what it could have already.
+          if (!this.closed) output.flush();
+          return false;
+        }
+        this.part = part;
         this.left = part.stored;
         if (part.kind === 'text') output.sum?.add({ crc: part.crc, length: part.plain });
       }
@@ -103,8 +107,8 @@ class PageProcessor implements Processor {
       if (part.kind === 'text' && used > 0) output.put(this.input.subarray(this.at, this.at + used));
       this.at += used;
       if (this.left === 0) {
-        this.left = -1;
-        this.part++;
+        this.part = undefined;
+        if (!turns.mayGoOn()) return this.goOnLater();
       } else if (!output.blocked && this.at === this.input.length) {
         if (!this.last) return true;
         // The stored page is not what its plan says.
@@ -112,6 +116,15 @@ class PageProcessor implements Processor {
         return false;
       }
     }
+    return false;
+  }
+
+  /** Others have their turn first. */
+  private goOnLater(): boolean {
+    if (this.closed) return false;
+    // A page that waits needs no buffer.
+    this.output.flush();
+    this.page.later(this.goOn);
     return false;
   }
 

@@ -6,7 +6,7 @@
 // what its own machinery holds, and a slow reader stops the whole chain back to its source.
 
 import type { EsiFeatures } from '../esi/esi-parser.ts';
-import type { PagePlan, PlanInclude } from '../esi/page-plan.ts';
+import type { PlanCursor, PlanInclude } from '../esi/page-plan.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { PageOutput } from './page-output.ts';
 
@@ -79,19 +79,24 @@ export interface FetchedBody extends FilteredBody {
   /** The request that was sent to the origin. */
   readonly request: HttpMessage;
   readonly esiFeatures: EsiFeatures;
-  /** What is to be done with the bytes that are stored, when they are a page of edge-side includes. */
-  plan: PagePlan | null;
+  /** The plan of what is to be done with the bytes that are stored, when they are a page of edge-side includes. */
+  plan: Buffer | null;
 }
 
 /** A page of edge-side includes on its way to a client. */
 export interface Page {
-  readonly plan: PagePlan;
+  /** Whether the stored page is packed. */
+  readonly gzip: boolean;
+  /** Where the walk through its plan is. */
+  readonly walk: PlanCursor;
   /** What the page is written into when it is a fragment itself. */
   readonly within: PageOutput | null;
   /** Whether nothing comes behind the filter, so that a packed page can share the stream that it is in. */
   readonly isBare: boolean;
   /** Writes a fragment; each in its turn. @param done called once, perhaps before this returns: whether the page goes on */
   include(part: PlanInclude, output: PageOutput, done: (goesOn: boolean) => void): void;
+  /** Goes on with the walk in a later turn of the event loop; nobody waits for an origin meanwhile. */
+  later(goOn: () => void): void;
   /** Gives up all fragments that are not written yet. */
   close(): void;
 }

@@ -81,13 +81,13 @@ function lookLonger(req: Request, place: FragmentPlace, search: PlacesSearch): S
   return waitFor(req, (goOn) => {
     const go = (): void => {
       if (!req.aborted && !search.lookOn()) {
-        req.core.later(go);
+        place.budget.leaveTurn(go);
         return;
       }
       req.attempt.places = search.found;
       goOn(TRANSMIT);
     };
-    req.core.later(go);
+    place.budget.leaveTurn(go);
   });
 }
 

@@ -4,23 +4,27 @@
 
 import { includeFailureText } from '../../protocol/esi-notes.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { PagePlan, PlanInclude } from '../esi/page-plan.ts';
+import { PlanCursor, type PlanInclude } from '../esi/page-plan.ts';
 import type { Page } from '../filters/filter.ts';
 import type { PageOutput } from '../filters/page-output.ts';
 import { FragmentBudget, type FragmentPlace, type StartsAhead } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
+import { turns } from '../turns/turns.ts';
 import { beginFragment } from './fragment-request.ts';
 
 export class PageFragments implements Page, StartsAhead {
-  readonly plan: PagePlan;
+  readonly gzip: boolean;
+  readonly walk: PlanCursor;
   isBare = false;
   private readonly req: Request;
   private readonly budget: FragmentBudget;
-  private readonly includes: readonly PlanInclude[];
   private readonly started = new Map<number, Fragment>();
-  /** The include that is in turn next, and the first that is not started. */
+  /** The include that is in turn next, and the first that is not started: `ahead` is before it. */
   private turn = 0;
   private next = 0;
+  private readonly ahead: PlanCursor;
+  /** Starting ahead goes on in a later turn of the event loop. */
+  private startsLater = false;
   private closed = false;
   private onOver: (() => void) | null = null;
 
@@ -28,8 +32,10 @@ export class PageFragments implements Page, StartsAhead {
     const { core, attempt } = req;
     const { reading, facts } = core.cache;
     this.req = req;
-    this.plan = core.esi.planOf(facts.vxidOf(attempt.oc), () => reading.annex(attempt.oc) as Buffer);
-    this.includes = this.plan.parts.filter((part) => part.kind === 'include');
+    const plan = core.esi.planOf(facts.vxidOf(attempt.oc), () => reading.annex(attempt.oc) as Buffer);
+    this.gzip = plan.gzip;
+    this.walk = new PlanCursor(plan);
+    this.ahead = new PlanCursor(plan);
     this.budget = req.fragment?.budget ?? new FragmentBudget(core.params.esi_parallel);
   }
 
@@ -52,26 +58,46 @@ export class PageFragments implements Page, StartsAhead {
     const ahead = this.started.get(n);
     const fragment = ahead ?? this.make(n);
     fragment.takeTurn(output, (reason) => done(reason === null || this.forgives(part, reason)));
-    if (ahead === undefined) beginFragment(fragment, req, part, this.plan.gzip);
-    if (fragment.over || this.closed) return;
+    if (ahead === undefined) beginFragment(fragment, req, part, this.gzip);
+    // One that only leaves the event loop to others is there, as far as it is asked for more.
+    if (fragment.over || this.closed || this.budget.pauses) return;
     // The client has what there is before others are asked for more.
     output.flush();
-    this.budget.add(this);
+    this.waits();
   }
 
   startAhead(): void {
-    const { budget, includes, req } = this;
-    this.next = Math.max(this.next, this.turn);
-    while (!this.closed && this.next < includes.length && budget.hasRoom && !this.isTooDeep) {
-      const n = this.next++;
-      beginFragment(this.make(n), req, includes[n] as PlanInclude, this.plan.gzip);
+    const { ahead, budget, req } = this;
+    if (this.next < this.turn) {
+      this.next = this.turn;
+      ahead.goTo(this.walk);
     }
-    if (this.next >= includes.length) budget.remove(this);
+    while (!this.closed && !this.startsLater && budget.hasRoom && !this.isTooDeep) {
+      const part = ahead.nextInclude();
+      if (part === undefined) {
+        budget.remove(this);
+        return;
+      }
+      if (part !== null) beginFragment(this.make(this.next++), req, part, this.gzip);
+      if (!turns.mayGoOn()) {
+        this.startsLater = true;
+        turns.later(() => {
+          this.startsLater = false;
+          if (!this.closed) budget.fill();
+        });
+      }
+    }
   }
 
-  /** A page that waits for its own turn has its fragments come meanwhile. */
+  /** Has fragments come: something is waited for, and so does whoever waits for this page. */
   waits(): void {
     this.budget.add(this);
+    const { fragment } = this.req;
+    if (fragment?.isInTurn === true) fragment.waits();
+  }
+
+  later(goOn: () => void): void {
+    this.budget.leaveTurn(goOn);
   }
 
   close(): void {
@@ -91,7 +117,7 @@ export class PageFragments implements Page, StartsAhead {
   }
 
   private make(n: number): Fragment {
-    const fragment = new Fragment(this.budget, () => {
+    const fragment = new Fragment(this, this.budget, () => {
       this.started.delete(n);
       if (this.started.size > 0 || !this.closed) return;
       const told = this.onOver;
@@ -112,6 +138,7 @@ export class PageFragments implements Page, StartsAhead {
 
 class Fragment implements FragmentPlace {
   readonly budget: FragmentBudget;
+  private readonly page: PageFragments;
   /** The request, once it is begun. */
   req: Request | null = null;
   isInTurn = false;
@@ -124,7 +151,8 @@ class Fragment implements FragmentPlace {
   private counts = true;
 
   /** @param leave called when it is over, before its page hears of it */
-  constructor(budget: FragmentBudget, leave: () => void) {
+  constructor(page: PageFragments, budget: FragmentBudget, leave: () => void) {
+    this.page = page;
     this.budget = budget;
     this.leave = leave;
     budget.underway++;
@@ -149,6 +177,10 @@ class Fragment implements FragmentPlace {
   awaitTurn(isWhole: boolean, callback: () => void): void {
     this.wake = callback;
     if (isWhole) this.release();
+  }
+
+  waits(): void {
+    this.page.waits();
   }
 
   failed(reason: string): void {

@@ -7,12 +7,13 @@ import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
+import { turns } from '../turns/turns.ts';
 import { BodyWriter } from './body-writer.ts';
 import { ClientBody } from './client-body.ts';
 import { chooseFilters, finishAlone, openBody } from './delivery-filters.ts';
 import { transmitFragment } from './fragment-body.ts';
 import { answerOverflow, setConnection } from './keep-alive.ts';
-import { FINISH } from './request-steps.ts';
+import { FINISH, TRANSMIT } from './request-steps.ts';
 import { COPIED, sendInPlace } from './send-in-place.ts';
 
 /** Takes nothing: filters that a response without a body passes are opened, and given nothing. */
@@ -23,6 +24,7 @@ const RESET_DELAY = 50;
 
 export function transmit(req: Request): Step<Request> {
   if (req.fragment !== null) return transmitFragment(req, req.fragment);
+  if (req.isPage && req.attempt.isHit && !turns.mayGoOn()) return leaveTurn(req);
   const { core, resp } = req;
   const { oc } = req.attempt;
   const { cache } = core;
@@ -72,6 +74,16 @@ export function transmit(req: Request): Step<Request> {
       finishAlone(req, goOn);
     }).start(),
   );
+}
+
+/** A page of fragments is not begun in a turn of the event loop that has no time for any: its head and its first bytes
+ * leave in one write. */
+function leaveTurn(req: Request): Step<Request> {
+  // Bytes that are lent for this turn only.
+  req.resp.raw = null;
+  return waitFor(req, (goOn) => {
+    turns.later(() => goOn(req.aborted ? FINISH : TRANSMIT));
+  });
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */

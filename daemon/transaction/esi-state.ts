@@ -2,12 +2,11 @@
 // requests for fragments, which are as many as a page has and live as short.
 
 import type { EsiFeatures } from '../esi/esi-parser.ts';
-import { decodePlan, type PagePlan } from '../esi/page-plan.ts';
+import { PagePlan } from '../esi/page-plan.ts';
 import type { RequestBuffers } from './request-buffers.ts';
 
-/** Plans that are kept ready for use, and parts of one that is worth it: a guess. */
+/** Short plans that are kept ready for use: a guess. */
 const PLANS = 256;
-const PARTS = 256;
 
 type EsiBit =
   | 'esi_ignore_https'
@@ -38,12 +37,12 @@ export class EsiState implements EsiFeatures {
     this.includeOnerror = feature('esi_include_onerror');
   }
 
-  /** @param encoded gives what encodePlan() made */
+  /** @param encoded gives what is kept of the plan */
   planOf(vxid: number, encoded: () => Buffer): PagePlan {
     const known = this.plans.get(vxid);
     if (known !== undefined) return known;
-    const plan = decodePlan(encoded());
-    if (plan.parts.length > PARTS) return plan;
+    const plan = new PagePlan(encoded());
+    if (!plan.isShort) return plan;
     if (this.plans.size >= PLANS) this.plans.clear();
     this.plans.set(vxid, plan);
     return plan;

@@ -1,6 +1,7 @@
 // The place of a fragment in its page, as the request for it sees it, and what all fragments of a page share.
 
 import type { PageOutput } from '../filters/page-output.ts';
+import { turns } from '../turns/turns.ts';
 
 /** A page, or a fragment that is one itself, that may start fragments ahead of their turn. */
 export interface StartsAhead {
@@ -17,6 +18,8 @@ export class FragmentBudget {
   underway = 0;
   /** All that are begun and not over. */
   held = 0;
+  /** What is in turn has left the event loop to others, and waits for nothing else. */
+  pauses = false;
   private readonly limit: number;
   private readonly pages = new Set<StartsAhead>();
   private filling = false;
@@ -28,6 +31,15 @@ export class FragmentBudget {
 
   get hasRoom(): boolean {
     return this.underway < this.limit && this.held < HELD;
+  }
+
+  /** Goes on with what is in turn in a later turn of the event loop. */
+  leaveTurn(goOn: () => void): void {
+    this.pauses = true;
+    turns.later(() => {
+      this.pauses = false;
+      goOn();
+    });
   }
 
   add(page: StartsAhead): void {
@@ -57,6 +69,8 @@ export interface FragmentPlace {
   readonly isInTurn: boolean;
   /** What the page, or the fragment that it is within, is written into; once it is in turn. */
   readonly output: PageOutput;
+  /** Something that it includes is waited for. */
+  waits(): void;
   /** Has its turn told, once. @param isWhole whether nothing more is to come from its origin */
   awaitTurn(isWhole: boolean, callback: () => void): void;
   /** Its body could not be delivered, or not as a whole. @param reason for the log */

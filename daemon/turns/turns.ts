@@ -53,6 +53,11 @@ export class Turns {
     return this.#look();
   }
 
+  /** The item that was done last is one of those that may take a tenth of the budget: the next ask reads the clock. */
+  tookLong(): void {
+    this.#left = 0;
+  }
+
   /** Runs the rest of some work in a later turn, after what came before it. */
   later(run: () => void): void {
     this.#queue.push({ run, isLast: false });
@@ -72,6 +77,20 @@ export class Turns {
     for (const item of items) {
       each(item);
       if (!this.mayGoOn()) await this.next();
+    }
+  }
+
+  /** Goes through steps, which yield where they may be interrupted, and gives what they return; undefined once nobody wants
+   * the rest of them. The first are taken at once. */
+  async through<T>(
+    steps: Generator<unknown, T>,
+    isWanted: () => boolean = () => true,
+  ): Promise<T | undefined> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      if (!this.mayGoOn()) await this.next();
+      if (!isWanted()) return undefined;
     }
   }
 

@@ -19,7 +19,7 @@ import {
 import type { WaitingState } from '../contract/waiting.ts';
 import { PARAMETERS } from './codegen/generate.ts';
 import { scriptName } from './runtime/place.ts';
-import { runState } from './runtime/run-state.ts';
+import { runInit, runState } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
 
 type States = ((ctx: VclContext) => ReturnCode)[];
@@ -43,6 +43,7 @@ export function loadProgram(
   };
   const privs: PrivMap = new Map();
   const objects: ProgramObject[] = [];
+  const preparations: (() => boolean)[] = [];
   const none = new Set(compiled.backends.filter((b) => b.none === true).map((b) => b.name));
   const backend = (b: string): Director | null => {
     const found = directors.get(b) ?? missing(`backend ${b}`);
@@ -55,7 +56,9 @@ export function loadProgram(
     const object = extension(e).objects?.[o] ?? missing(`object ${e}.${o}`);
     return (ctx, objectName, ...args) => {
       const self = object.create(ctx, objectName, ...args);
-      if (object.destroy !== undefined) objects.push({ self, destroy: object.destroy });
+      const { destroy, prepare } = object;
+      if (destroy !== undefined) objects.push({ self, destroy });
+      if (prepare !== undefined) preparations.push(() => prepare(self));
       return self;
     };
   };
@@ -79,6 +82,7 @@ export function loadProgram(
     extensions: [...used.values()],
     regexes,
     objects,
+    preparations,
     states,
     isPlain: STATES.map((state) => compiled.facts[`vcl_${state}`]?.builtinOnly === true),
     waiting: states.map((state) => (state as Partial<WaitingState>).steps ?? null),
@@ -104,14 +108,23 @@ export function programEvent(program: VclProgram, event: ExtensionEvent, ctx: Vc
   return refusal;
 }
 
-/** Runs vcl_init: null when the program may be used, otherwise why not. */
-export function initProgram(program: VclProgram, ctx: VclContext): string | null {
+/** Runs vcl_init in steps: null when the program may be used, otherwise why not. */
+export function* initSteps(program: VclProgram, ctx: VclContext): Generator<void, string | null> {
   const refusal = programEvent(program, 'load', ctx);
   if (refusal !== null) return refusal;
-  const code = runState(program, State.init, ctx);
+  const code = yield* runInit(program, ctx);
   endPrivs(ctx.priv);
-  if (code === RETURN.ok) return null;
-  return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
+  if (code !== RETURN.ok) return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
+  for (const goOn of program.preparations) while (goOn()) yield;
+  return null;
+}
+
+/** The same in one go. */
+export function initProgram(program: VclProgram, ctx: VclContext): string | null {
+  for (const steps = initSteps(program, ctx); ; ) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }
 
 /** Releases the resources of a program that never finished vcl_init. */

@@ -45,7 +45,7 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
         ? OK
         : { status: 106, body: `No configuration named ${call.target} known.` };
     case 'vcl.state': {
-      const problem = worker.programs.setState(call.name, call.state, call.warm);
+      const problem = await worker.programs.setState(call.name, call.state, call.warm);
       return problem === null ? OK : { status: 300, body: problem };
     }
     case 'vcl.list':

@@ -1,6 +1,9 @@
 // One loaded program in the worker: its backends, its temperature and its end. A warm program probes its backends
 // and shows their counters, a cold one keeps only what it takes to become warm again. Nothing is taken from a
 // program while a transaction runs it: until then it is `busy`.
+//
+// A program may have many thousand backends. Whatever is done to all of them is done over as many turns as it takes: only
+// who loads or warms a program waits for it. What comes in between finds the temperature that the program is to have.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { Backend, BackendEnvironment } from '../backend/backend.ts';
@@ -16,11 +19,11 @@ import type { LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../
 import type { TxLog } from '../log/tx-log.ts';
 import { type MainCounters, newVbeCounters, type VbeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
-import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
+import type { Turns } from '../turns/turns.ts';
+import { finiProgram, initSteps, loadProgram, programEvent } from '../vcl/loader.ts';
 import type { BackendThreads, ProgramIdentity } from './backend-threads.ts';
 
-/** Milliseconds of making regular expressions ready in one turn of the event loop (chosen). */
-const PREPARING = 1;
+const UNWANTED = 'It was discarded while it was loaded';
 
 /** What programs need of the worker they run in. */
 export interface ProgramServices {
@@ -36,10 +39,17 @@ export interface ProgramServices {
     removeBackend(counters: VbeCounters): void;
   };
   newLog(): TxLog;
-  /** Runs `step` in a later turn of the event loop. */
-  later(step: () => void): void;
+  readonly turns: Turns;
   /** Does what the manager may ask for, and logs it as that. */
   call(call: WorkerCall): Promise<CommandReply>;
+}
+
+/** A load under way. */
+export interface Loading {
+  /** False: nobody wants the program any more. */
+  isWanted: boolean;
+  /** As far as it has come. */
+  entry: ProgramEntry | null;
 }
 
 /** A name for a program, which may come to mean another one. */
@@ -65,6 +75,11 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   discarded = false;
   private readonly services: ProgramServices;
   private readonly runTime: RunTimeBackends;
+  /** Changes whenever it becomes warm or cold: what an earlier change has left to do is no more to be done. */
+  private change = 0;
+  /** What is being taken from it. */
+  private leaving: Generator<void, void> | null = null;
+  private ended = false;
 
   private constructor(
     services: ProgramServices,
@@ -97,6 +112,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     load: LoadedProgram,
     labels: ReadonlyMap<string, LabelEntry>,
     shelf: ModuleShelf,
+    loading: Loading,
   ): Promise<ProgramEntry | string> {
     const { backendThreads: threads } = services;
     const identity = { name: load.name, loading: load.loading ?? 0 };
@@ -107,11 +123,13 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
       () => newVbeCounters(),
       services.clock.now(),
       (name) => threads?.join(identity, name) ?? null,
+      services.turns,
     );
-    const refuse = (problem: string): string => {
-      for (const backend of built.backends.values()) backend.end();
+    const refuse = async (problem: string): Promise<string> => {
+      await services.turns.over(built.backends.values(), (backend) => backend.end());
       return problem;
     };
+    if (!loading.isWanted) return refuse(UNWANTED);
     if (built.problems.length > 0) return refuse(built.problems.join('\n\t'));
     let program: VclProgram;
     try {
@@ -123,21 +141,27 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     const clash = filterClash(program.extensions);
     if (clash !== null) return refuse(clash);
     const entry = new ProgramEntry(services, load, program, new Map(built.backends), labels);
-    const problem = initProgram(program, entry.context()) ?? (load.warm === false ? null : entry.heat());
-    if (problem === null) return entry;
-    entry.end();
-    return problem;
+    loading.entry = entry;
+    const problem = await services.turns.through(
+      entry.beginning(load.warm !== false),
+      () => loading.isWanted,
+    );
+    if (problem === null && loading.isWanted) return entry;
+    await entry.end();
+    return problem ?? UNWANTED;
   }
 
-  /** Warm or on the way to cold; null, or why it cannot be warm. */
-  setWarm(warm: boolean): string | null {
-    if (!warm) {
-      if (this.temperature === 'warm') this.temperature = 'busy';
-      this.settle();
-      return null;
-    }
+  /** Null when it is warm, or why it cannot be. */
+  async warm(): Promise<string | null> {
     if (this.temperature === 'busy') this.temperature = 'warm';
-    return this.temperature === 'warm' ? null : this.heat();
+    if (this.temperature === 'warm') return null;
+    return (await this.services.turns.through(this.heating())) ?? null;
+  }
+
+  /** Cold, or on the way there. */
+  cool(): void {
+    if (this.temperature === 'warm') this.temperature = 'busy';
+    this.settle();
   }
 
   /** Lets a busy program become cold once nobody runs it; true when there is nothing left to wait for. */
@@ -146,12 +170,18 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     return this.temperature !== 'busy';
   }
 
-  /** The end of a program that nobody runs. */
-  end(): void {
+  /** The end of a program that nobody runs; resolves when nothing of it is left. */
+  async end(): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
     if (this.temperature !== 'cold') this.chill();
-    finiProgram(this.program, this.context());
-    this.runTime.close();
-    for (const backend of this.backends.values()) backend.end();
+    await this.leave(this.ending());
+  }
+
+  /** Its end, before anything else is done. */
+  endAtOnce(): void {
+    void this.end();
+    this.haveLeft();
   }
 
   /** Another thread has a backend that was made while the program runs. */
@@ -165,7 +195,13 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     }
   }
 
-  private heat(): string | null {
+  private *beginning(warm: boolean): Generator<void, string | null> {
+    const refusal = yield* initSteps(this.program, this.context());
+    return refusal !== null || !warm ? refusal : yield* this.heating();
+  }
+
+  private *heating(): Generator<void, string | null> {
+    this.haveLeft();
     const refusal = programEvent(this.program, 'warm', this.context());
     if (refusal !== null) {
       // Some may have agreed before one refused.
@@ -173,11 +209,21 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
       return refusal;
     }
     this.temperature = 'warm';
+    const change = ++this.change;
     this.prepareLater(0);
-    for (const director of this.program.directors.values()) director.setWarm(true);
-    for (const backend of this.backends.values()) {
-      if (backend.decl.none === true) continue;
-      this.services.countersFile.addBackend(this.name, backend.vclName, backend.counters);
+    // Those that are made while it runs become warm by themselves.
+    const directors = [...this.program.directors];
+    const backends = [...this.backends];
+    for (const [name, director] of directors) {
+      if (this.program.directors.get(name) === director) director.setWarm(true);
+      yield;
+      if (this.change !== change) return null;
+    }
+    for (const [name, backend] of backends) {
+      if (backend.decl.none !== true && this.backends.get(name) === backend)
+        this.services.countersFile.addBackend(this.name, backend.vclName, backend.counters);
+      yield;
+      if (this.change !== change) return null;
     }
     return null;
   }
@@ -185,14 +231,15 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   /** Has regular expressions made ready from one on, a few in a turn: the first request would otherwise wait for all
    * that it comes by, at 35 to 60 microseconds each. */
   private prepareLater(from: number): void {
+    const { turns } = this.services;
     const { regexes } = this.program;
     if (from >= regexes.length) return;
-    this.services.later(() => {
+    turns.later(() => {
       // One that becomes warm again begins again, and finds some of it done.
       if (this.temperature === 'cold') return;
       let next = from;
-      const end = performance.now() + PREPARING;
-      while (next < regexes.length && performance.now() < end) this.prepare(next++);
+      do this.prepare(next++);
+      while (next < regexes.length && turns.mayGoOn());
       this.prepareLater(next);
     });
   }
@@ -207,11 +254,47 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
 
   private chill(): void {
     this.temperature = 'cold';
-    for (const director of this.program.directors.values()) director.setWarm(false);
-    for (const backend of this.backends.values()) {
+    this.change++;
+    void this.leave(this.chilling());
+  }
+
+  private *chilling(): Generator<void, void> {
+    for (const director of [...this.program.directors.values()]) {
+      director.setWarm(false);
+      yield;
+    }
+    for (const backend of [...this.backends.values()]) {
       this.services.countersFile.removeBackend(backend.counters);
+      yield;
     }
     programEvent(this.program, 'cold', this.context());
+  }
+
+  private *ending(): Generator<void, void> {
+    finiProgram(this.program, this.context());
+    this.runTime.close();
+    for (const backend of [...this.backends.values()]) {
+      backend.end();
+      yield;
+    }
+  }
+
+  /** Goes through these steps after those that are under way. */
+  private async leave(steps: Generator<void, void>): Promise<void> {
+    const before = this.leaving;
+    const all = (function* (): Generator<void, void> {
+      if (before !== null) yield* before;
+      yield* steps;
+    })();
+    this.leaving = all;
+    await this.services.turns.through(all, () => this.leaving === all);
+    if (this.leaving === all) this.leaving = null;
+  }
+
+  /** Goes through the rest of them at once. */
+  private haveLeft(): void {
+    while (this.leaving?.next().done === false);
+    this.leaving = null;
   }
 
   private runTimeBackends(backends: Map<string, Backend>): RunTimeBackends {

@@ -3,13 +3,16 @@
 //
 // Caution: a discarded program goes when its last transaction has ended, never before, and a program of the same
 // name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
+//
+// A load may take many turns. Nobody sees the program before the last of them: it is among the others when it is ready, or
+// nothing of it remains.
 
 import type { Director } from '../contract/context.ts';
 import type { Extension } from '../contract/extension.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { ProgramIdentity } from './backend-threads.ts';
-import { type LabelEntry, ProgramEntry, type ProgramServices } from './program-entry.ts';
+import { type LabelEntry, type Loading, ProgramEntry, type ProgramServices } from './program-entry.ts';
 
 export type { ProgramEntry } from './program-entry.ts';
 
@@ -25,6 +28,9 @@ export class ProgramTable {
   private readonly shelf = new ModuleShelf();
   /** Programs that become cold or go once nobody runs them. */
   private readonly unsettled = new Set<ProgramEntry>();
+  private readonly loads = new Map<string, Loading>();
+  /** Programs of which something is still to be given back. */
+  private readonly ending = new Set<ProgramEntry>();
 
   constructor(services: ProgramServices) {
     this.services = services;
@@ -54,7 +60,10 @@ export class ProgramTable {
       const label = this.labels.get(name);
       if (label !== undefined) labels.set(name, label);
     }
-    const entry = await ProgramEntry.load(this.services, load, labels, this.shelf);
+    const loading: Loading = { isWanted: true, entry: null };
+    this.loads.set(load.name, loading);
+    const entry = await ProgramEntry.load(this.services, load, labels, this.shelf, loading);
+    if (this.loads.get(load.name) === loading) this.loads.delete(load.name);
     if (typeof entry === 'string') return failed(`VCL "${load.name}" Failed initialization`, entry);
     this.programs.set(load.name, entry);
     this.all.push(entry);
@@ -93,20 +102,25 @@ export class ProgramTable {
       return;
     }
     const entry = this.programs.get(name);
-    if (entry === undefined) return;
+    if (entry === undefined) {
+      const loading = this.loads.get(name);
+      if (loading !== undefined) loading.isWanted = false;
+      return;
+    }
     this.programs.delete(name);
     entry.discarded = true;
-    entry.setWarm(false);
+    entry.cool();
     this.unsettled.add(entry);
     this.sweep();
     this.count();
   }
 
   /** Null, or why the program cannot have this temperature in the words of the CLI. */
-  setState(name: string, state: ProgramState, warm: boolean): string | null {
+  async setState(name: string, state: ProgramState, warm: boolean): Promise<string | null> {
     const entry = this.programs.get(name);
     if (entry === undefined) return null;
-    const problem = entry.setWarm(warm);
+    if (!warm) entry.cool();
+    const problem = warm ? await entry.warm() : null;
     if (problem !== null) return failed(`Failed <vcl.state ${name} ${state}>`, problem);
     entry.state = state;
     if (!entry.settle()) this.unsettled.add(entry);
@@ -142,15 +156,17 @@ export class ProgramTable {
 
   /** Lets programs become cold and go that nobody runs any more. */
   sweep(): void {
-    if (this.unsettled.size === 0) return;
+    const before = this.unsettled.size;
+    if (before === 0) return;
     for (const entry of this.unsettled) {
       if (!entry.settle() || this.isNeeded(entry)) continue;
       this.unsettled.delete(entry);
       if (!entry.discarded) continue;
-      entry.end();
+      this.ending.add(entry);
+      void entry.end().then(() => this.ending.delete(entry));
       this.all = this.all.filter((e) => e !== entry);
     }
-    this.count();
+    if (this.unsettled.size < before) this.count();
   }
 
   /** Whether a program that still runs may switch to this one, though both were discarded. */
@@ -164,7 +180,11 @@ export class ProgramTable {
   }
 
   close(): void {
-    for (const e of this.all) if (e instanceof ProgramEntry) e.end();
+    for (const loading of this.loads.values()) {
+      loading.isWanted = false;
+      loading.entry?.endAtOnce();
+    }
+    for (const e of [...this.ending, ...this.all]) if (e instanceof ProgramEntry) e.endAtOnce();
     this.all = [];
     this.programs.clear();
     this.labels.clear();

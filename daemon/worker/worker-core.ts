@@ -52,6 +52,7 @@ export interface WorkerShare extends CommonStart {
 }
 
 export abstract class WorkerCore implements Core {
+  readonly turns = turns;
   readonly clock = new Clock();
   readonly turnWatch = new TurnWatch(this.clock, ({ millis, work, of }) =>
     this.send({ t: 'turn', thread: this.thread, millis, work, of }),
@@ -89,7 +90,6 @@ export abstract class WorkerCore implements Core {
   responseLimits: HeadLimits;
   lenientDates = false;
   lenientLf = false;
-  readonly turns = turns;
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
   /** For what belongs to no transaction. */
   readonly workerLog: TxLog;
@@ -149,7 +149,6 @@ export abstract class WorkerCore implements Core {
       compileRegex: compileBanRegex,
       now: this.tStart,
       seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
-      turns: this.turns,
       events: this.objectLog,
       transactions: () => this.lastVxid(),
       wake: () => (thread === 0 ? this.maintenance.wake() : companions?.peers.wakeMaintenance()),

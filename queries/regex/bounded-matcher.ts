@@ -13,6 +13,7 @@ import {
   larger,
   memoryOf,
   type Search,
+  SearchMemory,
   type Undo,
 } from './search.ts';
 
@@ -24,6 +25,11 @@ const WITHOUT_MEMORY = 1000;
 /** Entries of the stack; each is a number. */
 const FIRST_STACK = 256;
 const KEPT_STACK = 65_536;
+/** Ends of the whole and of the nine groups that a replacement can name. */
+const MOST_CAPTURES = 20;
+/** Instructions that a call or a return counts as besides (measured). PCRE2 allows fewer calls by its own limit. */
+const COPY = 24;
+const NO_SLOTS = new Int32Array(0);
 
 export class BoundedMatcher {
   readonly #program: Program;
@@ -36,9 +42,10 @@ export class BoundedMatcher {
     this.#program = program;
   }
 
-  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of every
-   * group, -1 for one that took no part; 'limit' when the fuel did not suffice. */
-  exec(s: string, from: number, fuel: Fuel, notEmpty = false): Found {
+  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of the whole and of the
+   * first groups, -1 for one that took no part; 'limit' when the fuel did not suffice. `memory`: of this call's searches,
+   * all but the first of which leave empty matches out. */
+  exec(s: string, from: number, fuel: Fuel, notEmpty = false, memory = new SearchMemory()): Found {
     const p = this.#program;
     for (const byte of p.required) if (!s.includes(byte, from)) return null;
     if (s !== this.#text) {
@@ -46,34 +53,29 @@ export class BoundedMatcher {
       this.#bytes = Buffer.from(s, 'latin1');
     }
     const bytes = this.#bytes;
-    const search = beginSearch(p, bytes, from, fuel, notEmpty);
-    const { slots } = search;
+    const search = beginSearch(p, bytes, from, fuel, notEmpty, memory);
     const { first } = p;
     const last = p.anchored ? 0 : s.length;
     let found: Found = null;
     for (let start = from; start <= last; start++) {
       if (first !== null && (start === s.length || first[bytes[start] as number] !== 1)) continue;
-      slots.fill(-1);
-      slots[0] = start;
-      const end = this.#run(search, start);
-      if (end === -2) found = 'limit';
-      else if (end >= 0) {
-        slots[1] = end;
-        found = slots.subarray(0, p.captureSlots);
-      } else continue;
+      const ended = this.#run(search, start);
+      if (ended === null) continue;
+      if (ended !== 'limit') memory.passed(p, ended[1] as number, fuel.left);
+      found = ended;
       break;
     }
     if (this.#stack.length > KEPT_STACK) this.#stack = new Int32Array(FIRST_STACK);
     return found;
   }
 
-  /** One attempt: the end of the match, -1 for none, -2 when the fuel is used up. */
-  #run(search: Search, start: number): number {
-    const { bytes: s, from, base, slots, notEmpty, fuel } = search;
+  /** One attempt. */
+  #run(search: Search, start: number): Found {
+    const { bytes: s, from, slots, notEmpty, fuel } = search;
+    const { base, limit } = search.memory;
     let { visited } = search;
-    const { code, sets } = this.#program;
+    const { code, sets, remembered } = this.#program;
     const length = s.length;
-    const width = length - base + 1;
     let stack = this.#stack;
     let left = fuel.left;
     // Pairs: (pc, position) is a choice, (-1 - slot, value) brings back a slot, a slot after the last one
@@ -84,10 +86,11 @@ export class BoundedMatcher {
     const trail: number[] = [];
     let frame: Frame | null = null;
     const undos: Undo[] = [];
+    slots[0] = start;
     for (;;) {
       if (--left < 0) {
         fuel.left = 0;
-        return -2;
+        return 'limit';
       }
       if (sp + 8 > stack.length) {
         stack = larger(stack);
@@ -112,11 +115,12 @@ export class BoundedMatcher {
         // SPLIT
         case 2: {
           const id = code[pc + 3] as number;
-          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
-            visited = memoryOf(search, this.#program);
+          if (id >= 0 && visited === null && left < limit - WITHOUT_MEMORY && search.remembers) {
+            left -= memoryOf(search, this.#program);
+            visited = search.visited;
           }
           if (id >= 0 && visited !== null) {
-            const bit = (id >> 1) * width + pos - base;
+            const bit = (pos - base) * remembered + (id >> 1);
             const word = bit >> 5;
             const mask = 1 << (bit & 31);
             const old = visited[word] as number;
@@ -138,12 +142,13 @@ export class BoundedMatcher {
           const set = code[pc + 1] as number;
           const id = code[pc + 2] as number;
           const exit = code[pc + 3] as number;
-          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
-            visited = memoryOf(search, this.#program);
+          if (id >= 0 && visited === null && left < limit - WITHOUT_MEMORY && search.remembers) {
+            left -= memoryOf(search, this.#program);
+            visited = search.visited;
           }
           while (pos < length && sets[set + (s[pos] as number)] === 1) {
             if (id >= 0 && visited !== null) {
-              const bit = (id >> 1) * width + pos - base;
+              const bit = (pos - base) * remembered + (id >> 1);
               const old = visited[bit >> 5] as number;
               const mask = 1 << (bit & 31);
               if ((old & mask) !== 0) {
@@ -230,7 +235,7 @@ export class BoundedMatcher {
         case 10: {
           const id = code[pc + 2] as number;
           if (id >= 0 && visited !== null) {
-            const bit = (id >> 1) * width + pos - base;
+            const bit = (pos - base) * remembered + (id >> 1);
             const word = bit >> 5;
             const mask = 1 << (bit & 31);
             const old = visited[word] as number;
@@ -324,7 +329,7 @@ export class BoundedMatcher {
           stack[sp + 1] = undos.push({ frame, slots: null }) - 1;
           sp += 2;
           frame = { parent: frame, group: code[pc + 2] as number, back: pc + 3, slots: slots.slice() };
-          left -= slots.length;
+          left -= COPY + slots.length;
           pc = code[pc + 1] as number;
           break;
         // RETURN
@@ -336,7 +341,7 @@ export class BoundedMatcher {
           stack[sp] = -1 - slots.length;
           stack[sp + 1] = undos.push({ frame, slots: slots.slice() }) - 1;
           sp += 2;
-          left -= slots.length;
+          left -= COPY + slots.length;
           // What \K moved stays moved.
           frame.slots[0] = slots[0] as number;
           slots.set(frame.slots);
@@ -357,7 +362,18 @@ export class BoundedMatcher {
         case 15:
           if (!notEmpty || pos !== slots[0]) {
             fuel.left = left;
-            return pos;
+            const found = slots.slice(0, Math.min(this.#program.captureSlots, MOST_CAPTURES));
+            found[1] = pos;
+            // The slots are brought back as after an attempt that failed.
+            while (sp > 0) {
+              sp -= 2;
+              const entry = stack[sp] as number;
+              if (entry >= 0) continue;
+              const value = stack[sp + 1] as number;
+              if (-1 - entry < slots.length) slots[-1 - entry] = value;
+              else slots.set((undos[value] as Undo).slots ?? NO_SLOTS);
+            }
+            return found;
           }
           ok = false;
           break;
@@ -371,7 +387,7 @@ export class BoundedMatcher {
       for (;;) {
         if (sp === 0) {
           fuel.left = left;
-          return -1;
+          return null;
         }
         sp -= 2;
         const entry = stack[sp] as number;

@@ -10,15 +10,19 @@ import { parseRegex } from './parse-pattern.ts';
 import { RegexError } from './pattern-ast.ts';
 import { checkSize } from './program-facts.ts';
 import { requiredText } from './required-text.ts';
-import { type Fuel, fuelFor } from './search.ts';
+import { type Fuel, fuelFor, SearchMemory } from './search.ts';
 import { capturesDiffer, translate } from './translate.ts';
 
-export { type Fuel, fuelFor, RegexError };
+export { type Fuel, fuelFor, RegexError, SearchMemory };
 
 /** Varnish's default of the parameter pcre2_match_limit. */
 export const DEFAULT_MATCH_LIMIT = 10_000;
 
-/** A match: whole text's place, and the groups' texts from index 0 (the whole); undefined took no part. */
+/** \0 to \9. */
+const MOST_GROUPS = 10;
+
+/** A match: whole text's place, and the texts of the groups that a replacement can name, from index 0 (the whole);
+ * undefined took no part. */
 export interface RegexMatch {
   start: number;
   end: number;
@@ -86,7 +90,7 @@ export class BoundedRegex {
     this.#jsLimit = js === null ? -1 : safe || -1;
     this.#prepared = {
       js,
-      jsGroups: translation?.groups ?? [],
+      jsGroups: translation?.groups.slice(0, MOST_GROUPS) ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
       growth: growth(parsed.root),
       safeLength: safe,
@@ -127,8 +131,15 @@ export class BoundedRegex {
   }
 
   /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none,
-   * 'limit' when the fuel was used up. */
-  exec(s: string, from = 0, notEmpty = false, fuel?: Fuel): RegexMatch | null | 'limit' {
+   * 'limit' when the fuel was used up. Whoever looks for all matches gives the same fuel and memory to each search, and
+   * leaves empty ones out after the first. */
+  exec(
+    s: string,
+    from = 0,
+    notEmpty = false,
+    fuel?: Fuel,
+    memory?: SearchMemory,
+  ): RegexMatch | null | 'limit' {
     const p = this.prepare();
     if (from > 0 && this.#jsFrom === null && p.js !== null) this.#prepareFrom();
     if (s.length <= (from === 0 ? this.#jsLimit : this.#jsFromLimit) && p.jsCaptures) {
@@ -141,7 +152,7 @@ export class BoundedRegex {
         return { start: m.index, end: m.index + (m[0] as string).length, groups };
       }
     }
-    return this.#boundedExec(s, from, notEmpty, fuel ?? fuelFor(DEFAULT_MATCH_LIMIT));
+    return this.#boundedExec(s, from, notEmpty, fuel ?? fuelFor(DEFAULT_MATCH_LIMIT), memory);
   }
 
   #prepareFrom(): void {
@@ -155,8 +166,14 @@ export class BoundedRegex {
     return this.#bounded;
   }
 
-  #boundedExec(s: string, from: number, notEmpty: boolean, fuel: Fuel): RegexMatch | null | 'limit' {
-    const caps = this.#matcher().exec(s, from, fuel, notEmpty);
+  #boundedExec(
+    s: string,
+    from: number,
+    notEmpty: boolean,
+    fuel: Fuel,
+    memory?: SearchMemory,
+  ): RegexMatch | null | 'limit' {
+    const caps = this.#matcher().exec(s, from, fuel, notEmpty, memory);
     if (caps === null || caps === 'limit') return caps;
     const groups: (string | undefined)[] = [];
     for (let i = 0; i < caps.length; i += 2) {

@@ -40,6 +40,7 @@ class Builder {
   remembered = 0;
   looksBehind = false;
   movesStart = false;
+  isolated = false;
   /** Bodies of lookarounds and atomic groups around what is added. */
   #inside = 0;
   readonly #parsed: ParsedRegex;
@@ -107,9 +108,11 @@ class Builder {
         return;
       case 'keep':
         this.movesStart = true;
+        this.isolated = true;
         this.emit(SAVE, 0);
         return;
       case 'assert':
+        if (n.kind === 'search-start') this.isolated = true;
         this.emit(ASSERT, ASSERT_KINDS.indexOf(n.kind));
         return;
       case 'backref':
@@ -250,6 +253,7 @@ class Builder {
     };
     if (endless) {
       const slot = canBeEmpty(n.item) ? this.slots++ : -1;
+      if (slot >= 0) this.isolated = true;
       const ahead = n.min > 0 ? -1 : this.emit(SPLIT, 0, 0, this.#remember());
       const body = this.code.length;
       if (slot >= 0) this.emit(SAVE, slot);
@@ -367,6 +371,7 @@ export function makeProgram(parsed: ParsedRegex): Program {
     anchored: beginsAtStart(parsed.root),
     looksBehind: b.looksBehind,
     movesStart: b.movesStart,
+    isolated: b.isolated,
     required: [...required].slice(0, 4).map((c) => String.fromCharCode(c)),
   };
 }

@@ -74,6 +74,9 @@ export interface Program {
   /** It has a lookbehind, or a \K. */
   looksBehind: boolean;
   movesStart: boolean;
+  /** What failed in one search may not fail in the next: it asks where the search began (\G), moves the start of the
+   * match, or repeats what may be empty, and in the first search it may be. */
+  isolated: boolean;
   /** Bytes every match holds, as one-byte texts. */
   required: string[];
 }

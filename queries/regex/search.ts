@@ -1,5 +1,10 @@
-// The state of one search by the bounded matcher: its fuel, its place in the subject, the groups found so far, and the
+// The state of searches by the bounded matcher: their fuel, the place in the subject, the groups found so far, and the
 // memory of choices that failed, which is made only when it is worth its cost. It decides nothing about matching.
+//
+// A substitution searches one subject for all matches. They share the memory: a choice that failed fails in later
+// searches too, and nothing is cleared but what the match itself went through. So all of them together try each choice
+// once at a position, and make one memory. Special case: whether a choice fails may depend on its search, and then nothing
+// outlives one (isolated, in instructions.ts).
 
 import type { Program } from './instructions.ts';
 
@@ -9,6 +14,8 @@ const FUEL_PER_UNIT = 64;
 const MAX_MEMORY = 64_000_000;
 /** Length of a subject for which it is made at once (chosen). */
 const LONG = 4096;
+/** Words of memory that cost as much as an instruction, when it is made again (measured). */
+const WORDS_PER_STEP = 8;
 
 /** A call in progress: its caller, its group, the place to continue at, and the saved slots. */
 export interface Frame {
@@ -36,51 +43,88 @@ export function fuelFor(matchLimit: number): Fuel {
 
 export type Found = Int32Array | null | 'limit';
 
+/** What the searches of one call over one subject share. Each begins where the one before it has ended. */
+export class SearchMemory {
+  /** A bit for each choice at each position, those of one position together. */
+  visited: Int32Array | null = null;
+  /** Where it begins: a lookbehind may look before the first search. */
+  base = 0;
+  /** The fuel when the first search began; -1 before that. */
+  limit = -1;
+  /** As they are between attempts: each brings back what it has written. */
+  slots: Int32Array | null = null;
+  made = 0;
+
+  /** A match has ended here: what it went through has not failed. Everything else before this is never asked again. */
+  passed(p: Program, end: number, left: number): void {
+    const { visited } = this;
+    if (visited === null) return;
+    if (p.isolated) {
+      this.visited = null;
+      this.limit = left;
+      return;
+    }
+    let bit = (end - this.base) * p.remembered;
+    const after = bit + p.remembered;
+    while (bit < after && (bit & 31) !== 0) this.forget(visited, bit++);
+    const words = (after - bit) >> 5;
+    if (words > 0) {
+      visited.fill(0, bit >> 5, (bit >> 5) + words);
+      bit += words << 5;
+    }
+    while (bit < after) this.forget(visited, bit++);
+  }
+
+  private forget(visited: Int32Array, bit: number): void {
+    visited[bit >> 5] = (visited[bit >> 5] as number) & ~(1 << (bit & 31));
+  }
+}
+
 /** One search, over all its attempts. */
 export interface Search {
   bytes: Uint8Array;
   from: number;
-  /** Where the memory begins: a lookbehind may look before `from`. */
-  base: number;
   notEmpty: boolean;
   slots: Int32Array;
+  /** Null while there is none. */
   visited: Int32Array | null;
   remembers: boolean;
-  /** The fuel at its begin. */
-  limit: number;
+  memory: SearchMemory;
   fuel: Fuel;
 }
 
-/** A search from an index. Its memory is made at once for a long subject, and otherwise when it has taken a while. */
+/** A search from an index. The memory is made at once for a long subject, and otherwise when the searches have taken a
+ * while. */
 export function beginSearch(
   p: Program,
   bytes: Uint8Array,
   from: number,
   fuel: Fuel,
   notEmpty: boolean,
+  memory: SearchMemory,
 ): Search {
-  const search: Search = {
-    bytes,
-    from,
-    base: p.looksBehind ? 0 : from,
-    notEmpty,
-    slots: new Int32Array(p.slots),
-    visited: null,
-    remembers: true,
-    limit: fuel.left,
-    fuel,
-  };
-  search.remembers = p.remembered > 0 && p.remembered * (bytes.length - search.base + 1) <= MAX_MEMORY;
-  if (notEmpty && p.movesStart) search.remembers = false;
-  if (search.remembers && bytes.length - from > LONG) memoryOf(search, p);
+  const isFirst = memory.slots === null;
+  if (memory.slots === null) {
+    memory.slots = new Int32Array(p.slots).fill(-1);
+    memory.base = p.looksBehind ? 0 : from;
+    memory.limit = fuel.left;
+  }
+  const { base, slots } = memory;
+  let remembers = p.remembered > 0 && p.remembered * (bytes.length - base + 1) <= MAX_MEMORY;
+  if (notEmpty && p.movesStart) remembers = false;
+  const visited = remembers ? memory.visited : null;
+  const search: Search = { bytes, from, notEmpty, slots, visited, remembers, memory, fuel };
+  if (remembers && isFirst && bytes.length - from > LONG) memoryOf(search, p);
   return search;
 }
 
-/** Makes the memory of a search. */
-export function memoryOf(search: Search, p: Program): Int32Array {
-  const bits = p.remembered * (search.bytes.length - search.base + 1);
-  search.visited = new Int32Array((bits >> 5) + 1);
-  return search.visited;
+/** Makes the memory; returns how many instructions it counts as, beside the first one. */
+export function memoryOf(search: Search, p: Program): number {
+  const { memory, bytes } = search;
+  const words = ((p.remembered * (bytes.length - memory.base + 1)) >> 5) + 1;
+  memory.visited = new Int32Array(words);
+  search.visited = memory.visited;
+  return memory.made++ === 0 ? 0 : Math.ceil(words / WORDS_PER_STEP);
 }
 
 /** A copy of twice the size. */

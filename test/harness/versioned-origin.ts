@@ -31,6 +31,23 @@ export function faultIn(bodies: Buffer): string {
   return '';
 }
 
+/** The URL numbers of bodies that follow one another. */
+export function numbersIn(bodies: Buffer): number[] {
+  const numbers: number[] = [];
+  for (let at = 0; at < bodies.length; ) {
+    const [, number, size] = /^\[(\d+)\.\d+\.(\d+)\]/.exec(bodies.toString('latin1', at, at + LABEL)) ?? [];
+    numbers.push(Number(number));
+    at += Math.max(LABEL, Number(size));
+  }
+  return numbers;
+}
+
+/** The numbers of the bodies that the page at a path is put together from. */
+export function numbersOf(path: string): number[] {
+  const { includes } = parsed(path);
+  return includes === null ? [Number(/\d+$/.exec(path)?.[0])] : includes.flatMap(numbersOf);
+}
+
 /** Where `got` is not what was expected; '' when it is. */
 export function differenceIn(expected: Buffer, got: Buffer): string {
   if (got.equals(expected)) return '';
@@ -55,7 +72,8 @@ export class VersionedOrigin {
   private readonly sizeOf: (number: number, version: number) => number;
 
   /**
-   * Flags of a URL: c, in chunks; g, packed; d, dribbles; e, a page that includes what the path goes on with.
+   * Flags of a URL: c, in chunks; g, packed; d, dribbles; e, a page that includes what the path goes on with, behind a
+   * number so many times.
    * @param sizeOf bytes of a version, at least 32
    */
   constructor(sizeOf: (number: number, version: number) => number) {
@@ -75,16 +93,12 @@ export class VersionedOrigin {
 
   private answer({ url = '' }: IncomingMessage, res: ServerResponse): void {
     res.on('error', () => {});
-    const [flags = '', ...rest] = url.slice(1).split('/');
-    if (flags.includes('e')) {
-      const page = rest
-        .join('/')
-        .split('+')
-        .map((path) => `<esi:include src="/${path}"/>`);
-      res.end(page.join(''));
+    const { flags, includes, rest } = parsed(url);
+    if (includes !== null) {
+      res.end(includes.map((path) => `<esi:include src="${path}"/>`).join(''));
       return;
     }
-    const number = Number(rest[0]);
+    const number = Number(rest);
     const version = (this.versions.get(url) ?? 0) + 1;
     this.versions.set(url, version);
     const size = this.sizeOf(number, version);
@@ -112,6 +126,15 @@ export class VersionedOrigin {
     };
     next();
   }
+}
+
+/** The flags of a path, what is behind them, and what it includes; null where it is no page. */
+function parsed(path: string): { flags: string; rest: string; includes: string[] | null } {
+  const [, flags = '', rest = ''] = /^\/([^/]*)\/?(.*)$/.exec(path) ?? [];
+  if (!flags.includes('e')) return { flags, rest, includes: null };
+  const times = Number(/\d+$/.exec(flags)?.[0] ?? 1);
+  const paths = rest.split('+').map((one) => `/${one}`);
+  return { flags, rest, includes: Array.from({ length: times }, () => paths).flat() };
 }
 
 function label(number: number, version: number, size: number): string {

@@ -11,7 +11,7 @@ import { type BanExpression, judge, type KnownRequest } from './ban-expression.t
 import type { BanTester } from './ban-tester.ts';
 
 /** Rows between two looks at the clock. */
-const STRIDE = 32;
+const STRIDE = 8;
 
 export class BanCount {
   objects = 0;
@@ -42,13 +42,13 @@ export class BanCount {
 
   /** Works for a moment; true when it is done. */
   step(): boolean {
-    const { objcores, millis, lock, longestStep } = this.state;
+    const { objcores, millis, lock, longestStep, turns } = this.state;
     lock.enter();
     try {
       const end = millis() + longestStep;
       while (this.next < objcores.end) {
         this.look(this.next++);
-        if (this.next % STRIDE === 0 && millis() >= end) return false;
+        if (this.next % STRIDE === 0 && (millis() >= end || !turns.mayGoOn())) return false;
       }
       return true;
     } finally {

@@ -9,9 +9,11 @@
 // goes on later where it stopped. There is always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
+import { LargeMap } from '../../large-map.ts';
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { RowTable } from '../row-table.ts';
 import { Slab } from '../storage/slab.ts';
+import { Ban, BAN_WORDS, FLAGS, NEWER, NUMBER, NumberedBans, SOFT, SOURCE, SOURCE_LENGTH, TIME } from './ban.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
 
 /** Counters of the list, by their MAIN names. */
@@ -30,20 +32,6 @@ export interface BanCounters {
   bans_persisted_fragmentation: number;
 }
 
-// A ban's row: its time (a double), then words.
-const TIME = 0;
-const NUMBER = 2;
-const REFS = 3;
-const FLAGS = 4;
-const NEWER = 5;
-/** Where its expression is written, for other threads to read, and its length. */
-const SOURCE = 6;
-const SOURCE_LENGTH = 7;
-const BAN_WORDS = 8;
-
-const COMPLETED = 1;
-const SOFT = 2;
-
 /** Words of the list: numbers of the newest ban, of the oldest and of the next, its rows' ends, and open bans. */
 const NEWEST = 0;
 const OLDEST = 1;
@@ -53,52 +41,6 @@ const OLDEST_ROW = 4;
 /** Bans that need no request and are not done with. */
 const OPEN = 5;
 const LIST_WORDS = 6;
-
-export class Ban {
-  readonly number: number;
-  /** Epoch seconds. */
-  readonly time: number;
-  readonly expression: BanExpression;
-  /** Objects that match become stale as of `time` instead of going. */
-  readonly soft: boolean;
-  newer: Ban | null = null;
-  older: Ban | null = null;
-  readonly row: number;
-  private readonly rows: RowTable;
-  /** As it was when it left the list. */
-  private gone = false;
-
-  constructor(rows: RowTable, row: number, expression: BanExpression) {
-    this.rows = rows;
-    this.row = row;
-    this.number = rows.get(row, NUMBER);
-    this.time = rows.getDouble(row, TIME);
-    this.soft = (rows.get(row, FLAGS) & SOFT) !== 0;
-    this.expression = expression;
-  }
-
-  get refs(): number {
-    return this.gone ? 0 : this.rows.get(this.row, REFS);
-  }
-
-  set refs(count: number) {
-    this.rows.set(this.row, REFS, count);
-  }
-
-  /** Nothing needs to be tested against it any more. */
-  get completed(): boolean {
-    return this.gone || (this.rows.get(this.row, FLAGS) & COMPLETED) !== 0;
-  }
-
-  complete(): void {
-    this.rows.set(this.row, FLAGS, this.rows.get(this.row, FLAGS) | COMPLETED);
-  }
-
-  /** It is no longer in the list; a round of the lurker may still name it. */
-  leave(): void {
-    this.gone = true;
-  }
-}
 
 /** An expression as it was given: the words of a command, or one text of a program. */
 export type BanSource = readonly string[] | string;
@@ -135,7 +77,9 @@ const SKIPPED = 32;
 
 export class BanList {
   private readonly counters: BanCounters;
-  private readonly byNumber = new Map<number, Ban>();
+  private readonly byNumber = new NumberedBans();
+  /** The newest one of each expression. */
+  private readonly byText = new LargeMap<Ban>();
   private readonly rows: RowTable;
   private readonly own: Int32Array;
   /** Where expressions are written; null with one thread. */
@@ -156,12 +100,13 @@ export class BanList {
       const row = this.own[OLDEST_ROW] as number;
       this.newest = new Ban(this.rows, row, this.read(row));
       this.oldest = this.newest;
-      this.byNumber.set(this.newest.number, this.newest);
+      this.byNumber.add(this.newest);
       return;
     }
     this.own[NEXT] = 1;
     const first = this.make(now, NOTHING, false, '');
     first.complete();
+    this.byNumber.add(first);
     this.own[OLDEST] = first.number;
     this.own[OLDEST_ROW] = first.row;
     counters.bans++;
@@ -175,6 +120,11 @@ export class BanList {
   /** Number of the newest ban: an object that names it is up to date. */
   get current(): number {
     return Atomics.load(this.own, NEWEST);
+  }
+
+  /** The newest ban, as this thread knows it. */
+  get last(): Ban {
+    return this.newest;
   }
 
   /** Brings this thread's copy up to date. */
@@ -206,12 +156,19 @@ export class BanList {
     ban.older = this.newest;
     this.newest.newer = ban;
     this.newest = ban;
-    this.byNumber.set(ban.number, ban);
+    this.byNumber.add(ban);
+    const same = this.byText.get(ban.expression.text);
+    this.byText.set(ban.expression.text, ban);
+    if (same === undefined) return;
+    ban.olderSame = same;
+    same.newerSame = ban;
   }
 
   private dropOldest(): void {
     const ban = this.oldest;
-    this.byNumber.delete(ban.number);
+    this.byNumber.remove(ban);
+    if (ban.newerSame !== null) ban.newerSame.olderSame = null;
+    else if (this.byText.get(ban.expression.text) === ban) this.byText.delete(ban.expression.text);
     ban.leave();
     this.oldest = ban.newer as Ban;
     this.oldest.older = null;
@@ -239,11 +196,18 @@ export class BanList {
     // A soft ban says less than an older hard one, and a later time than an older soft one. Two bans on ttl or age
     // mean different moments.
     if (!dups || soft || expression.usesTime) return;
-    for (let old: Ban | null = ban.older; old !== null; old = old.older) {
-      if (old.completed || old.expression.text !== expression.text) continue;
-      this.complete(old);
-      this.counters.bans_dups++;
+    for (let old = ban.olderSame; old !== null; ) {
+      if (!old.completed) {
+        this.complete(old);
+        this.counters.bans_dups++;
+      }
+      // None of them has to be looked at again.
+      const next: Ban | null = old.olderSame;
+      old.newerSame = null;
+      old.olderSame = null;
+      old = next;
     }
+    ban.olderSame = null;
   }
 
   /** Counts an object as up to date with the newest ban; returns the ban's number for it to keep. */
@@ -345,7 +309,7 @@ export class BanList {
     this.counters.bans_completed++;
   }
 
-  /** Newest first. */
+  /** Newest first. Who goes on in a later turn meets none that have come or gone meanwhile. */
   *[Symbol.iterator](): IterableIterator<Ban> {
     for (let ban: Ban | null = this.newest; ban !== null; ban = ban.older) yield ban;
   }
@@ -361,9 +325,7 @@ export class BanList {
     own[NEXT] = number + 1;
     own[NEWEST_ROW] = row;
     Atomics.store(own, NEWEST, number);
-    const ban = new Ban(rows, row, expression);
-    this.byNumber.set(number, ban);
-    return ban;
+    return new Ban(rows, row, expression);
   }
 
   private write(row: number, source: BanSource): void {

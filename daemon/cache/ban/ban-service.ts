@@ -6,8 +6,12 @@ import * as row from '../objcore.ts';
 import type { Bans } from '../roles.ts';
 import { BanCount } from './ban-count.ts';
 import { type BanExpression, parseBan, parseBanText } from './ban-expression.ts';
-import type { Ban, BanSource } from './ban-list.ts';
+import type { Ban } from './ban.ts';
+import type { BanSource } from './ban-list.ts';
 import type { BanTester } from './ban-tester.ts';
+
+/** Bans, or objects, that are looked at under one taking of the lock. */
+const PART = 32;
 
 export class BanService implements Bans {
   private readonly state: CacheState;
@@ -32,17 +36,43 @@ export class BanService implements Bans {
     return new BanCount(this.state, this.tester, expression, plainHash, now);
   }
 
-  list(): Iterable<Ban> {
-    return [...this.state.bans];
+  *list(): Generator<Ban> {
+    const { bans, lock } = this.state;
+    let next: Ban | null = null;
+    let part: Ban[] = [];
+    do {
+      lock.enter();
+      try {
+        if (part.length === 0) next = bans.last;
+        for (part = []; next !== null && part.length < PART; next = next.older) part.push(next);
+      } finally {
+        lock.leave();
+      }
+      yield* part;
+    } while (next !== null);
   }
 
-  objectsOf(ban: Ban): Oc[] {
-    const { objcores } = this.state;
-    const found: Oc[] = [];
-    for (let oc = 1; oc < objcores.end; oc++) {
-      if (row.isHeld(objcores.get(oc, row.REFS)) && objcores.get(oc, row.BAN) === ban.number) found.push(oc);
+  async objectsByBan(): Promise<(ban: Ban) => readonly Oc[]> {
+    const { objcores, turns, lock } = this.state;
+    const found = new Map<number, Oc[]>();
+    const look = (oc: Oc): void => {
+      const number = row.isHeld(objcores.get(oc, row.REFS)) ? objcores.get(oc, row.BAN) : 0;
+      if (number === 0) return;
+      const same = found.get(number);
+      if (same === undefined) found.set(number, [oc]);
+      else same.push(oc);
+    };
+    for (let oc = 1, end = 2; oc < end; ) {
+      lock.enter();
+      try {
+        end = objcores.end;
+        for (const stop = Math.min(end, oc + PART); oc < stop; oc++) look(oc);
+      } finally {
+        lock.leave();
+      }
+      if (!turns.mayGoOn()) await turns.next();
     }
-    return found;
+    return (ban) => found.get(ban.number) ?? [];
   }
 
   tidy(): void {

@@ -1,31 +1,24 @@
 // Formats the answer of ban.list: one line a ban, or the objects of its JSON form.
 
-import type { Ban } from './ban-list.ts';
+import type { Ban } from './ban.ts';
 
 /** Objects that name a ban, by the handles that stand for addresses; null unless the lurker is debugged. */
 export type ObjectsOf = ((ban: Ban) => readonly number[]) | null;
 
-/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. It may end where it is
- * longer than `most` characters. */
-export function banListText(
-  bans: Iterable<Ban>,
-  objectsOf: ObjectsOf = null,
-  most = Number.POSITIVE_INFINITY,
-): string {
-  let text = 'Present bans:\n';
+/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. */
+export function* banLines(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): Generator<string> {
+  yield 'Present bans:\n';
   for (const ban of bans) {
-    if (text.length > most) break;
     const refs = String(ban.refs).padStart(5);
     const completed = ban.completed ? 'C' : '-';
-    text += `${ban.time.toFixed(6)} ${refs} ${completed}`;
+    const begin = `${ban.time.toFixed(6)} ${refs} ${completed}`;
     if (objectsOf === null) {
-      text += `${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+      yield `${begin}${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
       continue;
     }
-    text += `${usesRequest(ban)}${usesObject(ban)} ${pointer(ban.number)} ${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
-    for (const oc of objectsOf(ban)) text += `  oc = ${pointer(oc)}\n`;
+    yield `${begin}${usesRequest(ban)}${usesObject(ban)} ${pointer(ban.number)} ${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+    for (const oc of objectsOf(ban)) yield `  oc = ${pointer(oc)}\n`;
   }
-  return text;
 }
 
 function usesRequest(ban: Ban): string {
@@ -40,28 +33,17 @@ function pointer(number: number): string {
   return `0x${number.toString(16).padStart(12, '0')}`;
 }
 
-/** The elements of the JSON answer after its head, each as Varnish lays it out; as many as the text has. */
-export function banListJson(
-  bans: Iterable<Ban>,
-  objectsOf: ObjectsOf = null,
-  most = Number.POSITIVE_INFINITY,
-): string {
-  const items: string[] = [];
-  let length = 0;
+/** The elements of the JSON answer after its head, each as Varnish lays it out; a comma and a line end come between. */
+export function* banElements(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): Generator<string> {
   for (const ban of bans) {
-    if (length > most) break;
     let more = ban.soft ? ',\n    "soft": true' : '';
     if (objectsOf !== null) {
       const objects = objectsOf(ban).map((oc) => `      ${pointer(oc)}`);
       more += `,\n    "req_tests": ${usesRequest(ban) === 'R'},\n    "obj_tests": ${usesObject(ban) === 'O'}`;
       more += `,\n    "pointer": "${pointer(ban.number)}",\n    "objcores": [\n${objects.length === 0 ? '    ' : objects.join(',\n')}\n]`;
     }
-    items.push(
-      `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}${more}\n}`,
-    );
-    length += items.at(-1)?.length ?? 0;
+    yield `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}${more}\n}`;
   }
-  return items.join(',\n');
 }
 
 /** A completed ban has nothing left to say. */

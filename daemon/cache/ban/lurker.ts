@@ -12,7 +12,7 @@ import * as row from '../objcore.ts';
 import { type Oc, stateIn } from '../objcore.ts';
 import type { ObjectLife } from '../object-life.ts';
 import { type BanSubject, banMatches } from './ban-expression.ts';
-import type { Ban } from './ban-list.ts';
+import type { Ban } from './ban.ts';
 import type { BanTester } from './ban-tester.ts';
 
 /** Parameters, times in seconds. */
@@ -54,6 +54,18 @@ interface Round {
   staleSince: number;
   /** The oldest ban that an object under way was made under. */
   unfinished: number;
+  /** At its end: bans that it has been through. */
+  finished: number;
+}
+
+/** What a round begins with, while the list is gone through. */
+interface Gathering {
+  next: Ban | null;
+  /** How many bans were seen, where that counts. */
+  place: number;
+  readonly targets: Ban[];
+  readonly blocking: number[];
+  cutoff: number;
 }
 
 export class Lurker {
@@ -62,6 +74,7 @@ export class Lurker {
   private readonly lifetimes: Lifetimes;
   private readonly life: ObjectLife;
   private round: Round | null = null;
+  private gathering: Gathering | null = null;
   /** When the next batch may begin, in milliseconds of the steady clock. */
   private due = 0;
   /** The newest ban when the list was last tidied. */
@@ -96,17 +109,21 @@ export class Lurker {
     this.tidy();
     if (limits.sleep <= 0) {
       this.round = null;
+      this.gathering = null;
       return NOTHING;
     }
     if (this.round === null) {
-      this.round = this.begin(now, limits);
+      this.gathering ??= { next: this.state.bans.last, place: 0, targets: [], blocking: [], cutoff: 0 };
+      if (!this.gather(this.gathering, now, limits)) return 0;
+      this.round = this.begin(this.gathering);
+      this.gathering = null;
       if (this.round === null) return this.state.bans.hasUntested ? IDLE : NOTHING;
       this.due = this.state.millis();
     }
     const { round } = this;
     if (this.batch(round, now, limits)) return 0;
     if (round.next >= round.end) {
-      this.finish(round);
+      if (!this.finish(round)) return 0;
       // An object that could not be tested in this round cannot be in a moment.
       return Math.max(IDLE, limits.sleep);
     }
@@ -124,28 +141,34 @@ export class Lurker {
     bans.dropTail();
   }
 
-  private begin(now: number, limits: LurkerLimits): Round | null {
-    const { bans, objcores } = this.state;
-    const targets: Ban[] = [];
-    const blocking: number[] = [];
-    let cutoff = 0;
-    let place = 0;
-    for (const ban of bans) {
-      if (limits.cutoff > 0 && ++place === limits.cutoff + 1) cutoff = ban.number + 1;
-      if (ban.completed) continue;
-      if (!ban.expression.usesRequest && ban.time + limits.age <= now) targets.push(ban);
-      else blocking.push(ban.number);
+  /** Goes on through the list; whether it has come to its end. Bans that come meanwhile are for the next round, and who is
+   * at one that goes has come to the end. */
+  private gather(found: Gathering, now: number, limits: LurkerLimits): boolean {
+    while (found.next !== null) {
+      const ban = found.next;
+      found.next = ban.older;
+      if (limits.cutoff > 0 && ++found.place === limits.cutoff + 1) found.cutoff = ban.number + 1;
+      if (!ban.completed) {
+        if (!ban.expression.usesRequest && ban.time + limits.age <= now) found.targets.push(ban);
+        else found.blocking.push(ban.number);
+      }
+      if (++this.unclocked >= STRIDE && this.isLate()) return found.next === null;
     }
+    return true;
+  }
+
+  private begin({ targets, blocking, cutoff }: Gathering): Round | null {
     if (targets.length === 0) return null;
     return {
       targets,
       blocking: blocking.reverse(),
       cutoff,
       next: 1,
-      end: objcores.end,
+      end: this.state.objcores.end,
       place: 0,
       staleSince: Number.POSITIVE_INFINITY,
       unfinished: Number.POSITIVE_INFINITY,
+      finished: 0,
     };
   }
 
@@ -242,11 +265,19 @@ export class Lurker {
     return before === undefined ? from : Math.max(from, before.number);
   }
 
-  private finish(round: Round): void {
-    this.round = null;
+  /** Has the bans of a round done with; whether all of them are. */
+  private finish(round: Round): boolean {
     const { bans } = this.state;
-    for (const ban of round.targets) if (ban.number <= round.unfinished) bans.complete(ban);
+    const { targets } = round;
+    while (round.finished < targets.length) {
+      const ban = targets[round.finished++] as Ban;
+      if (ban.number <= round.unfinished) bans.complete(ban);
+      if (++this.unclocked >= STRIDE && this.isLate()) break;
+    }
+    if (round.finished < targets.length) return false;
+    this.round = null;
     bans.dropTail();
+    return true;
   }
 }
 

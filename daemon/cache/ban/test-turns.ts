@@ -2,6 +2,10 @@
 // no more, and a request whose object has more left waits and goes on in a later turn. Thousands of new bans would
 // otherwise hold up every other request for as long as one object takes.
 //
+// When they go on is for the turns of the thread (daemon/turns) to say, of which they are one piece of work. How many
+// tests they make is counted here: a test takes as long as an ask, most lookups have a few and are to make them at once
+// whatever else the turn had to do, and those who wait are served in slices, by what each needs.
+//
 // Those who wait take a slice each, one after another. A part of each turn is kept for lookups that have just come:
 // most have a few tests to make and need not wait at all. It knows neither bans nor objects: see ban-tester.ts for
 // where a test goes on. Caution: an expression may take a hundred times as long as another, so time counts as well.
@@ -42,7 +46,7 @@ export class TestTurns {
   private clocked = 0;
   private unclocked = 0;
 
-  /** @param defer runs something in the next turn of the event loop
+  /** @param defer runs something in a later turn of the event loop
    * @param millis milliseconds of a steady clock */
   constructor(defer: (run: () => void) => void, millis: () => number, onIdle: () => void) {
     this.defer = defer;

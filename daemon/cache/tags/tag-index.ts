@@ -20,7 +20,9 @@ export type Doom = (typeof Doom)[keyof typeof Doom];
 // Words of a tag beside its first link.
 const COUNT = 0;
 const DOOM = 1;
-const TAG_WORDS = 2;
+/** Of a doomed tag, whatever its purge keeps of it. */
+const NOTE = 2;
+const TAG_WORDS = 3;
 
 // Words of a link's row.
 const OBJECT = 0;
@@ -44,6 +46,8 @@ export class TagIndex {
   private readonly leaving = new Int32Array(2 * BATCH);
   private readonly near = new Int32Array(2 * BATCH);
   private readonly tagsOf = new Uint32Array(2 * BATCH);
+  /** Links that doomOf() has looked at. */
+  looked = 0;
 
   constructor(objcores: RowTable, seed: readonly [number, number], memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
@@ -75,11 +79,6 @@ export class TagIndex {
   /** The key of a tag, in the form in which it is kept. */
   keyOf(tag: Tag): string {
     return this.keys.keyOf(tag);
-  }
-
-  /** Whether a tag is, or was, that of this key. */
-  isOf(tag: Tag, key: string): boolean {
-    return this.keys.keyOf(tag) === this.keys.keptForm(key);
   }
 
   /** Gives an object a key that it does not have yet. */
@@ -139,12 +138,24 @@ export class TagIndex {
   /** The purge that is about to reach an object that has keys. */
   doomOf(oc: Oc): Doom {
     const { links, keys } = this;
-    let doom: number = Doom.NONE;
+    let doom: Doom = Doom.NONE;
     for (let link = this.objcores.get(oc, SURROGATE); link !== 0; link = links.get(link, NEXT_OF_OBJECT)) {
       const tag = links.get(link, TAG);
-      doom = Math.max(doom, tag === 0 ? Doom.HARD : keys.extra(tag, DOOM));
+      const own = tag === 0 ? Doom.HARD : (keys.extra(tag, DOOM) as Doom);
+      this.looked++;
+      if (own === Doom.HARD) return own;
+      if (own > doom) doom = own;
     }
-    return doom as Doom;
+    return doom;
+  }
+
+  /** Calls back with the note of each doomed tag that an object has. */
+  notesOf(oc: Oc, use: (note: number) => void): void {
+    const { links, keys } = this;
+    for (let link = this.objcores.get(oc, SURROGATE); link !== 0; link = links.get(link, NEXT_OF_OBJECT)) {
+      const tag = links.get(link, TAG);
+      if (tag !== 0 && keys.extra(tag, DOOM) !== Doom.NONE) use(keys.extra(tag, NOTE));
+    }
   }
 
   count(tag: Tag): number {
@@ -178,22 +189,23 @@ export class TagIndex {
     return count;
   }
 
-  /** Calls back with each object of a tag, which must not change meanwhile. */
-  forEach(tag: Tag, use: (oc: Oc) => void): void {
+  /** Calls back with each object of a tag, which must not change meanwhile, until that says false. */
+  forEach(tag: Tag, use: (oc: Oc) => boolean): void {
     const { links } = this;
     for (let link = this.keys.first(tag); link !== 0; link = links.get(link, NEXT)) {
-      use(links.get(link, OBJECT));
+      if (!use(links.get(link, OBJECT))) return;
     }
   }
 
-  /** Cuts a tag off from its key; it is the caller's until release(). */
-  doom(tag: Tag, doom: typeof Doom.SOFT | typeof Doom.HARD): void {
+  /** Cuts a tag off from its key; it is the caller's until release(), with a note. */
+  doom(tag: Tag, doom: typeof Doom.SOFT | typeof Doom.HARD, note: number): void {
     const { keys } = this;
     if (keys.extra(tag, DOOM) === Doom.NONE) {
       keys.hide(tag);
       this.doomed[0] = (this.doomed[0] as number) + 1;
     }
     keys.setExtra(tag, DOOM, doom);
+    keys.setExtra(tag, NOTE, note);
   }
 
   /** Moves the first members of a doomed tag, as many as `count`, back under its key. */

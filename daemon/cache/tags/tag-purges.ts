@@ -1,9 +1,11 @@
 // Purges by surrogate key: dooms a tag at once, however many objects it has, and takes the objects out in steps.
 //
 // From the moment of the purge a lookup treats a doomed object as what it is about to become, so nobody notices
-// how far the work has come. Never runs longer than a step at a time: maintenance has it done.
+// how far the work has come. Never runs longer than a step at a time: maintenance has it done. A key may have several
+// soft purges at work, which a hard one finds by the key: what one purge costs does not depend on how many are at work.
 
 import type { CacheState } from '../cache-state.ts';
+import { KeyIndex, type Oh } from '../key-index.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import { BATCH, type Oc } from '../objcore.ts';
 import { Pace } from '../pace.ts';
@@ -14,15 +16,23 @@ import { Doom, type Tag } from './tag-index.ts';
 /** Milliseconds that a purge works itself before it leaves the rest to steps. Small beside a request's time. */
 const AT_ONCE = 1;
 /** Members looked at one by one to count what a purge hits, of all its keys together; beyond them, all members of a tag
- * count. */
-const COUNTED = 16_384;
+ * count. A few milliseconds. */
+const COUNTED = 65_536;
+/** Keys of members, looked at while other purges are at work, that cost as much as one (measured). */
+const KEYS_A_LOOK = 8;
 
-// A job's row: when the objects became stale in epoch seconds (a double), its tag, its kind, the next job.
+// A job's row: when the objects became stale in epoch seconds (a double), its tag, its kind, the next job; of a soft one
+// its key's entry among those of soft jobs, and the next job of that key.
 const AT = 0;
 const TAG = 2;
 const DOOM = 3;
 const NEXT = 4;
-const JOB_WORDS = 6;
+const ENTRY = 5;
+const NEXT_OF_KEY = 6;
+const JOB_WORDS = 8;
+
+/** Word of such an entry, beside its first job. */
+const LAST_OF_KEY = 0;
 
 /** Words of the list of jobs: its ends, and how many there are, of those soft ones. */
 const FIRST = 0;
@@ -42,9 +52,14 @@ export class TagPurges {
   /** Oldest first, of all threads. */
   private readonly jobs: RowTable;
   private readonly own: Int32Array;
+  /** Soft jobs by key, each key's oldest first. */
+  private readonly soft: KeyIndex;
   private working = false;
-  /** Members that may still be looked at to count what this purge hits. */
+  /** Members, and their keys, that may still be looked at to count what this purge hits. */
   private looks = 0;
+  /** Those that were, where it has several keys. */
+  private readonly seen = new Set<Oc>();
+  private several = false;
 
   constructor(state: CacheState, lifetimes: Lifetimes, reaper: Reaper) {
     this.state = state;
@@ -53,6 +68,7 @@ export class TagPurges {
     const memory = state.memory.part('tagPurges');
     this.jobs = new RowTable(JOB_WORDS, memory.part('jobs'));
     this.own = memory.words(LIST_WORDS);
+    this.soft = new KeyIndex(state.seed[0], state.seed[1], 1, memory.part('soft'));
   }
 
   /** Whether there are objects that a lookup has to look at more closely, and work for step(). */
@@ -60,12 +76,7 @@ export class TagPurges {
     return this.own[COUNT] !== 0;
   }
 
-  /** Oldest first. */
-  private *each(): IterableIterator<Job> {
-    for (let job = this.own[FIRST] as Job; job !== 0; job = this.jobs.get(job, NEXT)) yield job;
-  }
-
-  private add(tag: Tag, doom: Doom, at: number): void {
+  private add(key: string, tag: Tag, doom: typeof Doom.SOFT | typeof Doom.HARD, at: number): void {
     const { jobs, own } = this;
     const job = jobs.take();
     jobs.setDouble(job, AT, at);
@@ -75,7 +86,8 @@ export class TagPurges {
     else jobs.set(own[LAST] as Job, NEXT, job);
     own[LAST] = job;
     own[COUNT] = (own[COUNT] as number) + 1;
-    if (doom === Doom.SOFT) own[SOFT] = (own[SOFT] as number) + 1;
+    this.state.tags.doom(tag, doom, job);
+    if (doom === Doom.SOFT) this.file(key, job);
   }
 
   /** Forgets the oldest one. */
@@ -84,17 +96,38 @@ export class TagPurges {
     const job = own[FIRST] as Job;
     own[FIRST] = jobs.get(job, NEXT);
     own[COUNT] = (own[COUNT] as number) - 1;
-    if (jobs.get(job, DOOM) === Doom.SOFT) own[SOFT] = (own[SOFT] as number) - 1;
+    if (jobs.get(job, DOOM) === Doom.SOFT) this.unfile(job);
     jobs.give(job);
+  }
+
+  /** Files a soft one under its key. */
+  private file(key: string, job: Job): void {
+    const { jobs, own, soft } = this;
+    const entry = soft.findOrAdd(key);
+    if (soft.first(entry) === 0) soft.setFirst(entry, job);
+    else jobs.set(soft.extra(entry, LAST_OF_KEY), NEXT_OF_KEY, job);
+    soft.setExtra(entry, LAST_OF_KEY, job);
+    jobs.set(job, ENTRY, entry);
+    own[SOFT] = (own[SOFT] as number) + 1;
+  }
+
+  /** Takes the oldest one of all from its key, of which it is the oldest too. */
+  private unfile(job: Job): void {
+    const { jobs, own, soft } = this;
+    const entry: Oh = jobs.get(job, ENTRY) >>> 0;
+    const next = jobs.get(job, NEXT_OF_KEY);
+    if (next === 0) soft.remove(entry);
+    else soft.setFirst(entry, next);
+    own[SOFT] = (own[SOFT] as number) - 1;
   }
 
   /** Does to one object what waits for it, soft ones only: it is asked for before its turn. */
   softenNow(oc: Oc): void {
-    // The oldest purge that the object can belong to is not known here, so it is stale as of the first one.
-    const { jobs } = this;
-    for (const job of this.each()) {
-      if (jobs.get(job, DOOM) === Doom.SOFT && this.lifetimes.soften(oc, jobs.getDouble(job, AT))) return;
-    }
+    let oldest = Number.POSITIVE_INFINITY;
+    this.state.tags.notesOf(oc, (job) => {
+      oldest = Math.min(oldest, this.jobs.getDouble(job, AT));
+    });
+    this.lifetimes.soften(oc, oldest);
   }
 
   /** Purges all objects that carry one of the keys; returns how many. Each counts once, unless the keys have more
@@ -102,6 +135,7 @@ export class TagPurges {
   purge(keys: readonly string[], doom: typeof Doom.SOFT | typeof Doom.HARD, now: number): number {
     let count = 0;
     this.looks = COUNTED;
+    this.several = keys.length > 1;
     if (doom === Doom.SOFT) this.state.notBefore(now);
     for (const key of keys) {
       this.state.purgeLog.add(key);
@@ -109,44 +143,63 @@ export class TagPurges {
       const tag = this.state.tags.find(key);
       if (tag === 0) continue;
       count += this.hits(tag, doom, now);
-      this.state.tags.doom(tag, doom);
-      this.add(tag, doom, now);
+      this.add(key, tag, doom, now);
     }
+    this.seen.clear();
     // A reader that learns of a purge may ask for one itself.
     if (this.pending && !this.working) {
-      this.step(AT_ONCE);
+      this.begin();
       if (this.pending) this.state.wake();
     }
     return count;
   }
 
-  /** A soft purge that is still at work becomes a hard one. */
+  /** Soft purges of a key that are still at work become hard ones. */
   private harden(key: string): number {
     let count = 0;
-    const { jobs, own } = this;
+    const { jobs, own, soft } = this;
     const { tags } = this.state;
-    for (const job of this.each()) {
+    const entry = soft.find(key);
+    if (entry === 0) return 0;
+    for (let job = soft.first(entry); job !== 0; job = jobs.get(job, NEXT_OF_KEY)) {
       const tag = jobs.get(job, TAG) >>> 0;
-      if (jobs.get(job, DOOM) !== Doom.SOFT || !tags.isOf(tag, key)) continue;
       count += this.hits(tag, Doom.HARD, 0);
       jobs.set(job, DOOM, Doom.HARD);
       own[SOFT] = (own[SOFT] as number) - 1;
-      tags.doom(tag, Doom.HARD);
+      tags.doom(tag, Doom.HARD, job);
     }
+    soft.remove(entry);
     return count;
   }
 
   private hits(tag: Tag, doom: Doom, now: number): number {
     const index = this.state.tags;
     const all = index.count(tag);
-    if (all > this.looks || (doom === Doom.HARD && !this.pending)) return all;
-    this.looks -= all;
+    if (all > this.looks || (doom === Doom.HARD && !this.pending && !this.several)) return all;
+    const { seen } = this;
+    const most = this.looks;
     let count = 0;
+    let looked = 0;
+    index.looked = 0;
     index.forEach(tag, (oc) => {
-      if (this.pending && index.doomOf(oc) >= doom) return;
+      if (looked + index.looked / KEYS_A_LOOK >= most) return false;
+      looked++;
+      if (seen.has(oc)) return true;
+      if (this.several) seen.add(oc);
+      if (this.pending && index.doomOf(oc) >= doom) return true;
       if (doom === Doom.HARD || this.lifetimes.isFresh(oc, now)) count++;
+      return true;
     });
-    return count;
+    this.looks -= looked + index.looked / KEYS_A_LOOK;
+    return count + all - looked;
+  }
+
+  /** Works at once, unless what came before in this turn, perhaps other purges, has had the time for that. */
+  private begin(): void {
+    const { turns } = this.state;
+    if (!turns.mayGoOn()) return;
+    this.step(AT_ONCE);
+    turns.tookLong();
   }
 
   /** Takes objects out for about `budgetMs`. */

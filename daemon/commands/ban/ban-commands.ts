@@ -1,14 +1,14 @@
 // The commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's where it has the command.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { BanCount } from '../../cache/ban/ban-count.ts';
-import { banListJson, banListText } from '../../cache/ban/ban-text.ts';
+import { banElements, banLines } from '../../cache/ban/ban-text.ts';
 import { fleetFailure, fleetReply } from '../../contract/fleet-words.ts';
 import { type Invalidation, isRefused } from '../../contract/invalidation.ts';
 import type { CommandCall } from '../../link.ts';
-import { bad, cannot, jsonReply, ok } from '../reply.ts';
+import { turns } from '../../turns/turns.ts';
+import { bad, cannot, gathered, jsonReply, ok } from '../reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 
 /** The edge and the fleet hear of it, unless the words begin with --local. The reply names what the edge would not take,
@@ -37,12 +37,15 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
   return (refusedByEdge || lost ? cannot : ok)(lines.join(''));
 }
 
-const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {
-  const objectsOf = objectLog.lurkerDebug ? bans.objectsOf.bind(bans) : null;
-  const { most = Number.POSITIVE_INFINITY } = call;
+/** Over as many turns as it takes: bans that come meanwhile are not in it, and those that go may be. */
+const list: WorkerHandler = async ({ cache: { bans }, objectLog }, call) => {
+  const objectsOf = objectLog.lurkerDebug ? await bans.objectsByBan() : null;
   const reply = call.json
-    ? jsonReply(call, `\n  ${banListJson(bans.list(), objectsOf, most).trimStart()}`)
-    : ok(banListText(bans.list(), objectsOf, most));
+    ? jsonReply(
+        call,
+        `\n  ${(await gathered(banElements(bans.list(), objectsOf), ',\n', call.most)).trimStart()}`,
+      )
+    : ok(await gathered(banLines(bans.list(), objectsOf), '', call.most));
   bans.tidy();
   return reply;
 };
@@ -53,7 +56,7 @@ const count: WorkerHandler = async ({ cache, clock, active }, call) => {
   const plainHash = active?.plainHash === true;
   const counting = cache.bans.count(args, clock.now(), plainHash);
   if (!(counting instanceof BanCount)) return refused(counting);
-  while (!counting.step()) await nextTurn();
+  while (!counting.step()) await turns.next();
   const { matching, objects, undecided } = counting;
   if (call.json) {
     const row = `{\n    "matching": ${matching},\n    "undecided": ${undecided},\n    "objects": ${objects}\n  }`;

@@ -37,8 +37,8 @@ class Fallback extends MemberDirector {
     else if (was >= this.members.length) this.current.move(was, 0);
   }
 
-  protected override memberCell(at: number): string {
-    return at === this.current.now ? '*' : '';
+  protected override memberCells(): (at: number) => string {
+    return (at) => (at === this.current.now ? '*' : '');
   }
 
   protected override memberJson(at: number): string[] {

@@ -5,6 +5,7 @@
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
+import type { Weighed } from './healthy-members.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';
 import { MemberPlace } from './member-place.ts';
@@ -29,23 +30,26 @@ class LeastConn extends MemberDirector {
   /** The healthy member with the fewest connections, of equal ones the first from `start` on; -1 when there is none. */
   private leastFrom(start: number, ctx: VclContext): number {
     const { members } = this;
+    const healthy = this.healthyMembers(ctx.now, ctx);
+    const { places } = healthy;
+    const first = healthy.before(start % members.length);
     let best = -1;
     let least = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < members.length; i++) {
-      const at = (start + i) % members.length;
-      const m = members[at];
-      if (m === undefined || !m.director.healthy(ctx.now, ctx)) continue;
-      const load = m.director.inUse / m.weight;
-      if (load < least) {
-        least = load;
-        best = at;
-      }
+    for (let i = 0; i < places.length; i++) {
+      const at = places[(first + i) % places.length] as number;
+      const { director, weight } = members[at] as Weighed;
+      const load = director.inUse / weight;
+      if (load >= least) continue;
+      least = load;
+      best = at;
+      // None has less.
+      if (load === 0) break;
     }
     return best;
   }
 
-  protected override memberCell(at: number): string {
-    return (this.members[at]?.weight ?? 0).toFixed(2);
+  protected override memberCells(): (at: number) => string {
+    return (at) => (this.members[at]?.weight ?? 0).toFixed(2);
   }
 
   protected override memberJson(at: number): string[] {

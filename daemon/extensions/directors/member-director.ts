@@ -6,22 +6,20 @@
 
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
+import { healthEpoch } from '../../contract/health-epoch.ts';
+import { type HealthyMembers, Membership, type Weighed } from './healthy-members.ts';
 import type { MemberPlace } from './member-place.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
-
-export interface Member {
-  readonly director: Director;
-  readonly weight: number;
-}
 
 export abstract class MemberDirector implements Director, RowSource {
   readonly vclName: string;
   readonly listed: DirectorListing;
   readonly type: string;
   readonly columns: readonly string[] | null;
-  protected readonly members: Member[] = [];
+  protected readonly members: Weighed[] = [];
   private asked = false;
   private choosing = false;
+  private readonly membership = new Membership(() => this.members);
 
   /**
    * @param type its word in backend.list -j
@@ -43,6 +41,10 @@ export abstract class MemberDirector implements Director, RowSource {
     const found = this.measured(now, ctx);
     this.asked = false;
     return found;
+  }
+
+  get isSteady(): boolean {
+    return this.membership.isSteady;
   }
 
   resolve(ctx: VclContext): Director | null {
@@ -69,6 +71,7 @@ export abstract class MemberDirector implements Director, RowSource {
   add(director: Director | null, weight = 1): void {
     if (director === null) throw new ExtensionError(`${this.vclName}: None backend cannot be added`);
     this.members.push({ director, weight });
+    healthEpoch.changed();
   }
 
   remove(director: Director | null): void {
@@ -76,6 +79,7 @@ export abstract class MemberDirector implements Director, RowSource {
     const at = this.members.findIndex((m) => m.director === director);
     if (at < 0) return;
     this.members.splice(at, 1);
+    healthEpoch.changed();
     this.removed(at);
   }
 
@@ -87,16 +91,17 @@ export abstract class MemberDirector implements Director, RowSource {
     return [];
   }
 
-  rows(now: number): MemberRow[] {
-    return this.members.map((m, i) => {
-      const health = healthWord(m.director, now);
+  counts(now: number): { good: number; total: number } {
+    return { good: this.healthyMembers(now, null).count, total: this.members.length };
+  }
+
+  *rows(now: number): Generator<MemberRow> {
+    const cells = this.memberCells(now);
+    for (const [i, { director }] of [...this.members].entries()) {
+      const health = healthWord(director, now);
       const json = this.memberJson(i);
-      return {
-        director: m.director,
-        cells: [this.memberCell(i, now), health],
-        json: [...json, `"health": "${health}"`],
-      };
-    });
+      yield { director, cells: [cells(i), health], json: [...json, `"health": "${health}"`] };
+    }
   }
 
   /** Chooses a member, which may be a director. */
@@ -104,11 +109,16 @@ export abstract class MemberDirector implements Director, RowSource {
 
   /** Health without the operator's word. */
   protected measured(now: number, ctx: VclContext | null): boolean {
-    return this.members.some((m) => m.director.healthy(now, ctx));
+    return this.membership.any(now, ctx);
   }
 
-  protected memberCell(_at: number, _now: number): string {
-    return '-';
+  protected healthyMembers(now: number, ctx: VclContext | null): HealthyMembers {
+    return this.membership.healthy(now, ctx);
+  }
+
+  /** What the first column says of the member at a place. */
+  protected memberCells(_now: number): (at: number) => string {
+    return () => '-';
   }
 
   protected memberJson(_at: number): string[] {
@@ -132,6 +142,7 @@ export abstract class MemberDirector implements Director, RowSource {
   /** The first healthy member from `start` on, going round; -1 when there is none. */
   protected healthyFrom(start: number, ctx: VclContext): number {
     const { members } = this;
+    if (this.membership.isSteady) return this.healthyMembers(ctx.now, ctx).from(start % members.length);
     for (let i = 0; i < members.length; i++) {
       const at = (start + i) % members.length;
       if (members[at]?.director.healthy(ctx.now, ctx) === true) return at;

@@ -2,6 +2,7 @@
 // form are parted by tabs; whoever prints the list aligns them.
 
 import type { AdminHealth, Director, DirectorListing } from '../../contract/context.ts';
+import { healthEpoch } from '../../contract/health-epoch.ts';
 
 /** One member of a director as backend.list -p shows it. */
 export interface MemberRow {
@@ -18,15 +19,17 @@ export interface RowSource {
   /** Titles of the columns behind the name; null when it shows nothing of its members, not even their health. */
   readonly columns: readonly string[] | null;
   directors(): Iterable<Director>;
-  rows(now: number): MemberRow[];
+  counts(now: number): { good: number; total: number };
+  /** Those of now, made one by one. */
+  rows(now: number): Iterable<MemberRow>;
   /** Lines of probe_details before the members, without commas. */
   facts(now: number): string[];
 }
 
 export class DirectorRow implements DirectorListing {
   readonly type: string;
-  admin: AdminHealth = 'auto';
   private readonly source: RowSource;
+  private ownAdmin: AdminHealth = 'auto';
   private ownChange: number;
   /** A director may be below itself. */
   private asked = false;
@@ -36,6 +39,15 @@ export class DirectorRow implements DirectorListing {
     this.type = source.type;
     this.source = source;
     this.ownChange = now;
+  }
+
+  get admin(): AdminHealth {
+    return this.ownAdmin;
+  }
+
+  set admin(admin: AdminHealth) {
+    this.ownAdmin = admin;
+    healthEpoch.changed();
   }
 
   /** A director changes with its members, as far as it shows them. */
@@ -60,31 +72,34 @@ export class DirectorRow implements DirectorListing {
   }
 
   counts(now: number): { good: number; total: number } | null {
-    if (this.source.columns === null) return null;
-    const rows = this.source.rows(now);
-    return { good: rows.filter((r) => r.director.healthy(now)).length, total: rows.length };
+    return this.source.columns === null ? null : this.source.counts(now);
   }
 
-  text(now: number): string {
+  *text(now: number): Generator<string> {
     const { columns } = this.source;
-    if (columns === null) return '';
-    const lines = this.source.rows(now).map((r) => ['', r.director.vclName, ...r.cells].join('\t'));
-    return ['', ['', 'Backend', ...columns].join('\t'), ...lines, '', ''].join('\n');
+    if (columns === null) return;
+    yield '';
+    yield ['', 'Backend', ...columns].join('\t');
+    for (const { director, cells } of this.source.rows(now))
+      yield ['', director.vclName, ...cells].join('\t');
+    yield '';
   }
 
-  json(now: number): string | null {
-    if (this.source.columns === null) return null;
-    const members = this.source
-      .rows(now)
-      .map((r) => `${JSON.stringify(r.director.vclName)}: ${object(r.json, '          ')}`);
-    const backends = `"backends": {\n          ${members.join(',\n          ')}\n        }`;
-    return object([...this.source.facts(now), backends], '      ');
+  json(now: number): Iterable<string> | null {
+    return this.source.columns === null ? null : this.jsonPieces(now);
   }
-}
 
-/** An object whose closing brace stands at `indent`. */
-function object(lines: readonly string[], indent: string): string {
-  return `{\n${lines.map((l) => `${indent}  ${l}`).join(',\n')}\n${indent}}`;
+  private *jsonPieces(now: number): Generator<string> {
+    const head = [...this.source.facts(now), '"backends": {'].map((line) => `        ${line}`);
+    yield `{\n${head.join(',\n')}\n          `;
+    let before = '';
+    for (const { director, json } of this.source.rows(now)) {
+      const lines = json.map((line) => `            ${line}`).join(',\n');
+      yield `${before}${JSON.stringify(director.vclName)}: {\n${lines}\n          }`;
+      before = ',\n          ';
+    }
+    yield '\n        }\n      }';
+  }
 }
 
 export function healthWord(director: Director, now: number): 'healthy' | 'sick' {

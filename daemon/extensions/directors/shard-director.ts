@@ -6,6 +6,7 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { taskPriv } from '../../contract/priv.ts';
+import { Membership } from './healthy-members.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
 import { type ShardChange, type ShardHost, ShardHosts } from './shard-hosts.ts';
 import { DEFAULTS, keyBy, type ParamValues, type ShardParam } from './shard-param.ts';
@@ -33,6 +34,7 @@ export class ShardDirector implements Director, RowSource {
   rampup = 0;
   associated: ShardParam | null = null;
   private readonly state = new ShardHosts();
+  private readonly membership = new Membership(() => this.state.hosts);
   /** Key of the changes that a task has asked for; the director itself is the key of its arguments. */
   private readonly changes = {};
   private asked = false;
@@ -53,9 +55,18 @@ export class ShardDirector implements Director, RowSource {
     if (admin !== 'auto') return admin === 'healthy';
     if (this.asked) return false;
     this.asked = true;
-    const any = this.directors().some((d) => d.healthy(now, ctx));
+    const any = this.membership.any(now, ctx);
     this.asked = false;
     return any;
+  }
+
+  get isSteady(): boolean {
+    return this.membership.isSteady;
+  }
+
+  /** Goes on with the ring; false when it is finished. */
+  prepare(): boolean {
+    return this.state.step();
   }
 
   setWarm(): void {
@@ -124,10 +135,13 @@ export class ShardDirector implements Director, RowSource {
       ctx.log.put(Tag.Error, `${this.prefix} parameter alt=${alt} limited to ${hosts.length - 1}`);
       alt = hosts.length - 1;
     }
+    // Among all steady ones it is known when no more healthy ones are to come.
+    const healthy = this.membership.isSteady ? this.membership.healthy(ctx.now, ctx).count : hosts.length;
     const at = pickHost({
       walk: new RingWalk(ring, hosts.length, keyBy(ctx, p.by, p.key)),
       alt,
       healthy: p.healthy,
+      healthyLeft: healthy,
       warmup: p.warmup < 0 ? this.warmup : p.warmup,
       isHealthy: (host) => (hosts[host] as ShardHost).director.healthy(ctx.now, ctx),
       rampup: p.rampup,
@@ -154,12 +168,16 @@ export class ShardDirector implements Director, RowSource {
     return [`"warmup": ${this.warmup.toFixed(6)}`, `"rampup_duration": ${this.rampup.toFixed(6)}`];
   }
 
-  rows(now: number): MemberRow[] {
-    return this.state.hosts.map((h) => {
+  counts(now: number): { good: number; total: number } {
+    return { good: this.membership.healthy(now, null).count, total: this.state.hosts.length };
+  }
+
+  *rows(now: number): Generator<MemberRow> {
+    for (const h of this.state.hosts) {
       const health = healthWord(h.director, now);
       const { share, left } = health === 'healthy' ? this.ramped(h, now) : { share: 0, left: 0 };
       const percent = (share * 100).toFixed(2).padStart(6);
-      return {
+      yield {
         director: h.director,
         cells: [h.ident, health, `${percent}% ${left.toFixed(3).padStart(8)}s`],
         json: [
@@ -169,7 +187,7 @@ export class ShardDirector implements Director, RowSource {
           `"rampup_remaining": ${left.toFixed(3)}`,
         ],
       };
-    });
+    }
   }
 
   /** How far a host is in its rampup (1 outside it), and how many seconds are left. */

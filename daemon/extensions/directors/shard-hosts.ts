@@ -3,9 +3,13 @@
 //
 // As in Varnish, a host keeps the number of points it was added with: a later reconfigure with another number of
 // replicas concerns new hosts only. New hosts take the places of those removed, then the last fill the gaps.
+//
+// The ring of many hosts takes long: it is made in steps while the program is loaded, and otherwise with the first choice.
 
 import type { Director } from '../../contract/context.ts';
-import { MAX_POINTS, type RingHost, ShardRing } from './shard-ring.ts';
+import { healthEpoch } from '../../contract/health-epoch.ts';
+import { Places } from './shard-places.ts';
+import { MAX_POINTS, type RingHost, ringOf, type ShardRing, wholeRing } from './shard-ring.ts';
 
 /** A host as add_backend() names it. */
 export interface NewHost {
@@ -20,6 +24,7 @@ export interface NewHost {
 
 export interface ShardHost extends RingHost {
   readonly director: Director;
+  readonly weight: number;
   readonly rampup: number | undefined;
   /** How messages name it. */
   readonly shown: string;
@@ -33,58 +38,55 @@ export type ShardChange =
 
 export class ShardHosts {
   hosts: readonly ShardHost[] = [];
-  ring: ShardRing | null = null;
+  /** The last ring that was finished, and its hosts. */
+  private last: { readonly ring: ShardRing; readonly hosts: readonly ShardHost[] } | null = null;
+  /** The ring of the hosts while it is in the making. */
+  private making: Generator<void, ShardRing> | null = null;
+
+  /** The ring of the hosts; null without any. */
+  get ring(): ShardRing | null {
+    if (this.making !== null) this.finished(wholeRing(this.making));
+    return this.last?.ring ?? null;
+  }
+
+  /** Goes on with the ring; false when it is finished. */
+  step(): boolean {
+    const next = this.making?.next();
+    if (next?.done === true) this.finished(next.value);
+    return next?.done === false;
+  }
 
   /** Makes the changes. Gives why there is no new ring, or null. `notice` hears of what was left out. */
   apply(changes: readonly ShardChange[], replicas: number, notice: (text: string) => void): string | null {
-    const places: (ShardHost | null)[] = [...this.hosts];
+    const places = new Places(this.hosts);
     for (const change of changes) {
-      if (change.kind === 'clear') places.length = 0;
-      else if (change.kind === 'add') add(places, change.host, replicas, notice);
-      else remove(places, change);
+      if (change.kind === 'clear') places.clear();
+      else if (change.kind === 'add') places.add(change.host, replicas, notice);
+      else places.remove(change);
     }
-    const hosts = closeGaps(places);
+    const hosts = places.closed();
     const points = hosts.reduce((n, h) => n + h.points, 0);
     if (points > MAX_POINTS) return `.reconfigure() ${points} points are more than ${MAX_POINTS}`;
     this.hosts = hosts;
-    this.ring = hosts.length === 0 ? null : new ShardRing(hosts);
-    return this.ring === null ? '.reconfigure() no backends' : null;
+    healthEpoch.changed();
+    if (hosts.length === 0) {
+      this.last = null;
+      this.making = null;
+      return '.reconfigure() no backends';
+    }
+    const { last } = this;
+    this.making = ringOf(hosts, last && { ring: last.ring, places: placesIn(hosts, last.hosts) });
+    return null;
+  }
+
+  private finished(ring: ShardRing): void {
+    this.making = null;
+    this.last = { ring, hosts: this.hosts };
   }
 }
 
-function add(
-  places: (ShardHost | null)[],
-  host: NewHost,
-  replicas: number,
-  notice: (text: string) => void,
-): void {
-  const { director, rampup, weight } = host;
-  const ident = host.ident ?? director.vclName;
-  const known = places.find((h) => h?.ident === ident);
-  if (known) {
-    notice(`backend ${known.shown} already exists - skipping`);
-    return;
-  }
-  const shown = host.ident === null ? ident : `${director.vclName}/${ident}`;
-  const gap = places.indexOf(null);
-  const at = gap < 0 ? places.length : gap;
-  places[at] = { director, ident, shown, rampup, points: Math.trunc(weight * replicas) };
-}
-
-function remove(places: (ShardHost | null)[], what: Extract<ShardChange, { kind: 'remove' }>): void {
-  for (const [i, h] of places.entries()) if (h !== null && matches(h, what)) places[i] = null;
-}
-
-function closeGaps(places: (ShardHost | null)[]): ShardHost[] {
-  const hosts: ShardHost[] = [];
-  for (let i = 0; i < places.length; i++) {
-    while (places.length > i && places.at(-1) === null) places.pop();
-    const host = places[i] ?? (i < places.length ? places.pop() : undefined);
-    if (host) hosts.push(host);
-  }
-  return hosts;
-}
-
-function matches(host: ShardHost, what: Extract<ShardChange, { kind: 'remove' }>): boolean {
-  return what.ident === null ? host.director === what.director : host.ident === what.ident;
+/** For each of some hosts its place among others, or -1. */
+function placesIn(hosts: readonly ShardHost[], of: readonly ShardHost[]): Int32Array {
+  const places = new Map(hosts.map((host, i) => [host, i]));
+  return Int32Array.from(of, (host) => places.get(host) ?? -1);
 }

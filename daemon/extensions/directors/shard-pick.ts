@@ -10,6 +10,8 @@ export interface PickQuestion {
   walk: RingWalk;
   alt: number;
   healthy: Healthy;
+  /** So many healthy hosts are to come at the most. */
+  healthyLeft: number;
   /** Share of requests for the next alternative; 0 is none. */
   warmup: number;
   rampup: boolean;
@@ -38,9 +40,14 @@ function skip(walk: RingWalk, alt: number): number {
 }
 
 function nextHealthy(q: PickQuestion): number {
-  let host = q.walk.next();
-  while (host >= 0 && !q.isHealthy(host)) host = q.walk.next();
-  return host;
+  while (q.healthyLeft > 0) {
+    const host = q.walk.next();
+    if (host < 0) break;
+    if (!q.isHealthy(host)) continue;
+    q.healthyLeft--;
+    return host;
+  }
+  return -1;
 }
 
 /** healthy=ALL: counts healthy hosts only. */

@@ -2,9 +2,9 @@
 // to the host at the next point. The points of a host depend on its ident alone, so that hosts which come or go
 // move only their own share of the keys, and so that this ring is Varnish's.
 //
-// Never more than MAX_POINTS: building is synchronous, and a program may ask for billions.
+// Never more than MAX_POINTS: a program may ask for billions.
 
-import { stringKey } from './key.ts';
+import { KEYS, stringKey } from './key.ts';
 
 export interface RingHost {
   readonly ident: string;
@@ -16,25 +16,22 @@ export const MAX_POINTS = 2_000_000;
 
 /** Points and owners share a number while they are sorted: 2^32 points times 2^21 owners fit into 2^53. */
 const OWNERS = 2 ** 21;
+/** Points that are hashed, moved or sorted in one piece of the work (chosen: well below a millisecond). */
+const A_PIECE = 512;
+
+/** Points in ascending order, and the position of each one's owner in the list of hosts. */
+export interface RingPoints {
+  readonly points: Uint32Array;
+  readonly owners: Uint32Array;
+}
 
 export class ShardRing {
-  /** Ascending. */
-  private readonly points: Uint32Array;
-  /** Position in the list of hosts, one for each point. */
-  private readonly owners: Uint32Array;
+  readonly points: Uint32Array;
+  readonly owners: Uint32Array;
 
-  constructor(hosts: readonly RingHost[]) {
-    const total = hosts.reduce((n, h) => n + h.points, 0);
-    const packed = new Float64Array(total);
-    let filled = 0;
-    hosts.forEach((host, owner) => {
-      for (let n = 0; n < host.points; n++) {
-        packed[filled++] = stringKey(`${host.ident}${n}`) * OWNERS + owner;
-      }
-    });
-    packed.sort();
-    this.points = Uint32Array.from(packed, (p) => Math.floor(p / OWNERS));
-    this.owners = Uint32Array.from(packed, (p) => p % OWNERS);
+  constructor({ points, owners }: RingPoints) {
+    this.points = points;
+    this.owners = owners;
   }
 
   get length(): number {
@@ -62,6 +59,115 @@ export class ShardRing {
   owner(position: number): number {
     return this.owners[position % this.owners.length] as number;
   }
+}
+
+/**
+ * Makes the ring of these hosts, in pieces: each step does one. The points of hosts that stood on a ring before are taken
+ * from there, so that a change of few hosts among many hashes few points.
+ * @param before that ring, and for each of its owners the position in `hosts`, or -1 for one that is gone
+ */
+export function* ringOf(
+  hosts: readonly RingHost[],
+  before: { readonly ring: RingPoints; readonly places: Int32Array } | null = null,
+): Generator<void, ShardRing> {
+  const isKept = new Uint8Array(hosts.length);
+  before?.places.forEach((place) => {
+    if (place >= 0) isKept[place] = 1;
+  });
+  const added = yield* sortedPoints(hosts, isKept);
+  if (before === null) return new ShardRing(added);
+  return new ShardRing(yield* merged(before.ring, before.places, added));
+}
+
+/** The ring in one go. */
+export function wholeRing(making: Generator<void, ShardRing>): ShardRing {
+  for (;;) {
+    const { done, value } = making.next();
+    if (done === true) return value;
+  }
+}
+
+/** The points of all hosts but some, sorted. They are digests and lie evenly, so each of as many equal parts of the circle as
+ * there are pieces of work has about as many points as a piece has. */
+function* sortedPoints(hosts: readonly RingHost[], isLeftOut: Uint8Array): Generator<void, RingPoints> {
+  let total = 0;
+  hosts.forEach((host, i) => {
+    if (isLeftOut[i] === 0) total += host.points;
+  });
+  const parts = Math.max(1, Math.ceil(total / A_PIECE));
+  const partOf = (point: number): number => Math.floor((point / KEYS) * parts);
+  const hashed = new Uint32Array(total);
+  const owners = new Uint32Array(total);
+  /** Where each part begins, once they are all counted. */
+  const starts = new Uint32Array(parts + 1);
+  let filled = 0;
+  for (let owner = 0; owner < hosts.length; owner++) {
+    if (isLeftOut[owner] === 1) continue;
+    const { ident, points } = hosts[owner] as RingHost;
+    for (let n = 0; n < points; n++) {
+      const point = stringKey(`${ident}${n}`);
+      hashed[filled] = point;
+      owners[filled++] = owner;
+      const next = partOf(point) + 1;
+      starts[next] = (starts[next] as number) + 1;
+      if (filled % A_PIECE === 0) yield;
+    }
+  }
+  for (let part = 1; part <= parts; part++)
+    starts[part] = (starts[part] as number) + (starts[part - 1] as number);
+  const packed = new Float64Array(total);
+  const ends = starts.slice();
+  for (let i = 0; i < total; i++) {
+    const point = hashed[i] as number;
+    const part = partOf(point);
+    const at = ends[part] as number;
+    ends[part] = at + 1;
+    packed[at] = point * OWNERS + (owners[i] as number);
+    if (i % A_PIECE === 0) yield;
+  }
+  for (let part = 0; part < parts; part++) {
+    const end = starts[part + 1] as number;
+    const start = starts[part] as number;
+    packed.subarray(start, end).sort();
+    for (let i = start; i < end; i++) {
+      const both = packed[i] as number;
+      hashed[i] = Math.floor(both / OWNERS);
+      owners[i] = both % OWNERS;
+    }
+    yield;
+  }
+  return { points: hashed, owners };
+}
+
+/** The points of a ring whose owners are still there, under their places of now, and those of new hosts. */
+function* merged(ring: RingPoints, places: Int32Array, added: RingPoints): Generator<void, RingPoints> {
+  const most = ring.points.length + added.points.length;
+  const points = new Uint32Array(most);
+  const owners = new Uint32Array(most);
+  let length = 0;
+  let next = 0;
+  const put = (point: number, owner: number): void => {
+    let at = length++;
+    // Equal points stand in the order of their owners, whose places may have changed.
+    for (; at > 0 && points[at - 1] === point && (owners[at - 1] as number) > owner; at--)
+      owners[at] = owners[at - 1] as number;
+    points[length - 1] = point;
+    owners[at] = owner;
+  };
+  const putAdded = (last: number): void => {
+    for (; next < added.points.length && (added.points[next] as number) <= last; next++)
+      put(added.points[next] as number, added.owners[next] as number);
+  };
+  for (let i = 0; i < ring.points.length; i++) {
+    if (i % (A_PIECE * 8) === 0) yield;
+    const owner = places[ring.owners[i] as number] as number;
+    if (owner < 0) continue;
+    const point = ring.points[i] as number;
+    putAdded(point);
+    put(point, owner);
+  }
+  putAdded(KEYS);
+  return { points: points.slice(0, length), owners: owners.slice(0, length) };
 }
 
 /** The hosts in the order of a key: each once, as the ring comes by them. */

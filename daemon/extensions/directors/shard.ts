@@ -149,6 +149,7 @@ export const shard: ExtensionObject = {
   signature: 'shard()',
   help: 'A director with consistent hashing: a key goes to the same member, and few keys move when members come and go.',
   create: (ctx, name) => new ShardDirector(name, ctx.now),
+  prepare: (self: ShardDirector) => self.prepare(),
   methods: {
     set_warmup: setWarmup,
     set_rampup: setRampup,

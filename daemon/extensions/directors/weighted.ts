@@ -13,13 +13,8 @@ import { lazyBackend, removeBackend } from './member-methods.ts';
 abstract class Weighted extends MemberDirector {
   /** @param share from 0 up to, not including, 1 */
   protected pickShare(share: number, ctx: VclContext): Director | null {
-    const healthy = this.members.filter((m) => m.director.healthy(ctx.now, ctx));
-    let rest = share * healthy.reduce((sum, m) => sum + m.weight, 0);
-    for (const m of healthy) {
-      if (rest < m.weight) return m.director;
-      rest -= m.weight;
-    }
-    return null;
+    const at = this.healthyMembers(ctx.now, ctx).atShare(share);
+    return this.members[at]?.director ?? null;
   }
 }
 
@@ -29,26 +24,24 @@ class RandomDirector extends Weighted {
   }
 
   override facts(now: number): string[] {
-    return [`"total_weight": ${this.total(now).toFixed(6)}`];
+    return [`"total_weight": ${this.healthyMembers(now, null).total.toFixed(6)}`];
   }
 
   protected pick(ctx: VclContext): Director | null {
     return this.pickShare(Math.random(), ctx);
   }
 
-  protected override memberCell(at: number, now: number): string {
-    const m = this.members[at];
-    const total = this.total(now);
-    const share = m === undefined || total === 0 || !m.director.healthy(now) ? 0 : m.weight / total;
-    return `${(100 * share).toFixed(2).padStart(6)}%`;
+  protected override memberCells(now: number): (at: number) => string {
+    const { total } = this.healthyMembers(now, null);
+    return (at) => {
+      const m = this.members[at];
+      const share = m === undefined || total === 0 || !m.director.healthy(now) ? 0 : m.weight / total;
+      return `${(100 * share).toFixed(2).padStart(6)}%`;
+    };
   }
 
   protected override memberJson(at: number): string[] {
     return [`"weight": ${(this.members[at]?.weight ?? 0).toFixed(6)}`];
-  }
-
-  private total(now: number): number {
-    return this.members.reduce((sum, m) => (m.director.healthy(now) ? sum + m.weight : sum), 0);
   }
 }
 
@@ -68,6 +61,10 @@ class HashDirector extends Weighted {
 
   /** As a value of its own (directors.lookup) it is asked nothing of its members. */
   protected override measured(): boolean {
+    return true;
+  }
+
+  override get isSteady(): boolean {
     return true;
   }
 }

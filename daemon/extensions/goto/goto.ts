@@ -67,7 +67,5 @@ function dnsBackend(
 /** An IPv4 address in an IPv6 one is reached as itself, and judged so. */
 function isAllowed(allow: VclAcl, address: string): boolean {
   const bytes = addressBytes(address);
-  if (bytes === null) return false;
-  const network = allow.find(new VclIp(formatAddress(bytes), 0));
-  return network !== null && !network.negate;
+  return bytes !== null && allow.allows(new VclIp(formatAddress(bytes), 0));
 }

@@ -76,7 +76,7 @@ export class OwnDirector implements Director {
       changedAt: now,
       measured: (at) => this.measured(at),
       counts: () => null,
-      text: () => '',
+      text: () => [],
       json: () => null,
     };
   }

@@ -17,8 +17,7 @@ import { byteText, type CallLife, Head, writable } from './outside-context.ts';
 function aclHandle(acl: VclAcl): object {
   const matches = (address: unknown): boolean => {
     const ip = address instanceof Object ? STANDS_FOR.get(address) : new VclIp(String(address), 0);
-    const found = ip instanceof VclIp ? acl.find(ip) : null;
-    return found !== null && !found.negate;
+    return ip instanceof VclIp && acl.allows(ip);
   };
   return handle({ name: acl.name, matches }, acl);
 }

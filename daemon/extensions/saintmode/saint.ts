@@ -55,7 +55,7 @@ export class Saint implements Director, Listed {
       changedAt: now,
       measured: (at) => this.isUsable(at, null),
       counts: () => ({ good: 0, total: 0 }),
-      text: () => '',
+      text: () => [],
       json: () => null,
     };
   }

@@ -5,8 +5,9 @@ import { isIP } from 'node:net';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { type AclNetwork, packedAcl } from '../runtime/acl.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
-import { type Code, constant, helper, list } from '../typed-program.ts';
+import { type Code, constant, data, helper } from '../typed-program.ts';
 import { type AclNotation, readAclEntry } from './acl-notation.ts';
 import type { ProgramModel } from './program-model.ts';
 
@@ -29,7 +30,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
       );
     }
   }
-  const networks: Code[] = [];
+  const networks: AclNetwork[] = [];
   const seen = new Map<string, { negate: boolean; span: Span }>();
   for (const e of d.entries) {
     const n = readAclEntry(e);
@@ -55,13 +56,14 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
         reporter.error(MESSAGES.aclConflict(), e.span, undefined, [{ message: 'vs:', span: before.span }]);
       }
       seen.set(key, { negate: e.negate, span: e.span });
-      networks.push(list([net.address, net.bits, e.negate, net.shown].map(constant)));
+      networks.push({ bytes: net.bytes, bits: net.bits, negate: e.negate, shown: net.shown });
     }
   }
-  return helper('aclFrom', constant(d.name.text), constant(log), list(networks));
+  return helper('aclFrom', constant(d.name.text), data(packedAcl(log, networks)));
 }
 
 interface Network {
+  bytes: readonly number[];
   address: string;
   bits: number;
   shown: string;
@@ -85,10 +87,10 @@ function network(
   }
   const masked = bytes.map((b, i) => b & (0xff00 >> Math.min(8, Math.max(0, bits - i * 8))) & 0xff);
   const proper = formatAddress(masked);
-  if (masked.every((b, i) => b === bytes[i])) return { address: proper, bits, shown: n.shown };
+  if (masked.every((b, i) => b === bytes[i])) return { bytes, address: proper, bits, shown: n.shown };
   if (pedantic) {
     model.reporter.error(MESSAGES.aclBits(proper, bits), span);
     return null;
   }
-  return { address: proper, bits, shown: `${n.shown} fixed: ${proper}/${bits}` };
+  return { bytes: masked, address: proper, bits, shown: `${n.shown} fixed: ${proper}/${bits}` };
 }

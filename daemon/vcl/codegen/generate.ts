@@ -12,7 +12,7 @@ import { shownColumn } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
 import type { Table } from '../typed-program.ts';
 import { ExpressionPrinter } from './expressions.ts';
-import { isGenerator, waitingSubs } from './generator-subs.ts';
+import { INIT, isGenerator, waitingSubs } from './generator-subs.ts';
 import { type GeneratedLine, StatementPrinter } from './statements.ts';
 
 export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const satisfies readonly ('R' | Table)[];
@@ -83,6 +83,7 @@ function subLines(
     star,
     isGenerator: (called) => isGenerator(model, waits, called),
     parts,
+    pauses: star !== '' && sub.name === INIT,
   });
   for (const part of sub.parts) {
     statements.lines.push({ text: '  {', span: part.span });
@@ -110,14 +111,14 @@ function stateList(model: ProgramModel, waits: ReadonlySet<SubInfo>): string[] {
   for (const state of STATES) {
     const sub = model.subs.get(`vcl_${state}`);
     const name = sub === undefined ? '() => 0' : generatedName('sub', sub.name);
-    const run =
-      sub !== undefined && isGenerator(model, waits, sub.name) ? `${runtime('waiting')}(${name})` : name;
+    const star = sub !== undefined && isGenerator(model, waits, sub.name);
     const made = state === 'init' ? requiredObjects(model) : [];
-    out.push(
-      made.length === 0
-        ? `  ${run},`
-        : `  (ctx) => ${runtime('initialised')}(${run}(ctx), [${made.join(', ')}]),`,
-    );
+    const initialised = (code: string): string =>
+      `return ${runtime('initialised')}(${code}, [${made.join(', ')}]);`;
+    if (made.length === 0) out.push(`  ${star ? `${runtime('waiting')}(${name})` : name},`);
+    else if (star)
+      out.push(`  ${runtime('waiting')}(function* (ctx) { ${initialised(`yield* ${name}(ctx)`)} }),`);
+    else out.push(`  (ctx) => { ${initialised(`${name}(ctx)`)} },`);
   }
   out.push('];');
   return out;

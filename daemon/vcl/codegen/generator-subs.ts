@@ -1,8 +1,13 @@
 // The subs of a program that may wait: those with a call whose result may come later, and those that call such a sub.
-// They become generators, and their callers delegate to them.
+// They become generators, and their callers delegate to them. So does a long vcl_init, which is run over many turns of the
+// event loop.
 
 import type { ProgramModel, SubInfo } from '../check/program-model.ts';
 import { codesOf } from '../typed-program.ts';
+import { isLong } from './statements.ts';
+
+/** The sub that is interrupted where it is long. */
+export const INIT = 'vcl_init';
 
 /** The subs that have to be generators. */
 export function waitingSubs(model: ProgramModel): ReadonlySet<SubInfo> {
@@ -10,6 +15,8 @@ export function waitingSubs(model: ProgramModel): ReadonlySet<SubInfo> {
   for (const sub of model.subs.values()) {
     if (sub.parts.some((part) => [...codesOf(part.body)].some((code) => code.waits))) found.add(sub);
   }
+  const init = model.subs.get(INIT);
+  if (init?.parts.some((part) => isLong(part.body)) === true) found.add(init);
   if (found.size === 0) return found;
   for (let before = -1; before !== found.size; ) {
     before = found.size;

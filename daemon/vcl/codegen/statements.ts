@@ -35,6 +35,13 @@ export interface PrintedSub {
   isGenerator(sub: string): boolean;
   /** The functions that were cut off. */
   readonly parts: GeneratedLine[][];
+  /** Whether it yields after each of them, so that it can be interrupted there. */
+  readonly pauses: boolean;
+}
+
+/** Whether steps are cut into functions. */
+export function isLong(steps: Steps): boolean {
+  return countSteps(steps) >= LONG;
 }
 
 /** Prints the steps of one sub. */
@@ -53,13 +60,13 @@ export class StatementPrinter {
 
   steps(steps: Steps, indent: string): void {
     this.trace(steps.point, indent);
-    if (countSteps(steps) < LONG) for (const step of steps.list) this.step(step, indent);
+    if (!isLong(steps)) for (const step of steps.list) this.step(step, indent);
     else for (const part of cut(steps.list)) this.apart(part, indent);
   }
 
   /** Prints steps as a function of their own, and its call. */
   private apart(list: readonly Step[], indent: string): void {
-    const { parts, name, star } = this.sub;
+    const { parts, name, star, pauses } = this.sub;
     const part = `part_${name}_${parts.length + 1}`;
     const lines: GeneratedLine[] = [];
     parts.push(lines);
@@ -70,6 +77,7 @@ export class StatementPrinter {
     lines.push({ text: '  return 0;', span: null }, { text: '}', span: null });
     const left = this.isPart ? 'r' : `r === ${LEAVE} ? 0 : r`;
     this.line(indent, `if ((r = ${star === '' ? '' : 'yield* '}${part}(ctx)) !== 0) return ${left};`, null);
+    if (pauses) this.line(indent, 'yield;', null);
   }
 
   private step(step: Step, indent: string): void {

@@ -1,6 +1,6 @@
 // Matching and substitution. A search whose fuel (in the measure of pcre2_match_limit) is used up counts as no
-// match and leaves a VCL_Error. Substitutions of all matches share one budget, so that many searches of one
-// call cost no more than one.
+// match and leaves a VCL_Error. The searches of one substitution share their fuel and their memory, so that all of them
+// cost no more than one.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import {
@@ -9,6 +9,7 @@ import {
   type Fuel,
   fuelFor,
   type RegexMatch,
+  SearchMemory,
 } from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../../contract/context.ts';
 
@@ -69,11 +70,12 @@ export function regsuball(
 ): string {
   const text = s ?? '';
   const fuel = budget(ctx);
+  const memory = new SearchMemory();
   let out = '';
   let copied = 0;
   let from = 0;
   for (let first = true; from <= text.length; first = false) {
-    const m = re.exec(text, from, !first, fuel);
+    const m = re.exec(text, from, !first, fuel, memory);
     if (m === 'limit') {
       substitutionFailed(ctx);
       return text;

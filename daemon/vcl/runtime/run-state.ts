@@ -5,8 +5,8 @@ import { RETURN, RETURNS } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
-import { type ReturnCode, STATES, type VclProgram } from '../../contract/program.ts';
-import { type StateSteps, Waiting } from '../../contract/waiting.ts';
+import { type ReturnCode, STATES, State, type VclProgram } from '../../contract/program.ts';
+import { type StateSteps, Waiting, withoutWaiting } from '../../contract/waiting.ts';
 import { PreparedRecords } from '../../log/tx-log.ts';
 import { programPlace } from './place.ts';
 import { SubReturned } from './sub-value.ts';
@@ -88,6 +88,25 @@ export function runWaitingState(
     }
   };
   return goOn(() => running.next());
+}
+
+/** Runs vcl_init, a long one in steps: its functions give their answers at once, so whatever it yields is such a step. */
+export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, ReturnCode> {
+  const steps = program.waiting[State.init] ?? null;
+  if (steps === null) return runState(program, State.init, ctx);
+  ctx.log.putConstant(CALLS[State.init] as PreparedRecords);
+  ctx.failure = null;
+  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
+  ctx.state = State.init;
+  let code: ReturnCode;
+  try {
+    code = yield* withoutWaiting(steps(ctx));
+  } catch (e) {
+    code = e instanceof SubReturned ? e.code : failed(program, ctx, e);
+  }
+  if (ctx.failure !== null || code === 0) code = RETURN.fail;
+  ctx.log.putConstant(RETURNED[code] as PreparedRecords);
+  return code;
 }
 
 /** Logs what was thrown; anything but a VclFailure is a bug of ours or of an extension, and is named too. */

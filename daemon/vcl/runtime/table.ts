@@ -2,7 +2,7 @@
 
 import { taskPriv, topPriv } from '../../contract/priv.ts';
 import { waiting } from '../../contract/waiting.ts';
-import { aclMatch, VclAcl } from './acl.ts';
+import { aclMatch, type PackedAcl, VclAcl } from './acl.ts';
 import * as numbers from './arithmetic.ts';
 import { backendVariables } from './backend-variables.ts';
 import * as bodies from './bodies.ts';
@@ -31,8 +31,7 @@ export const RUNTIME = Object.freeze({
   taskPriv,
   topPriv,
   waiting,
-  aclFrom: (name: string, log: boolean, networks: [string, number, boolean, string][]) =>
-    new VclAcl(name, log, networks),
+  aclFrom: (name: string, packed: PackedAcl) => new VclAcl(name, packed),
   ipFrom: (text: string, port: number) => new VclIp(text, port),
   sameIp: (a: VclIp, b: VclIp) =>
     a.bytes.length === b.bytes.length && a.bytes.every((x, i) => x === b.bytes[i]),

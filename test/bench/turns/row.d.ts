@@ -30,6 +30,8 @@ export interface Row {
   /** Further arguments of each daemon. */
   args?(n: number): readonly string[];
   varnishArgs?(n: number): readonly string[];
+  /** Further environment of proxyd; `dir` is a folder of its own, made before it starts. */
+  env?(dir: string, n: number): Readonly<Record<string, string>>;
   /** Answers what /page does not; absent: 200, cached, a short body. */
   origin?(request: IncomingMessage, response: ServerResponse, n: number): void;
   /** Not measured. */

@@ -7,7 +7,7 @@ import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { connect } from '../../../dist/modules/console/client/client.js';
-import { cpuMillis, largest } from '../processes.js';
+import { cpuMillis, tree } from '../processes.js';
 import { LOAD_CPU, SERVER_CPU, sleep, startProxyd, startVarnish } from '../servers/start.js';
 
 /** Milliseconds in which nothing more may be done before an input counts as worked on. */
@@ -23,6 +23,9 @@ export async function allRows() {
   const modules = await Promise.all(files.toSorted().map((name) => import(new URL(name, folder))));
   return modules.flatMap((module) => module.default);
 }
+
+/** The process that serves: the one that a manager has begun. */
+const workerOf = (manager) => tree(manager).find((pid) => pid !== manager);
 
 function probe(workerData) {
   const worker = new Worker(new URL('../servers/turn-probe.js', import.meta.url), { workerData });
@@ -71,7 +74,7 @@ async function ours(row, n, originPort, dir) {
     originPort,
     row.program?.(n) ?? 'sub vcl_hit { }',
     'malloc,512m',
-    {},
+    row.env?.(dir, n) ?? {},
     args,
   );
   const client = await connect({ dir: join(dir, 'proxyd'), name: 'bench' });
@@ -123,7 +126,7 @@ async function play(row, n, dir, isVarnish) {
   mkdirSync(dir);
   const server = await (isVarnish ? varnish : ours)(row, n, originPort, dir);
   if (server === null) return null;
-  const tid = isVarnish ? server.pid : largest(server.pid);
+  const tid = isVarnish ? server.pid : workerOf(server.pid);
   const { port, adm } = server;
   const played = { port, originPort, dir, n, isVarnish, adm };
   const probes = [];

@@ -1,7 +1,8 @@
 // Replies that are made no longer than they are sent.
 import { expect, it } from 'vitest';
-import { banListJson, banListText } from '../../../daemon/cache/ban/ban-text.ts';
-import { joined } from '../../../daemon/commands/reply.ts';
+import { banElements, banLines } from '../../../daemon/cache/ban/ban-text.ts';
+import { gathered, joined } from '../../../daemon/commands/reply.ts';
+import { turns } from '../../../daemon/turns/turns.ts';
 
 function* counted(made: number[], count: number): Generator<string> {
   for (let i = 0; i < count; i++) {
@@ -21,7 +22,16 @@ it.each([
   expect(made).toHaveLength(count);
 });
 
-it('bans as far as the reply goes', () => {
+it.each([
+  [Number.POSITIVE_INFINITY, 'ab,ab,ab,ab', 4],
+  [7, 'ab,ab,ab', 3],
+])('pieces for %d characters, over many turns', async (most, text, count) => {
+  const made: number[] = [];
+  expect(await gathered(counted(made, 4), ',', most)).toBe(text);
+  expect(made).toHaveLength(count);
+});
+
+it('bans as far as the reply goes', async () => {
   const ban = { refs: 0, completed: false, soft: false, time: 1, number: 1, expression: { text: 'x' } };
   let asked = 0;
   const bans = {
@@ -29,9 +39,29 @@ it('bans as far as the reply goes', () => {
       for (; asked < 1000; asked++) yield ban as never;
     },
   };
-  expect(banListText(bans, null, 100).length).toBeGreaterThan(100);
+  expect((await gathered(banLines(bans), '', 100)).length).toBeGreaterThan(100);
   expect(asked).toBeLessThan(10);
   asked = 0;
-  expect(banListJson(bans, null, 100).length).toBeGreaterThan(100);
+  expect((await gathered(banElements(bans), ',', 100)).length).toBeGreaterThan(100);
   expect(asked).toBeLessThan(10);
+});
+
+it('gives up its turn where others have something to do', async () => {
+  const made: number[] = [];
+  const seen = new Set<number>();
+  let over = false;
+  const look = (): void => {
+    seen.add(made.length);
+    if (!over) setImmediate(look);
+  };
+  // No turn has time for more than a piece, and the first look at the clock.
+  turns.follow(() => 0);
+  try {
+    look();
+    await gathered(counted(made, 50), '');
+  } finally {
+    over = true;
+    turns.follow(() => 2);
+  }
+  expect(seen.size).toBeGreaterThan(5);
 });

@@ -1,13 +1,15 @@
 // Each filter through the interface of processors: whatever comes, in whatever pieces, to a slow or a fast taker.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PagePlan, PlanCursor } from '../../../daemon/esi/page-plan.ts';
 import {
   namedDeliveryFilters,
   namedFetchFilters,
   usualDeliveryFilters,
   usualFetchFilters,
 } from '../../../daemon/filters/filter-table.ts';
+import { turns } from '../../../daemon/turns/turns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { deliveryChain, fetchChain, message, Taking } from './filter-setup.ts';
 
@@ -18,6 +20,17 @@ const GZIP = { 'Content-Encoding': 'gzip' };
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [0, ...[...places].sort((a, b) => a - b), bytes.length];
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end));
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Bytes of the document that go out by the plan of a page. */
+function goesOut(plan: Buffer): number {
+  const cursor = new PlanCursor(new PagePlan(plan));
+  let sum = 0;
+  for (let part = cursor.next(); part !== undefined; part = cursor.next())
+    if (part.kind === 'text') sum += part.plain;
+  return sum;
 }
 
 interface Passage {
@@ -202,21 +215,85 @@ describe('filters that read a page for includes', () => {
       const body = of(unit, 300_000);
       const { chain, taken } = read('esi_gzip', body, slow);
       expect(gunzipSync((await taken).bytes).equals(body)).toBe(true);
-      const goesOut = chain.plan?.parts.reduce((sum, p) => sum + (p.kind === 'text' ? p.plain : 0), 0);
-      if (unit.startsWith('a<')) expect(goesOut).toBe(3 + Math.floor(300_000 / unit.length));
+      if (unit.startsWith('a<'))
+        expect(goesOut(chain.plan as Buffer)).toBe(3 + Math.floor(300_000 / unit.length));
     }
   });
 
-  it('let others have their turn however short the parts are', async () => {
-    const { chain } = fetchChain('esi_gzip', {});
-    const taking = new Taking(chain);
-    expect(chain.data(of('a<esi:remove>b</esi:remove>', 140_000), false)).toBe(false);
-    expect(taking.got.length).toBeLessThan(2100);
-    chain.close();
+  describe('in turns without time', () => {
+    beforeAll(() => turns.follow(() => 0));
+    afterAll(() => turns.follow(() => 2));
+
+    it.each(['esi', 'esi_gzip'])('%s parses a few statements in each of them', async (names) => {
+      const { chain, records } = fetchChain(names, {});
+      const taking = new Taking(chain).give([of('a<esi:bogus/>', 100_000)], false);
+      const counts = [records.length];
+      for (let turn = 0; turn < 40; turn++) {
+        await nextTurn();
+        counts.push(records.length);
+      }
+      const most = Math.max(...counts.map((count, i) => count - (counts[i - 1] ?? 0)));
+      expect(most).toBeLessThan(400);
+      expect((await taking).outcome).toBe('whole');
+      expect(records.filter((record) => record.startsWith('ESI_xmlerror')).length).toBe(7692);
+    });
+
+    it('esi_gzip packs a few parts in each of them', async () => {
+      const { chain } = fetchChain('esi_gzip', {});
+      const body = of('a<esi:remove>b</esi:remove>', 140_000);
+      const taking = new Taking(chain);
+      const taken = taking.give([body], false);
+      let most = 0;
+      while (taking.outcome === null) {
+        const before = taking.got.length;
+        await nextTurn();
+        most = Math.max(most, taking.got.length - before);
+      }
+      expect(most).toBeLessThan(30);
+      expect(gunzipSync((await taken).bytes).equals(body)).toBe(true);
+    });
+
+    it.each(['esi', 'esi_gzip', 'gunzip esi', 'gunzip esi_gzip'])(
+      '%s calls nobody after the chain was closed, wherever that is',
+      async (names) => {
+        const body = of('a<esi:remove>b</esi:remove><esi:include src="/f"/>', 20_000);
+        for (let at = 0; at < 60; at += 3) {
+          const { chain } = fetchChain(names, names.startsWith('gunzip') ? GZIP : {});
+          const heard: string[] = [];
+          chain.connect({
+            data: () => heard.push('data') > 0,
+            ready: () => heard.push('ready'),
+            fail: () => heard.push('fail'),
+          });
+          chain.data(names.startsWith('gunzip') ? gzipSync(body) : body, true);
+          for (let turn = 0; turn < at; turn++) await nextTurn();
+          chain.close();
+          heard.length = 0;
+          for (let turn = 0; turn < 10; turn++) await nextTurn();
+          expect(heard).toEqual([]);
+        }
+      },
+    );
+
+    it.each(['esi', 'esi_gzip'])('%s makes the same of a page in any pieces', async (names) => {
+      const body = of('some text<esi:remove>b</esi:remove><esi:include src="/f"/>', 9000);
+      for (const slow of [false, true]) {
+        for (const size of [100, 2048, 5000, 10_000]) {
+          const { chain } = fetchChain(names, {});
+          const pieces = cut(
+            body,
+            Array.from({ length: body.length / size }, (_, i) => i * size),
+          );
+          const { bytes } = await new Taking(chain, slow).give(pieces, size === 100);
+          expect((names === 'esi' ? bytes : gunzipSync(bytes)).equals(body)).toBe(true);
+          expect(goesOut(chain.plan as Buffer)).toBe(3 + Math.floor(9000 / 58) * 9);
+        }
+      }
+    });
   });
 
   it.each(['esi', 'esi_gzip'])('%s gives a page up of which no plan could be kept', async (names) => {
-    const { taken, records } = read(names, of('a<esi:comment/>', 6_000_000));
+    const { taken, records } = read(names, of(`a<esi:include src="/${'f'.repeat(100)}"/>`, 6_000_000));
     const { outcome, bytes } = await taken;
     expect([outcome, bytes.length < 6_000_000]).toEqual(['broken', true]);
     expect(records).toContain('FetchError The page has more ESI statements than a plan can hold');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../daemon/extensions/registry.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
-import { VclAcl } from '../../../daemon/vcl/runtime/acl.ts';
+import { packedAcl, VclAcl } from '../../../daemon/vcl/runtime/acl.ts';
 import { VclIp } from '../../../daemon/vcl/runtime/ip.ts';
 import { fakeDirector, load, task } from './fake-task.ts';
 
@@ -372,9 +372,10 @@ describe('acls', () => {
     expect(decide('"10"; ! "10.1"/24;', '10.1.0.1')).toBe('pipe NEG_MATCH a "10.1"/24');
     expect(decide('"127.1";', '127.0.0.1')).toBe('pipe NO_MATCH a');
     expect(decide('"192.168/17";', '192.168.127.1')).toBe('pass MATCH a "192.168"');
-    const acl = new VclAcl('a', false, [['1.2.3.4', 32, false, '"1.2.3.4"']]);
-    expect(acl.find(new VclIp('::ffff:1.2.3.4', 0))).toBeNull();
-    expect(acl.find(new VclIp('1.2.3.4', 0))).not.toBeNull();
+    const network = { bytes: [1, 2, 3, 4], bits: 32, negate: false, shown: '"1.2.3.4"' };
+    const acl = new VclAcl('a', packedAcl(false, [network]));
+    expect(acl.find(new VclIp('::ffff:1.2.3.4', 0))).toBe(0);
+    expect(acl.allows(new VclIp('1.2.3.4', 0))).toBe(true);
   });
 });
 

@@ -1,22 +1,12 @@
 // The programs of a worker without the worker: what is active, what a label names, when a discarded program goes and
 // when one becomes cold, and that nothing is left of one that cannot run.
 import { beforeEach, expect, it, vi } from 'vitest';
-import { HoldDown } from '../../../daemon/backend/hold-down.ts';
-import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
-import { ConnectionPool } from '../../../daemon/backend/pool.ts';
-import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { BackendRow } from '../../../daemon/backend/shared-backends.ts';
-import { OwnState } from '../../../daemon/contract/own-state.ts';
-import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
-import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
-import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import type { BackendThreads, ProgramIdentity } from '../../../daemon/worker/backend-threads.ts';
 import type { ProgramEntry, ProgramServices } from '../../../daemon/worker/program-entry.ts';
 import { ProgramTable } from '../../../daemon/worker/program-table.ts';
 import { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
-import { textLog } from '../../harness/fake-core.ts';
-
-const PLAIN = 'vcl 4.1; backend one { .host = "127.0.0.1"; .port = "1"; }';
+import { fakePrograms, PLAIN, program } from './fake-programs.ts';
 
 let services: ProgramServices;
 let table: ProgramTable;
@@ -28,51 +18,9 @@ let records: string[];
 let later: (() => void)[];
 
 beforeEach(() => {
-  shown = new Set();
-  records = [];
-  later = [];
-  const stats = newMainCounters();
-  const limits = { maxLine: 8192, maxFields: 64, maxSize: 32768 };
-  services = {
-    clock: { now: () => 1000 },
-    host: {} as ProgramServices['host'],
-    stats,
-    backendEnvironment: {
-      pool: new ConnectionPool(60),
-      holdDown: new HoldDown(new OwnState()),
-      probes: new ProbeSchedule(),
-      wires: () => ({ local: null, write: () => undefined, close: () => undefined }),
-      readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
-      pacer: new PiecePacer(),
-      stats,
-      limits,
-      params: {} as ProgramServices['backendEnvironment']['params'],
-      now: () => 1000,
-      healthLog: () => undefined,
-      healthChanged: () => undefined,
-      note: () => undefined,
-    },
-    countersFile: {
-      addBackend: (_program, _backend, counters) => void shown.add(counters),
-      removeBackend: (counters) => void shown.delete(counters),
-    },
-    backendThreads: null,
-    newLog: () => textLog(records) as ReturnType<ProgramServices['newLog']>,
-    call: () => Promise.reject(new Error('not asked for')),
-    later: (step) => void later.push(step),
-  };
+  ({ services, shown, records, later } = fakePrograms());
   table = new ProgramTable(services);
 });
-
-function program(
-  name: string,
-  text = PLAIN,
-  { state = 'auto', warm = true, labels = [] as string[] } = {},
-): LoadedProgram {
-  const { program: compiled, errors } = compile({ name, text }, { labels });
-  if (compiled === undefined || compiled === null) throw new Error(JSON.stringify(errors));
-  return { name, program: compiled, state: state as ProgramState, warm };
-}
 
 async function load(name: string, text?: string, how?: Parameters<typeof program>[2]): Promise<void> {
   expect(await table.load(program(name, text, how))).toBeNull();
@@ -145,12 +93,12 @@ it('lets a program become cold once nobody runs it, and shows its backends only 
     'a',
   ) as ProgramEntry;
   entry.refs++;
-  expect(table.setState('a', 'cold', false)).toBeNull();
+  expect(await table.setState('a', 'cold', false)).toBeNull();
   expect([states()[0], shown.size]).toEqual(['a busy', 2]);
   entry.refs--;
   table.sweep();
   expect([states()[0], shown.size]).toEqual(['a cold', 1]);
-  expect(table.setState('a', 'warm', true)).toBeNull();
+  expect(await table.setState('a', 'warm', true)).toBeNull();
   expect([states()[0], shown.size]).toEqual(['a warm', 2]);
 });
 
@@ -193,7 +141,8 @@ it('has the regular expressions of a warm program ready before it is asked, in b
   };
   try {
     await load('cold', text, { state: 'cold', warm: false });
-    expect(later).toEqual([]);
+    for (const step of later.splice(0)) step();
+    expect([prepare.mock.calls, later]).toEqual([[], []]);
     await load('a', text);
     expect(prepare).not.toHaveBeenCalled();
     let ready = run();
@@ -221,7 +170,7 @@ it('does not make ready what belongs to a program that is gone, and leaves error
     await load('b', text);
     table.discard('b');
     prepare.mockClear();
-    for (const step of later.splice(0)) step();
+    for (let i = 0; i < 5; i++) for (const step of later.splice(0)) step();
     expect([prepare.mock.calls, later]).toEqual([[], []]);
   } finally {
     prepare.mockRestore();

@@ -10,6 +10,7 @@ import {
 } from '../../../queries/regex/bounded-regex.ts';
 import { makeProgram } from '../../../queries/regex/build-program.ts';
 import { parseRegex } from '../../../queries/regex/parse-pattern.ts';
+import { type Fuel, SearchMemory } from '../../../queries/regex/search.ts';
 import { capturesDiffer, translate } from '../../../queries/regex/translate.ts';
 
 describe('PCRE syntax', () => {
@@ -143,6 +144,82 @@ describe('time', () => {
     ]) {
       expect(safeLength(parseRegex(p).root)).toBeGreaterThan(500);
     }
+  });
+});
+
+/** Where all matches are, as a substitution looks for them; with a memory that is made at once. */
+function allMatches(p: string, s: string, fuel: Fuel, memory: () => SearchMemory): string[] {
+  const program = makeProgram(parseRegex(p));
+  const matcher = new BoundedMatcher(program);
+  const found: string[] = [];
+  for (let from = 0, first = true; from <= s.length; first = false) {
+    const m = matcher.exec(s, from, fuel, !first, memory());
+    if (m === null) break;
+    if (m === 'limit') throw new Error('limit');
+    found.push(m.join());
+    from = m[1] as number;
+  }
+  return found;
+}
+
+describe('the searches of one substitution', () => {
+  const long = 30_000;
+
+  it.each([
+    // Each search went to the end, and made a memory for the whole rest.
+    ['(?:a+)+b|a', 'a', 12],
+    ['(?:(?:a+)+b+)+|c', 'c', 8],
+    ['(?<=c)c', 'c', 10],
+  ])('%s: each choice is tried once, with one memory', (pattern, unit, steps) => {
+    const subject = unit.repeat(long / unit.length);
+    const memory = new SearchMemory();
+    const fuel = { left: steps * long };
+    const found = allMatches(pattern, subject, fuel, () => memory);
+    expect(found.length).toBeGreaterThan(long / 3);
+    expect(memory.made).toBe(1);
+  });
+
+  it('pay for each memory where one cannot use that of another', () => {
+    const memory = new SearchMemory();
+    const fuel = fuelFor(DEFAULT_MATCH_LIMIT);
+    const subject = `${'a'.repeat(300)}c`.repeat(10);
+    const re = '(?:(?:a+)+b|\\G(?:a|b)*c)';
+    expect(allMatches(re, subject, fuel, () => memory)).toHaveLength(10);
+    expect(memory.made).toBe(10);
+    const own = { left: fuelFor(DEFAULT_MATCH_LIMIT).left };
+    allMatches(re, subject, own, () => new SearchMemory());
+    expect(fuel.left).toBeLessThan(own.left);
+  });
+
+  it('find what each finds with a memory of its own', () => {
+    const piece = fc.constantFrom('a', 'b', '[ab]', '.', 'a+', '[ab]+?', 'a*', '(a|b)', '(?=a)', '(?!b)', '(?<=a)');
+    const pattern = fc.letrec((tie) => ({
+      re: fc.oneof(
+        { maxDepth: 4 },
+        piece,
+        fc.tuple(tie('re'), tie('re')).map(([x, y]) => `${x}${y}`),
+        fc.tuple(tie('re'), tie('re')).map(([x, y]) => `(?:${x}|${y})`),
+        fc.tuple(tie('re'), fc.constantFrom('+', '?', '{1,2}', '*', '+?')).map(([x, q]) => `(?:${x})${q}`),
+        tie('re').map((x) => `(?>${x})`),
+        tie('re').map((x) => `(?=${x})`),
+      ),
+    })).re as fc.Arbitrary<string>;
+    const subject = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 24 });
+    fc.assert(
+      fc.property(pattern, subject, (p, s) => {
+        const shared = new SearchMemory();
+        const { isolated } = makeProgram(parseRegex(p));
+        const remembering = (): SearchMemory => {
+          // From the first instruction on.
+          if (!isolated) shared.limit = Number.POSITIVE_INFINITY;
+          return shared;
+        };
+        const found = allMatches(p, s, { left: 1e6 }, remembering);
+        expect(found).toEqual(allMatches(p, s, { left: 1e6 }, () => new SearchMemory()));
+        expect([...(shared.slots ?? [])].slice(1).every((slot) => slot === -1)).toBe(true);
+      }),
+      { numRuns: 3000, seed: 7 },
+    );
   });
 });
 

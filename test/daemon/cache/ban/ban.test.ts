@@ -7,7 +7,7 @@ import {
   parseBanText,
 } from '../../../../daemon/cache/ban/ban-expression.ts';
 import { BanList, type BanVerdict, BanWalk, type TestBudget } from '../../../../daemon/cache/ban/ban-list.ts';
-import { banListJson, banListText } from '../../../../daemon/cache/ban/ban-text.ts';
+import { banElements, banLines } from '../../../../daemon/cache/ban/ban-text.ts';
 import { durationText } from '../../../../daemon/cache/ban/duration.ts';
 import { newCacheCounters } from '../../../../daemon/cache/cache-counters.ts';
 import { HttpMessage } from '../../../../daemon/http1/message.ts';
@@ -236,10 +236,10 @@ describe('BanList', () => {
     list.ref();
     list.ref();
     list.add(parsed('obj.http.x == a"b'), 1795222393.060938, true);
-    expect(banListText(list)).toBe(
+    expect([...banLines(list)].join('')).toBe(
       'Present bans:\n1795222393.060938     0 -  obj.http.x == a"b\n1795222391.401192     2 C  \n',
     );
-    expect(banListJson(list)).toBe(
+    expect([...banElements(list)].join(',\n')).toBe(
       '  {\n    "time": 1795222393.060938,\n    "refs": 0,\n    "completed": false,\n    "spec": "obj.http.x == a\\"b"\n},\n' +
         '  {\n    "time": 1795222391.401192,\n    "refs": 2,\n    "completed": true,\n    "spec": ""\n}',
     );

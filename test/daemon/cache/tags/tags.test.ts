@@ -2,10 +2,12 @@
 // what purges count, what fetches under way may bring, and that the index goes with its objects.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Oc } from '../../../../daemon/cache/objcore.ts';
 import { OF_HIT_MISS } from '../../../../daemon/cache/objcore.ts';
+import { RowTable } from '../../../../daemon/cache/row-table.ts';
 import { headerNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-headers.ts';
+import { TagPurges } from '../../../../daemon/cache/tags/tag-purges.ts';
 import { Bench, response } from '../cache-setup.ts';
 
 function begin(bench: Bench, url: string, fields: Record<string, string> = {}): Oc {
@@ -166,6 +168,71 @@ describe('a purge by key', () => {
   });
 });
 
+describe('purges of many keys', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Words of rows that are read while every key is purged softly, and then hard. */
+  function reads(keys: number, ask: boolean): number {
+    const bench = new Bench();
+    for (let i = 0; i < 2 * keys; i++) put(bench, `/${i}`, `key${i % keys}`);
+    const names = Array.from({ length: keys }, (_, i) => `key${i}`).join(' ');
+    // Time for none of the work itself.
+    bench.tick = 1000;
+    const get = vi.spyOn(RowTable.prototype, 'get');
+    expect(purge(bench, names, true)).toBe(2 * keys);
+    for (let i = 0; i < 2 * keys && ask; i++) expect(bench.ask(`/${i}`)).toBe('GRACE');
+    expect(purge(bench, names)).toBe(2 * keys);
+    const count = get.mock.calls.length;
+    get.mockRestore();
+    bench.tick = 0.1;
+    bench.settle();
+    expect([bench.counters.n_object, bench.counters.n_objectcore]).toEqual([0, 0]);
+    return count;
+  }
+
+  it.each([false, true])('cost as much for each, however many are at work; objects asked for: %s', (ask) => {
+    expect(reads(800, ask)).toBeLessThan(4.4 * reads(200, ask));
+  });
+
+  it('do not look for each of their keys at all keys of their objects', () => {
+    const bench = new Bench();
+    const names = Array.from({ length: 2000 }, (_, i) => `k${i}`).join(' ');
+    for (let i = 0; i < 20; i++) put(bench, `/${i}`, names);
+    put(bench, '/other', 'other');
+    bench.tick = 1000;
+    const other = purge(bench, 'other');
+    const get = vi.spyOn(RowTable.prototype, 'get');
+    expect(other + purge(bench, names)).toBe(21);
+    // One that went by all keys for each of them would read 80 million.
+    expect(get.mock.calls.length).toBeLessThan(2_000_000);
+  });
+
+  it('share the time of a turn', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 2000; i++) put(bench, `/${i}`, `key${i % 200}`);
+    bench.tick = 0.1;
+    const step = vi.spyOn(TagPurges.prototype, 'step');
+    for (let i = 0; i < 200; i++) expect(purge(bench, `key${i}`)).toBe(10);
+    expect(step.mock.calls.length).toBeLessThan(10);
+    bench.settle();
+    expect(bench.counters.n_object).toBe(0);
+  });
+
+  it('soft, make an object stale as of the time of its own', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, i < 100 ? 'a' : 'b');
+    bench.tick = 1000;
+    expect(purge(bench, 'a', true)).toBe(100);
+    bench.now += 20;
+    expect(purge(bench, 'b', true)).toBe(100);
+    bench.now += 40;
+    // Its grace lasts 50 seconds from then on; the other purge was a minute ago.
+    expect([bench.ask('/199'), bench.ask('/99')]).toEqual(['GRACE', 'MISS']);
+  });
+});
+
 describe('the index', () => {
   it('goes with its objects', () => {
     const bench = new Bench();
@@ -207,6 +274,7 @@ describe('the index', () => {
       fc.record({ do: fc.constant('purge' as const), keys, soft: fc.boolean() }),
       fc.record({ do: fc.constant('drop' as const), url }),
       fc.record({ do: fc.constant('work' as const) }),
+      fc.record({ do: fc.constant('later' as const) }),
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -243,6 +311,8 @@ describe('the index', () => {
             model.delete(s.url);
           } else if (s.do === 'work') {
             bench.settle();
+          } else if (s.do === 'later') {
+            bench.now += 0.01;
           }
           for (let i = 0; i < 6; i++) {
             const object = model.get(`/${i}`);

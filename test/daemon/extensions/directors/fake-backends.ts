@@ -19,8 +19,8 @@ export class FakeBackend implements Director {
       changedAt,
       measured: () => this.up,
       counts: () => null,
-      text: () => '',
-      json: () => '{}',
+      text: () => [],
+      json: () => ['{}'],
     };
   }
 

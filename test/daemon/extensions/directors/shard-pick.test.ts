@@ -14,6 +14,8 @@ function ask(pattern: string, more: Partial<PickQuestion> = {}): number {
     walk,
     alt: 0,
     healthy: 'CHOSEN',
+    // Exactly as many as there are: a pick ends with the last of them.
+    healthyLeft: [...pattern].filter((host) => host !== 'S').length,
     warmup: 0,
     rampup: true,
     isHealthy: (host) => pattern[host] !== 'S',

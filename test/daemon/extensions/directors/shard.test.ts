@@ -207,7 +207,7 @@ describe('rampup', () => {
     expect(names({ rampup: false })).toEqual(new Set(['fresh', 'old']));
     ctx.now = NOW + 100;
     expect(names()).toEqual(new Set(['fresh', 'old']));
-    expect(shard.rows(NOW + 25).map((r) => r.cells)).toEqual([
+    expect([...shard.rows(NOW + 25)].map((r) => r.cells)).toEqual([
       ['fresh', 'healthy', ' 25.00%   75.000s'],
       ['old', 'healthy', '100.00%    0.000s'],
     ]);

@@ -44,4 +44,14 @@ describe('the limit', () => {
     expect(logged).toHaveLength(1);
     expect(regsuball(context(10_000).ctx, text, regex('(a)b(?!\\1x)'), '')).toBe('');
   });
+
+  it('is not reached by many matches of an expression whose loops are nested', () => {
+    const { ctx, logged } = context(10_000);
+    const text = 'c'.repeat(30_000);
+    expect(regsuball(ctx, text, regex('(?:(?:a+)+b+)+|c'), 'd')).toBe('d'.repeat(30_000));
+    expect(regsuball(ctx, text, regex('(?<=c)c'), 'd')).toBe(`c${'d'.repeat(29_999)}`);
+    const all = 'a'.repeat(3000);
+    expect(regsuball(ctx, all, regex('(?:a+)+b|a'), 'd')).toBe('d'.repeat(3000));
+    expect(logged).toEqual([]);
+  });
 });
