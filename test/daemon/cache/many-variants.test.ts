@@ -73,27 +73,30 @@ function crowd(n: number): { b: Bench; busy: number[] } {
   return { b, busy };
 }
 
-/** How often a look-up asks the request for a header. */
+/** How often a look-up asks the request for a header, or brings a value into its normal form. */
 function asked(b: Bench, fields: Record<string, string>): number {
   const q = b.query('/v', fields);
   const getAll = vi.spyOn(q.http, 'getAll');
   const valueAt = vi.spyOn(q.http, 'valueAt');
+  const split = vi.spyOn(String.prototype, 'split');
   const out = new LookupResult();
   b.cache.lookup.find(q, out);
+  const splits = split.mock.calls.length;
+  split.mockRestore();
   for (const oc of [out.oc, out.busy, out.stale]) if (oc !== 0) b.cache.references.deref(oc);
-  return getAll.mock.calls.length + valueAt.mock.calls.length;
+  return getAll.mock.calls.length + valueAt.mock.calls.length + splits;
 }
 
-it('a look-up reads its request as often beside a thousand fetches as beside ten', () => {
-  expect(asked(crowd(1000).b, { L: 'other', M: 'm' })).toBe(asked(crowd(10).b, { L: 'other', M: 'm' }));
+it('a look-up reads its request as often beside a hundred fetches as beside ten', () => {
+  expect(asked(crowd(100).b, { L: 'other', M: 'm' })).toBe(asked(crowd(10).b, { L: 'other', M: 'm' }));
 });
 
 it('variants that came together are told apart as fast as those that came one by one', () => {
-  const { b, busy } = crowd(1000);
+  const { b, busy } = crowd(200);
   for (const [i, oc] of busy.entries()) b.fetch(oc, i + 2, 'x', { vary: 'L, M, N' }, { L: `l${i}`, M: 'm' });
-  for (const i of [0, 500, 999]) expect(b.ask('/v', { L: `l${i}`, M: 'm' })).toBe('HIT');
+  for (const i of [0, 100, 199]) expect(b.ask('/v', { L: `l${i}`, M: 'm' })).toBe('HIT');
   // Those that are compared with the request itself before there is a hash, and the one that has the same.
-  expect(asked(b, { L: 'l0', M: 'm' })).toBeLessThan(100);
+  expect(asked(b, { L: 'l0', M: 'm' })).toBeLessThan(50);
 });
 
 it('of three thousand fetches at once nearly none waits for another in vain', () => {
