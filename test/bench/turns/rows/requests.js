@@ -183,6 +183,33 @@ export default [
       await together(port, n, () => request(path));
     },
   },
+  {
+    name: 'clients that read in pieces what is being fetched',
+    sizes: [50, 500, 5000],
+    aim: 10,
+    varnish: true,
+    varnishArgs: () => ['-p', 'thread_pool_max=5000', '-p', 'thread_pool_min=500'],
+    origin: (_req, res) => {
+      res.writeHead(200, { 'Cache-Control': 'max-age=1000' });
+      let left = 5;
+      const piece = () => {
+        if (left-- === 0) res.end();
+        else {
+          res.write('x'.repeat(100));
+          setTimeout(piece, 1000);
+        }
+      };
+      piece();
+    },
+    load: async ({ port, n }) => {
+      const path = fresh();
+      await Promise.all(
+        Array.from({ length: n }, () =>
+          exchange(port, request(path, 'Connection: close\r\n'), Number.POSITIVE_INFINITY),
+        ),
+      );
+    },
+  },
   variants(31),
   variants(1),
   {
