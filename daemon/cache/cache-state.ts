@@ -178,7 +178,7 @@ export class CacheState {
       o.counters,
       o.limits,
       o.seed,
-      this.defer,
+      this.turns,
       memory.part('objheads'),
       this.peers,
     );

@@ -126,6 +126,7 @@ export class Turns {
       while (served < waiting) {
         const { run, isLast } = queue[served++] as Waiting;
         run();
+        this.#left = 0;
         if (isLast || !this.mayGoOn()) break;
       }
     } finally {
