@@ -169,6 +169,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl',
     'daemon/backend',
     'daemon/cache',
+    'daemon/esi',
     'daemon/filters',
     'daemon/transaction',
     'daemon/fetch',
