@@ -81,7 +81,7 @@ export function data(value: object): Code {
   return { k: 'data', value, ...PLAIN };
 }
 
-export function list(items: readonly Code[]): Code {
+function list(items: readonly Code[]): Code {
   return { k: 'list', items, ...of(items) };
 }
 
