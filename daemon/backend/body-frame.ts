@@ -100,13 +100,13 @@ export class IncomingBody {
       return used;
     }
     if (this.kind === 'eof') {
-      sink(buf, start, end);
+      sink(buf, start, end, 1);
       return end - start;
     }
     const used = Math.min(end - start, this.left);
     this.left -= used;
     this.done = this.left === 0;
-    sink(buf, start, start + used);
+    sink(buf, start, start + used, 1);
     return used;
   }
 }

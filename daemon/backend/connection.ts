@@ -406,10 +406,10 @@ export class OriginConnection {
     this.complete();
   }
 
-  private readonly deliver = (buf: LentBytes, start: number, end: number): void => {
+  private readonly deliver = (buf: LentBytes, start: number, end: number, pieces: number): void => {
     if (this.state !== AT.BODY) return;
     this.bytes.gotBody(end - start);
-    (this.sink as OriginBodySink).data(buf, start, end);
+    (this.sink as OriginBodySink).data(buf, start, end, pieces);
   };
 
   private complete(): void {

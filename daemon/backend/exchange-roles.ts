@@ -7,9 +7,10 @@ import type { HttpMessage } from '../http1/message.ts';
 import type { OriginConnection } from './connection.ts';
 import type { OriginFailure } from './origin-failure.ts';
 
-/** Takes a response body. Bytes are lent until data() returns; nothing is called after end() or error(). */
+/** Takes a response body. Bytes, which came in so many pieces, are lent until data() returns; nothing is called after end()
+ * or error(). */
 export interface OriginBodySink {
-  readonly data: (buf: LentBytes, start: number, end: number) => void;
+  readonly data: (buf: LentBytes, start: number, end: number, pieces: number) => void;
   end(): void;
   error(reason: FetchFailure): void;
 }

@@ -158,8 +158,7 @@ export class CacheState {
     this.compileRegex = o.compileRegex;
     this.defer = o.defer ?? ((run) => void setImmediate(run));
     this.millis = o.millis ?? (() => performance.now());
-    this.turns =
-      o.defer === undefined && o.millis === undefined ? turns : new Turns(this.millis, this.defer);
+    this.turns = o.defer === undefined && o.millis === undefined ? turns : new Turns(this.millis, this.defer);
     this.seed = o.seed;
     this.transactions = o.transactions ?? (() => 0);
     this.wake = o.wake ?? ignore;
@@ -179,7 +178,7 @@ export class CacheState {
       o.counters,
       o.limits,
       o.seed,
-      this.defer,
+      this.turns,
       memory.part('objheads'),
       this.peers,
     );

@@ -22,7 +22,7 @@ import { hashStored, sameNames, sameStored, type VaryKey } from './vary.ts';
 const MOST_KEYS = 4096;
 /** Objects after a new one in which markers are looked for: those that it leaves, the next fetch finds. */
 const MARKER_SEARCH = 16;
-/** Objects of a key that are looked at for one whose variant is hashed (chosen). */
+/** Objects of a key, without those that are being fetched, that are looked at for one whose variant is hashed (chosen). */
 const SIBLING_SEARCH = 64;
 
 export class ObjectFilling implements Filling {
@@ -180,9 +180,10 @@ export class ObjectFilling implements Filling {
     const { objcores, objheads } = this.state;
     const { store } = this;
     let other = objheads.first(oh);
-    for (let looked = 0; other !== 0; looked++) {
-      if (looked === SIBLING_SEARCH) return;
+    for (let looked = 0; other !== 0; ) {
+      // A crowd may have begun to fetch its variants since the last one came.
       const isBusy = stateIn(objcores.get(other, row.META)) === row.STATE_BUSY;
+      if (!isBusy && looked++ === SIBLING_SEARCH) return;
       if (!isBusy && objcores.get(other, row.VARIANT) !== 0) {
         const same = sameNames(
           store.headChunk(oc),

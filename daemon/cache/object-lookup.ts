@@ -328,13 +328,13 @@ export class ObjectLookup implements Lookup {
 
   /** Whether a fetch under way that is expected to become a variant may bring what this request can use. */
   private mayBecome(oh: Oh, sibling: Oc, q: LookupQuery): boolean {
-    const { objcores, objheads, limits } = this.state;
+    const { objcores, objheads } = this.state;
     // It varied as an object that has gone meanwhile.
     if (sibling === 0) return true;
-    const wanted = this.variantOf(sibling, q);
+    const wanted = this.predict(sibling, q);
     for (let oc = objheads.first(oh); oc !== 0; oc = objcores.get(oc, row.KEY_NEXT)) {
       const isBusy = stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY;
-      if (isBusy && mayBecome(objcores.get(oc, row.EXPECTED), wanted, limits.gzipSupport)) return true;
+      if (isBusy && mayBecome(objcores.get(oc, row.EXPECTED), wanted)) return true;
     }
     return false;
   }

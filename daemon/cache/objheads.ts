@@ -4,6 +4,7 @@
 // as soon as it has neither objects nor waiters: drop() is to be called after the last object was taken out.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
+import type { Turns } from '../turns/turns.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
 import { BATCH, KEY_NEXT, KEY_PREV, META, OBJHEAD, type Oc, STATE_BUSY, stateIn } from './objcore.ts';
@@ -19,7 +20,7 @@ export class Objheads {
   private readonly counters: CacheCounters;
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
-  private readonly defer: (run: () => void) => void;
+  private readonly turns: Turns;
   private readonly peers: Peers;
   /** By a key's place: how often objects were taken out of chains there, for lookups without the lock. */
   private readonly changes: Int32Array;
@@ -36,7 +37,7 @@ export class Objheads {
     counters: CacheCounters,
     limits: { rushExponent: number },
     seed: readonly [number, number],
-    defer: (run: () => void) => void,
+    turns: Turns,
     memory: MemoryPart = ownMemory(),
     peers: Peers = ALONE,
   ) {
@@ -47,9 +48,9 @@ export class Objheads {
     this.objcores = objcores;
     this.counters = counters;
     this.index = new KeyIndex(seed[0], seed[1], 0, memory);
-    this.defer = defer;
+    this.turns = turns;
     this.waiting = new WaitingList({
-      defer,
+      turns,
       exponent: () => limits.rushExponent,
       onEmpty: (oh) => {
         peers.waitsNoMore(oh);
@@ -172,7 +173,7 @@ export class Objheads {
       return this.waiting.park(oh, waiter);
     }
     let gone = false;
-    this.defer(() => {
+    this.turns.later(() => {
       if (!gone) waiter.wake(false);
     });
     return () => {

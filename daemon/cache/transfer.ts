@@ -5,8 +5,6 @@
 import type { HttpMessage } from '../http1/message.ts';
 import type { ProgressReader, ProgressSource } from './roles.ts';
 
-const NOBODY: readonly ProgressReader[] = [];
-
 export class Transfer implements ProgressSource {
   /** What a forced miss replaces once it is whole. */
   replaces: 'nothing' | 'variant' | 'all' = 'nothing';
@@ -31,33 +29,42 @@ export class Transfer implements ProgressSource {
   onConsume: (() => void) | null = null;
   /** What the object's row says of its fetch: with another, the row is another object's by now. */
   stamp: number;
-  private readers: readonly ProgressReader[] = NOBODY;
+  private reader: ProgressReader | null = null;
+  /** Those beside it; null as long as there was none. */
+  private others: Set<ProgressReader> | null = null;
 
   constructor(nukesLeft: number, stamp = 0) {
     this.nukesLeft = nukesLeft;
     this.stamp = stamp;
   }
 
-  /** Readers come and go while others are being called: the list is copied, never changed. */
   attach(reader: ProgressReader): void {
-    this.readers = this.readers.length === 0 ? [reader] : [...this.readers, reader];
+    if (this.reader === null) this.reader = reader;
+    else {
+      this.others ??= new Set();
+      this.others.add(reader);
+    }
   }
 
   detach(reader: ProgressReader): void {
-    const { readers } = this;
-    if (readers.length === 1 && readers[0] === reader) this.readers = NOBODY;
-    else this.readers = readers.filter((other) => other !== reader);
+    if (this.reader === reader) this.reader = null;
+    else this.others?.delete(reader);
   }
 
   get readerCount(): number {
-    return this.readers.length;
+    return (this.reader === null ? 0 : 1) + (this.others?.size ?? 0);
   }
 
+  /** Readers come and go while others are being called: who has gone is not called any more, and who comes has read what
+   * there is. */
   notify(): void {
-    const readers = this.readers;
-    for (let i = 0; i < readers.length; i++) {
-      const reader = readers[i] as ProgressReader;
-      if (readers === this.readers || this.readers.includes(reader)) reader.progress();
+    const { others } = this;
+    let left = others?.size ?? 0;
+    this.reader?.progress();
+    if (others === null) return;
+    for (const reader of others) {
+      if (left-- === 0) return;
+      reader.progress();
     }
   }
 }

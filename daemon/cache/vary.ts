@@ -168,28 +168,29 @@ function fold(start: number, text: string): number {
 }
 
 /**
- * A number for the variant that a fetch is expected to become, never 0, which is for one of which nothing is known: the
- * names of the headers in its upper half, their values in its lower one.
+ * A number for the variant that a fetch is expected to become, never 0, which is for one of which nothing is known: a few
+ * bits for the names of the headers, which seldom differ, and many for their values. Of thousands of fetches for one key
+ * hardly two have the same by chance, of which one would wait for the other in vain.
  * @param gzipSupport Accept-Encoding makes no variant
  */
 export function expectedVariant(key: VaryKey, gzipSupport: boolean): number {
   const values = hashVariant(key, gzipSupport);
   if (values === 0) return FOR_NOBODY;
   const names = key.names.reduce(fold, FNV_BASIS);
-  return (half(names) << 16) | half(values) | NAMED;
+  return (mix(names) << VALUE_BITS) | (mix(values) & VALUES) | NAMED;
 }
 
-/** Whether a fetch that is expected to become a variant may bring what one with these values can use. It may, too, if it
- * varies by other headers, or if both halves are the same by chance. */
-export function mayBecome(expected: number, key: VaryKey, gzipSupport: boolean): boolean {
+/** Whether a fetch that is expected to become a variant may bring what is wanted: both as expectedVariant() has them. It may,
+ * too, if it varies by other headers, or if all bits are the same by chance. */
+export function mayBecome(expected: number, wanted: number): boolean {
   if (expected === FOR_NOBODY) return false;
-  const other = expected ^ expectedVariant(key, gzipSupport);
-  return other >>> 16 !== 0 || other === 0;
+  const other = expected ^ wanted;
+  return other >>> VALUE_BITS !== 0 || other === 0;
 }
 
-/** Half as many bits of a hash. */
-function half(hash: number): number {
-  return (hash ^ (hash >>> 16)) & 0xffff;
+/** A hash of which every part depends on all of it. */
+function mix(hash: number): number {
+  return hash ^ (hash >>> 16);
 }
 
 /** hashVariant() of a stored variant. */
@@ -255,6 +256,9 @@ function isLast(request: HttpMessage, field: number, key: string): boolean {
 
 const FNV_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
+/** Bits of an expected variant that are for the values; seven are for the names. */
+const VALUE_BITS = 24;
+const VALUES = (1 << VALUE_BITS) - 1;
 /** A bit of all that names headers, which tells it from the numbers that say something else. */
 const NAMED = 1 << 31;
 /** Expected by `*`: no request ever matches it. */

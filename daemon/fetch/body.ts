@@ -154,9 +154,9 @@ export class BodyPump implements OriginBodySink {
     return PARKED;
   }
 
-  data(buf: LentBytes, start: number, end: number): void {
+  data(buf: LentBytes, start: number, end: number, pieces: number): void {
     if (this.settled) return;
-    this.calls++;
+    this.calls += pieces;
     this.bytes += end - start;
     if (this.chain === null) this.store(buf, start, end);
     else {

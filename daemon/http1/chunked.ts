@@ -42,7 +42,8 @@ const LONGEST = 16 ** (MAX_DIGITS - 1);
 /** Origins pad sizes with zeros to widths of their own. */
 const MAX_DIGITS_OF_ORIGIN = 32;
 
-export type ChunkSink = (buf: LentBytes, start: number, end: number) => void;
+/** Takes data, lent until it returns, that came in so many chunks or pieces of them. */
+export type ChunkSink = (buf: LentBytes, start: number, end: number, pieces: number) => void;
 
 export type ChunkError = Extract<Refusal, `chunk_${string}` | 'trailer'>;
 
@@ -52,6 +53,46 @@ for (let i = 0; i < 10; i++) HEX[48 + i] = i;
 for (let i = 0; i < 6; i++) {
   HEX[65 + i] = 10 + i;
   HEX[97 + i] = 10 + i;
+}
+
+/** Shorter pieces of data are gathered (chosen: to copy them costs less than to hand each of them on, which may be a write). */
+const SMALL = 512;
+const ROOM = 64 * 1024;
+
+/** Where they are gathered, while nobody does. */
+let spareRoom: Buffer | null = null;
+
+/** The small pieces of one read, handed on together. */
+class Gathered {
+  private readonly sink: ChunkSink;
+  private room: Buffer | null = null;
+  private length = 0;
+  private pieces = 0;
+
+  constructor(sink: ChunkSink) {
+    this.sink = sink;
+  }
+
+  add(buf: LentBytes, start: number, end: number): void {
+    if (this.length + end - start > ROOM) this.handOn();
+    if (this.room === null) {
+      this.room = spareRoom ?? Buffer.allocUnsafeSlow(ROOM);
+      spareRoom = null;
+    }
+    for (let i = start; i < end; i++) this.room[this.length++] = buf[i] as number;
+    this.pieces++;
+  }
+
+  handOn(): void {
+    const { room, length, pieces } = this;
+    if (room === null) return;
+    this.room = null;
+    this.length = 0;
+    this.pieces = 0;
+    this.sink(room, 0, length, pieces);
+    // Not before: whoever takes them may have others decoded.
+    spareRoom = room;
+  }
 }
 
 /** One chunked body. Reusable through reset(). */
@@ -114,11 +155,12 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes buf[start, end), calling `sink` for each run of data.
+   * Decodes buf[start, end), calling `sink` for its data: once for all pieces between two that are long.
    * @returns bytes consumed: all of them, unless the body ended before or broke
    */
   decode(buf: LentBytes, start: number, end: number, sink: ChunkSink): number {
     let p = start;
+    let gathered: Gathered | null = null;
     while (p < end) {
       if (this.state === S_DATA) {
         const n = Math.min(this.size, end - p);
@@ -128,7 +170,13 @@ export class ChunkedDecoder {
           this.state = S_DATA_CR;
           this.lastData = buf[p + n - 1] as number;
         }
-        sink(buf, p, p + n);
+        if (n < SMALL) {
+          gathered ??= new Gathered(sink);
+          gathered.add(buf, p, p + n);
+        } else {
+          gathered?.handOn();
+          sink(buf, p, p + n, 1);
+        }
         p += n;
         continue;
       }
@@ -140,6 +188,7 @@ export class ChunkedDecoder {
       }
       p++;
     }
+    gathered?.handOn();
     return p - start;
   }
 

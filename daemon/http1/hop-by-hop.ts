@@ -103,6 +103,7 @@ const USUAL: ReadonlyMap<string, readonly string[]> = new Map([
 /** Lower-case options of Connection, of all its lines; null when there is no Connection. */
 function options(msg: HttpMessage): readonly string[] | null {
   let names: readonly string[] | null = null;
+  let own: string[] | null = null;
   for (let i = msg.find('connection'); i >= 0; i = msg.find('connection', i + 1)) {
     const value = msg.valueAt(i);
     const usual = USUAL.get(value);
@@ -110,8 +111,12 @@ function options(msg: HttpMessage): readonly string[] | null {
       names = usual;
       continue;
     }
-    const own = value.split(',').map((part) => part.trim().toLowerCase());
-    names = [...(names ?? []), ...own.filter((name) => name !== '')];
+    own ??= names === null ? [] : [...names];
+    names = own;
+    for (const part of value.split(',')) {
+      const name = part.trim().toLowerCase();
+      if (name !== '') own.push(name);
+    }
   }
   return names;
 }
@@ -129,11 +134,16 @@ export function markNamed(msg: HttpMessage): string | null {
   const names = options(msg);
   if (names === null) return null;
   let wrong: string | null = null;
+  let named: Set<string> | null = null;
   for (const name of names) {
     if (name === 'close' || name === 'keep-alive') continue;
-    if (!NOT_TO_BE_NAMED.has(name)) msg.endHere(name);
-    else wrong ??= name;
+    if (NOT_TO_BE_NAMED.has(name)) wrong ??= name;
+    else {
+      named ??= new Set();
+      named.add(name);
+    }
   }
+  if (named !== null) msg.endHere(named);
   return wrong;
 }
 

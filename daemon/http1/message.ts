@@ -177,9 +177,10 @@ export class HttpMessage {
     this.n++;
   }
 
-  /** Marks the present lines named `key` (lower case) as for this hop only. */
-  endHere(key: string): void {
-    for (let i = this.find(key); i >= 0; i = this.find(key, i + 1)) {
+  /** Marks the present lines with one of these names (lower case) as for this hop only. */
+  endHere(names: ReadonlySet<string>): void {
+    for (let i = 0; i < this.n; i++) {
+      if (!names.has(this.keys[i] as string)) continue;
       this.ending ??= new Array<boolean>(this.n).fill(false);
       this.ending[i] = true;
     }

@@ -15,8 +15,8 @@ import type { Endpoint } from './endpoint.ts';
 const LINGER = 1;
 
 /** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
- * has not taken all of the response yet. */
-type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
+ * has not taken all of the response yet. `ahead`: the next requests are there and wait for a later turn. */
+type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'ahead' | 'pipe' | 'closing' | 'closed';
 
 export abstract class ClientConnection extends ClientEnds {
   /** Set when the connection must end after the current response. */

@@ -1,7 +1,7 @@
 // What comes in on one client connection: reads heads, runs one request after another, hands body bytes to whoever
-// wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running or
-// while the client has not taken the last answer; the connection is paused when they grow. It never decides anything about
-// a request beyond its framing.
+// wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running, while
+// the client has not taken the last answer, and for a later turn once this one has served enough of them; the connection
+// is paused when they grow. It never decides anything about a request beyond its framing.
 //
 // Caution: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
 // receive() returns is copied. And a client may end its side before its requests are answered: what it sent
@@ -90,6 +90,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         }
         break;
       case 'request':
+      case 'ahead':
       case 'unsent':
         this.keep(buf, start, end);
         break;
@@ -139,10 +140,11 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     const busy = this.phase === 'request' || this.phase === 'body';
     // Varnish learns it when it writes, unless it still reads a body.
     const reads = this.body !== null && !this.body.complete;
-    if ((this.phase === 'request' && !reads) || this.phase === 'unsent') this.lossReason = 'TX_ERROR';
+    const isOwed = this.phase === 'ahead' || this.phase === 'unsent';
+    if ((this.phase === 'request' && !reads) || isOwed) this.lossReason = 'TX_ERROR';
     this.pipeTap?.clientLost();
     this.pipeTap = null;
-    if (this.phase === 'closing' || this.isIdle || this.phase === 'unsent') {
+    if (this.phase === 'closing' || this.isIdle || isOwed) {
       this.finish(this.lossReason);
       return;
     }
@@ -233,6 +235,29 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     if (this.parsing) return;
     if (ahead && this.rest !== null) this.core.stats.sess_readahead++;
     this.parseRest();
+  }
+
+  /** Whether this turn has time for another request of the client: one that sends many at once is served as others are,
+   * some in each turn. */
+  private mayServe(): boolean {
+    const { turns } = this.core;
+    turns.tookLong();
+    if (turns.mayGoOn()) return true;
+    this.phase = 'ahead';
+    this.deadline = Number.POSITIVE_INFINITY;
+    return false;
+  }
+
+  /** The requests that wait are served in a later turn. Until then nothing is read: the runtime would otherwise read, and
+   * have served, the next ones in this turn. */
+  private giveWay(): void {
+    this.pauseReading();
+    this.core.turns.later(() => {
+      // The connection may be closed or lost meanwhile.
+      if (this.phase !== 'ahead') return;
+      this.resumeReading();
+      this.awaitHead(this.core.clock.now());
+    });
   }
 
   /** From now on bytes go to and from the tap; requestDone() is not called any more. */
@@ -340,7 +365,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     this.parsing = true;
     let at = this.parseSome(buf, start, end);
     // A request with a body has put aside what follows it.
-    while (at >= end && this.phase === 'head' && this.rest !== null) {
+    while (at >= end && this.phase === 'head' && this.rest !== null && this.mayServe()) {
       const { rest } = this;
       this.rest = null;
       this.core.stats.sess_readahead++;
@@ -350,13 +375,15 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.parsing = false;
     if (at < end && this.isOpen) this.keep(buf, at, end);
-    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
+    if (this.phase === 'ahead') this.giveWay();
+    else if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
   }
 
   /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
   private parseSome(buf: LentBytes, start: number, end: number): number {
     let at = start;
     while (this.phase === 'head' && at < end) {
+      if (at > start && !this.mayServe()) break;
       const now = this.core.clock.now();
       const { reader } = this;
       const { head } = reader;

@@ -11,6 +11,7 @@ import type { Params } from '../params/parameter-set.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
+import type { Turns } from '../turns/turns.ts';
 import type { EsiState } from './esi-state.ts';
 import type { HeldLookups } from './held-lookups.ts';
 import type { HotHeads } from './hot-heads.ts';
@@ -82,6 +83,8 @@ export interface Core {
   readonly stepChecks: StepChecks | null;
   /** The longest turns of this thread; null where nobody watches them. */
   readonly turnWatch: TurnWatch | null;
+  /** The turns of this thread, for work that may be long. */
+  readonly turns: Turns;
   /** Who may send how much of a body in this turn. */
   readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */

@@ -147,9 +147,9 @@ export class RequestBody implements BodySource {
   }
 
   private feedChunked(decoder: ChunkedDecoder, buf: LentBytes, start: number, end: number): number {
-    const used = decoder.decode(buf, start, end, (b, s, e) => {
+    const used = decoder.decode(buf, start, end, (b, s, e, pieces) => {
       this.received += e - s;
-      this.pieces++;
+      this.pieces += pieces;
       this.sink?.data(b, s, e);
     });
     if (decoder.error !== null) this.fail('chunked');

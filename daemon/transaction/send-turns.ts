@@ -10,6 +10,8 @@ export interface Sender {
 /** Bytes that go to the kernel in a turn: measured as about half a millisecond of copying, two while the kernel finds
  * new memory for its buffers. */
 const A_TURN = 1024 * 1024;
+/** Bytes that a slice counts for at the least: small ones cost what is done for each (some ten microseconds). */
+const A_SEND = 8 * 1024;
 
 export class SendTurns {
   private readonly defer: (run: () => void) => void;
@@ -34,7 +36,7 @@ export class SendTurns {
 
   /** So many bytes have gone to the kernel. */
   spent(bytes: number): void {
-    this.left -= bytes;
+    this.left -= Math.max(bytes, A_SEND);
     this.schedule();
   }
 

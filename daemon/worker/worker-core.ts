@@ -121,7 +121,7 @@ export abstract class WorkerCore implements Core {
     this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
-    turns.follow(() => this.params.turn_budget * 1000);
+    this.turns.follow(() => this.params.turn_budget * 1000);
     this.idHeader = new IdHeader(this.allParams.text('id_header'), 0);
     this.requestLimits = requestHeadLimits(this.allParams);
     this.responseLimits = responseHeadLimits(this.allParams);

@@ -14,6 +14,7 @@ import { EsiState } from '../../daemon/transaction/esi-state.ts';
 import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
+import { Turns } from '../../daemon/turns/turns.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 
@@ -80,6 +81,7 @@ export class FakeCore {
       host: { edge: null, fleet: null },
       stepChecks: null,
       turnWatch: null,
+      turns: new Turns(() => 0),
       bgFetches: new SharedCount(),
       pipes: new SharedCount(),
       spareFetchBuffers: [],

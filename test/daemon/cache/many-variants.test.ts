@@ -1,6 +1,7 @@
 // Many variants of one key: what a look-up finds is what a comparison with each would, whichever headers they vary by.
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { LookupAnswer, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
 import { matchesStored, type VaryKey, varyBytes, varyKey, writeVary } from '../../../daemon/cache/vary.ts';
 import { Bench, request } from './cache-setup.ts';
@@ -58,4 +59,50 @@ it.each([
     ),
     { numRuns: 300 },
   );
+});
+
+/** A key whose objects vary by three headers, and n fetches for variants of it under way. */
+function crowd(n: number): { b: Bench; busy: number[] } {
+  const b = new Bench();
+  b.put('/v', 1, 'x', { vary: 'L, M, N' }, { L: 'first' });
+  const busy = Array.from({ length: n }, (_, i) => {
+    const [answer, out] = b.lookup('/v', { L: `l${i}`, M: 'm' });
+    expect(answer).toBe(LookupAnswer.MISS);
+    return out.busy;
+  });
+  return { b, busy };
+}
+
+/** How often a look-up asks the request for a header, or brings a value into its normal form. */
+function asked(b: Bench, fields: Record<string, string>): number {
+  const q = b.query('/v', fields);
+  const getAll = vi.spyOn(q.http, 'getAll');
+  const valueAt = vi.spyOn(q.http, 'valueAt');
+  const split = vi.spyOn(String.prototype, 'split');
+  const out = new LookupResult();
+  b.cache.lookup.find(q, out);
+  const splits = split.mock.calls.length;
+  split.mockRestore();
+  for (const oc of [out.oc, out.busy, out.stale]) if (oc !== 0) b.cache.references.deref(oc);
+  return getAll.mock.calls.length + valueAt.mock.calls.length + splits;
+}
+
+it('a look-up reads its request as often beside a hundred fetches as beside ten', () => {
+  expect(asked(crowd(100).b, { L: 'other', M: 'm' })).toBe(asked(crowd(10).b, { L: 'other', M: 'm' }));
+});
+
+it('variants that came together are told apart as fast as those that came one by one', () => {
+  const { b, busy } = crowd(200);
+  for (const [i, oc] of busy.entries()) b.fetch(oc, i + 2, 'x', { vary: 'L, M, N' }, { L: `l${i}`, M: 'm' });
+  for (const i of [0, 100, 199]) expect(b.ask('/v', { L: `l${i}`, M: 'm' })).toBe('HIT');
+  // Those that are compared with the request itself before there is a hash, and the one that has the same.
+  expect(asked(b, { L: 'l0', M: 'm' })).toBeLessThan(50);
+});
+
+it('of three thousand fetches at once nearly none waits for another in vain', () => {
+  const b = new Bench();
+  b.put('/v', 1, 'x', { vary: 'L' }, { L: 'first' });
+  let waits = 0;
+  for (let i = 0; i < 3000; i++) if (b.lookup('/v', { L: `l${i}` })[0] === LookupAnswer.BUSY) waits++;
+  expect(waits).toBeLessThan(5);
 });

@@ -58,6 +58,66 @@ describe('the place of an error', () => {
   });
 });
 
+/** What a sink gets of a text in chunks, decoded in one read: [data, pieces] a call. */
+function calls(chunks: readonly string[]): [string, number][] {
+  const wire = Buffer.from(
+    `${chunks.map((data) => `${data.length.toString(16)}\r\n${data}\r\n`).join('')}0\r\n\r\n`,
+  );
+  const seen: [string, number][] = [];
+  new ChunkedDecoder().decode(wire, 0, wire.length, (buf, start, end, pieces) =>
+    seen.push([Buffer.from(buf.subarray(start, end)).toString(), pieces]),
+  );
+  return seen;
+}
+
+describe('the sink', () => {
+  it('gets all the small chunks of a read at once, and hears how many they were', () => {
+    expect(calls(Array.from('abc'.repeat(3000)))).toEqual([['abc'.repeat(3000), 9000]]);
+  });
+
+  it('gets what is long as it is, and in order', () => {
+    const long = 'x'.repeat(5000);
+    expect(calls(['a', 'b', long, 'c', long, long])).toEqual([
+      ['ab', 2],
+      [long, 1],
+      ['c', 1],
+      [long, 1],
+      [long, 1],
+    ]);
+  });
+
+  it('gets more than there is room for in several parts', () => {
+    const chunks = Array.from({ length: 400 }, (_, i) => String.fromCharCode(97 + (i % 26)).repeat(500));
+    const seen = calls(chunks);
+    expect(seen.map(([data]) => data).join('')).toBe(chunks.join(''));
+    expect(seen.reduce((sum, [, pieces]) => sum + pieces, 0)).toBe(400);
+    expect(seen.length).toBeLessThan(5);
+  });
+
+  it('may have another body decoded meanwhile', () => {
+    const wire = Buffer.from('1\r\na\r\n1\r\nb\r\n');
+    const other = Buffer.from('1\r\nx\r\n1\r\ny\r\n');
+    const seen: string[] = [];
+    new ChunkedDecoder().decode(wire, 0, wire.length, (buf, start, end) => {
+      new ChunkedDecoder().decode(other, 0, other.length, (b, s, e) =>
+        seen.push(Buffer.from(b.subarray(s, e)).toString()),
+      );
+      seen.push(Buffer.from(buf.subarray(start, end)).toString());
+    });
+    expect(seen).toEqual(['xy', 'ab']);
+  });
+
+  it('has had everything before an error', () => {
+    const wire = Buffer.from('1\r\na\r\n1\r\nb\r\nz');
+    const decoder = new ChunkedDecoder();
+    let seen = '';
+    decoder.decode(wire, 0, wire.length, (buf, start, end) => {
+      seen += Buffer.from(buf.subarray(start, end)).toString();
+    });
+    expect([seen, decoder.error]).toEqual(['ab', 'chunk_size']);
+  });
+});
+
 describe('chunkHead', () => {
   it('writes what the decoder reads, up to the largest exact size', () => {
     const buf = Buffer.alloc(CHUNK_HEAD_MAX);

@@ -163,3 +163,24 @@ describe('connectionHas', () => {
     expect(connectionHas(alone, 'x')).toBe(false);
   });
 });
+
+it('a message whose Connection names thousands of headers is gone through once', () => {
+  const counted = (n: number): number => {
+    const message = new HttpMessage(0);
+    const names = Array.from({ length: n }, (_, i) => `x-name-${i}`);
+    message.push('connection', `Connection: ${names.join(', ')}`);
+    for (const name of names) message.push(name, `${name}: 1`);
+    let reads = 0;
+    const keys = new Proxy(message.keys, {
+      get: (target, name) => {
+        reads++;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    Object.defineProperty(message, 'keys', { value: keys });
+    expect(markNamed(message)).toBe(null);
+    expect(names.every((_, i) => message.endsAt(i + 1))).toBe(true);
+    return reads;
+  };
+  expect(counted(2000)).toBeLessThan(10 * 2000);
+});

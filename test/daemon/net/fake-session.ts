@@ -7,6 +7,7 @@ import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
+import { Turns } from '../../../daemon/turns/turns.ts';
 import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
 
 /** Takes every call and keeps texts alone; numbers where a request reads them. */
@@ -92,6 +93,11 @@ export class FakeWire implements ClientWire {
 
 export class FakeSession {
   now = 1000;
+  /** Milliseconds of the steady clock. */
+  millis = 0;
+  private deferred: (() => void)[] = [];
+  /** The thread's, which other sessions may share. */
+  readonly turns: Turns;
   readonly wire = new FakeWire();
   readonly stats = newMainCounters();
   readonly ran: string[] = [];
@@ -102,9 +108,16 @@ export class FakeSession {
   /** What becomes of a request; ends it at once when it is not replaced. */
   answer: (req: Request) => void = (req) => req.session.requestDone();
 
-  /** @param proxy as on a PROXY listener */
-  constructor(proxy = false) {
+  /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another */
+  constructor(proxy = false, turns: Turns | null = null) {
+    this.turns =
+      turns ??
+      new Turns(
+        () => this.millis,
+        (run) => void this.deferred.push(run),
+      );
     const core = {
+      turns: this.turns,
       clock: { now: () => this.now },
       params: {
         timeout_idle: 5,
@@ -140,6 +153,14 @@ export class FakeSession {
     this.session.receive(bytes, 0, bytes.length);
     // The reader's buffer is another one's in the next moment.
     bytes.fill(0);
+  }
+
+  /** The next turn of the event loop; whether there was anything to do. */
+  turn(): boolean {
+    const due = this.deferred;
+    this.deferred = [];
+    for (const run of due) run();
+    return due.length > 0;
   }
 
   /** Lets time pass and the sweep look. */

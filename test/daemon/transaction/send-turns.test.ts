@@ -25,20 +25,22 @@ class Loop {
     return true;
   }
 
-  body(name: string, slices: number): Body {
-    return new Body(this, name, slices);
+  body(name: string, slices: number, bytes = SLICE): Body {
+    return new Body(this, name, slices, bytes);
   }
 }
 
 class Body implements Sender {
   private readonly loop: Loop;
   private readonly name: string;
+  private readonly bytes: number;
   private left: number;
 
-  constructor(loop: Loop, name: string, slices: number) {
+  constructor(loop: Loop, name: string, slices: number, bytes: number) {
     this.loop = loop;
     this.name = name;
     this.left = slices;
+    this.bytes = bytes;
   }
 
   turn(): void {
@@ -54,7 +56,7 @@ class Body implements Sender {
     if (this.left === 0) return;
     this.left--;
     this.loop.sent.at(-1)?.push(this.name);
-    this.loop.turns.spent(SLICE);
+    this.loop.turns.spent(this.bytes);
   }
 }
 
@@ -78,6 +80,14 @@ describe('SendTurns', () => {
     const first = names.map((name) => all.indexOf(name));
     const third = names.map((name) => all.lastIndexOf(name));
     expect(Math.max(...first.slice(16))).toBeLessThan(Math.min(...third.slice(16)));
+  });
+
+  it('bounds a turn of pieces that are small, too', () => {
+    const loop = new Loop();
+    for (let i = 0; i < 5000; i++) loop.body(`b${i}`, 1, 10).pump();
+    while (loop.pass());
+    expect(loop.sent.flat().length).toBe(5000);
+    expect(Math.max(...loop.sent.map((turn) => turn.length))).toBeLessThanOrEqual(128);
   });
 
   it('does not run when there is nothing to send', () => {
