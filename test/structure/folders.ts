@@ -44,6 +44,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/documents': ['protocol', 'queries', 'console/ncsa'],
   'daemon/http1': ['protocol'],
   'daemon/large-map': [],
+  'daemon/lowest-first': [],
   'daemon/contract': ['protocol', 'daemon/http1', 'daemon/large-map'],
   'daemon/threads': [],
   'daemon/turns': [],
@@ -54,6 +55,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/system-error': ['protocol'],
   'daemon/backend': [
     'protocol',
+    'daemon/lowest-first',
     'daemon/http1',
     'daemon/contract',
     'daemon/log',
@@ -84,6 +86,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/extensions': [
     'protocol',
     'queries',
+    'daemon/lowest-first',
     'daemon/http1',
     'daemon/contract',
     'daemon/vcl',
