@@ -93,12 +93,7 @@ export class Cache {
         'purgeTags',
         'kill',
       ]);
-      this.bans = underLock<Bans>(new BanService(state, tester), lock, [
-        'add',
-        'addText',
-        'count',
-        'tidy',
-      ]);
+      this.bans = underLock<Bans>(new BanService(state, tester), lock, ['add', 'addText', 'count', 'tidy']);
       this.peerCalls = new PeerCalls(state, reading.foreign);
       this.storages = state.stevedores;
     } finally {

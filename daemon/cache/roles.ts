@@ -5,8 +5,8 @@
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import type { BanCount } from './ban/ban-count.ts';
 import type { Ban } from './ban/ban.ts';
+import type { BanCount } from './ban/ban-count.ts';
 import type { Attributes, SoftPurge } from './lifetimes.ts';
 import type { LookupAnswer, LookupQuery, LookupResult } from './lookup-query.ts';
 import type { Oc } from './objcore.ts';
@@ -79,7 +79,7 @@ export interface Filling {
 }
 
 /** Called when a streaming body grows, and once when it is finished or failed: synchronously, from append, finish
- * and fail. */
+ * and fail, but of many readers some in a later turn. */
 export interface ProgressReader {
   progress(): void;
 }
