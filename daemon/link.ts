@@ -181,6 +181,8 @@ export type FromWorker =
   | { t: 'ready'; listeners: ListenerAddress[] }
   | { t: 'failed'; reason: string }
   | ({ t: 'reply'; id: number } & CommandReply)
+  /** The next part of the body of a reply, before the reply with the last one. */
+  | { t: 'part'; id: number; text: string }
   /** An uncaught exception; the worker exits after sending it. */
   | { t: 'panic'; text: string }
   /** Something that operators should see wherever they look, sent once a minute at the most. */

@@ -3,6 +3,9 @@
 // of one program are spread over the whole interval, and each keeps its own rhythm. Polls whose moments lie close together
 // happen in one turn: waking the process is dearer than a poll.
 
+import { LowestFirst } from '../lowest-first.ts';
+import { turns } from '../turns/turns.ts';
+
 /** First polls that may happen at the same moment (chosen). */
 const AT_ONCE = 16;
 /** Seconds between the others (chosen). */
@@ -31,6 +34,8 @@ export class ProbeSchedule {
   private share = 0;
   /** The probes of a moment, which is in milliseconds of the steady clock. */
   private readonly due = new Map<number, Set<Scheduled>>();
+  /** All moments in `due`, and some that are over. */
+  private readonly moments = new LowestFirst();
   private timer: NodeJS.Timeout | undefined;
   /** The moment of the timer; while fire() is at work there is none to set. */
   private waking = Number.POSITIVE_INFINITY;
@@ -66,7 +71,10 @@ export class ProbeSchedule {
   private put(probe: Scheduled, moment: number): number {
     const others = this.due.get(moment);
     if (others !== undefined) others.add(probe);
-    else this.due.set(moment, new Set([probe]));
+    else {
+      this.due.set(moment, new Set([probe]));
+      this.moments.push(moment);
+    }
     this.wakeAt(moment);
     return moment;
   }
@@ -80,24 +88,28 @@ export class ProbeSchedule {
 
   private readonly fire = (): void => {
     const until = performance.now() + TIMER_EARLY;
-    let next = Number.POSITIVE_INFINITY;
     let left = A_TURN;
-    for (const [moment, probes] of this.due) {
-      if (moment > until) {
-        next = Math.min(next, moment);
-        continue;
-      }
-      for (const probe of probes) {
-        if (left-- === 0) {
-          setImmediate(this.fire);
+    for (let moment = this.next(); moment <= until; moment = this.next()) {
+      for (const probe of this.due.get(moment) as Set<Scheduled>) {
+        // One at least.
+        if (left-- === 0 || (left < A_TURN - 1 && !turns.mayGoOn())) {
+          turns.later(this.fire);
           return;
         }
-        probes.delete(probe);
+        this.due.get(moment)?.delete(probe);
         probe.beat();
       }
       this.due.delete(moment);
     }
+    const next = this.next();
     this.waking = Number.POSITIVE_INFINITY;
     if (next < this.waking) this.wakeAt(next);
   };
+
+  /** The next moment; infinity without any. */
+  private next(): number {
+    const { moments, due } = this;
+    while (moments.first !== undefined && !due.has(moments.first)) moments.pop();
+    return moments.first ?? Number.POSITIVE_INFINITY;
+  }
 }

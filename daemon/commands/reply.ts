@@ -21,19 +21,7 @@ export function jsonReply(
   return ok(`[ ${version}, [${command}], ${(Date.now() / 1000).toFixed(3)}${rest}\n]\n`);
 }
 
-/** Pieces with a text between them, as far as a reply of so many characters is not cut. */
-export function joined(pieces: Iterable<string>, between: string, most = Number.POSITIVE_INFINITY): string {
-  let text = '';
-  let first = true;
-  for (const piece of pieces) {
-    text += first ? piece : between + piece;
-    if (text.length > most) break;
-    first = false;
-  }
-  return text;
-}
-
-/** Such pieces, made over as many turns as they take. */
+/** Pieces with a text between them, as far as a reply of so many characters is not cut; over as many turns as they take. */
 export async function gathered(
   pieces: Iterable<string>,
   between: string,

@@ -1,5 +1,6 @@
 // Shared state where there is only one thread: rows found by their keys, and linked in the order of their updates.
 
+import { LargeMap } from '../large-map.ts';
 import {
   BoundedTable,
   checkedMemory,
@@ -8,7 +9,6 @@ import {
   MOST_NAMES,
   refuseOtherNumbers,
 } from './bounded-table.ts';
-import { LargeMap } from '../large-map.ts';
 import type { SharedRow, SharedState, SharedTable, TableShape } from './shared-state.ts';
 
 interface Entry {

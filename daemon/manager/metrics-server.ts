@@ -8,6 +8,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../../protocol/proof.ts';
+import { turns } from '../turns/turns.ts';
 import { Door } from './door.ts';
 import { listen } from './listen.ts';
 import { METRICS_TYPE } from './metrics-text.ts';
@@ -26,8 +27,8 @@ export class MetricsServer {
   /** Names in Host that are answered besides the listener's address: as given, and allowed by the operator. */
   private readonly names: Set<string>;
 
-  /** @param text makes the page; called once a request */
-  constructor(text: () => string, names: readonly string[] = []) {
+  /** @param text the page in pieces; called once a request */
+  constructor(text: () => Iterable<string>, names: readonly string[] = []) {
     this.names = new Set(names.map((name) => name.toLowerCase()));
     const door = new Door({ unknown: MAX_CONNECTIONS, known: 0, greeting: NEVER });
     this.server = createServer(
@@ -40,7 +41,7 @@ export class MetricsServer {
       },
       (request, response) => {
         const refused = this.foreignHost(request);
-        if (refused === null) answer(request, response, text);
+        if (refused === null) void answer(request, response, text);
         else refuse(request, response, refused);
       },
     );
@@ -86,7 +87,11 @@ function refuse(request: IncomingMessage, response: ServerResponse, why: string)
     .end(`${why}\n`);
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, text: () => string): void {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  text: () => Iterable<string>,
+): Promise<void> {
   const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
   // Nobody has to send anything here.
   request.resume();
@@ -98,9 +103,11 @@ function answer(request: IncomingMessage, response: ServerResponse, text: () => 
     response.writeHead(404, plain).end('The counters are at /metrics\n');
     return;
   }
-  let page: string;
+  let page = '';
   try {
-    page = text();
+    await turns.over(text(), (piece) => {
+      page += piece;
+    });
   } catch (cause) {
     response.writeHead(503, plain).end(`${(cause as Error).message}\n`);
     return;

@@ -102,7 +102,7 @@ export class Programs implements LoadedPrograms {
     const order = loadingOrder(this.entries);
     for (const e of order) {
       if (e.kind === 'label') labels.push({ name: e.name, target: e.target.name });
-      else programs.push({ name: e.name, program: e.compiled, state: e.state, warm: e.warm });
+      else programs.push({ name: e.name, program: sent(e.compiled), state: e.state, warm: e.warm });
     }
     return { programs, labels, order: order.map((e) => e.name), active: this.active.name };
   }
@@ -137,7 +137,12 @@ export class Programs implements LoadedPrograms {
       };
       const running = this.worker.running();
       if (running) {
-        const load: LoadedProgram = { name, program: compiled, state: program.state, warm: program.warm };
+        const load: LoadedProgram = {
+          name,
+          program: sent(compiled),
+          state: program.state,
+          warm: program.warm,
+        };
         const reply = await this.worker.call({ op: 'vcl.load', load });
         if (reply.status !== CLI.OK) return { status: reply.status, body: notes + reply.body };
       }
@@ -405,6 +410,11 @@ export class Programs implements LoadedPrograms {
     if (illegal !== null) return bad(illegal);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;
   }
+}
+
+/** A program as the worker gets it: without its text, which only the manager shows. */
+function sent(program: CompiledProgram): CompiledProgram {
+  return { ...program, files: program.files.map(({ name }) => ({ name, text: '' })) };
 }
 
 function checkState(state: string): CommandReply | null {

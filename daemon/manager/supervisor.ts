@@ -350,6 +350,9 @@ export class Supervisor implements WorkerProcess {
       case 'failed':
         this.failStart(m.reason);
         return;
+      case 'part':
+        this.calls.part(m.id, m.text);
+        return;
       case 'reply':
         this.calls.replied(m.id, m);
         return;

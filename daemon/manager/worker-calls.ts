@@ -4,6 +4,8 @@ import type { CommandReply } from '../../protocol/messages.ts';
 
 interface Pending {
   resolve(reply: CommandReply): void;
+  /** What there is of the body already. */
+  body: string;
   timer: NodeJS.Timeout;
 }
 
@@ -15,7 +17,7 @@ export class WorkerCalls {
   open(ms: number, post: (id: number) => void, late: () => void): Promise<CommandReply> {
     const id = this.next++;
     return new Promise((resolve) => {
-      this.pending.set(id, { resolve, timer: setInterval(late, ms) });
+      this.pending.set(id, { resolve, body: '', timer: setInterval(late, ms) });
       post(id);
     });
   }
@@ -25,7 +27,12 @@ export class WorkerCalls {
     if (waiting === undefined) return;
     this.pending.delete(id);
     clearInterval(waiting.timer);
-    waiting.resolve({ status, body });
+    waiting.resolve({ status, body: waiting.body + body });
+  }
+
+  part(id: number, text: string): void {
+    const waiting = this.pending.get(id);
+    if (waiting !== undefined) waiting.body += text;
   }
 
   /** The worker is gone: all get this reply. */

@@ -15,6 +15,9 @@ import type { MainCounters, VbeCounters, WrkCounters } from './counter-fields.ts
 import { BEAT, BEATS, shareOf } from './publication-beat.ts';
 import type { ThreadRow } from './thread-row.ts';
 
+/** Backends that were removed, in one report (chosen: as many as come in one from ten thousand that live). */
+const MOST_REMOVED = 1000;
+
 /** Indexes of the table's rows, and their values as they are now, in turn. */
 export type CounterChanges = readonly number[];
 
@@ -83,8 +86,10 @@ export class CounterRelay {
   private readonly wrk: Tracked;
   private readonly thr: Tracked;
   private readonly row: ThreadRow;
-  private backends: TrackedBackend[] = [];
-  private removed: TrackedBackend[] = [];
+  private readonly backends = new Map<VbeCounters, TrackedBackend>();
+  /** Those in the order in which they have their turns; null after a change. */
+  private order: readonly TrackedBackend[] | null = null;
+  private readonly removed = new Map<VbeCounters, TrackedBackend>();
   /** An object keeps its number: a backend that comes again goes on counting. */
   private readonly parts = new WeakMap<VbeCounters, number>();
   private nextPart = 1;
@@ -106,10 +111,11 @@ export class CounterRelay {
   }
 
   addBackend(program: string, name: string, counters: VbeCounters): void {
-    const again = this.removed.find((each) => each.counters === counters);
+    this.order = null;
+    const again = this.removed.get(counters);
     if (again !== undefined) {
-      this.removed = this.removed.filter((each) => each !== again);
-      this.backends.push(again);
+      this.removed.delete(counters);
+      this.backends.set(counters, again);
       return;
     }
     let part = this.parts.get(counters);
@@ -118,14 +124,15 @@ export class CounterRelay {
       this.parts.set(counters, part);
     }
     const tracked = new Tracked(VBE_COUNTERS, counters);
-    this.backends.push({ part, program, name, counters, tracked });
+    this.backends.set(counters, { part, program, name, counters, tracked });
   }
 
   removeBackend(counters: VbeCounters): void {
-    const gone = this.backends.find((each) => each.counters === counters);
+    const gone = this.backends.get(counters);
     if (gone === undefined) return;
-    this.backends = this.backends.filter((each) => each !== gone);
-    this.removed.push(gone);
+    this.order = null;
+    this.backends.delete(counters);
+    this.removed.set(counters, gone);
   }
 
   /** Begins to report. */
@@ -140,19 +147,21 @@ export class CounterRelay {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     this.beats = 0;
-    this.report(this.backends);
+    this.report([...this.backends.values()], this.removed.size);
   }
 
   publish(): void {
-    const { backends } = this;
-    const share = shareOf(backends.length);
-    if (this.turn >= backends.length) this.turn = 0;
-    const due = backends.slice(this.turn, this.turn + share);
+    this.order ??= [...this.backends.values()];
+    const { order } = this;
+    const share = shareOf(order.length);
+    if (this.turn >= order.length) this.turn = 0;
+    const due = order.slice(this.turn, this.turn + share);
     this.turn += share;
-    this.report(due);
+    this.report(due, MOST_REMOVED);
   }
 
-  private report(due: readonly TrackedBackend[]): void {
+  /** @param most backends that were removed, of which the others have their turn later */
+  private report(due: readonly TrackedBackend[], most: number): void {
     const at = Date.now();
     if (this.beats % BEATS === 0) this.sample?.();
     this.beats++;
@@ -165,8 +174,12 @@ export class CounterRelay {
       const changes = backend.tracked.changes();
       if (changes.length > 0) backends.push(said(backend, true, changes));
     }
-    for (const backend of this.removed) backends.push(said(backend, false, backend.tracked.changes()));
-    this.removed = [];
+    let left = most;
+    for (const [counters, backend] of this.removed) {
+      if (left-- === 0) break;
+      this.removed.delete(counters);
+      backends.push(said(backend, false, backend.tracked.changes()));
+    }
     if (main.length + wrk.length + thr.length + backends.length > 0)
       this.send({ kind: 'counters', at, main, wrk, thr, backends });
     this.looked?.(at);

@@ -1,15 +1,13 @@
 // Publishes the worker's counters into a file that the manager reads: values with positioned writes,
 // every 100 ms and only when something changed. Many backends take turns: a tenth of them each time, so that thousands of
 // idle ones cost little and no publication takes long. Instances (storages, backends) come and go; a changed set is
-// written to a new file that replaces the old one. It never reads back and never fails the worker: after a write
-// that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
+// written to a new file that replaces the old one, a large one over many turns of the event loop, when it has settled. It
+// never reads back and never fails the worker: after a write that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
 // next publication makes a new file. Of several threads the first one has the file, and takes in what the others
 // report (counter-relay.ts).
 
-import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
-import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
+import type { FileAccess } from '../../protocol/files/own-file.ts';
 import {
-  type CounterRow,
   EDGE_COUNTERS,
   MAIN_COUNTERS,
   SMA_COUNTERS,
@@ -18,28 +16,23 @@ import {
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
+import { turns } from '../turns/turns.ts';
 import type { EdgeCounters, MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
 import type { CountersMessage } from './counter-relay.ts';
 import { CounterSum } from './counter-sum.ts';
-import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
-import { BEAT, BEATS, shareOf } from './publication-beat.ts';
+import { CountersLayout } from './counters-layout.ts';
+import { BEAT, BEATS } from './publication-beat.ts';
 import type { ReportTimes } from './report-times.ts';
 import type { ThreadRow } from './thread-row.ts';
 
-/** Bytes of a value. */
-const WORD = 8;
 /** The thread that has the file: its objects are told apart from those of other threads by this. */
 const OWN = 0;
 
 /** The row of a thread that says for how long it has been silent. */
 const SILENT = THR_COUNTERS.findIndex(({ name }) => name === 'silent');
 
-/** Instances whose values lie one after the other, and the bytes they take. */
-interface Part {
-  readonly instances: readonly CounterSum[];
-  readonly from: number;
-  readonly to: number;
-}
+/** Backends up to which a new file is made at once (chosen: some milliseconds). */
+const AT_ONCE = 256;
 
 export class CountersFile {
   /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
@@ -62,16 +55,15 @@ export class CountersFile {
   private readonly prefixes = new Map<VbeCounters, string>();
   private nextPart = 1;
   private closed = false;
-  private fd = -1;
-  private valuesAt = 0;
-  /** The values as they were written, and as they are. */
-  private last = Buffer.alloc(0);
-  private next = Buffer.alloc(0);
-  private words = new Uint32Array(0);
-  /** What is published every time, from the time of writing on; and the shares of the backends. */
-  private steady: readonly Part[] = [];
-  private shares: readonly Part[] = [];
-  private changed = true;
+  private layout: CountersLayout | null = null;
+  /** The file that is to replace it. */
+  private making: Generator<void, CountersLayout> | null = null;
+  /** How often the set of instances has changed: in all, as of the last publication, and as of the last file. */
+  private changes = 1;
+  private changesSeen = 0;
+  private changesMade = 0;
+  /** Publications since the first change that no file has. */
+  private waited = 0;
   private timer: NodeJS.Timeout | null = null;
   private beats = 0;
 
@@ -91,19 +83,19 @@ export class CountersFile {
 
   addStorage(name: string, counters: SmaCounters): void {
     this.storages.push(new CounterSum(`SMA.${name}`, SMA_COUNTERS, counters));
-    this.changed = true;
+    this.changes++;
   }
 
   addEdge(counters: EdgeCounters): void {
     this.edge = [new CounterSum('EDGE', EDGE_COUNTERS, counters)];
-    this.changed = true;
+    this.changes++;
   }
 
   /** Shows the row of this thread. */
   addThread(row: ThreadRow): void {
     this.row = row;
     this.threads[row.thread] = new CounterSum(`THR.${row.thread}`, THR_COUNTERS, row.values);
-    this.changed = true;
+    this.changes++;
   }
 
   addBackend(program: string, name: string, counters: VbeCounters): void {
@@ -148,7 +140,7 @@ export class CountersFile {
     if (sum === undefined) {
       sum = new CounterSum(prefix, VBE_COUNTERS);
       this.backends.set(prefix, sum);
-      this.changed = true;
+      this.changes++;
     }
     return sum;
   }
@@ -156,7 +148,7 @@ export class CountersFile {
   private dropUnless(sum: CounterSum): void {
     if (sum.isLive) return;
     this.backends.delete(sum.prefix);
-    this.changed = true;
+    this.changes++;
   }
 
   private thread(thread: number): CounterSum {
@@ -164,7 +156,7 @@ export class CountersFile {
     if (sum === undefined) {
       sum = new CounterSum(`THR.${thread}`, THR_COUNTERS);
       this.threads[thread] = sum;
-      this.changed = true;
+      this.changes++;
     }
     return sum;
   }
@@ -187,10 +179,10 @@ export class CountersFile {
   private publishLast(): void {
     this.beats = 0;
     // With all backends.
-    this.changed = true;
+    this.changes++;
     this.publish();
-    if (this.fd >= 0) closeSync(this.fd);
-    this.fd = -1;
+    this.layout?.close();
+    this.layout = null;
   }
 
   publish(): void {
@@ -200,15 +192,29 @@ export class CountersFile {
     this.beats++;
     this.row?.update();
     try {
-      if (whole && this.fd >= 0 && !this.inPlace()) this.changed = true;
-      if (this.changed) this.replace();
-      else if (!this.update()) return;
-      this.trouble?.worked();
+      if (whole && this.layout?.isInPlace === false) this.changes++;
+      if (this.isDue()) this.replace();
+      else if (this.layout?.update(this.beats, this.time(), this.reports !== null) === true)
+        this.trouble?.worked();
     } catch (cause) {
-      // No space or no directory: the next publication tries again, with a new file.
-      this.changed = true;
-      this.trouble?.failed(cause);
+      this.failed(cause);
     }
+  }
+
+  /** Whether a new file is to be made. Many backends do not come all in one turn: they are waited for, a second at most. */
+  private isDue(): boolean {
+    const { changes, changesSeen, changesMade, layout } = this;
+    this.changesSeen = changes;
+    if (changes === changesMade) return false;
+    if (layout === null || this.closed || this.backends.size <= AT_ONCE) return true;
+    return this.making === null && (changes === changesSeen || ++this.waited >= BEATS);
+  }
+
+  /** No space or no directory: the next publication tries again, with a new file. */
+  private failed(cause: unknown): void {
+    this.making = null;
+    this.changes++;
+    this.trouble?.failed(cause);
   }
 
   /** For how long each thread that has reported has been silent. */
@@ -221,122 +227,49 @@ export class CountersFile {
     });
   }
 
-  /** Whether the file that is written is the one that readers find. */
-  private inPlace(): boolean {
-    return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(this.fd).ino;
-  }
-
-  private lay(): Part[] {
-    const backends = [...this.backends.values()];
-    const share = shareOf(backends.length);
-    const groups = [[this.main, ...this.storages, ...this.edge]];
-    for (let i = 0; i < backends.length; i += share) groups.push(backends.slice(i, i + share));
-    groups.push([...this.threads.filter((sum) => sum !== undefined), this.wrk]);
-    let at = WORD;
-    const parts = groups.map((instances) => {
-      const from = at;
-      for (const { rows } of instances) at += WORD * rows.length;
-      return { instances, from, to: at };
-    });
-    this.steady = [parts[0] as Part, parts.at(-1) as Part];
-    this.shares = parts.slice(1, -1);
-    return parts;
-  }
-
   private replace(): void {
-    const parts = this.lay();
-    const names = parts.flatMap((part) =>
-      part.instances.flatMap((i) => i.rows.map((row) => `${i.prefix}.${row.name}`)),
-    );
-    const text = Buffer.from(names.join('\n'));
-    const padded = (text.length + 7) & ~7;
-    const head = Buffer.alloc(COUNTERS_HEAD + padded, '\n');
-    head.writeUInt32LE(COUNTERS_MAGIC, 0);
-    head.writeUInt32LE(padded, 4);
-    head.writeUInt32LE(names.length, 8);
-    head.writeUInt32LE(0, 12);
-    text.copy(head, COUNTERS_HEAD);
-    this.valuesAt = head.length;
-    this.next = Buffer.alloc(WORD * (names.length + 1));
-    this.words = new Uint32Array(this.next.buffer, this.next.byteOffset, this.next.length >> 2);
-    put(this.words, 0, this.time());
-    for (const part of parts) this.encode(part);
-    this.last = Buffer.from(this.next);
-    const fresh = `${this.path}.${process.pid}.new`;
-    const fd = createOwn(fresh, this.access);
-    try {
-      writeAll(fd, Buffer.concat([head, this.next]), 0);
-      renameSync(fresh, this.path);
-    } catch (error) {
-      closeSync(fd);
-      throw error;
+    // One that is under way has another set.
+    this.making?.return(undefined as never);
+    this.changesMade = this.changes;
+    this.waited = 0;
+    const instances = {
+      first: [this.main, ...this.storages, ...this.edge],
+      backends: [...this.backends.values()],
+      last: [...this.threads.filter((sum) => sum !== undefined), this.wrk],
+    };
+    const making = CountersLayout.making(this.path, this.access, instances, () => this.time());
+    this.making = making;
+    if (!this.closed && this.layout !== null && instances.backends.length > AT_ONCE) {
+      void this.inTurns(making);
+      return;
     }
-    const former = this.fd;
-    this.fd = fd;
-    this.changed = false;
-    if (former >= 0) closeSync(former);
+    for (;;) {
+      const { done, value } = making.next();
+      if (done !== true) continue;
+      this.made(value);
+      return;
+    }
   }
 
-  /** Writes what has changed, and last the time from which on it may have been so; false when nothing has changed. */
-  private update(): boolean {
-    const { shares } = this;
-    const time = this.time();
-    const share = shares[this.beats % shares.length];
-    const parts = share === undefined ? this.steady : [...this.steady, share];
-    const changed = parts.filter((part) => {
-      this.encode(part);
-      return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
-    });
-    // Other threads may have looked at theirs since, and found nothing new.
-    if (changed.length === 0 && this.reports === null) return false;
-    for (const { from, to } of changed) this.write(from, to);
-    put(this.words, 0, time);
-    this.write(0, WORD);
-    return true;
+  private async inTurns(making: Generator<void, CountersLayout>): Promise<void> {
+    try {
+      const layout = await turns.through(making, () => this.making === making);
+      if (layout !== undefined) this.made(layout);
+    } catch (cause) {
+      this.failed(cause);
+    }
+  }
+
+  private made(layout: CountersLayout): void {
+    const former = this.layout;
+    this.making = null;
+    this.layout = layout;
+    former?.close();
+    this.trouble?.worked();
   }
 
   /** What was counted before it is in the values that are at hand now. */
   private time(): number {
     return Math.min(Date.now(), this.reports?.wholeUntil() ?? Number.POSITIVE_INFINITY);
   }
-
-  private write(from: number, to: number): void {
-    writeAll(this.fd, this.next.subarray(from, to), this.valuesAt + from);
-    this.next.copy(this.last, from, from, to);
-  }
-
-  private encode({ instances, from }: Part): void {
-    const { words } = this;
-    let at = from >> 2;
-    for (const sum of instances) {
-      const { rows, alone } = sum;
-      for (let i = 0; i < rows.length; i++) {
-        const { name } = rows[i] as CounterRow;
-        put(words, at, alone === null ? sum.value(i) : (alone[name] as number | bigint));
-        at += 2;
-      }
-    }
-  }
-}
-
-/** A full disk may cut a write short: half a file must never replace a complete one. */
-function writeAll(fd: number, data: Buffer, at: number): void {
-  for (let done = 0; done < data.length; ) {
-    done += writeSync(fd, data, done, data.length - done, at + done);
-  }
-}
-
-/**
- * A counter is never negative; a gauge that dips below zero by a race of bookkeeping shows as 0.
- * @param at the place of the lower half; words are little-endian wherever the ring is read
- */
-function put(words: Uint32Array, at: number, value: number | bigint): void {
-  if (typeof value === 'bigint') {
-    words[at] = Number(BigInt.asUintN(32, value));
-    words[at + 1] = Number(BigInt.asUintN(32, value >> 32n));
-    return;
-  }
-  const v = value > 0 ? value : 0;
-  words[at] = v;
-  words[at + 1] = v / 0x1_0000_0000;
 }

@@ -16,13 +16,17 @@ interface Caller<N> {
   reject(reason: unknown): void;
   signal: AbortSignal | undefined;
   leave: () => void;
+  before: Caller<N> | null;
+  after: Caller<N> | null;
 }
 
 export class CallerQueue<N> {
   private readonly attempt: Attempt<N>;
   private readonly clock: LimitClock;
-  /** In the order of their arrival. */
-  private readonly callers = new Set<Caller<N>>();
+  /** In the order of their arrival. A Set would be stepped over from its front, where those who were served leave holes. */
+  private first: Caller<N> | null = null;
+  private last: Caller<N> | null = null;
+  private count = 0;
   private cancel: (() => void) | undefined;
   private serving = false;
   private readonly watchers = new Set<() => void>();
@@ -33,7 +37,7 @@ export class CallerQueue<N> {
   }
 
   get size(): number {
-    return this.callers.size;
+    return this.count;
   }
 
   /** Calls back whenever a call has ended, or the last one who waited has got a turn. */
@@ -43,7 +47,7 @@ export class CallerQueue<N> {
   }
 
   tryTake(asked: N): Release | undefined {
-    if (this.callers.size > 0) return undefined;
+    if (this.count > 0) return undefined;
     const turn = this.attempt(asked);
     return typeof turn === 'number' ? undefined : turn;
   }
@@ -58,10 +62,13 @@ export class CallerQueue<N> {
         reject(signal?.reason);
         this.wake();
       };
-      const caller = { asked, resolve, reject, signal, leave };
+      const caller: Caller<N> = { asked, resolve, reject, signal, leave, before: this.last, after: null };
       signal?.addEventListener('abort', leave);
-      this.callers.add(caller);
-      if (this.callers.size === 1) this.wake();
+      if (this.last === null) this.first = caller;
+      else this.last.after = caller;
+      this.last = caller;
+      this.count++;
+      if (this.count === 1) this.wake();
     });
   }
 
@@ -73,14 +80,11 @@ export class CallerQueue<N> {
     this.cancel?.();
     this.cancel = undefined;
     let wait = 0;
-    for (const caller of this.callers) {
-      wait = this.serve(caller);
-      if (wait > 0) break;
-    }
+    while (this.first !== null && wait === 0) wait = this.serve(this.first);
     this.serving = false;
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY)
       this.cancel = this.clock.after(wait, () => this.wake());
-    if (this.callers.size === 0) for (const call of this.watchers) call();
+    if (this.count === 0) for (const call of this.watchers) call();
   }
 
   /** 0 when the caller has an answer. */
@@ -98,7 +102,12 @@ export class CallerQueue<N> {
   }
 
   private remove(caller: Caller<N>): void {
-    this.callers.delete(caller);
+    const { before, after } = caller;
+    if (before === null) this.first = after;
+    else before.after = after;
+    if (after === null) this.last = before;
+    else after.before = before;
+    this.count--;
     caller.signal?.removeEventListener('abort', caller.leave);
   }
 }

@@ -32,8 +32,8 @@ export class Turns {
 
   /** @param now milliseconds of a steady clock @param defer runs something in the next turn of the event loop */
   constructor(
-    now: () => number = () => performance.now(),
-    defer: (run: () => void) => void = (run) => void setImmediate(run),
+    now: () => number = performance.now.bind(performance),
+    defer: (run: () => void) => void = setImmediate,
   ) {
     this.#now = now;
     this.#defer = defer;

@@ -41,7 +41,6 @@ export type Code = Facts &
     | { readonly k: 'name'; readonly name: string }
     /** Data of a declaration, as JSON. */
     | { readonly k: 'data'; readonly value: object }
-    | { readonly k: 'list'; readonly items: readonly Code[] }
     | { readonly k: 'helper'; readonly helper: HelperName; readonly args: readonly Code[] }
     | { readonly k: 'lookup'; readonly table: Table; readonly keys: readonly Constant[] }
     /** A call of a function that the prologue has looked up. */
@@ -79,10 +78,6 @@ export function named(name: string): Code & { k: 'name' } {
 
 export function data(value: object): Code {
   return { k: 'data', value, ...PLAIN };
-}
-
-export function list(items: readonly Code[]): Code {
-  return { k: 'list', items, ...of(items) };
 }
 
 export function helper(name: HelperName, ...args: readonly Code[]): Code {

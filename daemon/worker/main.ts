@@ -9,9 +9,13 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
 import { Companions, makeSeats } from '../threads/seat.ts';
+import { turns } from '../turns/turns.ts';
 import { Crew } from './crew.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
+
+/** Characters of a reply in one message (chosen): to write and to read them takes a fraction of a millisecond. */
+const PART = 128 * 1024;
 
 function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
@@ -35,7 +39,7 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
       return;
     case 'call': {
       const reply = await answer(message.call);
-      send({ t: 'reply', id: message.id, ...reply });
+      await sendReply(message.id, reply);
       if (message.call.op === 'stop') setImmediate(() => process.exit(0));
       return;
     }
@@ -65,6 +69,16 @@ async function begin(init: InitMessage): Promise<void> {
   crew = new Crew(worker, companions, seats, { init, common }, send, panic);
   others = crew.started();
   await worker.start();
+}
+
+/** A long body goes in parts, between which others have their turn. */
+async function sendReply(id: number, { status, body }: CommandReply): Promise<void> {
+  let at = 0;
+  for (; body.length - at > PART; at += PART) {
+    send({ t: 'part', id, text: body.slice(at, at + PART) });
+    await turns.next();
+  }
+  send({ t: 'reply', id, status, body: at === 0 ? body : body.slice(at) });
 }
 
 async function answer(call: WorkerCall): Promise<CommandReply> {

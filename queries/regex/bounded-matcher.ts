@@ -25,8 +25,6 @@ const WITHOUT_MEMORY = 1000;
 /** Entries of the stack; each is a number. */
 const FIRST_STACK = 256;
 const KEPT_STACK = 65_536;
-/** Ends of the whole and of the nine groups that a replacement can name. */
-const MOST_CAPTURES = 20;
 /** Instructions that a call or a return counts as besides (measured). PCRE2 allows fewer calls by its own limit. */
 const COPY = 24;
 const NO_SLOTS = new Int32Array(0);
@@ -43,8 +41,8 @@ export class BoundedMatcher {
   }
 
   /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of the whole and of the
-   * first groups, -1 for one that took no part; 'limit' when the fuel did not suffice. `memory`: of this call's searches,
-   * all but the first of which leave empty matches out. */
+   * first groups, -1 for one that took no part, until the next search; 'limit' when the fuel did not suffice. `memory`: of
+   * this call's searches, all but the first of which leave empty matches out. */
   exec(s: string, from: number, fuel: Fuel, notEmpty = false, memory = new SearchMemory()): Found {
     const p = this.#program;
     for (const byte of p.required) if (!s.includes(byte, from)) return null;
@@ -362,7 +360,8 @@ export class BoundedMatcher {
         case 15:
           if (!notEmpty || pos !== slots[0]) {
             fuel.left = left;
-            const found = slots.slice(0, Math.min(this.#program.captureSlots, MOST_CAPTURES));
+            const { found } = search.memory;
+            for (let i = 0; i < found.length; i++) found[i] = slots[i] as number;
             found[1] = pos;
             // The slots are brought back as after an attempt that failed.
             while (sp > 0) {

@@ -17,6 +17,10 @@ const LONG = 4096;
 /** Words of memory that cost as much as an instruction, when it is made again (measured). */
 const WORDS_PER_STEP = 8;
 
+/** Ends of the whole and of the nine groups that a replacement can name. */
+const MOST_CAPTURES = 20;
+const NOTHING = new Int32Array(0);
+
 /** A call in progress: its caller, its group, the place to continue at, and the saved slots. */
 export interface Frame {
   parent: Frame | null;
@@ -53,6 +57,8 @@ export class SearchMemory {
   limit = -1;
   /** As they are between attempts: each brings back what it has written. */
   slots: Int32Array | null = null;
+  /** The last match. */
+  found = NOTHING;
   made = 0;
 
   /** A match has ended here: what it went through has not failed. Everything else before this is never asked again. */
@@ -106,6 +112,7 @@ export function beginSearch(
   const isFirst = memory.slots === null;
   if (memory.slots === null) {
     memory.slots = new Int32Array(p.slots).fill(-1);
+    memory.found = new Int32Array(Math.min(p.captureSlots, MOST_CAPTURES));
     memory.base = p.looksBehind ? 0 : from;
     memory.limit = fuel.left;
   }

@@ -2,8 +2,8 @@
 // whose making room is one step, ever has more than a small part of them.
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
-import { LargeMap } from '../../daemon/large-map.ts';
 import { OwnState } from '../../daemon/contract/own-state.ts';
+import { LargeMap } from '../../daemon/large-map.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -13,7 +13,18 @@ import { LargeMap } from '../../large-map.ts';
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { RowTable } from '../row-table.ts';
 import { Slab } from '../storage/slab.ts';
-import { Ban, BAN_WORDS, FLAGS, NEWER, NUMBER, NumberedBans, SOFT, SOURCE, SOURCE_LENGTH, TIME } from './ban.ts';
+import {
+  BAN_WORDS,
+  Ban,
+  FLAGS,
+  NEWER,
+  NUMBER,
+  NumberedBans,
+  SOFT,
+  SOURCE,
+  SOURCE_LENGTH,
+  TIME,
+} from './ban.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
 
 /** Counters of the list, by their MAIN names. */

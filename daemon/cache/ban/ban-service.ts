@@ -4,9 +4,9 @@ import type { CacheState } from '../cache-state.ts';
 import type { Oc } from '../objcore.ts';
 import * as row from '../objcore.ts';
 import type { Bans } from '../roles.ts';
+import type { Ban } from './ban.ts';
 import { BanCount } from './ban-count.ts';
 import { type BanExpression, parseBan, parseBanText } from './ban-expression.ts';
-import type { Ban } from './ban.ts';
 import type { BanSource } from './ban-list.ts';
 import type { BanTester } from './ban-tester.ts';
 

@@ -35,7 +35,11 @@ export class BanTester {
     this.state = state;
     this.store = store;
     this.lifetimes = lifetimes;
-    this.turns = new TestTurns((run) => state.turns.later(run), state.millis, () => this.walks.clear());
+    this.turns = new TestTurns(
+      (run) => state.turns.later(run),
+      state.millis,
+      () => this.walks.clear(),
+    );
   }
 
   /** Tests an object against the bans that it has not been tested against. When it passed, it is up to date, and stale

@@ -11,8 +11,8 @@ import type { Lifetimes } from '../lifetimes.ts';
 import * as row from '../objcore.ts';
 import { type Oc, stateIn } from '../objcore.ts';
 import type { ObjectLife } from '../object-life.ts';
-import { type BanSubject, banMatches } from './ban-expression.ts';
 import type { Ban } from './ban.ts';
+import { type BanSubject, banMatches } from './ban-expression.ts';
 import type { BanTester } from './ban-tester.ts';
 
 /** Parameters, times in seconds. */

@@ -6,7 +6,7 @@ import { fnmatch } from '../../../queries/fnmatch.ts';
 import type { AdminHealth, DirectorListing } from '../../contract/context.ts';
 import { httpDate } from '../../http1/date.ts';
 import { turns } from '../../turns/turns.ts';
-import { bad, jsonReply, ok } from '../reply.ts';
+import { bad, gathered, jsonReply, ok } from '../reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 
 const HEAD = ['Backend name', 'Admin', 'Probe', 'Health', 'Last change'] as const;
@@ -21,7 +21,7 @@ const list: WorkerHandler = async (worker, call) => {
   const found = await matching(worker, call.args[0]);
   const now = worker.clock.now();
   if (call.json)
-    return jsonReply(call, `\n  ${await gathered(jsonEntries(found, details, now), call.most)}`, 3);
+    return jsonReply(call, `\n  ${await gathered(jsonEntries(found, details, now), '', call.most)}`, 3);
   const lines: Line[] = [];
   const widths = HEAD.map(() => 0);
   await turns.over(tableLines(found, details, now), (line) => {
@@ -31,7 +31,7 @@ const list: WorkerHandler = async (worker, call) => {
       widths[i] = Math.max(widths[i] ?? 0, cell.length);
     });
   });
-  return ok(await gathered(layOut(lines, widths), call.most));
+  return ok(await gathered(layOut(lines, widths), '', call.most));
 };
 
 const setHealth: WorkerHandler = async (worker, { args: [pattern = '', state = ''] }) => {
@@ -62,17 +62,6 @@ async function matching(worker: WorkerServices, pattern: string | undefined): Pr
     if (listed !== null && fnmatch(full, name, false, false, false)) found.push([name, listed]);
   });
   return found;
-}
-
-/** The pieces as one text, as far as a reply of so many characters is not cut. */
-async function gathered(pieces: Iterable<string>, most = Number.POSITIVE_INFINITY): Promise<string> {
-  let text = '';
-  for (const piece of pieces) {
-    text += piece;
-    if (text.length > most) break;
-    if (!turns.mayGoOn()) await turns.next();
-  }
-  return text;
 }
 
 function fullPattern(active: string, pattern: string | undefined): string {

@@ -3,7 +3,7 @@
 import type { CommandReply } from '../../../protocol/messages.ts';
 import type { QueueEntry } from '../../edge/queue/purge-queue.ts';
 import type { CommandCall } from '../../link.ts';
-import { bad, cannot, joined, jsonReply, ok } from '../reply.ts';
+import { bad, cannot, gathered, jsonReply, ok } from '../reply.ts';
 import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 import { testEdge } from './edge-test.ts';
 
@@ -58,16 +58,17 @@ function describeState(state: ReturnType<Queue['status']> | null): string {
   return state.dryRun ? 'dry run: nothing is sent' : 'sent';
 }
 
-function listing(call: CommandCall, entries: readonly QueueEntry[]): CommandReply {
+/** Over as many turns as it takes: entries are shown as they are when their turn comes. */
+async function listing(call: CommandCall, entries: readonly QueueEntry[]): Promise<CommandReply> {
   if (call.json) {
     const pieces = texts(entries, (entry) => JSON.stringify(entry));
-    return jsonReply(call, `\n  [${joined(pieces, ',', call.most)}]`);
+    return jsonReply(call, `\n  [${await gathered(pieces, ',', call.most)}]`);
   }
   const rows = texts(entries, (e) => {
     const detail = e.detail === '' ? '' : `  ${e.detail}`;
     return `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} failed${detail}\n`;
   });
-  return ok(entries.length === 0 ? 'Nothing.\n' : joined(rows, '', call.most));
+  return ok(entries.length === 0 ? 'Nothing.\n' : await gathered(rows, '', call.most));
 }
 
 /** One after another, as they are asked for. */

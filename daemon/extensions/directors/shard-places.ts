@@ -2,6 +2,7 @@
 // ones first. Hosts are found by ident and by director, and free places in their order, however many there are.
 
 import type { Director } from '../../contract/context.ts';
+import { LowestFirst } from '../../lowest-first.ts';
 import type { NewHost, ShardChange, ShardHost } from './shard-hosts.ts';
 
 /** The hosts while changes are made: some places may be free. */
@@ -10,7 +11,7 @@ export class Places {
   private readonly byIdent: Map<string, number>;
   /** Places of each director's hosts; made for the first removal by director. */
   private byDirector: Map<Director, Set<number>> | null = null;
-  private gaps = new Lowest();
+  private gaps = new LowestFirst();
 
   constructor(hosts: readonly ShardHost[]) {
     this.hosts = [...hosts];
@@ -50,7 +51,7 @@ export class Places {
 
   clear(): void {
     this.hosts.length = 0;
-    this.gaps = new Lowest();
+    this.gaps = new LowestFirst();
     this.byIdent.clear();
     this.byDirector = null;
   }
@@ -81,38 +82,4 @@ function note(places: Map<Director, Set<number>>, director: Director, at: number
   const known = places.get(director);
   if (known === undefined) places.set(director, new Set([at]));
   else known.add(at);
-}
-
-/** Numbers of which the lowest comes out first. */
-class Lowest {
-  private readonly heap: number[] = [];
-
-  push(value: number): void {
-    const { heap } = this;
-    let at = heap.length;
-    for (; at > 0; at = (at - 1) >> 1) {
-      const above = heap[(at - 1) >> 1] as number;
-      if (above <= value) break;
-      heap[at] = above;
-    }
-    heap[at] = value;
-  }
-
-  pop(): number | undefined {
-    const { heap } = this;
-    const first = heap[0];
-    const last = heap.pop();
-    const { length } = heap;
-    if (length === 0 || last === undefined) return first;
-    let at = 0;
-    for (let below = 1; below < length; below = 2 * at + 1) {
-      if (below + 1 < length && (heap[below + 1] as number) < (heap[below] as number)) below++;
-      const next = heap[below] as number;
-      if (next >= last) break;
-      heap[at] = next;
-      at = below;
-    }
-    heap[at] = last;
-    return first;
-  }
 }

@@ -19,8 +19,6 @@ export class ExpressionPrinter {
         return code.name;
       case 'data':
         return JSON.stringify(code.value);
-      case 'list':
-        return `[${this.all(code.items)}]`;
       case 'helper':
         this.helpers.add(code.helper);
         return `${code.helper}(${this.all(code.args)})`;

@@ -1,11 +1,13 @@
 // Probes: their defaults, their window and its renderings, single polls of odd origins, and health that changes
 // exactly at the threshold.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { Dialer } from '../../../daemon/backend/dialer.ts';
 import { handleWires } from '../../../daemon/backend/handle-wire.ts';
@@ -503,6 +505,49 @@ describe('the schedule', () => {
     over = true;
     const most = Math.max(...turns.map((t) => turns.filter((other) => other === t).length));
     expect(most).toBeLessThanOrEqual(32);
+  });
+
+  it('finds the next moment in a few steps, however many there are', async () => {
+    const schedule = new ProbeSchedule();
+    const { due } = schedule as unknown as { due: Map<number, unknown> };
+    let iterated = 0;
+    for (const name of ['entries', 'keys', 'values', 'forEach', Symbol.iterator] as const)
+      vi.spyOn(due, name as 'entries').mockImplementation((...given: unknown[]) => {
+        iterated++;
+        return (Map.prototype[name as 'entries'] as (...args: unknown[]) => MapIterator<never>).apply(
+          due,
+          given,
+        );
+      });
+    let called = 0;
+    const probes = beats(1000, () => called++);
+    const moments = probes.map((probe, i) => schedule.at(probe, i < 50 ? i / 1000 : 1000 + i));
+    while (called < 50) await sleep(1);
+    expect(iterated).toBe(0);
+    for (const [i, probe] of probes.entries()) schedule.cancel(probe, moments[i] as number);
+  });
+
+  it('calls those of moments that come and go in their order', async () => {
+    const step = fc.record({ wait: fc.integer({ min: 0, max: 12 }), isGivenUp: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+        const schedule = new ProbeSchedule();
+        const called: number[] = [];
+        const moments: number[] = [];
+        const probes = beats(steps.length, (i) => called.push(i));
+        for (const [i, { wait, isGivenUp }] of steps.entries()) {
+          moments.push(schedule.at(probes[i] as Scheduled, wait / 1000));
+          if (isGivenUp) schedule.cancel(probes[i] as Scheduled, moments[i] as number);
+        }
+        const wanted = steps.flatMap(({ isGivenUp }, i) => (isGivenUp ? [] : [i]));
+        while (called.length < wanted.length) await sleep(1);
+        expect(called.toSorted((a, b) => a - b)).toEqual(wanted);
+        expect(called.map((i) => moments[i])).toEqual(
+          wanted.map((i) => moments[i]).toSorted((a, b) => Number(a) - Number(b)),
+        );
+      }),
+      { numRuns: 20 },
+    );
   });
 
   it('lets a few begin at once and spreads a thousand', () => {

@@ -5,6 +5,7 @@ import { Backend, type BackendEnvironment } from '../../../daemon/backend/backen
 import { BackendHealth } from '../../../daemon/backend/health.ts';
 import type { Probe, ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type BackendRow, SharedBackends } from '../../../daemon/backend/shared-backends.ts';
+import { HealthEpoch, healthEpoch } from '../../../daemon/contract/health-epoch.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 import { NO_LOCK } from '../../../daemon/threads/shared-lock.ts';
@@ -212,4 +213,39 @@ it('a backend of another thread than the first has no probe, and begins as the d
   expect([follower.healthy(1), follower.health.counts(), log]).toEqual([false, null, []]);
   const first = made({ probe: { initial: 2, threshold: 2, window: 3 } }, one);
   expect([first.healthy(1), follower.healthy(1), log.length]).toEqual([true, true, 1]);
+});
+
+it('the epoch of health goes on in all threads with what the first one finds out, and only then', () => {
+  const [a, b] = pair();
+  const others = new HealthEpoch();
+  const share = vi.spyOn(healthEpoch, 'share');
+  const [first] = threads(2);
+  const [words, at] = share.mock.calls[0] as [Int32Array, number];
+  share.mockRestore();
+  others.share(words, at);
+  const row = (first as SharedBackends).join('boot.b');
+  const health = new BackendHealth(
+    'b',
+    1,
+    () => 2,
+    () => undefined,
+    () => null,
+    row,
+  );
+  const steps: number[] = [];
+  let before = others.now;
+  const changed = (what: () => void): void => {
+    what();
+    steps.push(others.now - before);
+    before = others.now;
+  };
+  changed(() => health.probed(false, 0n));
+  changed(() => health.probed(false, 0n));
+  changed(() => health.probed(true, 1n));
+  changed(() => {
+    health.admin = 'sick';
+  });
+  expect(steps).toEqual([1, 0, 1, 1]);
+  a.release();
+  b.release();
 });

@@ -68,7 +68,7 @@ function walkOf(shape: string, slow = false) {
 }
 
 const shapes = fc
-  .array(fc.constantFrom('.', '-', 'i', 'i', 'w'), { maxLength: 120 })
+  .array(fc.constantFrom('.', '-', 'i', 'i', 'w'), { maxLength: 120, size: 'max' })
   .map((parts) => parts.join(''));
 
 describe('the walk through a page, in turns without time', () => {

@@ -52,7 +52,7 @@ describe('a worker on its own', () => {
     expect(await body(f, 'vcl.use a')).toBe("VCL 'a' now active");
     expect(await f.manager.command('start')).toEqual({ status: 200, body: '' });
     expect(await f.manager.command('start')).toEqual({ status: 300, body: 'Child in state running' });
-    expect(await body(f, 'debug.srandom init')).toContain('vcl 4.1;');
+    expect(await body(f, 'debug.srandom init')).toContain('"name":"<vcl.inline>"');
   });
 
   it('stops, refuses connections, and comes back on the same port', async () => {

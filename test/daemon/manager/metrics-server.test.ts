@@ -8,7 +8,7 @@ let server: MetricsServer;
 let port: number;
 
 beforeEach(async () => {
-  server = new MetricsServer(() => 'proxyd_up 1\n', ['Metrics.Example', 'odd.example:7000']);
+  server = new MetricsServer(() => ['proxyd_up ', '1\n'], ['Metrics.Example', 'odd.example:7000']);
   port = await server.listen('127.0.0.1', 0);
 });
 afterEach(() => server.close());

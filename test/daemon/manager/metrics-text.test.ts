@@ -24,10 +24,12 @@ function input(values: Record<string, bigint>, more: Partial<MetricsInput> = {})
   };
 }
 
+const pageOf = (of: MetricsInput): string => [...metricsText(of)].join('');
+
 const samples = (text: string, name: string) => parsePrometheus(text).get(name)?.samples;
 
 it('is valid and says what is a counter', () => {
-  const text = metricsText(
+  const text = pageOf(
     input({
       'MGT.uptime': 3n,
       'MAIN.cache_hit': 5n,
@@ -52,7 +54,7 @@ it('is valid and says what is a counter', () => {
 });
 
 it('has a label for each thread', () => {
-  const text = metricsText(
+  const text = pageOf(
     input({ 'THR.0.requests': 4n, 'THR.0.loop_lag_us': 5n, 'THR.1.requests': 6n, 'THR.1.loop_lag_us': 7n }),
   );
   expect(parsePrometheus(text).get('proxyd_thread_requests_total')).toMatchObject({
@@ -66,19 +68,17 @@ it('has a label for each thread', () => {
 });
 
 it('keeps 64 bits', () => {
-  const text = metricsText(input({ 'MAIN.s_resp_bodybytes': 2n ** 64n - 1n }));
+  const text = pageOf(input({ 'MAIN.s_resp_bodybytes': 2n ** 64n - 1n }));
   expect(samples(text, 'proxyd_main_s_resp_bodybytes_total')?.[0]?.value).toBe('18446744073709551615');
 });
 
 it('shows backends of the active program alone, under names that a reload does not change', () => {
-  const text = metricsText(
-    input({ 'VBE.live.a.req': 1n, 'VBE.old.a.req': 2n, 'VBE.live.odd"name\\.req': 3n }),
-  );
+  const text = pageOf(input({ 'VBE.live.a.req': 1n, 'VBE.old.a.req': 2n, 'VBE.live.odd"name\\.req': 3n }));
   expect(samples(text, 'proxyd_backend_req_total')).toEqual([
     { labels: { backend: 'a' }, value: '1' },
     { labels: { backend: 'odd"name\\' }, value: '3' },
   ]);
-  expect(metricsText(input({ 'VBE.live.a.req': 1n }, { active: null }))).not.toContain('backend');
+  expect(pageOf(input({ 'VBE.live.a.req': 1n }, { active: null }))).not.toContain('backend');
 });
 
 it.each([
@@ -87,12 +87,12 @@ it.each([
   ['always good', 'a', 2n ** 64n - 1n, '1'],
   ['not probed', 'b', 0n, '1'],
 ])('tells a backend that is %s', (_what, name, happy, up) => {
-  const text = metricsText(input({ [`VBE.live.${name}.happy`]: happy }));
+  const text = pageOf(input({ [`VBE.live.${name}.happy`]: happy }));
   expect(samples(text, 'proxyd_backend_up')).toEqual([{ labels: { backend: name }, value: up }]);
 });
 
 it('says when no worker serves', () => {
-  expect(samples(metricsText(input({}, { workerUp: false })), 'proxyd_worker_up')?.[0]?.value).toBe('0');
+  expect(samples(pageOf(input({}, { workerUp: false })), 'proxyd_worker_up')?.[0]?.value).toBe('0');
 });
 
 it('has the longest turns by thread and work', () => {
@@ -101,9 +101,27 @@ it('has the longest turns by thread and work', () => {
     { where: 'thread 0', work: 'recv', millis: 20 },
     { where: 'manager', work: 'vcl.list', millis: 12 },
   ];
-  const text = metricsText(input({}, { longTurns }));
+  const text = pageOf(input({}, { longTurns }));
   expect(samples(text, 'proxyd_longest_turn_seconds')).toEqual([
     { labels: { where: 'thread 0', work: 'recv' }, value: '0.312' },
     { labels: { where: 'manager', work: 'vcl.list' }, value: '0.012' },
   ]);
+});
+
+it('looks at each counter of many backends once, and hands the page out in small pieces', () => {
+  const values: Record<string, bigint> = {};
+  for (let i = 0; i < 2000; i++)
+    for (const row of ['req', 'conn', 'happy']) values[`VBE.live.b${i}.${row}`] = 1n;
+  const given = input(values);
+  let looks = 0;
+  const info = new Proxy(given.info as CounterInfo[], {
+    get: (target, key, receiver) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
+      return Reflect.get(target, key, receiver);
+    },
+  });
+  const pieces = [...metricsText({ ...given, info })];
+  expect(looks).toBe(6000);
+  expect(Math.max(...pieces.map((piece) => piece.split('\n').length))).toBeLessThan(70);
+  expect(samples(pieces.join(''), 'proxyd_backend_req_total')).toHaveLength(2000);
 });

@@ -230,3 +230,66 @@ it('publishes many backends by turns, each within a second, and all of them at t
   file.close();
   expect(read()['VBE.boot.b500.happy']).toBe(5n);
 });
+
+/** The publications after which all names of so many backends can be read; the file is whole after each of them. */
+async function publicationsUntil(file: CountersFile, count: number): Promise<number> {
+  for (let n = 1; n < 100; n++) {
+    file.publish();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    const names = Object.keys(read());
+    expect(names.filter((name) => name.startsWith('MAIN.')).length).toBe(MAIN_COUNTERS.length);
+    expect(new Set(names).size).toBe(names.length);
+    if (names.filter((name) => name.endsWith('.req')).length === count) return n;
+  }
+  throw new Error('never');
+}
+
+it('makes a file of many backends in steps, when they have stopped coming', async () => {
+  const file = new CountersFile(path, newMainCounters(), newWrkCounters());
+  file.publish();
+  const files = new Set<number>();
+  const seen = (): void => void files.add(statSync(path).ino);
+  seen();
+  for (let i = 0; i < 3000; i++) {
+    file.addBackend('boot', `b${i}`, newVbeCounters());
+    if (i % 400 !== 0) continue;
+    file.publish();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    seen();
+  }
+  await publicationsUntil(file, 3000);
+  seen();
+  // The first, those of few backends, and the one that has all.
+  expect(files.size).toBeLessThanOrEqual(4);
+  file.close();
+});
+
+it('waits a second at most for backends that go on coming', async () => {
+  const file = new CountersFile(path, newMainCounters(), newWrkCounters());
+  for (let i = 0; i < 500; i++) file.addBackend('boot', `b${i}`, newVbeCounters());
+  file.publish();
+  let n = 0;
+  do {
+    file.addBackend('boot', `more${n}`, newVbeCounters());
+    file.publish();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  } while (++n < 30 && !('VBE.boot.more0.req' in read()));
+  expect(n).toBeGreaterThan(5);
+  expect(n).toBeLessThan(20);
+  file.close();
+});
+
+it('has all of them at the end, whatever is under way', async () => {
+  const file = new CountersFile(path, newMainCounters(), newWrkCounters());
+  file.publish();
+  const all = Array.from({ length: 2000 }, newVbeCounters);
+  for (const [i, counters] of all.entries()) file.addBackend('boot', `b${i}`, counters);
+  file.publish();
+  file.publish();
+  (all[1999] as (typeof all)[0]).req = 9;
+  file.close();
+  const got = read();
+  expect([got['VBE.boot.b0.req'], got['VBE.boot.b1999.req']]).toEqual([0n, 9n]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(read()).toEqual(got);
+});

@@ -192,7 +192,19 @@ describe('the searches of one substitution', () => {
   });
 
   it('find what each finds with a memory of its own', () => {
-    const piece = fc.constantFrom('a', 'b', '[ab]', '.', 'a+', '[ab]+?', 'a*', '(a|b)', '(?=a)', '(?!b)', '(?<=a)');
+    const piece = fc.constantFrom(
+      'a',
+      'b',
+      '[ab]',
+      '.',
+      'a+',
+      '[ab]+?',
+      'a*',
+      '(a|b)',
+      '(?=a)',
+      '(?!b)',
+      '(?<=a)',
+    );
     const pattern = fc.letrec((tie) => ({
       re: fc.oneof(
         { maxDepth: 4 },

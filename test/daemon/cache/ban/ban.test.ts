@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { Ban } from '../../../../daemon/cache/ban/ban.ts';
 import {
   type BanExpression,
   type BanSubject,
@@ -170,6 +172,70 @@ describe('BanList', () => {
     expect(counters).toMatchObject({ bans: 4, bans_completed: 2, bans_dups: 1, bans_obj: 1, bans_req: 2 });
     matches(list, 1, SUBJECT);
     expect(counters).toMatchObject({ bans_tested: 1, bans_tests_tested: 2 });
+  });
+
+  it('finds them by what they say, however many there are', () => {
+    const list = new BanList(100, newCacheCounters());
+    for (let i = 0; i < 2000; i++) list.add(parsed(`req.url == /${i}`), 101, true);
+    const completed = vi.spyOn(Ban.prototype, 'completed', 'get');
+    for (let i = 0; i < 100; i++) list.add(parsed(`req.url == /${i}`), 102, true);
+    for (let i = 0; i < 100; i++) list.add(parsed(`req.url == /new/${i}`), 102, true);
+    const looks = completed.mock.calls.length;
+    completed.mockRestore();
+    expect(looks).toBeLessThan(500);
+  });
+
+  it('completes what going through all of them would, whatever goes meanwhile', () => {
+    const step = fc.oneof(
+      {
+        arbitrary: fc.record({
+          k: fc.constant('add' as const),
+          n: fc.nat(2),
+          soft: fc.boolean(),
+          dups: fc.boolean(),
+        }),
+        weight: 4,
+      },
+      fc.record({ k: fc.constant('complete' as const), n: fc.nat(10) }),
+      fc.record({ k: fc.constant('drop' as const), n: fc.nat(3) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const counters = newCacheCounters();
+        const list = new BanList(100, counters);
+        let model = [{ text: '', completed: true }];
+        let dups = 0;
+        for (const s of steps) {
+          if (s.k === 'add') {
+            const text = `obj.status == ${s.n}`;
+            for (const old of model) {
+              if (!s.dups || s.soft || old.completed || old.text !== text) continue;
+              old.completed = true;
+              dups++;
+            }
+            list.add(parsed(text), 101, s.dups, s.soft);
+            model = [{ text, completed: false }, ...model];
+          } else if (s.k === 'complete') {
+            const bans = [...list];
+            list.complete(bans[s.n % bans.length] as Ban);
+            (model[s.n % model.length] as { completed: boolean }).completed = true;
+          } else {
+            model = model.slice(0, model.length - list.dropTail(s.n));
+          }
+          expect([...list].map(({ completed, expression: { text } }) => ({ completed, text }))).toEqual(
+            model,
+          );
+          for (const ban of list) {
+            const { refs } = ban;
+            list.refAt(ban.number);
+            expect(ban.refs).toBe(refs + 1);
+            list.unref(ban.number);
+          }
+        }
+        expect([counters.bans_dups, counters.bans]).toEqual([dups, model.length]);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('asks for ttl and age as they were when the ban was made, so that no two of them say the same', () => {

@@ -1,6 +1,7 @@
 // The ban lurker against what a plain reading of the bans says: which objects must be gone, which bans remain.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Ban } from '../../../../daemon/cache/ban/ban.ts';
 import type { LurkerLimits } from '../../../../daemon/cache/ban/lurker.ts';
 import { Bench } from '../cache-setup.ts';
 
@@ -228,6 +229,79 @@ describe('the ban lurker', () => {
         expect(open(bench).every((text) => text.startsWith('req.url'))).toBe(true);
         for (const url of alive.keys()) expect(bench.ask(url)).toBe('HIT');
       }),
+    );
+  });
+
+  it('begins and ends a round under very many bans in steps', () => {
+    const bench = new Bench();
+    bench.put('/a', 1, 'x');
+    for (let i = 0; i < 2000; i++) ban(bench, `obj.status == ${1000 + i}`);
+    // Each look at the clock is the last one of a step but one.
+    bench.tick = 1;
+    const completed = vi.spyOn(Ban.prototype, 'completed', 'get');
+    let calls = 0;
+    let most = 0;
+    while (calls++ < 1000) {
+      completed.mockClear();
+      bench.lurk(EAGER);
+      // The last step drops a thousand.
+      if (bench.counters.bans_deleted > 0) break;
+      most = Math.max(most, completed.mock.calls.length);
+    }
+    completed.mockRestore();
+    expect(open(bench)).toEqual([]);
+    expect(calls).toBeGreaterThan(20);
+    expect(most).toBeLessThan(250);
+  });
+
+  it('finds the list changed in the middle of a beginning or an end, and does the same', () => {
+    const step = fc.oneof(
+      fc.record({ k: fc.constant('lurk' as const), calls: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ k: fc.constant('ban' as const), status: fc.integer({ min: 200, max: 203 }) }),
+      fc.record({ k: fc.constant('put' as const) }),
+      fc.record({ k: fc.constant('purge' as const), n: fc.nat(20) }),
+      fc.record({ k: fc.constant('ask' as const), n: fc.nat(20) }),
+      fc.record({ k: fc.constant('off' as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const bench = new Bench();
+        const alive = new Set<string>();
+        let n = 0;
+        const put = (): void => {
+          bench.put(`/${n}`, n + 1, 'x');
+          alive.add(`/${n++}`);
+        };
+        put();
+        for (let i = 0; i < 300; i++) ban(bench, `obj.status == ${1000 + i}`);
+        put();
+        bench.tick = 1;
+        for (const s of steps) {
+          if (s.k === 'put') put();
+          else if (s.k === 'lurk') for (let i = 0; i < s.calls; i++) bench.lurk(EAGER);
+          else if (s.k === 'off') bench.lurk({ ...EAGER, sleep: 0 });
+          else if (s.k === 'ban') {
+            ban(bench, `obj.status == ${s.status}`);
+            if (s.status === 200) alive.clear();
+          } else if (s.k === 'purge') {
+            bench.cache.invalidation.purge(`/${s.n}`, bench.now);
+            alive.delete(`/${s.n}`);
+          } else if (s.n < n) {
+            const known = alive.has(`/${s.n}`) ? 'HIT' : 'MISS';
+            const answer = bench.ask(`/${s.n}`, {}, { hashIgnoreBusy: true });
+            if (answer !== 'UNTESTED') expect(answer).toBe(known);
+          }
+        }
+        bench.tick = 0;
+        bench.settle();
+        // Twice: bans that came during a round are for the next one.
+        work(bench);
+        work(bench);
+        expect(open(bench)).toEqual([]);
+        for (let i = 0; i < n; i++)
+          expect(bench.ask(`/${i}`, {}, { hashIgnoreBusy: true })).toBe(alive.has(`/${i}`) ? 'HIT' : 'MISS');
+      }),
+      { numRuns: 150 },
     );
   });
 });
