@@ -81,7 +81,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/syslog': [],
   'daemon/params': ['protocol', 'daemon/link'],
   'daemon/throttle': [],
-  'daemon/edge': ['protocol', 'queries', 'daemon/contract', 'daemon/vcl', 'daemon/throttle'],
+  'daemon/edge': ['protocol', 'queries', 'daemon/contract', 'daemon/vcl', 'daemon/throttle', 'daemon/turns'],
   'daemon/fleet': ['daemon/contract', 'daemon/stats', 'daemon/vcl', 'daemon/link'],
   'daemon/extensions': [
     'protocol',

@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EdgeBatch, EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/providers/provider.ts';
 import { realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
-import { PurgeQueue, type QueueEvent } from '../../../../daemon/edge/queue/purge-queue.ts';
+import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
+import type { QueueEvent } from '../../../../daemon/edge/queue/queue-options.ts';
 
 /** A clock that goes on when it is told to. */
 class HandClock {
