@@ -3,7 +3,7 @@
 //
 // An entry counts from add() on and is offered once its append is over; who has something written of it withdraws it first.
 
-import { KeyedHeap } from './keyed-heap.ts';
+import { KeyedHeap } from '../../keyed-heap.ts';
 import type { QueueEntry } from './queue-entry.ts';
 
 /** What may go into one call, in the order in which it came. */
