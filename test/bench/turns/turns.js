@@ -15,7 +15,7 @@ const QUIET = 300;
 /** The most that costs may grow by beyond the size. */
 const GROWTH = 1.2;
 /** Milliseconds of processor time below which the growth of a cost says nothing. */
-const NOTHING = 20;
+const NOTHING = 100;
 
 export async function allRows() {
   const folder = new URL('./rows/', import.meta.url);

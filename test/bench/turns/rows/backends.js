@@ -47,10 +47,10 @@ sub vcl_recv { if (client.ip ~ many) { return (synth(403)); } }
 `;
 }
 
-async function loaded({ dir, adm }, text) {
+async function loaded({ dir, adm }, text, state = 'auto') {
   const file = join(dir, 'many.vcl');
   writeFileSync(file, text, { mode: 0o644 });
-  await adm(`vcl.load many ${file}`);
+  await adm(`vcl.load many ${file} ${state}`);
 }
 
 function page(port, path) {
@@ -139,13 +139,17 @@ export default [
   {
     name: 'probes every five seconds, for ten seconds',
     sizes: BACKENDS,
-    aim: 10,
-    prepare: async (played) => {
+    aim: 50,
+    prepare: (played) => {
       const probe = '.probe = { .interval = 5s; .initial = 3; }';
-      await loaded(played, directed('random', played.n, played.originPort, probe));
-      await played.adm('vcl.use many');
+      return loaded(played, directed('random', played.n, played.originPort, probe), 'cold');
     },
-    load: () => new Promise((resolve) => setTimeout(resolve, 10_000)),
+    load: async ({ adm }) => {
+      await adm('vcl.state many warm');
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      // Otherwise it would never be quiet again.
+      await adm('vcl.state many cold');
+    },
   },
   {
     name: '/metrics of the manager',
