@@ -126,7 +126,11 @@ it.each([
   async (_, more) => {
     answer = { is: 'limited', wait: 1e9, detail: '429' };
     await open(many(5000, more));
-    await goOn(() => timers.size === 0 || [...timers].every(({ at }) => at > NOW + 1000));
+    await goOn(
+      () =>
+        queue.list().every(({ state }) => state !== 'inflight') &&
+        [...timers].every(({ at }) => at > NOW + 1000),
+    );
     answer = acked;
     looks = 0;
     await queue.add([url('a')], '');
@@ -150,10 +154,10 @@ it('5000 entries that are due in one moment are sent in order, a few in one turn
   await goOn(() => {
     most = Math.max(most, looks);
     looks = 0;
-    left = 100;
+    left = 10;
     return queue.counters().acked === 5000;
   });
-  expect(most).toBeLessThan(8000);
+  expect(most).toBeLessThan(15_000);
   expect(sent).toEqual(Array.from({ length: 5000 }, (_, i) => `t${i}`));
 });
 
