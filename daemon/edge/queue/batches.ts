@@ -12,13 +12,13 @@ export function batchOf(entries: readonly QueueEntry[]): EdgeBatch {
   return { kind, type, network, targets: entries.map(({ target }) => target) };
 }
 
-/** Takes out what goes into the next call, at most so many. */
-export function takeBatch(waiting: Lane, provider: Provider, atMost: number): QueueEntry[] {
+/** Takes out what goes into the next call. */
+export function takeBatch(waiting: Lane, provider: Provider): QueueEntry[] {
   const head = waiting.first;
   if (head === undefined) return [];
   const { maxObjects, maxBytes } = provider.capabilities;
   const { type } = head;
-  const allowed = Math.min(atMost, provider.objectsOf?.(type) ?? maxObjects);
+  const allowed = provider.objectsOf?.(type) ?? maxObjects;
   const most = type === 'rule' ? Math.min(MAX_RULES, allowed) : allowed;
   const empty = provider.bodyBytes({ ...batchOf([head]), targets: [] });
   const batch: QueueEntry[] = [];

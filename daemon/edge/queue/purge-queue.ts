@@ -39,7 +39,7 @@ const systemClock: SendClock = {
 export class PurgeQueue {
   readonly #options: QueueOptions;
   readonly #clock: SendClock;
-  readonly #entries = new QueueEntries();
+  readonly #entries: QueueEntries;
   /** Entries that wait, by what they clear. */
   readonly #waiting = new Map<string, QueueEntry>();
   /** Appends of entries that are under way. */
@@ -56,6 +56,7 @@ export class PurgeQueue {
   private constructor(options: QueueOptions, { rules, next }: Replayed) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#entries = new QueueEntries(() => this.#clock.now());
     this.#totals = options.totals ?? { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
     this.#dryRun = options.dryRun;
     this.#next = next;

@@ -4,7 +4,8 @@
 // An entry counts from add() on and is offered once its append is over; who has something written of it withdraws it first.
 
 import { KeyedHeap } from '../../keyed-heap.ts';
-import type { QueueEntry } from './queue-entry.ts';
+import { turns } from '../../turns/turns.ts';
+import type { EntryState, QueueEntry } from './queue-entry.ts';
 
 /** What may go into one call, in the order in which it came. */
 export type Lane = KeyedHeap<QueueEntry>;
@@ -22,6 +23,12 @@ export class QueueEntries {
   /** All but dead letters, by when they were added. */
   readonly #ages = new KeyedHeap<QueueEntry>();
   #inflight = 0;
+  readonly #now: () => number;
+
+  /** @param now milliseconds of the epoch */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   get size(): number {
     return this.#all.size;
@@ -56,33 +63,40 @@ export class QueueEntries {
 
   add(entry: QueueEntry): void {
     this.#all.set(entry.id, entry);
-    this.#count(entry, 1);
+    this.#inflight += busy(entry.state);
+    if (entry.state !== 'dead') this.#ages.add(entry, entry.added);
   }
 
   delete(entry: QueueEntry): void {
     if (this.#all.get(entry.id) !== entry) return;
     this.withdraw(entry);
-    this.#count(entry, -1);
+    this.#inflight -= busy(entry.state);
+    this.#ages.remove(entry);
     this.#all.delete(entry.id);
   }
 
   /** One that is being offered is no longer. */
   change(entry: QueueEntry, changes: Partial<QueueEntry>): void {
     const isHere = this.#all.get(entry.id) === entry;
-    if (isHere) {
-      this.withdraw(entry);
-      this.#count(entry, -1);
-    }
+    const { state, added } = entry;
+    if (isHere) this.withdraw(entry);
     Object.assign(entry, changes);
-    if (isHere) this.#count(entry, 1);
+    if (!isHere) return;
+    this.#inflight += busy(entry.state) - busy(state);
+    const { added: now } = entry;
+    if (added === now && (state === 'dead') === (entry.state === 'dead')) return;
+    if (state !== 'dead') this.#ages.remove(entry);
+    if (entry.state !== 'dead') this.#ages.add(entry, now);
   }
 
   /** It may be sent when it is due, or asked about; what is gone, dead or in flight may not. */
   offer(entry: QueueEntry): void {
     if (this.#all.get(entry.id) !== entry) return;
     const { state, poll } = entry;
-    if (state === 'queued' || state === 'retry') this.#later.add(entry, entry.due);
-    else if (state === 'polling') {
+    if (state === 'queued' || state === 'retry') {
+      if (entry.due <= this.#now()) this.#maySend(entry);
+      else this.#later.add(entry, entry.due);
+    } else if (state === 'polling') {
       const same = this.#polls.get(poll);
       if (same === undefined) this.#polls.set(poll, new Set([entry]));
       else same.add(entry);
@@ -97,19 +111,14 @@ export class QueueEntries {
     if (same?.delete(entry) && same.size === 0) this.#polls.delete(entry.poll);
   }
 
-  /** What is due by now may be sent. */
-  ripen(now: number): void {
+  /** What is due by now may be sent; false when there is more of it than this turn has time for. */
+  ripen(now: number): boolean {
     for (;;) {
       const entry = this.#later.first;
-      if (entry === undefined || (this.#later.lowest as number) > now) return;
+      if (entry === undefined || (this.#later.lowest as number) > now) return true;
+      if (!turns.mayGoOn()) return false;
       this.#later.remove(entry);
-      const name = laneOf(entry);
-      let lane = this.#lanes.get(name);
-      if (lane === undefined) {
-        lane = { isRules: entry.type === 'rule', waiting: new KeyedHeap() };
-        this.#lanes.set(name, lane);
-      }
-      lane.waiting.add(entry, Number(entry.id));
+      this.#maySend(entry);
     }
   }
 
@@ -138,13 +147,17 @@ export class QueueEntries {
     return polls.filter((poll) => this.#polls.has(poll));
   }
 
-  #count(entry: QueueEntry, by: 1 | -1): void {
-    const { state } = entry;
-    if (state === 'dead') return;
-    if (by === 1) this.#ages.add(entry, entry.added);
-    else this.#ages.remove(entry);
-    if (state === 'inflight' || state === 'polling') this.#inflight += by;
+  #maySend(entry: QueueEntry): void {
+    const name = laneOf(entry);
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { isRules: entry.type === 'rule', waiting: new KeyedHeap() };
+      this.#lanes.set(name, lane);
+    }
+    lane.waiting.add(entry, Number(entry.id));
   }
 }
+
+const busy = (state: EntryState): number => (state === 'inflight' || state === 'polling' ? 1 : 0);
 
 const laneOf = ({ kind, type, network }: QueueEntry): string => `${kind} ${type} ${network}`;

@@ -1,6 +1,7 @@
 // Sends the entries of the queue: in batches, within the network's limits, and decides by what a call brought. It changes
 // entries and tells the queue, which writes the journal.
 
+import { turns } from '../../turns/turns.ts';
 import type { CallResult, Outcome, Provider } from '../providers/provider.ts';
 import { batchOf, takeBatch } from './batches.ts';
 import type { QueueEntries } from './queue-entries.ts';
@@ -43,8 +44,6 @@ export interface SenderParts {
 const GATHER = 100;
 /** Calls that are prepared at once; how many really run is the limiter's. */
 const MAX_CALLS = 16;
-/** Entries that are taken in one turn of the event loop: making batches of very many takes long. */
-const MOST = 2000;
 const RULES_A_DAY = 100;
 const DAY = 86_400_000;
 /** Between questions about a request by rule, growing from the one to the other. */
@@ -61,6 +60,8 @@ export class Sender {
   #timerAt = 0;
   #calls = 0;
   #ruleUnderWay = false;
+  /** More may be sent than there was time to prepare. */
+  #flushesLater = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #polled = new Set<string>();
@@ -104,32 +105,49 @@ export class Sender {
   }
 
   #flush(): void {
-    if (this.paused) return;
-    const { clock, provider, entries } = this.#parts;
+    if (this.paused || this.#closing.signal.aborted) return;
+    const { clock, entries } = this.#parts;
     const now = clock.now();
     for (const poll of entries.offeredPolls()) this.#poll(poll, POLL_MIN);
-    entries.ripen(now);
-    let left = MOST;
-    for (const lane of entries.lanes('others')) {
-      while (lane.size > 0 && left > 0 && this.#calls < MAX_CALLS) {
-        const batch = takeBatch(lane, provider, left);
-        left -= batch.length;
-        this.#start(batch);
-      }
+    // All of it before anything is sent: what came first goes first.
+    if (!entries.ripen(now)) {
+      this.#flushLater();
+      return;
     }
-    const isLeft = left <= 0 && entries.lanes('others').length > 0;
+    this.#startCalls();
     const [rules] = entries.lanes('rules');
     if (rules !== undefined && !this.#ruleUnderWay && this.#mayRule(now)) {
       this.#ruleUnderWay = true;
-      this.#start(takeBatch(rules, provider, MOST), () => {
+      this.#start(takeBatch(rules, this.#parts.provider), () => {
         this.#ruleUnderWay = false;
       });
     }
     // A call that ends looks again; here what is due later, or waits until another rule may be sent.
     const later = entries.nextDue === undefined ? [] : [entries.nextDue - now];
     if (rules !== undefined && !this.#mayRule(now)) later.push((this.rules[0] as number) + DAY - now);
-    if (isLeft && this.#calls < MAX_CALLS) later.push(1);
     if (later.length > 0) this.kick(Math.max(1, Math.min(...later)));
+  }
+
+  /** As many as may run at once, over as many turns as it takes to prepare them. */
+  #startCalls(): void {
+    const { provider, entries } = this.#parts;
+    for (const lane of entries.lanes('others')) {
+      while (lane.size > 0 && this.#calls < MAX_CALLS) {
+        if (this.#flushesLater) return;
+        this.#start(takeBatch(lane, provider));
+        turns.tookLong();
+        if (!turns.mayGoOn()) this.#flushLater();
+      }
+    }
+  }
+
+  #flushLater(): void {
+    if (this.#flushesLater) return;
+    this.#flushesLater = true;
+    turns.later(() => {
+      this.#flushesLater = false;
+      this.#flush();
+    });
   }
 
   #mayRule(now: number): boolean {
@@ -188,16 +206,17 @@ export class Sender {
     await this.#decide(batch, provider.classify(result, false));
   }
 
+  /** Over as many turns as it takes: what is in flight everybody else leaves alone. */
   async #decide(batch: QueueEntry[], outcome: Outcome): Promise<void> {
     const { clock, limiter } = this.#parts;
     switch (outcome.is) {
       case 'acked':
-        for (const entry of batch) this.#acked(entry, outcome.purgeId, outcome.poll ?? '');
+        await turns.over(batch, (entry) => this.#acked(entry, outcome.purgeId, outcome.poll ?? ''));
         return;
       case 'limited':
         this.#parts.count('ratelimited');
         limiter.penalize(outcome.wait);
-        for (const entry of batch) this.#again(entry, clock.now() + outcome.wait, outcome.detail);
+        await turns.over(batch, (entry) => this.#again(entry, clock.now() + outcome.wait, outcome.detail));
         return;
       case 'split':
       case 'bisect': {
@@ -213,13 +232,13 @@ export class Sender {
       case 'pause':
         this.#parts.count('auth_paused');
         this.pause(outcome.detail);
-        for (const entry of batch) this.#again(entry, clock.now(), outcome.detail);
+        await turns.over(batch, (entry) => this.#again(entry, clock.now(), outcome.detail));
         return;
       case 'retry':
-        for (const entry of batch) this.#retry(entry, outcome.detail);
+        await turns.over(batch, (entry) => this.#retry(entry, outcome.detail));
         return;
       case 'dead':
-        for (const entry of batch) this.#dead(entry, outcome.detail);
+        await turns.over(batch, (entry) => this.#dead(entry, outcome.detail));
     }
   }
 

@@ -3,6 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeRecord } from '../../../../dist/modules/daemon/edge/queue/journal-format.js';
 
+/** Settings of a connector whose network is at this port. */
+function settings(dir, port) {
+  const path = join(dir, 'edge.conf');
+  const fields = ['client_token', 'client_secret', 'access_token'].map((name) => `purge_${name} = x\n`);
+  const network = `provider = fake\npurge_host = 127.0.0.1:${port}\ncalls = 10000\n${fields.join('')}`;
+  writeFileSync(path, `${network}dir = ${join(dir, 'queue')}\nmax_entries = 1000000\n`, { mode: 0o600 });
+  return path;
+}
+
 /** A connector whose network cannot be reached, and a journal of so many entries in this state. */
 function connector(dir, n, state) {
   const queue = join(dir, 'queue');
@@ -15,14 +24,18 @@ function connector(dir, n, state) {
     },
   }));
   writeFileSync(join(queue, 'journal.0'), Buffer.concat(entries.map(encodeRecord)));
-  const settings = join(dir, 'edge.conf');
-  const fields = ['client_token', 'client_secret', 'access_token'].map((name) => `purge_${name} = x\n`);
-  writeFileSync(
-    settings,
-    `provider = fake\npurge_host = 127.0.0.1:1\n${fields.join('')}dir = ${queue}\nmax_entries = 1000000\n`,
-    { mode: 0o600 },
-  );
-  return { EDGE_CONNECTOR_CONFIG: settings };
+  return { EDGE_CONNECTOR_CONFIG: settings(dir, 1) };
+}
+
+const PROGRAM = (port) => `vcl 4.1; import edge; backend default { .host = "127.0.0.1:${port}"; }`;
+
+/** Waits until nothing is left to be sent. */
+async function sent(adm) {
+  for (;;) {
+    const { counters } = JSON.parse(await adm('edge.status -j'))[3];
+    if (counters !== null && counters.queued + counters.inflight === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
 }
 
 const SIZES = [1000, 10_000, 100_000];
@@ -54,4 +67,29 @@ export default [
     },
     load: ({ adm }) => adm(line),
   })),
+  {
+    ...common,
+    name: 'journal of the edge queue is read, entries',
+    program: () => 'sub vcl_hit { }',
+    env: (dir, n) => connector(dir, n, 'dead'),
+    load: ({ adm, originPort }) => adm(`vcl.inline more ${JSON.stringify(PROGRAM(originPort))}`),
+  },
+  {
+    ...common,
+    name: 'edge queue is sent, entries',
+    env: (dir, n) => connector(dir, n, 'dead'),
+    origin: (request, response) => {
+      request.resume();
+      response.writeHead(201, { 'Content-Type': 'application/json' });
+      response.end('{"httpStatus":201,"detail":"Request accepted","purgeId":"p"}');
+    },
+    prepare: async ({ adm, dir, originPort }) => {
+      settings(dir, originPort);
+      await adm(`vcl.inline more ${JSON.stringify(PROGRAM(originPort))}`);
+    },
+    load: async ({ adm }) => {
+      await adm('edge.retry all');
+      await sent(adm);
+    },
+  },
 ];

@@ -8,6 +8,7 @@ import type { EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/prov
 import { encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import type { QueueEntry } from '../../../../daemon/edge/queue/queue-entry.ts';
+import { turns } from '../../../../daemon/turns/turns.ts';
 
 type Entries = typeof import('../../../../daemon/edge/queue/queue-entry.ts');
 
@@ -54,13 +55,16 @@ let queue: PurgeQueue;
 /** What the queue wants to be called for, and when. */
 let timers: Set<{ at: number; call: () => void }>;
 const NOW = 1_000_000;
+let time: number;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'looks-'));
   timers = new Set();
+  time = NOW;
   answer = acked;
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await queue.close();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -79,9 +83,9 @@ async function open(entries: readonly Partial<QueueEntry>[]): Promise<void> {
     ...{ backoffMin: 1000, backoffMax: 4000, maxAge: 1e12, dryRun: false, event: () => undefined },
     limiter: { take: async () => () => undefined, penalize: () => undefined },
     clock: {
-      now: () => NOW,
+      now: () => time,
       after(ms, call) {
-        const timer = { at: NOW + ms, call };
+        const timer = { at: time + ms, call };
         timers.add(timer);
         return () => timers.delete(timer);
       },
@@ -93,7 +97,7 @@ async function open(entries: readonly Partial<QueueEntry>[]): Promise<void> {
 /** All that is wanted within a second happens, and what follows from it. */
 async function goOn(isOver: () => boolean): Promise<void> {
   while (!isOver()) {
-    for (const timer of timers) {
+    for (const timer of [...timers]) {
       if (timer.at > NOW + 1000) continue;
       timers.delete(timer);
       timer.call();
@@ -122,7 +126,11 @@ it.each([
   async (_, more) => {
     answer = { is: 'limited', wait: 1e9, detail: '429' };
     await open(many(5000, more));
-    await goOn(() => timers.size === 0 || [...timers].every(({ at }) => at > NOW + 1000));
+    await goOn(
+      () =>
+        queue.list().every(({ state }) => state !== 'inflight') &&
+        [...timers].every(({ at }) => at > NOW + 1000),
+    );
     answer = acked;
     looks = 0;
     await queue.add([url('a')], '');
@@ -130,6 +138,28 @@ it.each([
     expect(looks).toBeLessThan(1000);
   },
 );
+
+it('5000 entries that are due in one moment are sent in order, a few in one turn', async () => {
+  let left = 0;
+  vi.spyOn(turns, 'mayGoOn').mockImplementation(() => left-- > 0);
+  const sent: string[] = [];
+  vi.spyOn(provider, 'send').mockImplementation(async ({ targets }) => {
+    sent.push(...targets);
+    return { status: 200, headers: {}, body: '' };
+  });
+  await open(many(5000, { state: 'retry', due: NOW + 500 }));
+  await goOn(() => [...timers].every(({ at }) => at === NOW + 500));
+  time = NOW + 500;
+  let most = 0;
+  await goOn(() => {
+    most = Math.max(most, looks);
+    looks = 0;
+    left = 10;
+    return queue.counters().acked === 5000;
+  });
+  expect(most).toBeLessThan(15_000);
+  expect(sent).toEqual(Array.from({ length: 5000 }, (_, i) => `t${i}`));
+});
 
 it('counters look at no entry', async () => {
   await open([...many(2000, {}), ...many(2000, { state: 'dead' })]);
