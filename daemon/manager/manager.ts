@@ -26,6 +26,7 @@ import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { makeCompile } from './compiler.ts';
+import { CompilerProcesses } from './compiler-processes.ts';
 import type { Log } from './daemon-log.ts';
 import { withEdgeFile } from './edge-file.ts';
 import { EventList } from './event-list.ts';
@@ -110,6 +111,7 @@ export class Manager implements ManagerServices {
   private readonly published: Published;
   private readonly waysIn: WaysIn;
   private readonly membership: Membership;
+  private readonly compilers = new CompilerProcesses();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
@@ -218,12 +220,18 @@ export class Manager implements ManagerServices {
     const compile =
       parts.compile ??
       withEdgeFile(
-        makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
-          directory: join(dir, WORKDIR_FILES.modules),
-          inUse: () => this.programs.moduleCopies(),
-          account: jail?.describer ?? null,
-          child: describerCode(),
-        }),
+        makeCompile(
+          this.params,
+          this.storages,
+          () => this.programs.labelNames(),
+          {
+            directory: join(dir, WORKDIR_FILES.modules),
+            inUse: () => this.programs.moduleCopies(),
+            account: jail?.describer ?? null,
+            child: describerCode(),
+          },
+          this.compilers,
+        ),
         { directory: dir, worker: jail?.worker ?? null, warn: (text) => log('warning', text) },
       );
     this.readyCompiler = () => warmUp(compile);
@@ -309,6 +317,7 @@ export class Manager implements ManagerServices {
     serving.catch(() => {});
     try {
       await this.booted;
+      this.compilers.started();
       await joining;
       await this.waysIn.open();
       this.removePidFile = writePidFiles(this.dir, options.pidFile);
@@ -377,11 +386,13 @@ export class Manager implements ManagerServices {
 
   /** For an exit that nothing may delay. */
   killNow(): void {
+    this.compilers.close();
     this.supervisor.killNow();
   }
 
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
+    this.compilers.close();
     await this.supervisor.stop();
     await this.membership.close();
     this.programs.close();

@@ -1,0 +1,15 @@
+// Entry of the process that compiles a large program for the manager: reads the job from descriptor 3 to its end, writes what
+// came of it there, and ends. It reads the files that the program includes, and nothing of the package.
+
+import { readFileSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { writeAll } from '../../protocol/files/own-file.ts';
+import { keepPrograms } from '../vcl/own-programs.ts';
+import { type CompileJob, doJob } from './compile-job.ts';
+
+const CHANNEL = 3;
+
+const job = deserialize(readFileSync(CHANNEL)) as CompileJob;
+keepPrograms(job.own);
+writeAll(CHANNEL, serialize(doJob(job)));
+process.exit(0);
