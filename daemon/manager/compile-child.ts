@@ -2,14 +2,15 @@
 // came of it there, and ends. It reads the files that the program includes, and nothing of the package.
 
 import { readFileSync } from 'node:fs';
-import { deserialize, serialize } from 'node:v8';
+import { deserialize } from 'node:v8';
 import { writeAll } from '../../protocol/files/own-file.ts';
 import { keepPrograms } from '../vcl/own-programs.ts';
+import { writeAnswer } from './compile-answer.ts';
 import { type CompileJob, doJob } from './compile-job.ts';
 
 const CHANNEL = 3;
 
 const job = deserialize(readFileSync(CHANNEL)) as CompileJob;
 keepPrograms(job.own);
-writeAll(CHANNEL, serialize(doJob(job)));
+writeAnswer(doJob(job), (bytes) => writeAll(CHANNEL, bytes));
 process.exit(0);

@@ -17,7 +17,7 @@ import { LongCommands } from '../commands/long-commands.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
-import type { StorageSpec } from '../link.ts';
+import type { LoadedProgram, StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
@@ -167,11 +167,13 @@ export class Manager implements ManagerServices {
       parts.code ?? workerCode(),
       listeners,
       {
-        prepare: async (generation) => {
+        prepare: async (generation, ahead) => {
           await this.booted;
           await this.membership.settled();
           const loaded = await this.programs.forWorker();
           if (loaded === null) return null;
+          const programs: LoadedProgram[] = [];
+          for (const each of loaded.programs) programs.push(await ahead(each));
           workerDirectory.restore();
           return {
             t: 'init',
@@ -182,7 +184,7 @@ export class Manager implements ManagerServices {
             params: this.params.snapshot(),
             storages: [...this.storages],
             listeners: [],
-            programs: loaded.programs,
+            programs,
             labels: loaded.labels,
             order: loaded.order,
             active: loaded.active,

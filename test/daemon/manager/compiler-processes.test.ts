@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { filesOf } from '../../../daemon/fleet/bundled-files.ts';
 import { makeBundle } from '../../../daemon/fleet/program-bundle.ts';
+import { AnswerReader, writeAnswer } from '../../../daemon/manager/compile-answer.ts';
 import { makeCompile } from '../../../daemon/manager/compiler.ts';
 import { CompilerProcesses } from '../../../daemon/manager/compiler-processes.ts';
 import type { Compiled, SourceText } from '../../../daemon/manager/program-host.ts';
@@ -126,6 +127,28 @@ describe('a program that a process compiles', () => {
   });
 });
 
+describe('an answer', () => {
+  it.each([1, 3, 4, 5, 1000, 65_536, 10_000_000])('arrives in chunks of %i bytes', (size) => {
+    const source = 'x'.repeat(300_000);
+    const program = { source } as Compiled['program'];
+    const answer = () => ({
+      findings: { program: { ...program }, text: 'a warning' },
+      asked: { wishes: [], names: ['b'] },
+    });
+    const written: Buffer[] = [];
+    writeAnswer(answer(), (bytes) => written.push(bytes));
+    const bytes = Buffer.concat(written);
+    const reader = new AnswerReader();
+    for (let at = 0; at < bytes.length; at += size) {
+      expect(reader.answer).toBe(null);
+      reader.take(bytes.subarray(at, at + size));
+    }
+    expect(reader.answer).toEqual(answer());
+    // No value is long.
+    expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(source.length);
+  });
+});
+
 describe('the size from which a process compiles', () => {
   it.each<[string, SourceText, number]>([
     ['small', main(CALL), 0],
@@ -153,6 +176,12 @@ describe('a compiler that fails', () => {
     ['by a signal', 'process.kill(process.pid, "SIGKILL");', 'signal 9 (SIGKILL)'],
     ['with a status', 'process.exit(3);', 'exited with 3'],
     ['by an error', 'throw new TypeError("broken");', 'exited with 1: TypeError: broken'],
+    [
+      'with what is no result',
+      `import { writeSync } from 'node:fs'; writeSync(3, Buffer.from([4, 0, 0, 0, 1, 2, 3, 4]));
+       setInterval(() => undefined, 1000);`,
+      'signal 9 (SIGKILL)',
+    ],
     ['without a word', '', 'its process gave no result'],
     [
       'with half a result',
@@ -181,8 +210,9 @@ describe('a compiler that fails', () => {
   });
 
   it('is told as it would be here, when it throws', async () => {
-    const code = `import { writeSync } from 'node:fs'; import { serialize } from 'node:v8';
-      writeSync(3, serialize({ thrown: 'Maximum call stack size exceeded' }));`;
+    const frames: number[] = [];
+    writeAnswer({ thrown: 'Maximum call stack size exceeded' }, (bytes) => frames.push(...bytes));
+    const code = `import { writeSync } from 'node:fs'; writeSync(3, Buffer.from(${JSON.stringify(frames)}));`;
     await expect(compilerOf(processes(0, code))(main(CALL))).rejects.toThrow(
       'Maximum call stack size exceeded',
     );
