@@ -10,6 +10,8 @@ import { type CompileJob, doJob } from './compile-job.ts';
 
 const CHANNEL = 3;
 
+// As ps and top show it.
+process.title = 'proxyd compiler';
 const job = deserialize(readFileSync(CHANNEL)) as CompileJob;
 keepPrograms(job.own);
 writeAnswer(doJob(job), (bytes) => writeAll(CHANNEL, bytes));
