@@ -3,6 +3,7 @@
 //
 // A reader holds a reference to its object, so that a handle means the same object as long as anybody is attached to it.
 
+import type { Turns } from '../turns/turns.ts';
 import type { Oc } from './objcore.ts';
 import type { Peers } from './peers.ts';
 import type { ProgressReader, ProgressSource } from './roles.ts';
@@ -10,10 +11,12 @@ import { Transfer } from './transfer.ts';
 
 export class ForeignReaders {
   private readonly peers: Peers;
+  private readonly turns: Turns;
   private readonly transfers = new Map<Oc, Transfer>();
 
-  constructor(peers: Peers) {
+  constructor(peers: Peers, turns: Turns) {
     this.peers = peers;
+    this.turns = turns;
   }
 
   attach(oc: Oc, reader: ProgressReader): ProgressSource {
@@ -39,7 +42,7 @@ export class ForeignReaders {
     const transfer = this.transfers.get(oc);
     if (transfer === undefined) return;
     if (isSettled) this.forget(oc);
-    transfer.notify();
+    transfer.notify(this.turns);
   }
 
   private forget(oc: Oc): void {

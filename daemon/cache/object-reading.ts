@@ -21,7 +21,7 @@ export class ObjectReading implements Reading {
   constructor(state: CacheState, store: ObjectStore) {
     this.state = state;
     this.store = store;
-    this.foreign = new ForeignReaders(state.peers);
+    this.foreign = new ForeignReaders(state.peers, state.turns);
   }
 
   head(oc: Oc, into: HttpMessage): void {

@@ -155,11 +155,11 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Those who read the object on this thread learn at once that there is more, or that it is settled, and those on other
-   * threads in a moment. */
+  /** Those who read the object on this thread learn at once that there is more, or that it is settled, as far as the turn has
+   * time for them, and those on other threads in a moment. */
   tellReaders(oc: Oc, transfer: Transfer | undefined): void {
     this.state.peers.progress(oc);
-    if (transfer !== undefined) this.state.lock.after(() => transfer.notify());
+    if (transfer !== undefined) this.state.lock.after(() => transfer.notify(this.state.turns));
   }
 
   /** The length that the response announced, while its body comes in; -1 when unknown or no longer of interest. */

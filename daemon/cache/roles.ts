@@ -79,7 +79,7 @@ export interface Filling {
 }
 
 /** Called when a streaming body grows, and once when it is finished or failed: synchronously, from append, finish
- * and fail. */
+ * and fail, but of many readers some in a later turn. */
 export interface ProgressReader {
   progress(): void;
 }

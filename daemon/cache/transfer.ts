@@ -3,6 +3,7 @@
 // with the fetch, so that cached objects have none.
 
 import type { HttpMessage } from '../http1/message.ts';
+import type { Turns } from '../turns/turns.ts';
 import type { ProgressReader, ProgressSource } from './roles.ts';
 
 export class Transfer implements ProgressSource {
@@ -32,6 +33,9 @@ export class Transfer implements ProgressSource {
   private reader: ProgressReader | null = null;
   /** Those beside it; null as long as there was none. */
   private others: Set<ProgressReader> | null = null;
+  /** The rest of the others is called in a later turn, and there is something new for them all since. */
+  private waiting = false;
+  private isNew = false;
 
   constructor(nukesLeft: number, stamp = 0) {
     this.nukesLeft = nukesLeft;
@@ -55,16 +59,37 @@ export class Transfer implements ProgressSource {
     return (this.reader === null ? 0 : 1) + (this.others?.size ?? 0);
   }
 
-  /** Readers come and go while others are being called: who has gone is not called any more, and who comes has read what
-   * there is. */
-  notify(): void {
-    const { others } = this;
-    let left = others?.size ?? 0;
+  /** Calls the readers, of many some in each turn. They come and go meanwhile: who has gone is not called any more, and who
+   * comes has read what there is. */
+  notify(turns: Turns): void {
     this.reader?.progress();
+    if (this.others === null || this.others.size === 0) return;
+    if (this.waiting) this.isNew = true;
+    else this.tell(turns);
+  }
+
+  private tell(turns: Turns): void {
+    const { others } = this;
     if (others === null) return;
-    for (const reader of others) {
-      if (left-- === 0) return;
-      reader.progress();
-    }
+    const readers = [...others];
+    let at = 0;
+    const goOn = (): void => {
+      this.waiting = false;
+      while (at < readers.length) {
+        const reader = readers[at++] as ProgressReader;
+        if (!others.has(reader)) continue;
+        reader.progress();
+        if (at < readers.length && !turns.mayGoOn()) {
+          this.waiting = true;
+          turns.later(goOn);
+          return;
+        }
+      }
+      if (!this.isNew) return;
+      // The first ones have not read what has come since.
+      this.isNew = false;
+      turns.later(() => this.tell(turns));
+    };
+    goOn();
   }
 }

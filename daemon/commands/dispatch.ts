@@ -100,8 +100,9 @@ const NEWLINE = 10;
 /** Bodies beyond cli_limit (bytes) are cut, before the last byte unless that ends a line; the status says so. */
 function truncate(reply: CommandReply, limit: number): CommandReply {
   if (reply.body.length * 3 <= limit) return reply;
-  const body = Buffer.from(reply.body);
-  if (body.length <= limit) return reply;
+  if (Buffer.byteLength(reply.body) <= limit) return reply;
+  // No character has less than a byte.
+  const body = Buffer.from(reply.body.slice(0, limit));
   const end = body[limit - 1] === NEWLINE ? limit : limit - 1;
   // A character that was cut in two goes too.
   const cut = body.toString('utf8', 0, end).replace(/\ufffd$/, '');

@@ -21,6 +21,9 @@ export function jsonReply(
   return ok(`[ ${version}, [${command}], ${(Date.now() / 1000).toFixed(3)}${rest}\n]\n`);
 }
 
+/** Pieces that are joined at once (chosen). */
+const TOGETHER = 1000;
+
 /** Pieces with a text between them, as far as a reply of so many characters is not cut; over as many turns as they take. */
 export async function gathered(
   pieces: Iterable<string>,
@@ -28,12 +31,21 @@ export async function gathered(
   most = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   let text = '';
+  // Joined by the thousand: to make one text of very many small ones would take long, and in one turn.
+  let some: string[] = [];
+  let length = 0;
   let first = true;
   for (const piece of pieces) {
-    text += first ? piece : between + piece;
-    if (text.length > most) break;
+    const next = first ? piece : between + piece;
+    some.push(next);
+    length += next.length;
     first = false;
+    if (some.length === TOGETHER) {
+      text += some.join('');
+      some = [];
+    }
+    if (length > most) break;
     if (!turns.mayGoOn()) await turns.next();
   }
-  return text;
+  return text + some.join('');
 }

@@ -19,7 +19,8 @@ import { edgeOperation, SITE_TAG } from './edge-operations.ts';
 import type { HeaderSwitches } from './providers/edge-headers.ts';
 import { makeProvider } from './providers/make-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { PurgeQueue, type QueueCounters, type QueueEvent } from './queue/purge-queue.ts';
+import { PurgeQueue } from './queue/purge-queue.ts';
+import type { QueueCounters, QueueEvent } from './queue/queue-options.ts';
 import type { Limiter } from './queue/sender.ts';
 
 export interface ConnectorParts {

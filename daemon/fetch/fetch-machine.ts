@@ -6,7 +6,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/objcore.ts';
-import { bindSteps, Driver } from '../transaction/drive.ts';
+import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { acquireLater, answered, connected, sent } from './exchange.ts';
@@ -74,7 +74,7 @@ function broke(bo: BusyObj, error: unknown): void {
 }
 
 function name({ attempt, bereq }: BusyObj): string {
-  return `fetch ${attempt.vxid} ${bereq.method} ${bereq.url}`;
+  return nameOf('fetch', attempt.vxid, bereq);
 }
 
 function done(bo: BusyObj): void {

@@ -1,6 +1,8 @@
 // The nodes of the fleet as this one knows them: by their signs of life, and by what they say they have applied. Tells a
 // publisher how far his message has come. Knows no bus and no clock of its own.
 
+import { KeyedHeap } from '../keyed-heap.ts';
+import { turns } from '../turns/turns.ts';
 import { GONE, SILENT } from './fleet-names.ts';
 import type { NodeRow, Reach } from './fleet-overview.ts';
 import type { NodeState } from './node-messages.ts';
@@ -15,21 +17,21 @@ interface Node {
   late: number;
 }
 
-interface Waiter {
-  readonly seq: number;
-  readonly done: () => void;
-}
-
 /** Names in an answer. */
 const MOST_NAMED = 10;
 /** Nodes that are kept: as many names as a hostile bus may bring (chosen). */
 const MOST_NODES = 4096;
+/** Publishers that are answered in one turn of the event loop (chosen): to write an answer takes some microseconds. */
+const TOGETHER = 200;
 
 export class NodeRoll {
   private readonly nodes = new Map<string, Node>();
   private readonly own: string;
   private readonly now: () => number;
-  private readonly waiting = new Set<Waiter>();
+  /** Those who wait until a message is everywhere, by its number. */
+  private readonly waiting = new KeyedHeap<() => void>();
+  /** There are more of them than there was time for. */
+  private looksLater = false;
   /** When this node's own sign of life came back from the bus. */
   private heard = Number.NEGATIVE_INFINITY;
 
@@ -112,21 +114,19 @@ export class NodeRoll {
   }
 
   /** Resolves when every node that is not behind has applied the message, or after `ms`. */
-  async reached(seq: number, ms: number): Promise<Reach> {
-    if (!this.isEverywhere(seq)) {
-      await new Promise<void>((resolve) => {
-        const waiter = { seq, done: () => finish() };
-        const timer = setTimeout(() => finish(), ms);
-        const finish = (): void => {
-          clearTimeout(timer);
-          this.waiting.delete(waiter);
-          resolve();
-        };
-        this.waiting.add(waiter);
-      });
-      for (const node of this.nodes.values()) if (node.applied < seq) node.late = seq;
-    }
-    return this.reach(seq);
+  reached(seq: number, ms: number): Promise<Reach> {
+    if (this.isEverywhere(seq)) return Promise.resolve(this.reach(seq));
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        if (!this.waiting.remove(finish)) return;
+        clearTimeout(timer);
+        for (const node of this.nodes.values()) if (node.applied < seq) node.late = seq;
+        resolve(this.reach(seq));
+      };
+      // The time of very many may be up at once.
+      const timer = setTimeout(() => (turns.mayGoOn() ? finish() : turns.later(finish)), ms);
+      this.waiting.add(finish, seq);
+    });
   }
 
   /** How far a message has come. */
@@ -155,8 +155,19 @@ export class NodeRoll {
     return true;
   }
 
+  /** Where one message is everywhere, those before it are. */
   private look(): void {
-    for (const waiter of [...this.waiting]) if (this.isEverywhere(waiter.seq)) waiter.done();
+    for (let left = TOGETHER; !this.looksLater; left--) {
+      const { first, lowest } = this.waiting;
+      if (first === undefined || !this.isEverywhere(lowest as number)) return;
+      if (left === 0 || !turns.mayGoOn()) {
+        this.looksLater = true;
+        turns.later(() => {
+          this.looksLater = false;
+          this.look();
+        });
+      } else first();
+    }
   }
 
   private forget(): void {

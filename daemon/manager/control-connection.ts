@@ -21,6 +21,7 @@ import {
 } from '../../protocol/messages.ts';
 import { changingCommand, refusedChange } from '../../protocol/reading.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { encodeLong, isLong } from './long-text.ts';
 import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
 
 /** What a connection may reach. */
@@ -107,15 +108,26 @@ export class ControlConnection {
     void this.json(challenge === null ? hello : { ...hello, challenge });
   }
 
-  /** Resolves when the peer has taken it, or is gone. */
-  json(message: ServerMessage): Promise<void> {
-    if (this.over || this.ws.readyState !== this.ws.OPEN) return Promise.resolve();
+  /** Resolves when the peer has taken it, or is gone. A long reply is encoded over many turns; what is sent meanwhile comes
+   * before it. */
+  async json(message: ServerMessage): Promise<void> {
+    if (message.t !== 'reply' || !isLong(message.body)) return this.text(JSON.stringify(message));
+    const frame = await encodeLong(message, () => this.mayWrite());
+    if (frame !== null) await this.text(frame);
+  }
+
+  private mayWrite(): boolean {
+    return !this.over && this.ws.readyState === this.ws.OPEN;
+  }
+
+  private text(frame: string | Buffer): Promise<void> {
+    if (!this.mayWrite()) return Promise.resolve();
     const { unread } = this;
     if (unread > MAX_UNREAD || (unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL)) {
       this.ws.terminate();
       return Promise.resolve();
     }
-    return new Promise((resolve) => this.ws.send(JSON.stringify(message), () => resolve()));
+    return new Promise((resolve) => this.ws.send(frame, { binary: false }, () => resolve()));
   }
 
   goAway(): void {

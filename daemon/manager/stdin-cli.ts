@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
-import { encodeReply } from './text-cli.ts';
+import { writeReply } from './text-cli.ts';
 
 /** Serves until the input ends or `quit`; resolves then, when all commands read so far are answered. */
 export function serveStdin(
@@ -17,14 +17,14 @@ export function serveStdin(
   const lines = new CommandLines();
   // Nobody may read the answers any more; the commands still count.
   output.on('error', () => {});
-  output.write(encodeReply({ status: CLI.OK, body: `${banner}Type 'start' to launch worker process.\n` }));
+  void writeReply(output, { status: CLI.OK, body: `${banner}Type 'start' to launch worker process.\n` });
   let queue: Promise<void> = Promise.resolve();
   return new Promise((resolve) => {
     const take = (commands: string[]): void => {
       for (const line of commands) {
         queue = queue.then(async () => {
           const reply = await run(line);
-          output.write(encodeReply(reply));
+          await writeReply(output, reply);
           if (reply.status === CLI.CLOSE) resolve();
         });
       }

@@ -6,12 +6,15 @@
 // Caution: help, ping and quit need no answer to the challenge, and any failure before it ends the connection.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { CommandLines, MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
+import { turns } from '../turns/turns.ts';
 import { Attempts, WRONG_ANSWER_MS } from './attempts.ts';
 import { Door, type DoorLimits, type Guest } from './door.ts';
 import { listen } from './listen.ts';
+import { isLong, pieces } from './long-text.ts';
 import { newCliChallenge, type Secret } from './secret.ts';
 
 const RECONNECT_MS = 1000;
@@ -45,11 +48,22 @@ class Client implements Guest {
   }
 }
 
-/** An answer as it travels: status, bytes of the body, the body, a newline. */
-export function encodeReply({ status, body }: CommandReply): Buffer {
-  const bytes = Buffer.from(body, 'utf8');
-  const head = `${String(status).padEnd(3)} ${String(bytes.length).padEnd(8)}\n`;
-  return Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]);
+/** Writes an answer as it travels: status, bytes of the body, the body, a newline. Resolves when all of it is written, which
+ * takes many turns of the event loop where it is long. */
+export async function writeReply(output: Writable, { status, body }: CommandReply): Promise<void> {
+  const head = `${String(status).padEnd(3)} ${String(Buffer.byteLength(body)).padEnd(8)}\n`;
+  if (!isLong(body)) {
+    output.write(`${head}${body}\n`);
+    return;
+  }
+  output.write(head);
+  for (const piece of pieces(body)) {
+    if (!output.writable) return;
+    output.write(piece);
+    turns.tookLong();
+    if (!turns.mayGoOn()) await turns.next();
+  }
+  if (output.writable) output.write('\n');
 }
 
 export class TextCli {
@@ -132,11 +146,11 @@ export class TextCli {
     socket.setEncoding('utf8');
     const lines = new CommandLines(client.trusted ? MAX_COMMAND : MAX_UNTRUSTED);
     let queue: Promise<void> = Promise.resolve();
-    const answer = (reply: CommandReply, last = reply.status === CLI.CLOSE): void => {
-      if (socket.writable) socket.write(encodeReply(reply));
+    const answer = async (reply: CommandReply, last = reply.status === CLI.CLOSE): Promise<void> => {
+      if (socket.writable) await writeReply(socket, reply);
       if (last) endSoon(socket);
     };
-    answer(
+    void answer(
       client.trusted ? { status: CLI.OK, body: this.banner } : { status: CLI.AUTH, body: request(client) },
     );
     const take = async (line: string): Promise<void> => {
@@ -144,11 +158,11 @@ export class TextCli {
       if (client.trusted) {
         const reply = await this.run(line);
         // What comes behind a command that was too long would be taken for commands.
-        answer(reply, reply.status === CLI.CLOSE || line.length > MAX_COMMAND);
+        await answer(reply, reply.status === CLI.CLOSE || line.length > MAX_COMMAND);
       } else {
         const reply = await this.greet(client, door, line);
-        answer(reply, reply.status !== CLI.OK);
         if (client.trusted) lines.limit = MAX_COMMAND;
+        await answer(reply, reply.status !== CLI.OK);
       }
       await taken(socket);
     };

@@ -58,6 +58,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private sentMore = false;
   /** The client has ended its side. */
   private inputEnded = false;
+  /** What was `rest` and is being used now. */
+  private own: Buffer | null = null;
 
   /** @param requests runs requests; given, since the steps know sessions. */
   constructor(
@@ -295,10 +297,10 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.phase = 'body';
     this.deadline = this.core.clock.now() + this.timeoutIdle;
-    const rest = this.rest;
-    this.rest = null;
+    const rest = this.takeRest();
     if (rest !== null) this.feedBody(rest, 0, rest.length);
     else this.req.askForBody();
+    this.own = null;
     const { body } = this;
     if (body?.wantsData !== true) return;
     if (this.inputEnded) body.fail('eof');
@@ -327,10 +329,20 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   }
 
   private keep(buf: LentBytes, start: number, end: number): void {
-    const fresh = keep(buf, start, end);
+    const { own } = this;
+    // Most of what was kept already need not be copied again; a small part of it must not hold all of it.
+    const isOwn = own !== null && buf === own && (end - start) * 2 > own.length;
+    const fresh = isOwn ? own.subarray(start, end) : keep(buf, start, end);
     this.rest = this.rest === null ? fresh : Buffer.concat([this.rest, fresh]);
     const limit = this.phase === 'head' ? Number.POSITIVE_INFINITY : READ_AHEAD;
     if (this.rest.length > limit) this.pauseReading();
+  }
+
+  private takeRest(): Buffer | null {
+    const { rest } = this;
+    this.own = rest;
+    this.rest = null;
+    return rest;
   }
 
   private feedBody(buf: LentBytes, start: number, end: number): void {
@@ -353,8 +365,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   }
 
   private parseRest(): void {
-    const rest = this.rest;
-    this.rest = null;
+    const rest = this.takeRest();
     if (rest !== null) this.parse(rest, 0, rest.length);
     else if (this.inputEnded) this.close('REM_CLOSE', true);
     if (this.phase === 'head') this.resumeReading();
@@ -366,8 +377,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     let at = this.parseSome(buf, start, end);
     // A request with a body has put aside what follows it.
     while (at >= end && this.phase === 'head' && this.rest !== null && this.mayServe()) {
-      const { rest } = this;
-      this.rest = null;
+      const rest = this.takeRest() as Buffer;
       this.core.stats.sess_readahead++;
       buf = rest;
       end = rest.length;
@@ -375,6 +385,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.parsing = false;
     if (at < end && this.isOpen) this.keep(buf, at, end);
+    this.own = null;
     if (this.phase === 'ahead') this.giveWay();
     else if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
   }

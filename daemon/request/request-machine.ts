@@ -1,7 +1,7 @@
 // The machine of a client request: which function each step has, where a request begins, and how it ends.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { bindSteps, Driver } from '../transaction/drive.ts';
+import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { deliver } from './deliver.ts';
 import { fetch } from './fetch-wait.ts';
@@ -44,7 +44,7 @@ export const requestMachine = {
 };
 
 function name({ attempt, http }: Request): string {
-  return `request ${attempt.vxid} ${http.method} ${http.url}`;
+  return nameOf('request', attempt.vxid, http);
 }
 
 function done(req: Request): void {

@@ -68,6 +68,15 @@ export interface Ends<T> {
   name(tx: T): string;
 }
 
+/** A transaction as operators see it in lists and events, which many may read: without the query, where secrets are. */
+export function nameOf(
+  kind: 'request' | 'fetch',
+  vxid: number,
+  { method, url }: { readonly method: string; readonly url: string },
+): string {
+  return `${kind} ${vxid} ${method} ${url.split('?', 1)[0]}`;
+}
+
 export class Driver<T extends Transaction> {
   private readonly ends: Ends<T>;
 

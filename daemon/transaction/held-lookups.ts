@@ -2,28 +2,36 @@
 // and has not yet applied what it missed. What was fetched since is served meanwhile.
 
 import { CLOCKS_APART } from '../clock.ts';
+import { turns } from '../turns/turns.ts';
 
 export class HeldLookups {
   /** Objects up to this time are held back (epoch seconds); 0 when none are. */
   since = 0;
-  private readonly waiting = new Set<() => void>();
+  private waiting = new Set<() => void>();
 
   hold(now: number): void {
     // What another thread, whose clock is ahead, has fetched before is not to look as if it came after.
     this.since = now + CLOCKS_APART;
   }
 
-  /** Calls back when the objects are let go; gives the way to leave before that. */
+  /** Calls back once the objects are let go, which may be in a later turn: look again, they may be held once more by then.
+   * Gives the way to leave before that. */
   wait(wake: () => void): () => void {
-    this.waiting.add(wake);
-    return () => this.waiting.delete(wake);
+    const { waiting } = this;
+    waiting.add(wake);
+    return () => waiting.delete(wake);
   }
 
-  /** They may be served again. */
+  /** They may be served again. Those who waited go on over as many turns as they need, in the order in which they came. */
   letGo(): void {
     this.since = 0;
-    const woken = [...this.waiting];
-    this.waiting.clear();
-    for (const wake of woken) wake();
+    const woken = this.waiting;
+    this.waiting = new Set();
+    void turns.over(woken, (wake) => {
+      woken.delete(wake);
+      wake();
+      // What a request does when it goes on may take as long as it likes.
+      turns.tookLong();
+    });
   }
 }

@@ -57,7 +57,7 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
       worker.paramsChanged();
       return OK;
     case 'fleet.apply':
-      return { status: 200, body: JSON.stringify(applyEvents(worker, call.events)) };
+      return { status: 200, body: JSON.stringify(await applyEvents(worker, call.events)) };
     case 'fleet.flush':
       flush(worker, call.why);
       return OK;

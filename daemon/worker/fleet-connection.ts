@@ -6,6 +6,7 @@ import { type FleetReceipt, type FleetService, type Invalidation, STALE } from '
 import type { FleetEvent, FleetRefusal, FromWorker } from '../link.ts';
 import { answerer, asker } from '../threads/asking.ts';
 import type { Talk } from '../threads/talk.ts';
+import { turns } from '../turns/turns.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
 import type { Worker } from './worker.ts';
 
@@ -43,17 +44,19 @@ export function fleetOfFirst(talk: Talk): FleetService {
   return { publish: asker<Invalidation, FleetReceipt>(talk, PUBLISH, FIRST) };
 }
 
-/** Applies what others have published, and raises nothing: the edge has heard of it from them. Returns what cannot be
- * applied. */
-export function applyEvents(worker: Worker, events: readonly FleetEvent[]): FleetRefusal[] {
+/** Applies what others have published, one after the other over as many turns as it takes, and raises nothing: the edge has
+ * heard of it from them. Returns what cannot be applied. */
+export async function applyEvents(worker: Worker, events: readonly FleetEvent[]): Promise<FleetRefusal[]> {
   const refused: FleetRefusal[] = [];
-  for (const { event, seq, from } of events) {
+  await turns.over(events, ({ event, seq, from }) => {
     const problem = apply(worker, event);
     const { kind, soft, subject } = event;
     const end = problem === null ? '' : `, refused: ${problem}`;
     worker.logNotice(`fleet: ${seq} of ${from}: ${soft ? 'soft ' : ''}${kind} ${subject}${end}`);
     if (problem !== null) refused.push({ seq, problem });
-  }
+    // A key may have thousands of objects.
+    turns.tookLong();
+  });
   return refused;
 }
 

@@ -3,6 +3,8 @@
 import { join } from 'node:path';
 import { run, type Sandbox, until } from './processes.ts';
 
+let servers = 0;
+
 export class TestTerminal {
   private readonly socket: string;
 
@@ -12,7 +14,8 @@ export class TestTerminal {
 
   /** A shell in a terminal of this size; its prompt is `$ `. */
   static async open(box: Sandbox, columns: number, rows: number): Promise<TestTerminal> {
-    const terminal = new TestTerminal(join(box.dir, 'tmux.sock'));
+    // A server that was told to end may still take a session, and end with it: each terminal has one of its own.
+    const terminal = new TestTerminal(join(box.dir, `tmux-${servers++}.sock`));
     const env = 'env -u NO_COLOR -u FORCE_COLOR LANG=C.UTF-8 PS1="$ " HISTFILE=/dev/null';
     const size = ['-x', String(columns), '-y', String(rows)];
     await terminal.tmux('-f', '/dev/null', 'new-session', '-d', ...size, `${env} bash --noprofile --norc`);

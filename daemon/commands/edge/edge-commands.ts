@@ -1,7 +1,7 @@
 // The commands of the edge connector: its state, its queue, and the test object asked for over a listener of our own.
 
 import type { CommandReply } from '../../../protocol/messages.ts';
-import type { QueueEntry } from '../../edge/queue/purge-queue.ts';
+import type { QueueEntry } from '../../edge/queue/queue-entry.ts';
 import type { CommandCall } from '../../link.ts';
 import { bad, cannot, gathered, jsonReply, ok } from '../reply.ts';
 import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';

@@ -22,7 +22,8 @@ export interface DecodedRecords {
   readonly length: number;
 }
 
-export function decodeRecords(bytes: Buffer): DecodedRecords {
+/** The records of a file, step by step. */
+export function* decoding(bytes: Buffer): Generator<undefined, DecodedRecords> {
   const records: unknown[] = [];
   let at = 0;
   while (at + HEAD <= bytes.length) {
@@ -33,6 +34,7 @@ export function decodeRecords(bytes: Buffer): DecodedRecords {
     if (crc32(text) !== bytes.readUInt32LE(at + 4)) break;
     records.push(JSON.parse(text.toString()));
     at = end;
+    yield;
   }
   return { records, length: at };
 }

@@ -4,15 +4,17 @@
 
 import { join } from 'node:path';
 import { takeLock } from '../../../protocol/files/lock-file.ts';
+import { turns } from '../../turns/turns.ts';
 import { type JournalFile, type JournalFiles, realFiles } from './journal-files.ts';
-import { decodeRecords, encodeRecord } from './journal-format.ts';
+import { type DecodedRecords, decoding, encodeRecord } from './journal-format.ts';
 
 export interface JournalOptions {
   readonly directory: string;
   /** `group`: records of some milliseconds share a sync. Either way a record is synced before its append resolves. */
   readonly fsync: 'always' | 'group';
-  /** What a new file begins with. */
-  snapshot(): readonly unknown[];
+  /** What a new file begins with: those records that there are at the call, read over many turns of the event loop. What is
+   * in them may change meanwhile: a change that counts has a record of its own, which follows. */
+  snapshot(): Iterable<unknown>;
   readonly files?: JournalFiles;
   /** Bytes from which a file is written anew. */
   readonly compactAt?: number;
@@ -26,8 +28,8 @@ interface Waiting {
 
 const GROUP_MS = 5;
 const COMPACT_AT = 1 << 20;
-/** Records that are encoded in one turn of the event loop (chosen: some milliseconds). */
-const A_TURN = 1000;
+/** Bytes that a new file is written in (chosen). */
+const PIECE = 1 << 20;
 const NAME = /^journal\.(\d{1,10})$/;
 const DRAFT = /^journal\.\d{1,10}\.new$/;
 
@@ -82,7 +84,7 @@ export class Journal {
       }
       const path = join(directory, `journal.${number}`);
       file = await files.open(path, numbers.length === 0);
-      const { records, length } = decodeRecords(await file.read());
+      const { records, length } = (await turns.through(decoding(await file.read()))) as DecodedRecords;
       await file.truncate(length);
       await file.sync();
       await files.syncDirectory(directory);
@@ -161,12 +163,16 @@ export class Journal {
     const number = this.#number + 1;
     const path = join(directory, `journal.${number}`);
     const draft = `${path}.new`;
-    const bytes = await encodeAll(this.#options.snapshot());
+    const records = this.#options.snapshot();
+    let length = 0;
     let file: JournalFile | null = null;
     let renamed = false;
     try {
       file = await this.#files.open(draft, true);
-      await file.write(bytes, 0);
+      for await (const piece of pieces(records)) {
+        await file.write(piece, length);
+        length += piece.length;
+      }
       await file.sync();
       await this.#files.rename(draft, path);
       renamed = true;
@@ -183,21 +189,28 @@ export class Journal {
     const former = this.#file;
     this.#file = file;
     this.#number = number;
-    this.#length = bytes.length;
+    this.#length = length;
     this.#dirty = false;
-    this.#compactAt = Math.max(this.#options.compactAt ?? COMPACT_AT, 2 * bytes.length);
+    this.#compactAt = Math.max(this.#options.compactAt ?? COMPACT_AT, 2 * length);
     await former.close().catch(() => undefined);
     await this.#files.unlink(join(directory, `journal.${number - 1}`)).catch(() => undefined);
   }
 }
 
-/** A snapshot as bytes, so many records a turn. What is in it may change meanwhile: a change that counts has a record of its
- * own, which follows. */
-async function encodeAll(records: readonly unknown[]): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < records.length; at += A_TURN) {
-    if (at > 0) await new Promise((go) => setImmediate(go));
-    pieces.push(Buffer.concat(records.slice(at, at + A_TURN).map(encodeRecord)));
+/** Records as bytes, over as many turns as they take. */
+async function* pieces(records: Iterable<unknown>): AsyncGenerator<Buffer> {
+  let piece: Buffer[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const encoded = encodeRecord(record);
+    piece.push(encoded);
+    bytes += encoded.length;
+    if (bytes >= PIECE) {
+      yield Buffer.concat(piece, bytes);
+      piece = [];
+      bytes = 0;
+    }
+    if (!turns.mayGoOn()) await turns.next();
   }
-  return Buffer.concat(pieces);
+  if (bytes > 0) yield Buffer.concat(piece, bytes);
 }

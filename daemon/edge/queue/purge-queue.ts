@@ -4,77 +4,20 @@
 // everybody else, and after a wait it is looked up again. Between choosing an entry and recording what becomes of it
 // nobody waits.
 
-import type { EdgeTarget, Provider } from '../providers/provider.ts';
-import { Journal, type JournalOptions } from './journal.ts';
-import { type EndedEntry, type JournalRecord, type QueueEntry, replay, targetKey } from './queue-entry.ts';
-import { type Limiter, type SendClock, Sender } from './sender.ts';
-
-export type { QueueEntry } from './queue-entry.ts';
-
-export interface QueueOptions {
-  readonly directory: string;
-  readonly fsync: 'always' | 'group';
-  readonly provider: Provider;
-  readonly limiter: Limiter;
-  /** Entries, dead letters among them. */
-  readonly maxEntries: number;
-  readonly maxAttempts: number;
-  /** Milliseconds. */
-  readonly backoffMin: number;
-  readonly backoffMax: number;
-  readonly maxAge: number;
-  readonly dryRun: boolean;
-  event(event: QueueEvent): void;
-  /** Where events are counted: a new record without it. */
-  readonly totals?: QueueTotals;
-  readonly clock?: SendClock;
-  readonly random?: () => number;
-  readonly files?: JournalOptions['files'];
-  readonly compactAt?: number;
-}
-
-/** A change of state, for the log. */
-export interface QueueEvent {
-  readonly id: string;
-  readonly origin: string;
-  readonly state: string;
-  readonly purgeId?: string;
-  readonly detail?: string;
-}
-
-export interface AddResult {
-  readonly id: string;
-  readonly state: 'queued' | 'rejected' | 'dry-run';
-  readonly reason?: string;
-}
-
-/** Counted as it happens, over all queues that count there. */
-export interface QueueTotals {
-  acked: number;
-  retried: number;
-  ratelimited: number;
-  auth_paused: number;
-}
-
-export interface QueueCounters extends QueueTotals {
-  queued: number;
-  inflight: number;
-  dead: number;
-  /** Seconds. */
-  oldest_age: number;
-}
-
-export interface QueueStatus {
-  readonly paused: boolean;
-  /** Why the queue paused itself. */
-  readonly alarm: string | null;
-  readonly dryRun: boolean;
-  readonly depth: number;
-  /** The last failures, youngest first. */
-  readonly errors: readonly string[];
-  /** What ended last, youngest first. */
-  readonly recent: readonly EndedEntry[];
-}
+import { turns } from '../../turns/turns.ts';
+import type { EdgeTarget } from '../providers/provider.ts';
+import { Journal } from './journal.ts';
+import { QueueEntries } from './queue-entries.ts';
+import {
+  type EndedEntry,
+  type JournalRecord,
+  type QueueEntry,
+  type Replayed,
+  replaying,
+  targetKey,
+} from './queue-entry.ts';
+import type { AddResult, QueueCounters, QueueOptions, QueueStatus, QueueTotals } from './queue-options.ts';
+import { type SendClock, Sender } from './sender.ts';
 
 /** Dead letters that go into the journal together: one sync for all, and few enough for one turn of the event loop
  * (chosen). */
@@ -96,7 +39,7 @@ const systemClock: SendClock = {
 export class PurgeQueue {
   readonly #options: QueueOptions;
   readonly #clock: SendClock;
-  readonly #entries: Map<string, QueueEntry>;
+  readonly #entries = new QueueEntries();
   /** Entries that wait, by what they clear. */
   readonly #waiting = new Map<string, QueueEntry>();
   /** Appends of entries that are under way. */
@@ -110,17 +53,12 @@ export class PurgeQueue {
   readonly #totals: QueueTotals;
   #dryRun: boolean;
 
-  private constructor(options: QueueOptions, records: readonly unknown[]) {
+  private constructor(options: QueueOptions, { rules, next }: Replayed) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#totals = options.totals ?? { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
     this.#dryRun = options.dryRun;
-    const { entries, rules, next } = replay(records);
-    this.#entries = entries;
     this.#next = next;
-    for (const entry of entries.values()) {
-      if (entry.state === 'queued' || entry.state === 'retry') this.#waiting.set(targetKey(entry), entry);
-    }
     this.#sender = new Sender(
       {
         provider: options.provider,
@@ -131,8 +69,8 @@ export class PurgeQueue {
         backoffMin: options.backoffMin,
         backoffMax: options.backoffMax,
         maxAge: options.maxAge,
+        entries: this.#entries,
         dryRun: () => this.#dryRun,
-        ready: () => [...this.#entries.values()].filter((entry) => !this.#unwritten.has(entry.id)),
         taken: (entry) => this.#waiting.delete(targetKey(entry)),
         waits: (entry) => this.#waiting.set(targetKey(entry), entry),
         changed: (entry, purgeId) => this.#changed(entry, purgeId),
@@ -156,10 +94,20 @@ export class PurgeQueue {
       ...(options.files === undefined ? {} : { files: options.files }),
       ...(options.compactAt === undefined ? {} : { compactAt: options.compactAt }),
     });
-    queue = new PurgeQueue(options, records);
+    const state = (await turns.through(replaying(records))) as Replayed;
+    const made = new PurgeQueue(options, state);
+    await turns.over(state.entries.values(), (entry) => made.#recall(entry));
+    queue = made;
     queue.#journal = journal;
     queue.#sender.kick();
     return queue;
+  }
+
+  /** An entry that was in the journal. */
+  #recall(entry: QueueEntry): void {
+    if (entry.state === 'queued' || entry.state === 'retry') this.#waiting.set(targetKey(entry), entry);
+    this.#entries.add(entry);
+    this.#entries.offer(entry);
   }
 
   /** Resolves once the journal has all of it; what it cannot have is rejected, each with the reason. */
@@ -194,28 +142,16 @@ export class PurgeQueue {
 
   status(): QueueStatus {
     const { paused, alarm } = this.#sender;
-    const depth = this.list().length;
+    const depth = this.#entries.queued + this.#entries.inflight;
     return { paused, alarm, dryRun: this.#dryRun, depth, errors: this.#errors, recent: this.#recent };
   }
 
   counters(): QueueCounters {
     const { acked, retried, ratelimited, auth_paused } = this.#totals;
-    const counters = {
-      ...{ queued: 0, inflight: 0, dead: 0, oldest_age: 0 },
-      ...{ acked, retried, ratelimited, auth_paused },
-    };
-    let oldest = this.#clock.now();
-    for (const { state, added } of this.#entries.values()) {
-      if (state === 'dead') {
-        counters.dead++;
-        continue;
-      }
-      if (state === 'inflight' || state === 'polling') counters.inflight++;
-      else counters.queued++;
-      oldest = Math.min(oldest, added);
-    }
-    counters.oldest_age = Math.floor((this.#clock.now() - oldest) / 1000);
-    return counters;
+    const { queued, inflight, dead, oldest } = this.#entries;
+    const now = this.#clock.now();
+    const oldest_age = Math.floor((now - Math.min(now, oldest ?? now)) / 1000);
+    return { queued, inflight, dead, oldest_age, acked, retried, ratelimited, auth_paused };
   }
 
   pause(): void {
@@ -266,7 +202,8 @@ export class PurgeQueue {
     for (const [i, entry] of chosen.entries()) {
       // Dropped meanwhile: the journal has that behind this.
       if (this.#entries.get(entry.id) !== entry) continue;
-      Object.assign(entry, again[i]);
+      this.#entries.change(entry, again[i] as QueueEntry);
+      this.#entries.offer(entry);
       this.#waiting.set(targetKey(entry), entry);
       count++;
     }
@@ -284,11 +221,12 @@ export class PurgeQueue {
     if (entry === undefined || entry.state === 'inflight') return 0;
     // While the journal is written it is neither sent nor sent again.
     this.#waitsNoMore(entry);
-    this.#entries.delete(id);
+    this.#entries.delete(entry);
     try {
       await this.#append({ end: id });
     } catch (cause) {
-      this.#entries.set(id, entry);
+      this.#entries.add(entry);
+      this.#entries.offer(entry);
       const key = targetKey(entry);
       const waits = entry.state === 'queued' || entry.state === 'retry';
       if (waits && !this.#waiting.has(key)) this.#waiting.set(key, entry);
@@ -306,13 +244,10 @@ export class PurgeQueue {
   }
 
   /** All that there is; asked for when nothing is being written, so that it is what the journal has. */
-  snapshot(): readonly JournalRecord[] {
+  snapshot(): Iterable<JournalRecord> {
     const day = this.#clock.now() - 86_400_000;
-    return [
-      { next: this.#next },
-      ...this.#sender.rules.filter((at) => at > day).map((rule) => ({ rule })),
-      ...[...this.#entries.values()].map((put) => ({ put })),
-    ];
+    const rules = this.#sender.rules.filter((at) => at > day);
+    return allRecords(this.#next, rules, [...this.#entries.values()]);
   }
 
   /** What is waiting for the same already answers for both: a delete does what an invalidate would. */
@@ -326,8 +261,13 @@ export class PurgeQueue {
         if (writing !== undefined) await writing;
         else if (target.kind !== 'delete' || same.kind === 'delete') return this.#fold(same, origin);
         else {
-          await this.#record([{ ...same, kind: 'delete' }]);
-          if (this.#entries.get(same.id) === same) same.kind = 'delete';
+          this.#entries.withdraw(same);
+          try {
+            await this.#record([{ ...same, kind: 'delete' }]);
+            if (this.#entries.get(same.id) === same) this.#entries.change(same, { kind: 'delete' });
+          } finally {
+            this.#entries.offer(same);
+          }
           this.#sender.kick();
         }
       }
@@ -348,15 +288,16 @@ export class PurgeQueue {
       ...{ id, kind, type, network, target, origin },
       ...{ state: 'queued', attempts: 0, added: now, due: now, detail: '', poll: '' },
     };
-    this.#entries.set(id, entry);
+    this.#entries.add(entry);
     this.#waiting.set(targetKey(entry), entry);
     try {
       await this.#record([entry]);
     } catch (cause) {
-      this.#entries.delete(id);
+      this.#entries.delete(entry);
       this.#waitsNoMore(entry);
       throw cause;
     }
+    this.#entries.offer(entry);
     this.#options.event({ id, origin, state: 'queued', detail: `${kind} ${type} ${target}` });
     this.#sender.kick();
     return { id, state };
@@ -380,7 +321,7 @@ export class PurgeQueue {
   }
 
   #ended(entry: QueueEntry, state: string, purgeId: string, noted = true): void {
-    this.#entries.delete(entry.id);
+    this.#entries.delete(entry);
     this.#waitsNoMore(entry);
     if (noted) this.#note({ end: entry.id });
     this.#recent.unshift({ ...entry, state, purgeId, ended: this.#clock.now() });
@@ -433,6 +374,16 @@ export class PurgeQueue {
   #note(record: JournalRecord): void {
     this.#append(record).catch(() => undefined);
   }
+}
+
+function* allRecords(
+  next: number,
+  rules: readonly number[],
+  entries: readonly QueueEntry[],
+): Generator<JournalRecord> {
+  yield { next };
+  for (const rule of rules) yield { rule };
+  for (const put of entries) yield { put };
 }
 
 function unwritable(cause: unknown): string {

@@ -55,17 +55,19 @@ export interface Replayed {
   next: number;
 }
 
-/** The state that records add up to. Entries that were in flight are queued again: purges may be sent twice. */
-export function replay(records: readonly unknown[]): Replayed {
+/** The state that records add up to, step by step. Entries that were in flight are queued again: purges may be sent twice. */
+export function* replaying(records: Iterable<unknown>): Generator<undefined, Replayed> {
   const state: Replayed = { entries: new Map(), rules: [], next: 1 };
-  for (const record of records as readonly JournalRecord[]) {
+  for (const record of records as Iterable<JournalRecord>) {
     if ('put' in record) {
-      state.entries.set(record.put.id, { ...record.put });
-      state.next = Math.max(state.next, Number(record.put.id) + 1);
+      const entry = { ...record.put };
+      if (entry.state === 'inflight') entry.state = 'queued';
+      state.entries.set(entry.id, entry);
+      state.next = Math.max(state.next, Number(entry.id) + 1);
     } else if ('end' in record) state.entries.delete(record.end);
     else if ('rule' in record) state.rules.push(record.rule);
     else state.next = Math.max(state.next, record.next);
+    yield;
   }
-  for (const entry of state.entries.values()) if (entry.state === 'inflight') entry.state = 'queued';
   return state;
 }

@@ -2,7 +2,8 @@
 // entries and tells the queue, which writes the journal.
 
 import type { CallResult, Outcome, Provider } from '../providers/provider.ts';
-import { batchOf, intoBatches } from './batches.ts';
+import { batchOf, takeBatch } from './batches.ts';
+import type { QueueEntries } from './queue-entries.ts';
 import type { QueueEntry } from './queue-entry.ts';
 
 export interface Limiter {
@@ -27,9 +28,8 @@ export interface SenderParts {
   readonly backoffMin: number;
   readonly backoffMax: number;
   readonly maxAge: number;
+  readonly entries: QueueEntries;
   dryRun(): boolean;
-  /** Entries whose append is over. */
-  ready(): readonly QueueEntry[];
   /** Nothing is folded into an entry from now on. */
   taken(entry: QueueEntry): void;
   waits(entry: QueueEntry): void;
@@ -43,7 +43,7 @@ export interface SenderParts {
 const GATHER = 100;
 /** Calls that are prepared at once; how many really run is the limiter's. */
 const MAX_CALLS = 16;
-/** Entries that are looked at in one turn of the event loop: making batches of very many takes long. */
+/** Entries that are taken in one turn of the event loop: making batches of very many takes long. */
 const MOST = 2000;
 const RULES_A_DAY = 100;
 const DAY = 86_400_000;
@@ -105,29 +105,30 @@ export class Sender {
 
   #flush(): void {
     if (this.paused) return;
-    const { clock, provider } = this.#parts;
+    const { clock, provider, entries } = this.#parts;
     const now = clock.now();
-    const ready = this.#parts.ready();
-    for (const entry of ready) if (entry.state === 'polling') this.#poll(entry, POLL_MIN);
-    const waiting = ready.filter(({ state }) => state === 'queued' || state === 'retry');
-    const due = waiting.filter((entry) => entry.due <= now);
-    const calls = due.filter(({ type }) => type !== 'rule');
-    for (const batch of this.#calls < MAX_CALLS ? intoBatches(calls.slice(0, MOST), provider) : []) {
-      if (this.#calls >= MAX_CALLS) break;
-      this.#start(batch);
+    for (const poll of entries.offeredPolls()) this.#poll(poll, POLL_MIN);
+    entries.ripen(now);
+    let left = MOST;
+    for (const lane of entries.lanes('others')) {
+      while (lane.size > 0 && left > 0 && this.#calls < MAX_CALLS) {
+        const batch = takeBatch(lane, provider, left);
+        left -= batch.length;
+        this.#start(batch);
+      }
     }
-    const ruled = due.filter(({ type }) => type === 'rule');
-    const [rules] = intoBatches(ruled.slice(0, MOST), provider);
+    const isLeft = left <= 0 && entries.lanes('others').length > 0;
+    const [rules] = entries.lanes('rules');
     if (rules !== undefined && !this.#ruleUnderWay && this.#mayRule(now)) {
       this.#ruleUnderWay = true;
-      this.#start(rules, () => {
+      this.#start(takeBatch(rules, provider, MOST), () => {
         this.#ruleUnderWay = false;
       });
     }
     // A call that ends looks again; here what is due later, or waits until another rule may be sent.
-    const later = waiting.filter((entry) => entry.due > now).map((entry) => entry.due - now);
+    const later = entries.nextDue === undefined ? [] : [entries.nextDue - now];
     if (rules !== undefined && !this.#mayRule(now)) later.push((this.rules[0] as number) + DAY - now);
-    if (calls.length > MOST && this.#calls < MAX_CALLS) later.push(1);
+    if (isLeft && this.#calls < MAX_CALLS) later.push(1);
     if (later.length > 0) this.kick(Math.max(1, Math.min(...later)));
   }
 
@@ -138,7 +139,7 @@ export class Sender {
 
   #start(batch: QueueEntry[], over?: () => void): void {
     for (const entry of batch) {
-      entry.state = 'inflight';
+      this.#parts.entries.change(entry, { state: 'inflight' });
       this.#parts.taken(entry);
     }
     this.#calls++;
@@ -181,7 +182,7 @@ export class Sender {
       }
     } catch {
       // Closed: the journal has them as they were.
-      for (const entry of batch) entry.state = 'queued';
+      for (const entry of batch) this.#parts.entries.change(entry, { state: 'queued' });
       return;
     }
     await this.#decide(batch, provider.classify(result, false));
@@ -224,11 +225,10 @@ export class Sender {
 
   #acked(entry: QueueEntry, purgeId: string, poll: string): void {
     if (poll !== '') {
-      entry.state = 'polling';
-      entry.poll = poll;
-      entry.detail = 'the network works on it';
+      this.#parts.entries.change(entry, { state: 'polling', poll, detail: 'the network works on it' });
+      this.#parts.entries.offer(entry);
       this.#parts.changed(entry, purgeId);
-      this.#poll(entry, POLL_MIN);
+      this.#poll(poll, POLL_MIN);
       return;
     }
     this.#parts.count('acked');
@@ -237,9 +237,8 @@ export class Sender {
   }
 
   #again(entry: QueueEntry, due: number, detail = ''): void {
-    entry.state = 'queued';
-    entry.due = due;
-    entry.detail = detail;
+    this.#parts.entries.change(entry, { state: 'queued', due, detail });
+    this.#parts.entries.offer(entry);
     this.#parts.waits(entry);
   }
 
@@ -255,23 +254,21 @@ export class Sender {
       return;
     }
     this.#parts.count('retried');
-    entry.state = 'retry';
-    entry.due = now + random() * Math.min(backoffMax, backoffMin * 2 ** (entry.attempts - 1));
-    entry.detail = detail;
+    const due = now + random() * Math.min(backoffMax, backoffMin * 2 ** (entry.attempts - 1));
+    this.#parts.entries.change(entry, { state: 'retry', due, detail });
+    this.#parts.entries.offer(entry);
     this.#parts.waits(entry);
     this.#parts.changed(entry, '');
   }
 
   #dead(entry: QueueEntry, detail: string): void {
-    entry.state = 'dead';
-    entry.detail = detail;
+    this.#parts.entries.change(entry, { state: 'dead', detail });
     this.#parts.changed(entry, '');
   }
 
   /** Asks about a request by rule until it is over. Entries of one request have one poll. */
-  #poll(entry: QueueEntry, wait: number): void {
+  #poll(id: string, wait: number): void {
     const { provider, clock } = this.#parts;
-    const id = entry.poll;
     if (provider.poll === undefined || this.#polled.has(id)) return;
     this.#polled.add(id);
     clock.after(wait, () => {
@@ -290,11 +287,10 @@ export class Sender {
       return;
     }
     this.#polled.delete(id);
-    const mine = this.#parts.ready().filter((entry) => entry.state === 'polling' && entry.poll === id);
-    for (const entry of mine) {
+    for (const entry of this.#parts.entries.polling(id)) {
       if (outcome.is === 'acked' && outcome.poll === undefined) this.#acked(entry, outcome.purgeId, '');
       else if (outcome.is === 'dead') this.#dead(entry, outcome.detail);
-      else this.#poll(entry, Math.min(POLL_MAX, wait * 2));
+      else this.#poll(id, Math.min(POLL_MAX, wait * 2));
     }
   }
 }

@@ -3,6 +3,26 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ProgressReader } from '../../../daemon/cache/roles.ts';
 import { Transfer } from '../../../daemon/cache/transfer.ts';
+import { Turns } from '../../../daemon/turns/turns.ts';
+
+function loop() {
+  let deferred: (() => void)[] = [];
+  let millis = 0;
+  const turns = new Turns(
+    () => millis,
+    (run) => void deferred.push(run),
+  );
+  const turn = (): boolean => {
+    const due = deferred;
+    deferred = [];
+    for (const run of due) run();
+    return due.length > 0;
+  };
+  const spend = (spent: number): void => {
+    millis += spent;
+  };
+  return { turns, turn, spend };
+}
 
 class Reader implements ProgressReader {
   told = 0;
@@ -23,6 +43,7 @@ it('tells everybody once who was there and still is, whoever comes and goes mean
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
       const transfer = new Transfer(0);
+      const { turns, turn } = loop();
       const readers = Array.from({ length: 10 }, () => new Reader());
       const come = (reader: Reader): void => {
         if (!reader.here) transfer.attach(reader);
@@ -45,7 +66,8 @@ it('tells everybody once who was there and still is, whoever comes and goes mean
             if (other.here) go(other);
             else come(other);
           };
-          transfer.notify();
+          transfer.notify(turns);
+          turn();
           reader.meanwhile = () => undefined;
           for (const [i, each] of readers.entries()) {
             const told = each.told - (before[i] as number);
@@ -55,6 +77,51 @@ it('tells everybody once who was there and still is, whoever comes and goes mean
         }
         expect(transfer.readerCount).toBe(readers.filter((each) => each.here).length);
       }
+    }),
+  );
+});
+
+it('tells many some in each turn, and everybody what is new since, to the end', () => {
+  const step = fc.constantFrom('grow', 'grow', 'turn', 'turn', 'leave', 'come');
+  fc.assert(
+    fc.property(fc.array(fc.tuple(step, fc.nat(99)), { maxLength: 40 }), (steps) => {
+      const transfer = new Transfer(0);
+      const { turns, turn, spend } = loop();
+      let length = 0;
+      let inTurn = 0;
+      let most = 0;
+      /** How far each has read, by its number; absent: it is not there. */
+      const read = new Map<number, number>();
+      const readers = Array.from({ length: 100 }, (_, i) => ({
+        progress: () => {
+          expect(read.has(i)).toBe(true);
+          if (read.get(i) === length) return;
+          read.set(i, length);
+          spend(0.3);
+          most = Math.max(most, ++inTurn);
+        },
+      }));
+      const come = (i: number): void => {
+        if (!read.has(i)) transfer.attach(readers[i] as ProgressReader);
+        read.set(i, length);
+      };
+      for (let i = 0; i < 100; i++) come(i);
+      const pass = (): boolean => {
+        inTurn = 0;
+        return turn();
+      };
+      for (const [what, i] of steps) {
+        if (what === 'grow') {
+          length++;
+          transfer.notify(turns);
+        } else if (what === 'turn') pass();
+        else if (what === 'come') come(i);
+        else if (read.delete(i)) transfer.detach(readers[i] as ProgressReader);
+      }
+      while (pass());
+      expect([...read.values()].every((to) => to === length)).toBe(true);
+      // Eight between two looks at the clock, and the first one, who is alone most of the time.
+      expect(most).toBeLessThan(7 + 8 + steps.length);
     }),
   );
 });

@@ -1,7 +1,10 @@
 // Who is in the fleet, and how far a message has come: nodes that are behind are named and not waited for.
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GONE, HEARTBEAT, SILENT } from '../../../daemon/fleet/fleet-names.ts';
 import { NodeRoll } from '../../../daemon/fleet/node-roll.ts';
+import { turns } from '../../../daemon/turns/turns.ts';
+
+afterEach(() => void vi.restoreAllMocks());
 
 function roll() {
   let now = 0;
@@ -20,6 +23,37 @@ function roll() {
   };
   return { made, beat, pass, live };
 }
+
+it('looks at the first of those who wait, however many wait behind it', async () => {
+  let looks = 0;
+  const made = new NodeRoll('self', () => {
+    looks++;
+    return 0;
+  });
+  for (const name of ['b', 'c'])
+    made.beat(name, { life: name, version: '', current: true, applied: 0, lag: 0 }, 0);
+  const all = Array.from({ length: 2000 }, (_, i) => made.reached(i + 1, 60_000));
+  looks = 0;
+  for (let seq = 1; seq <= 2000; seq++) for (const name of ['b', 'c']) made.applied(name, seq);
+  // One for the time of the report, one for the first who waits, and one for each who waits no more.
+  expect(looks).toBeLessThanOrEqual(2000 * 2 * 2 + 2000);
+  expect((await Promise.all(all)).every(({ applied }) => applied === 3)).toBe(true);
+});
+
+it('answers so many in one turn, and the others after that, whoever comes and goes meanwhile', async () => {
+  vi.spyOn(turns, 'mayGoOn').mockReturnValue(true);
+  const { made, beat } = roll();
+  beat('b', 0);
+  let answers = 0;
+  const all = Array.from({ length: 1000 }, (_, i) => made.reached(i + 1, 60_000).then(() => answers++));
+  made.applied('b', 1000);
+  beat('c', 500);
+  await new Promise(process.nextTick);
+  expect(answers).toBeLessThanOrEqual(200);
+  await vi.waitFor(() => expect(answers).toBe(500));
+  made.left('c');
+  await Promise.all(all);
+});
 
 describe('a message has come', () => {
   it('not to these, of whom the first ten by name are named', () => {

@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EdgeBatch, EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/providers/provider.ts';
 import { realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
-import { PurgeQueue, type QueueEvent } from '../../../../daemon/edge/queue/purge-queue.ts';
+import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
+import type { QueueEvent } from '../../../../daemon/edge/queue/queue-options.ts';
 
 /** A clock that goes on when it is told to. */
 class HandClock {
@@ -360,6 +361,20 @@ it('sends nothing in a dry run, and shows what it would', async () => {
   expect(events.at(-1)).toMatchObject({ origin: 'vxid 9', state: 'dry-run', detail: 'POST a' });
 });
 
+/** The counters say of the entries what the lists do. */
+function expectCounted(queue: PurgeQueue): void {
+  const left = queue.list();
+  const inflight = left.filter(({ state }) => state === 'inflight' || state === 'polling');
+  const oldest = Math.min(clock.time, ...left.map(({ added }) => added));
+  expect(queue.counters()).toMatchObject({
+    queued: left.length - inflight.length,
+    inflight: inflight.length,
+    dead: queue.dead().length,
+    oldest_age: Math.floor((clock.time - oldest) / 1000),
+  });
+  expect(queue.status().depth).toBe(left.length);
+}
+
 it('loses nothing and invents nothing, whatever happens in whichever order', async () => {
   const outcome = fc.constantFrom<Outcome>(
     acked,
@@ -367,6 +382,8 @@ it('loses nothing and invents nothing, whatever happens in whichever order', asy
     { is: 'limited', wait: 5000, detail: '429' },
     { is: 'split', detail: '413' },
     { is: 'bisect', detail: '400' },
+    { is: 'pause', detail: '401' },
+    { is: 'acked', purgeId: 'r', poll: 'r' },
   );
   const step = fc.oneof(
     fc.record({
@@ -375,7 +392,9 @@ it('loses nothing and invents nothing, whatever happens in whichever order', asy
       soft: fc.boolean(),
     }),
     fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(10, 150, 3000) }),
-    fc.record({ do: fc.constant('restart' as const) }),
+    fc.record({ do: fc.constantFrom('restart' as const, 'resume' as const) }),
+    fc.record({ do: fc.constant('retry' as const), id: fc.constantFrom('all', '1', '2') }),
+    fc.record({ do: fc.constant('drop' as const), id: fc.constantFrom('1', '2', '3') }),
   );
   await fc.assert(
     fc.asyncProperty(
@@ -388,22 +407,33 @@ it('loses nothing and invents nothing, whatever happens in whichever order', asy
         script = () => outcomes.shift() ?? acked;
         let queue = await open();
         const asked = new Map<string, boolean>();
+        const dropped = new Set<string>();
         for (const each of steps) {
           if (each.do === 'add') {
             const [added] = await queue.add([url(each.name, each.soft ? 'invalidate' : 'delete')], '');
             expect(added?.state).toBe('queued');
             asked.set(each.name, asked.get(each.name) === true || !each.soft);
           } else if (each.do === 'pass') await clock.pass(each.ms);
-          else {
+          else if (each.do === 'resume') queue.resume();
+          else if (each.do === 'retry') await queue.retry(each.id);
+          else if (each.do === 'drop') {
+            const target = queue.show(each.id)?.target ?? '';
+            if ((await queue.drop(each.id)) > 0) dropped.add(target);
+          } else {
             await queue.close();
             queue = await open();
           }
+          expectCounted(queue);
         }
+        outcomes = [];
+        queue.resume();
         await clock.pass(60_000);
+        expectCounted(queue);
         const dead = queue.dead().map(({ target }) => target);
         expect(queue.list()).toEqual([]);
         for (const [name, hard] of asked) {
           const calls = sent.filter(({ targets: all }) => all.includes(name));
+          if (dropped.has(name)) continue;
           expect(calls.length > 0 || dead.includes(name), name).toBe(true);
           if (hard)
             expect(
@@ -420,6 +450,6 @@ it('loses nothing and invents nothing, whatever happens in whichever order', asy
         await queue.close();
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 60 },
   );
 }, 120_000);

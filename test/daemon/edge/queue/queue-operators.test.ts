@@ -11,9 +11,9 @@ import {
   type JournalFiles,
   realFiles,
 } from '../../../../daemon/edge/queue/journal-files.ts';
-import { decodeRecords, encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
+import { decoding, encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
-import { type QueueEntry, replay } from '../../../../daemon/edge/queue/queue-entry.ts';
+import { type QueueEntry, replaying } from '../../../../daemon/edge/queue/queue-entry.ts';
 
 /** Its syncs are counted, and fail as the script says; they can be held until they are let go. */
 class Disk implements JournalFiles {
@@ -101,6 +101,14 @@ const url = (target: string, kind: 'delete' | 'invalidate' = 'delete'): EdgeTarg
 const words = ({ id, state, kind, target }: QueueEntry): string => `${id} ${state} ${kind} ${target}`;
 const inMemory = (): string[] => [...queue.list(), ...queue.dead()].map(words).sort();
 
+/** What steps return, taken all at once. */
+function ended<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 function inJournal(): string[] {
   const [name] = ['journal.2', 'journal.1', 'journal.0'].filter((each) => {
     try {
@@ -110,8 +118,8 @@ function inJournal(): string[] {
       return false;
     }
   });
-  const { records } = decodeRecords(readFileSync(join(directory, name as string)));
-  return [...replay(records).entries.values()].map(words).sort();
+  const { records } = ended(decoding(readFileSync(join(directory, name as string))));
+  return [...ended(replaying(records)).entries.values()].map(words).sort();
 }
 
 it('100,000 dead letters go together, in a hundred writes', async () => {
