@@ -81,6 +81,8 @@ export interface LoadedProgram {
   warm?: boolean;
   /** Tells it from others of its name that are still in use: counted by a worker that has several threads. */
   loading?: number;
+  /** Its code came before it, under this number; absent: it is here. */
+  ahead?: number;
 }
 
 /** A name for a program; `return (vcl(x))` and vcl.use take it. */
@@ -172,6 +174,8 @@ export type ToWorker =
    * the only thread listens on the address. */
   | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall }
+  /** The next part of the code of a program, before the program. */
+  | { t: 'code'; ahead: number; text: string }
   /** The answer to `publish`. */
   | { t: 'published'; id: number; receipt: FleetReceipt };
 

@@ -109,7 +109,8 @@ function programHost({ programs, booted, programsChanged }: FleetManager): Progr
       attempt(`loaded ${name}`, async () => {
         // Those of the command line come first, and take their names.
         await booted();
-        return programs.load(name, sourceOf(bundle));
+        const { name: file, text } = sourceOf(bundle);
+        return programs.load(name, { name: file, text, bundle });
       }),
     use: (name) => attempt(`using ${name}`, () => programs.use(name)),
     discard: (name) => attempt(`discarded ${name}`, () => programs.discard([name])),

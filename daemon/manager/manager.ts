@@ -17,7 +17,7 @@ import { LongCommands } from '../commands/long-commands.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
-import type { StorageSpec } from '../link.ts';
+import type { LoadedProgram, StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
@@ -26,6 +26,7 @@ import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { makeCompile } from './compiler.ts';
+import { CompilerProcesses } from './compiler-processes.ts';
 import type { Log } from './daemon-log.ts';
 import { withEdgeFile } from './edge-file.ts';
 import { EventList } from './event-list.ts';
@@ -110,6 +111,7 @@ export class Manager implements ManagerServices {
   private readonly published: Published;
   private readonly waysIn: WaysIn;
   private readonly membership: Membership;
+  private readonly compilers = new CompilerProcesses();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
@@ -165,11 +167,13 @@ export class Manager implements ManagerServices {
       parts.code ?? workerCode(),
       listeners,
       {
-        prepare: async (generation) => {
+        prepare: async (generation, ahead) => {
           await this.booted;
           await this.membership.settled();
           const loaded = await this.programs.forWorker();
           if (loaded === null) return null;
+          const programs: LoadedProgram[] = [];
+          for (const each of loaded.programs) programs.push(await ahead(each));
           workerDirectory.restore();
           return {
             t: 'init',
@@ -180,7 +184,7 @@ export class Manager implements ManagerServices {
             params: this.params.snapshot(),
             storages: [...this.storages],
             listeners: [],
-            programs: loaded.programs,
+            programs,
             labels: loaded.labels,
             order: loaded.order,
             active: loaded.active,
@@ -218,12 +222,18 @@ export class Manager implements ManagerServices {
     const compile =
       parts.compile ??
       withEdgeFile(
-        makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
-          directory: join(dir, WORKDIR_FILES.modules),
-          inUse: () => this.programs.moduleCopies(),
-          account: jail?.describer ?? null,
-          child: describerCode(),
-        }),
+        makeCompile(
+          this.params,
+          this.storages,
+          () => this.programs.labelNames(),
+          {
+            directory: join(dir, WORKDIR_FILES.modules),
+            inUse: () => this.programs.moduleCopies(),
+            account: jail?.describer ?? null,
+            child: describerCode(),
+          },
+          this.compilers,
+        ),
         { directory: dir, worker: jail?.worker ?? null, warn: (text) => log('warning', text) },
       );
     this.readyCompiler = () => warmUp(compile);
@@ -309,6 +319,7 @@ export class Manager implements ManagerServices {
     serving.catch(() => {});
     try {
       await this.booted;
+      this.compilers.started();
       await joining;
       await this.waysIn.open();
       this.removePidFile = writePidFiles(this.dir, options.pidFile);
@@ -377,11 +388,13 @@ export class Manager implements ManagerServices {
 
   /** For an exit that nothing may delay. */
   killNow(): void {
+    this.compilers.close();
     this.supervisor.killNow();
   }
 
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
+    this.compilers.close();
     await this.supervisor.stop();
     await this.membership.close();
     this.programs.close();

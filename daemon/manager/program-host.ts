@@ -3,8 +3,8 @@
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { CompiledProgram } from '../contract/program.ts';
+import type { Bundle } from '../fleet/program-bundle.ts';
 import type { WorkerCall } from '../link.ts';
-import type { ReaderOptions } from '../vcl/include-path.ts';
 
 /** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
 export interface Compiled {
@@ -16,8 +16,8 @@ export interface Compiled {
 export interface SourceText {
   name: string;
   text: string;
-  /** Where what it includes is found; without it vcl_path. */
-  reader?: ReaderOptions;
+  /** Where what it includes is found, and nowhere else; without it vcl_path. */
+  bundle?: Bundle;
 }
 
 /** Compiles a program text; the string is the compiler's message. */

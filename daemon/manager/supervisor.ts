@@ -18,6 +18,7 @@ import type {
   FromWorker,
   InitMessage,
   ListenerAddress,
+  LoadedProgram,
   ToWorker,
   TurnReport,
   WorkerCall,
@@ -25,6 +26,7 @@ import type {
 } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counter-fields.ts';
+import { CodeAhead } from './code-ahead.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
 import { Retries } from './retries.ts';
@@ -34,8 +36,12 @@ import { Allowance, hear } from './worker-speech.ts';
 
 /** What the supervisor needs of the rest of the manager. */
 export interface SupervisorHost {
-  /** The first message of a new worker; asked when it has said hello. Null: there is nothing to run. */
-  prepare(generation: number): Promise<InitMessage | null>;
+  /** The first message of a new worker; asked when it has said hello. Null: there is nothing to run.
+   * @param ahead sends the code of a program if it is large, and gives the program that may follow it */
+  prepare(
+    generation: number,
+    ahead: (load: LoadedProgram) => Promise<LoadedProgram>,
+  ): Promise<InitMessage | null>;
   log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
   /** Whether a dead worker is replaced (auto_restart). */
   autoRestart(): boolean;
@@ -51,6 +57,8 @@ export interface SupervisorHost {
 
 type Note = FromWorker & { t: 'note' };
 type Happened = FromWorker & { t: 'happened' };
+
+const NO_WORKER: CommandReply = { status: CLI.COMMS, body: 'CLI communication error (no worker)' };
 
 const STOP_GRACE_MS = 5000;
 /** The least time that a worker has for its start, whatever cli_timeout says. */
@@ -82,6 +90,7 @@ export class Supervisor implements WorkerProcess {
   /** A worker that was started ahead of everything else, for the first launch. */
   private early: ChildProcess | null;
   private readonly calls = new WorkerCalls();
+  private readonly codeAhead = new CodeAhead();
   private generation = 0;
   /** Of the worker that was started last. */
   private threads = 1;
@@ -205,9 +214,18 @@ export class Supervisor implements WorkerProcess {
    * is asked for in time, and again while it takes long. */
   call(call: WorkerCall): Promise<CommandReply> {
     const child = this.child;
-    if (child === null || !child.connected) {
-      return Promise.resolve({ status: CLI.COMMS, body: 'CLI communication error (no worker)' });
-    }
+    if (child === null || !child.connected) return Promise.resolve(NO_WORKER);
+    if (call.op !== 'vcl.load' || !this.codeAhead.isNeededBy(call.load)) return this.callNow(child, call);
+    return this.sendAhead(child, call.load).then((load) =>
+      child === this.child ? this.callNow(child, { op: call.op, load }) : NO_WORKER,
+    );
+  }
+
+  private sendAhead(child: ChildProcess, load: LoadedProgram): Promise<LoadedProgram> {
+    return this.codeAhead.send(load, (message) => this.post(child, message));
+  }
+
+  private callNow(child: ChildProcess, call: WorkerCall): Promise<CommandReply> {
     return this.calls.open(
       Math.max(1, this.host.timeouts().cli * 1000),
       (id) => this.post(child, { t: 'call', id, call }),
@@ -309,7 +327,7 @@ export class Supervisor implements WorkerProcess {
         // Programs compile for as long as they take.
         this.startEnded();
         try {
-          init = await this.host.prepare(this.generation++);
+          init = await this.host.prepare(this.generation++, (load) => this.sendAhead(child, load));
         } catch (cause) {
           this.failStart((cause as Error).message);
           return;

@@ -29,6 +29,11 @@ export function ownPrograms(): OwnPrograms {
   return kept;
 }
 
+/** For a process that has them from another one. */
+export function keepPrograms(programs: OwnPrograms): void {
+  kept = programs;
+}
+
 function read(folder: string): Map<string, OwnProgram> {
   const files = readdirSync(inPackage(folder)).filter((file) => file.endsWith('.vcl'));
   return new Map(

@@ -10,6 +10,7 @@ import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
 import { Companions, makeSeats } from '../threads/seat.ts';
 import { turns } from '../turns/turns.ts';
+import { CodeKept } from './code-kept.ts';
 import { Crew } from './crew.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
@@ -24,11 +25,12 @@ function send(message: FromWorker): void {
 let worker: Worker | null = null;
 /** The other threads, if there are any. */
 let crew: Crew | null = null;
+const code = new CodeKept();
 
 async function receive(message: ToWorker, handle: unknown): Promise<void> {
   switch (message.t) {
     case 'init':
-      await begin(settleIn(message));
+      await begin(settleIn({ ...message, programs: message.programs.map((each) => code.join(each)) }));
       return;
     case 'listener':
       if (message.thread === 0) worker?.listen(message.index, handle);
@@ -37,8 +39,11 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
     case 'published':
       worker?.published(message.id, message.receipt);
       return;
+    case 'code':
+      code.take(message.ahead, message.text);
+      return;
     case 'call': {
-      const reply = await answer(message.call);
+      const reply = await answer(withCode(message.call));
       await sendReply(message.id, reply);
       if (message.call.op === 'stop') setImmediate(() => process.exit(0));
       return;
@@ -84,6 +89,10 @@ async function sendReply(id: number, { status, body }: CommandReply): Promise<vo
 async function answer(call: WorkerCall): Promise<CommandReply> {
   if (worker === null) return { status: 400, body: 'Not ready' };
   return crew === null ? worker.call(call) : crew.call(call);
+}
+
+function withCode(call: WorkerCall): WorkerCall {
+  return call.op === 'vcl.load' ? { ...call, load: code.join(call.load) } : call;
 }
 
 /** Its own directory is where it works: the way there may be closed to the user that it becomes. */

@@ -275,6 +275,12 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
     expect(field(await proxy.get('/'), 'x')).toBe('aa');
     const file = at('again.vcl');
     writeFileSync(file, program(withRecipe));
+    // So large that a process compiles it, and that its code goes to the worker in parts.
+    const large = at('large.vcl');
+    writeFileSync(
+      large,
+      program(`${withRecipe}\nsub vcl_backend_fetch { set bereq.http.x = "${'x'.repeat(300_000)}"; }\n`),
+    );
     writeFileSync(at('twin.mjs'), `${EXTENSION}\n// another content is described anew`);
     for (const words of [
       ['vcl.load', 'again', file],
@@ -282,6 +288,8 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
       ['param.set', 'http_profile', 'rfc9111'],
       ['vcl.load', 'third', file],
       ['vcl.use', 'third'],
+      ['vcl.load', 'large', large],
+      ['vcl.use', 'large'],
       ['stop'],
       ['start'],
     ]) {

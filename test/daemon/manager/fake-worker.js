@@ -1,7 +1,8 @@
 // A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
 // Commands of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` stands
 // still, `debug.srandom dawdle` is answered with the next command, `debug.srandom init` gives back what it was started with,
-// `debug.srandom say` writes 500 lines. With a default_ttl of 667 it dies at its start.
+// `debug.srandom code` the sizes of programs' code and in how many parts it came, `debug.srandom say` writes
+// 500 lines. With a default_ttl of 667 it dies at its start.
 import { createServer } from 'node:net';
 
 const programs = new Map();
@@ -10,6 +11,17 @@ let expected = 0;
 let dawdled = () => undefined;
 const servers = [];
 const send = (m) => process.send(m);
+
+/** Code of programs that came ahead of them. */
+const parts = new Map();
+/** In how many parts the code of each program came. */
+const counts = {};
+
+function joinCode(load) {
+  counts[load.name] = parts.get(load.ahead)?.length ?? 0;
+  if (load.ahead !== undefined) load.program.source = parts.get(load.ahead).join('');
+  parts.delete(load.ahead);
+}
 
 function ready() {
   send({
@@ -22,6 +34,7 @@ process.on('disconnect', () => process.exit(0));
 process.on('message', (m, handle) => {
   if (m.t === 'init') {
     init = m;
+    for (const p of m.programs) joinCode(p);
     for (const p of m.programs) programs.set(p.name, p);
     for (const l of m.labels) programs.set(l.name, { name: l.name, label: true });
     expected = m.listeners.length;
@@ -36,6 +49,10 @@ process.on('message', (m, handle) => {
       if (--expected === 0) ready();
     });
     servers.push(server);
+    return;
+  }
+  if (m.t === 'code') {
+    parts.set(m.ahead, [...(parts.get(m.ahead) ?? []), m.text]);
     return;
   }
   const reply = (status, body) => send({ t: 'reply', id: m.id, status, body });
@@ -63,6 +80,7 @@ process.on('message', (m, handle) => {
       return reply(200, JSON.stringify([...programs.values()].map(row)));
     }
     case 'vcl.load':
+      joinCode(call.load);
       if (call.load.name === 'sour') return reply(300, 'vcl_init said no');
       programs.set(call.load.name, call.load);
       return reply(200, '');
@@ -90,6 +108,10 @@ process.on('message', (m, handle) => {
         // loses no line.
         process.stderr.write('line 499\n', () => reply(200, 'said'));
         return;
+      }
+      if (name === 'debug.srandom' && what === 'code') {
+        const sizes = [...programs].map(([program, { program: made }]) => [program, made.source.length]);
+        return reply(200, JSON.stringify({ sizes: Object.fromEntries(sizes), counts, kept: parts.size }));
       }
       if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));
       return reply(200, `${call.command.words.join('|')} by the worker`);

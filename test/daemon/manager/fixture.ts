@@ -11,12 +11,15 @@ import { ProcessCode } from '../../../daemon/own-process.ts';
 
 export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));
 
-/** Texts that contain "error" do not compile. */
+/** Characters of large code. */
+export const LARGE = 1_000_000;
+
+/** Texts that contain "error" do not compile, those that contain "large code" become that. */
 export const fakeCompile: Compile = async ({ name, text }) =>
   text.includes('error')
     ? `Message from VCC-compiler:\nno good\n`
     : {
-        source: '',
+        source: text.includes('large code') ? 'x'.repeat(LARGE) : '',
         files: [{ name, text }],
         backends: [],
         defaultBackend: null,

@@ -3,7 +3,7 @@ import { connect as netConnect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../protocol/tables/commands.ts';
-import { type Fixture, startManager, until } from './fixture.ts';
+import { type Fixture, LARGE, startManager, until } from './fixture.ts';
 
 let open: Fixture[] = [];
 async function start(...argv: string[]): Promise<Fixture> {
@@ -196,6 +196,58 @@ describe('a worker on its own', () => {
 
   it('that refuses to start is an error of the start, not a loop', async () => {
     await expect(startManager(['-F', '-b', 'none', '-t', '666'])).rejects.toThrow('told to fail');
+  });
+});
+
+describe('large code of a program', () => {
+  interface Code {
+    sizes: Record<string, number>;
+    counts: Record<string, number>;
+    kept: number;
+  }
+  const code = async (f: Fixture): Promise<Code> => JSON.parse(await body(f, 'debug.srandom code')) as Code;
+  const LOAD = 'vcl.inline many "vcl 4.1; /* large code */"';
+
+  it('reaches the worker in parts, between which others have their turn, and its successor, too', async () => {
+    const f = await start('-F', '-b', 'none');
+    let turns = 0;
+    let loaded = false;
+    const count = (): void => {
+      if (loaded) return;
+      turns++;
+      setImmediate(count);
+    };
+    setImmediate(count);
+    const reply = await f.manager.command(LOAD);
+    loaded = true;
+    expect(reply.status).toBe(200);
+    const had = await code(f);
+    expect(had).toMatchObject({ sizes: { boot: 0, many: LARGE }, kept: 0 });
+    expect(had.counts.boot).toBe(0);
+    expect(had.counts.many).toBeGreaterThan(5);
+    expect(turns).toBeGreaterThan(had.counts.many as number);
+    const { pid } = f.manager.supervisor;
+    await body(f, 'debug.srandom die');
+    await until(
+      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== pid,
+      'another worker',
+    );
+    expect(await code(f)).toEqual(had);
+  });
+
+  it('is not loaded where the worker dies before all of it is there', async () => {
+    const f = await start('-F', '-b', 'none');
+    const { pid } = f.manager.supervisor;
+    const loading = f.manager.command(LOAD);
+    process.kill(pid, 'SIGKILL');
+    expect((await loading).status).toBe(400);
+    expect(f.manager.programs.has('many')).toBe(false);
+    await until(
+      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== pid,
+      'another worker',
+    );
+    expect((await f.manager.command(LOAD)).status).toBe(200);
+    expect(await code(f)).toMatchObject({ sizes: { many: LARGE }, kept: 0 });
   });
 });
 

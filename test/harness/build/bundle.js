@@ -1,5 +1,5 @@
 // Packs what tsc has compiled, and the libraries it uses, into the files that the package holds: the daemon, its worker
-// and the process that describes extensions one file each, because the daemon keeps the last two in memory; a file for
+// and the processes that describe extensions and compile one file each, because the daemon keeps all but the first in memory; a file for
 // each command, since every further one costs a start a millisecond or two; one for the screens of the console; and one for
 // what speaks to a fleet's bus. So
 // what is installed is what was tested, whatever the registry offers that day. Our own code is not minified beyond dead
@@ -15,6 +15,7 @@ const DAEMON = [
   'daemon/proxyd',
   'daemon/worker/main',
   'daemon/extensions/load/describe-child',
+  'daemon/manager/compile-child',
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];

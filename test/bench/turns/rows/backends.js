@@ -47,6 +47,21 @@ sub vcl_recv { if (client.ip ~ many) { return (synth(403)); } }
 `;
 }
 
+/** So many kilobytes of subs, a hundred statements each. */
+function large(n) {
+  const subs = [];
+  for (let i = 0, size = 0; size < n * 1000; i++) {
+    const lines = Array.from(
+      { length: 100 },
+      (_, j) => `  if (req.url ~ "^/p${i}/s${j}/") { set req.http.X-Part = "p${i}s${j}" + req.http.Host; }`,
+    );
+    subs.push(`sub part${i} {\n${lines.join('\n')}\n}\n`);
+    size += subs[i].length;
+  }
+  const calls = subs.map((_, i) => `  if (req.http.X-Which == "${i}") { call part${i}; }`);
+  return `vcl 4.1;\nbackend none none;\n${subs.join('')}sub vcl_recv {\n${calls.join('\n')}\n}\n`;
+}
+
 async function loaded({ dir, adm }, text, state = 'auto') {
   const file = join(dir, 'many.vcl');
   writeFileSync(file, text, { mode: 0o644 });
@@ -111,7 +126,8 @@ export default [
   load('a round_robin director, with probes', ({ n, originPort }) =>
     directed('round_robin', n, originPort, '.probe = { .interval = 1h; .initial = 3; }'),
   ),
-  load('an acl', ({ n }) => acl(n), [1000, 10_000, 100_000]),
+  load('an acl', ({ n }) => acl(n), [1000, 10_000, 100_000], { manager: true }),
+  load('a large program, in KB', ({ n }) => large(n), [50, 500, 5000], { manager: true }),
   {
     name: 'discard of a shard director',
     sizes: [50, 500, 5000],
