@@ -256,10 +256,13 @@ export function Dashboard({ controller, width, height, cursor, window }: Dashboa
   );
 }
 
-/** Percentiles where no panel has them, unless there is something worse to tell. */
+/** Percentiles where no panel has them, and the longest turn. */
 function errorsRemark(session: DaemonSession, isSmall: boolean): Row {
+  const percentiles = isSmall ? percentileRemark(session) : [];
   const turn = turnRemark(session);
-  return turn.length > 0 || !isSmall ? turn : percentileRemark(session);
+  return percentiles.length > 0 && turn.length > 0
+    ? [...percentiles, span('   '), ...turn]
+    : [...percentiles, ...turn];
 }
 
 /** The threads where a panel has no room: a line under its cursor. */
