@@ -301,8 +301,9 @@ export class ControlConnection {
         void this.json(message);
       },
       text: async (message) => {
-        if (early !== null) await new Promise<void>((resolve) => early?.push(resolve));
-        if (this.streams.has(id)) await this.list(message);
+        if (early !== null)
+          await new Promise<void>((resolve) => early?.push(() => void sink.text(message).then(resolve)));
+        else if (this.streams.has(id)) await this.list(message);
       },
       buffered: () => this.buffered(),
       run: (step) => this.guard(step),
