@@ -22,7 +22,7 @@ import {
 import { changingCommand, refusedChange } from '../../protocol/reading.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { encodeLong, isLong } from './long-text.ts';
-import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
+import type { ListSink, Stream, StreamError, StreamSink } from './streams/sink.ts';
 
 /** What a connection may reach. */
 export interface ControlHost {
@@ -31,8 +31,8 @@ export interface ControlHost {
   state(): 'running' | 'stopped';
   command(line: string): Promise<CommandReply>;
   openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
-  openCounters(id: number, sub: CounterSubscription, sink: StreamSink): Promise<Stream | StreamError>;
-  openHistory(id: number, request: HistoryRequest, sink: StreamSink): Promise<Stream | StreamError>;
+  openCounters(id: number, sub: CounterSubscription, sink: ListSink): Promise<Stream | StreamError>;
+  openHistory(id: number, request: HistoryRequest, sink: ListSink): Promise<Stream | StreamError>;
   /** A fault of the daemon's own, met while it did something for a connection, which has been ended. */
   fault(cause: unknown): void;
 }
@@ -73,6 +73,8 @@ export class ControlConnection {
   /** Commands without a reply, and their characters. */
   private running = 0;
   private waiting = 0;
+  /** Bytes of lists that the peer has not taken as a whole. */
+  private listed = 0;
   /** Commands of one connection run one after the other. */
   private queue: Promise<void> = Promise.resolve();
 
@@ -111,23 +113,32 @@ export class ControlConnection {
   /** Resolves when the peer has taken it, or is gone. A long reply is encoded over many turns; what is sent meanwhile comes
    * before it. */
   async json(message: ServerMessage): Promise<void> {
-    if (message.t !== 'reply' || !isLong(message.body)) return this.text(JSON.stringify(message));
+    if (message.t !== 'reply' || !isLong(message.body)) return this.send(JSON.stringify(message));
     const frame = await encodeLong(message, () => this.mayWrite());
-    if (frame !== null) await this.text(frame);
+    if (frame !== null) await this.send(frame);
+  }
+
+  /** A list is as long as it is, and may be more than a peer may leave unread: what it has not taken of one does not count. */
+  private async list(message: Buffer): Promise<void> {
+    const sent = this.send(message);
+    this.listed += message.length;
+    await sent;
+    this.listed -= message.length;
   }
 
   private mayWrite(): boolean {
     return !this.over && this.ws.readyState === this.ws.OPEN;
   }
 
-  private text(frame: string | Buffer): Promise<void> {
+  private send(message: string | Buffer): Promise<void> {
     if (!this.mayWrite()) return Promise.resolve();
     const { unread } = this;
-    if (unread > MAX_UNREAD || (unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL)) {
+    const over = unread - this.listed > MAX_UNREAD;
+    if (over || (unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL)) {
       this.ws.terminate();
       return Promise.resolve();
     }
-    return new Promise((resolve) => this.ws.send(frame, { binary: false }, () => resolve()));
+    return new Promise((resolve) => this.ws.send(message, { binary: false }, () => resolve()));
   }
 
   goAway(): void {
@@ -271,7 +282,7 @@ export class ControlConnection {
 
   private async subscribe(
     id: number,
-    open: (sink: StreamSink) => Promise<Stream | StreamError>,
+    open: (sink: ListSink) => Promise<Stream | StreamError>,
   ): Promise<void> {
     if (this.streams.has(id)) {
       this.refuse(id, 'bad-message', `id ${id} is in use`);
@@ -282,19 +293,24 @@ export class ControlConnection {
       return;
     }
     this.streams.set(id, null);
-    let early: ServerMessage[] | null = [];
-    const sink: StreamSink = {
+    let early: (() => void)[] | null = [];
+    const sink: ListSink = {
       send: (frame) => {
         if (!this.over && this.streams.has(id)) this.ws.send(frame);
       },
       json: (message) => {
         if (early !== null) {
-          early.push(message);
+          early.push(() => sink.json(message));
           return;
         }
         if (!this.streams.has(id)) return;
         if (message.t === 'end') this.streams.delete(id);
         void this.json(message);
+      },
+      text: async (message) => {
+        if (early !== null)
+          await new Promise<void>((resolve) => early?.push(() => void sink.text(message).then(resolve)));
+        else if (this.streams.has(id)) await this.list(message);
       },
       buffered: () => this.buffered(),
       run: (step) => this.guard(step),
@@ -318,7 +334,7 @@ export class ControlConnection {
     void this.json(mark === undefined ? { t: 'ok', id } : { t: 'ok', id, at: mark });
     const held = early;
     early = null;
-    for (const message of held) sink.json(message);
+    for (const send of held) send();
   }
 
   /** Bytes that the peer has not taken; no end of them where it holds more than its share of too many. */

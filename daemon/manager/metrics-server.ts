@@ -1,6 +1,6 @@
 // The listener for Prometheus (--metrics): answers GET and HEAD of /metrics and nothing else, on an address of its own.
 //
-// It holds no state and changes nothing. Bounded in everything: connections, heads, the time a request may take; a crowd
+// It changes nothing. One page is made at a time, and those who ask meanwhile share the next one. Bounded in everything: connections, heads, the time a request may take; a crowd
 // from one address costs that address its connections. A reading that fails is a 503, so that a gap shows as one.
 // Caution: nobody proves anything here, so a web page whose name is made to lead here must not read it either: only
 // names that are this listener's own are answered.
@@ -21,6 +21,17 @@ const IDLE_TIME = 60_000;
 const NEVER = 2 ** 31 - 1;
 /** Bytes of a page that are written at a time (chosen). */
 const A_WRITE = 16 * 1024;
+/** A page as it is sent. */
+interface Bytes {
+  readonly parts: readonly Buffer[];
+  readonly length: number;
+}
+
+interface Page {
+  readonly asking: ServerResponse[];
+  readonly made: Promise<Bytes | null>;
+}
+
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
 export class MetricsServer {
@@ -29,8 +40,12 @@ export class MetricsServer {
   /** Names in Host that are answered besides the listener's address: as given, and allowed by the operator. */
   private readonly names: Set<string>;
 
-  /** @param text the page in pieces; called once a request */
-  constructor(text: () => Iterable<string>, names: readonly string[] = []) {
+  /** The page that those will get who ask now. */
+  private next: Page | null = null;
+  private making: Promise<unknown> = Promise.resolve();
+
+  /** @param text the page in pieces; called once a page */
+  constructor(text: () => Promise<Generator<string>>, names: readonly string[] = []) {
     this.names = new Set(names.map((name) => name.toLowerCase()));
     const door = new Door({ unknown: MAX_CONNECTIONS, known: 0, greeting: NEVER });
     this.server = createServer(
@@ -43,7 +58,7 @@ export class MetricsServer {
       },
       (request, response) => {
         const refused = this.foreignHost(request);
-        if (refused === null) void answer(request, response, text);
+        if (refused === null) void answer(request, response, () => this.page(response, text));
         else refuse(request, response, refused);
       },
     );
@@ -66,6 +81,23 @@ export class MetricsServer {
   close(): void {
     this.server.close();
     this.server.closeAllConnections();
+  }
+
+  /** Null once nobody is there who asked for it. */
+  private page(asks: ServerResponse, text: () => Promise<Generator<string>>): Promise<Bytes | null> {
+    if (this.next === null) {
+      const asking: ServerResponse[] = [];
+      const made = this.making.then(async () => {
+        // Whoever asks from here on gets values that are read from here on.
+        this.next = null;
+        const isWanted = (): boolean => asking.some((response) => !response.destroyed);
+        return isWanted() ? ((await turns.through(bytesOf(await text()), isWanted)) ?? null) : null;
+      });
+      this.next = { asking, made };
+      this.making = made.catch(() => undefined);
+    }
+    this.next.asking.push(asks);
+    return this.next.made;
   }
 
   /** Why a request is none of this listener's; null when it is. Without a Host it comes from no browser. */
@@ -92,7 +124,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, why: string)
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  text: () => Iterable<string>,
+  page: () => Promise<Bytes | null>,
 ): Promise<void> {
   const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
   // Nobody has to send anything here.
@@ -105,30 +137,40 @@ async function answer(
     response.writeHead(404, plain).end('The counters are at /metrics\n');
     return;
   }
-  const page: Buffer[] = [];
-  let length = 0;
+  let made: Bytes | null;
   try {
-    await turns.over(inBuffers(text()), (buffer) => {
-      if (buffer.length > 0) page.push(buffer);
-      length += buffer.length;
-    });
+    made = await page();
   } catch (cause) {
     response.writeHead(503, plain).end(`${(cause as Error).message}\n`);
     return;
   }
-  response.writeHead(200, { 'Content-Type': METRICS_TYPE, 'Content-Length': length });
-  await turns.over(page, (buffer) => void response.write(buffer));
+  if (made === null || response.destroyed) return;
+  response.writeHead(200, { 'Content-Type': METRICS_TYPE, 'Content-Length': made.length });
+  for (const part of made.parts) {
+    response.write(part);
+    if (turns.mayGoOn()) continue;
+    await turns.next();
+    if (response.destroyed) return;
+  }
   response.end();
 }
 
-/** The pieces of a page as bytes, some thousand of them at a time. */
-function* inBuffers(pieces: Iterable<string>): Generator<Buffer> {
+/** Bytes of some thousand characters at a time. */
+function* bytesOf(pieces: Iterable<string>): Generator<void, Bytes> {
+  const parts: Buffer[] = [];
+  let length = 0;
   let text = '';
+  const take = (): void => {
+    const bytes = Buffer.from(text);
+    parts.push(bytes);
+    length += bytes.length;
+    text = '';
+  };
   for (const piece of pieces) {
     text += piece;
-    if (text.length < A_WRITE && piece !== '') continue;
-    yield Buffer.from(text);
-    text = '';
+    if (text.length >= A_WRITE) take();
+    yield;
   }
-  yield Buffer.from(text);
+  take();
+  return { parts, length };
 }

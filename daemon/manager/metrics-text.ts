@@ -1,9 +1,10 @@
-// All counters in the text format of Prometheus (version 0.0.4), from one reading of the counters file. There may be a
-// hundred thousand: the text comes in pieces, between which the manager may do something else.
+// All counters in the text format of Prometheus (version 0.0.4), from one reading of the counters file. There may be
+// hundreds of thousands: which lines they make is found out once for a set of counters, and the text comes in pieces,
+// between which the manager may do something else.
 //
 // Names and labels stay the same over reloads: backends are those of the active program, without its name, and the
 // bitmap of a probe becomes `proxyd_backend_up`. A counter that begins again with a worker does what Prometheus
-// expects of one. Values are written digit by digit. Pure: it reads nothing itself.
+// expects of one. Values are written digit by digit. It reads nothing itself.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import {
@@ -31,72 +32,139 @@ export interface MetricsInput {
   values: readonly bigint[];
 }
 
-interface Sample {
-  /** Value of the label, '' without one. */
-  label: string;
-  value: bigint;
-}
-
 /** Names that are put in order, and lines that are made, in one piece. */
 const A_PIECE = 64;
+/** Instances by the first part of their counters' names. */
+const LABELS = { SMA: 'storage', THR: 'thread', VBE: 'backend' } as const;
 
-/** A reading by group: plain counters by their full names, and those of instances by group and row, as `SMA.g_bytes`. */
-interface Reading {
-  readonly plain: ReadonlyMap<string, bigint>;
-  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+/** Where the counters of one name stand in a reading, and what is between name and value of their lines. */
+interface Column {
+  readonly places: number[];
+  readonly labels: string[];
+  /** Of backends: which have a probe. */
+  readonly probed: boolean[];
+}
+
+/** Lines with one name. */
+interface Family extends Column {
+  readonly head: string;
+  readonly name: string;
+  readonly isUp: boolean;
 }
 
 type Pieces = Generator<string, void>;
 
-export function* metricsText(input: MetricsInput): Pieces {
-  const { active } = input;
-  yield* metric('proxyd_build_info', 'gauge', 'Version of the daemon', 'version', [
-    { label: input.version, value: 1n },
-  ]);
-  yield* metric('proxyd_worker_up', 'gauge', 'Whether a worker serves', '', [
-    { label: '', value: input.workerUp ? 1n : 0n },
-  ]);
-  yield* longTurns(input.longTurns);
-  const reading = yield* ordered(input);
-  yield* group(reading, 'mgt', 'MGT', MGT_COUNTERS);
-  yield* group(reading, 'main', 'MAIN', MAIN_COUNTERS);
-  yield* labelled(reading, 'storage', 'SMA', SMA_COUNTERS);
-  yield* group(reading, 'edge', 'EDGE', EDGE_COUNTERS);
-  yield* group(reading, 'fleet', 'FLEET', FLEET_COUNTERS);
-  if (active !== null) yield* backends(reading, active.backends);
-  yield* labelled(reading, 'thread', 'THR', THR_COUNTERS);
-  yield* group(reading, 'wrk', 'WRK', WRK_COUNTERS);
+/** The pages, one after the other: each is walked through before the next one is begun, or never finished. */
+export class MetricsText {
+  private info: MetricsInput['info'] = [];
+  private active: MetricsInput['active'] = null;
+  private families: readonly Family[] = [];
+
+  *page(input: MetricsInput): Pieces {
+    yield* oneLine('proxyd_build_info', 'Version of the daemon', `{version="${escaped(input.version)}"} 1`);
+    yield* oneLine('proxyd_worker_up', 'Whether a worker serves', input.workerUp ? ' 1' : ' 0');
+    yield* longTurns(input.longTurns);
+    const { info, active, values } = input;
+    const isSame =
+      info === this.info && active?.name === this.active?.name && active?.backends === this.active?.backends;
+    if (!isSame) {
+      this.families = familiesOf(yield* columnsOf(info, active));
+      this.info = info;
+      this.active = active;
+    }
+    for (const family of this.families) yield* lines(family, values);
+  }
 }
 
-/** Looks at each counter once. Of backends, those of the active program count, without its name. */
-function* ordered({ info, values, active }: MetricsInput): Generator<string, Reading> {
-  const plain = new Map<string, bigint>();
-  const samples = new Map<string, Sample[]>();
-  const groups = [
-    ['SMA', 'SMA.'],
-    ['THR', 'THR.'],
-    ...(active === null ? [] : [['VBE', `VBE.${active.name}.`] as const]),
-  ] as const;
+/** Looks at each name once: by group and row, as `SMA.g_bytes`. Of backends, those of the active program count, without
+ * its name. */
+function* columnsOf(
+  info: MetricsInput['info'],
+  active: MetricsInput['active'],
+): Generator<string, Map<string, Column>> {
+  const columns = new Map<string, Column>();
+  const groups: { part: keyof typeof LABELS; prefix: string }[] = [
+    { part: 'SMA', prefix: 'SMA.' },
+    { part: 'THR', prefix: 'THR.' },
+  ];
+  if (active !== null) groups.push({ part: 'VBE', prefix: `VBE.${active.name}.` });
+  // An instance has all its counters in a row, and one label for all.
+  let instance = '';
+  let label = '';
   for (let i = 0; i < info.length; i++) {
     if (i % A_PIECE === 0) yield '';
     const { name } = info[i] as CounterInfo;
-    const value = values[i] as bigint;
-    const found = groups.find(([, prefix]) => name.startsWith(prefix));
+    const found = groups.find(({ prefix }) => name.startsWith(prefix));
     if (found === undefined) {
-      if (!name.startsWith('VBE.')) plain.set(name, value);
+      if (!name.startsWith('VBE.')) columns.set(name, { places: [i], labels: [' '], probed: [false] });
       continue;
     }
-    const [part, prefix] = found;
+    const { part, prefix } = found;
     const dot = name.indexOf('.', prefix.length);
     // Backends that were made at run time have names of many parts, and come and go.
     if (dot <= prefix.length || name.includes('.', dot + 1)) continue;
+    const own = name.slice(0, dot);
+    const title = own.slice(prefix.length);
+    if (own !== instance) {
+      instance = own;
+      label = `{${LABELS[part]}="${escaped(title)}"} `;
+    }
     const key = `${part}.${name.slice(dot + 1)}`;
-    const sample = { label: name.slice(prefix.length, dot), value };
-    const known = samples.get(key);
-    if (known === undefined) samples.set(key, [sample]);
-    else known.push(sample);
+    let column = columns.get(key);
+    if (column === undefined) {
+      column = { places: [], labels: [], probed: [] };
+      columns.set(key, column);
+    }
+    column.places.push(i);
+    column.labels.push(label);
+    if (part === 'VBE') column.probed.push(active?.backends.get(title) === true);
   }
-  return { plain, samples };
+  return columns;
+}
+
+/** In the order of the page. */
+function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
+  const families: Family[] = [];
+  const add = (group: string, part: string, rows: readonly CounterRow[]): void => {
+    for (const row of rows) {
+      const column = columns.get(`${part}.${row.name}`);
+      if (column !== undefined) families.push({ ...familyOf(group, row, part === 'VBE'), ...column });
+    }
+  };
+  add('mgt', 'MGT', MGT_COUNTERS);
+  add('main', 'MAIN', MAIN_COUNTERS);
+  add('storage', 'SMA', SMA_COUNTERS);
+  add('edge', 'EDGE', EDGE_COUNTERS);
+  add('fleet', 'FLEET', FLEET_COUNTERS);
+  add('backend', 'VBE', VBE_COUNTERS);
+  add('thread', 'THR', THR_COUNTERS);
+  add('wrk', 'WRK', WRK_COUNTERS);
+  return families;
+}
+
+function familyOf(
+  group: string,
+  row: CounterRow,
+  isBackend: boolean,
+): Pick<Family, 'head' | 'name' | 'isUp'> {
+  const isUp = isBackend && row.flag === 'b';
+  const name = isUp ? 'proxyd_backend_up' : metricName(group, row);
+  const help = isUp ? 'Whether the latest probe was good: 1 up, 0 down' : row.help;
+  return { head: head(name, isUp ? 'gauge' : metricType(row), help), name, isUp };
+}
+
+function* lines({ head, name, isUp, places, labels, probed }: Family, values: readonly bigint[]): Pieces {
+  let text = head;
+  for (let i = 0; i < places.length; i++) {
+    let value = values[places[i] as number] as bigint;
+    // The lowest bit is the latest poll; what nobody polls is not known to be down.
+    if (isUp) value = probed[i] === true ? value & 1n : 1n;
+    text += `${name}${labels[i] as string}${value}\n`;
+    if (i % A_PIECE !== 0) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
 }
 
 /** By thread and kind of work, the longest of each: which request it was is in events, where a name costs nothing. */
@@ -123,56 +191,12 @@ function metricType(row: CounterRow): 'counter' | 'gauge' {
   return row.flag === 'c' && row.format !== 'd' ? 'counter' : 'gauge';
 }
 
-function* group({ plain }: Reading, part: string, prefix: string, rows: readonly CounterRow[]): Pieces {
-  for (const row of rows) {
-    const value = plain.get(`${prefix}.${row.name}`);
-    if (value === undefined) continue;
-    yield* metric(metricName(part, row), metricType(row), row.help, '', [{ label: '', value }]);
-  }
+function* oneLine(name: string, help: string, rest: string): Pieces {
+  yield `${head(name, 'gauge', help)}${name}${rest}\n`;
 }
 
-/** A group with instances, whose names are the label. */
-function* labelled({ samples }: Reading, label: string, part: string, rows: readonly CounterRow[]): Pieces {
-  for (const row of rows) {
-    const found = samples.get(`${part}.${row.name}`) ?? [];
-    yield* metric(metricName(label, row), metricType(row), row.help, label, found);
-  }
-}
-
-/** @param probed the active program's backends by name, and whether they have a probe */
-function* backends({ samples }: Reading, probed: ReadonlyMap<string, boolean>): Pieces {
-  for (const row of VBE_COUNTERS) {
-    const found = samples.get(`VBE.${row.name}`) ?? [];
-    if (row.flag !== 'b') {
-      yield* metric(metricName('backend', row), metricType(row), row.help, 'backend', found);
-      continue;
-    }
-    // The lowest bit is the latest poll; what nobody polls is not known to be down.
-    const isUp = ({ label, value }: Sample): bigint => (probed.get(label) === true ? value & 1n : 1n);
-    const help = 'Whether the latest probe was good: 1 up, 0 down';
-    yield* metric('proxyd_backend_up', 'gauge', help, 'backend', found, isUp);
-  }
-}
-
-function* metric(
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  labelName: string,
-  samples: readonly Sample[],
-  shown = ({ value }: Sample): bigint => value,
-): Pieces {
-  if (samples.length === 0) return;
-  let lines = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
-  for (let i = 0; i < samples.length; i++) {
-    const sample = samples[i] as Sample;
-    const labels = labelName === '' ? '' : `{${labelName}="${escaped(sample.label)}"}`;
-    lines += `${name}${labels} ${shown(sample)}\n`;
-    if (i % A_PIECE !== 0) continue;
-    yield lines;
-    lines = '';
-  }
-  yield lines;
+function head(name: string, type: 'counter' | 'gauge', help: string): string {
+  return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
 }
 
 function escaped(label: string): string {

@@ -47,6 +47,8 @@ export class Programs implements LoadedPrograms {
   private cooling: NodeJS.Timeout | null = null;
   /** A worker has been given what it runs, and does not serve yet: a change now would pass it by. */
   private handedOver: Promise<void> = Promise.resolve();
+  /** By a program's backends: which have a probe. */
+  private readonly probed = new WeakMap<object, ReadonlyMap<string, boolean>>();
 
   constructor(compile: Compile, worker: ProgramWorker, limits: ProgramLimits) {
     this.compile = compile;
@@ -62,12 +64,15 @@ export class Programs implements LoadedPrograms {
     return this.active?.name ?? null;
   }
 
-  /** The program that new requests begin with, and its backends by name with whether they have a probe. */
-  activeBackends(): { name: string; backends: Map<string, boolean> } | null {
+  /** The program that new requests begin with, and its backends by name with whether they have a probe: the same map for the
+   * same program. */
+  activeBackends(): { name: string; backends: ReadonlyMap<string, boolean> } | null {
     const program = this.active?.kind === 'label' ? this.active.target : this.active;
     if (program === null || program.kind !== 'program') return null;
-    const backends = program.compiled.backends.map((b): [string, boolean] => [b.name, b.probe !== undefined]);
-    return { name: program.name, backends: new Map(backends) };
+    const { backends: of } = program.compiled;
+    const backends = this.probed.get(of) ?? new Map(of.map((b) => [b.name, b.probe !== undefined]));
+    this.probed.set(of, backends);
+    return { name: program.name, backends };
   }
 
   /** Names that `return (vcl(...))` may use. */

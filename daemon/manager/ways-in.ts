@@ -128,22 +128,22 @@ export class WaysIn {
 
   private async openMetrics({ text, host, port }: HostPort): Promise<void> {
     const { inside } = this;
-    const [{ MetricsServer }, { metricsText }, counters] = await Promise.all([
+    const [{ MetricsServer }, { MetricsText }, counters] = await Promise.all([
       import('./metrics-server.ts'),
       import('./metrics-text.ts'),
       inside.published.counters(),
     ]);
-    this.metrics = new MetricsServer(
-      () =>
-        metricsText({
-          version: inside.version,
-          workerUp: inside.isServing(),
-          active: inside.activeBackends(),
-          longTurns: inside.longTurns(),
-          ...counters.read(),
-        }),
-      inside.options.hosts,
-    );
+    const pages = new MetricsText();
+    this.metrics = new MetricsServer(async () => {
+      const reading = await counters.read();
+      return pages.page({
+        version: inside.version,
+        workerUp: inside.isServing(),
+        active: inside.activeBackends(),
+        longTurns: inside.longTurns(),
+        ...reading,
+      });
+    }, inside.options.hosts);
     const bound = await this.metrics.listen(host, port).catch((cause) => {
       throw new OptionError(`--metrics: Could not get socket ${text}: ${systemText(cause)}`, false);
     });

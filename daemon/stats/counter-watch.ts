@@ -1,6 +1,7 @@
 // What the counters say of events that no command and no process reports: purges at a rate that is no editor's, and a hit
 // rate that drops. It is given every sample of the manager's, and notes the beginning and, of purges, the end.
 
+import type { CounterInfo } from '../../protocol/messages.ts';
 import type { CounterSnapshot } from './counters-reader.ts';
 
 /** Seconds over which is counted (chosen). */
@@ -41,7 +42,7 @@ function taken(purges: number, seconds: number, objects: number): string {
 
 export class CounterWatch {
   private readonly note: Note;
-  private places = new Map<string, number>();
+  private readonly places = new Map<string, number>();
   private info: CounterSnapshot['info'] | null = null;
   /** The oldest first, of NOW + BEFORE seconds. */
   private samples: Sample[] = [];
@@ -112,7 +113,12 @@ export class CounterWatch {
   private read(at: number, { info, values }: CounterSnapshot): Sample {
     if (info !== this.info) {
       this.info = info;
-      this.places = new Map(info.map((row, i) => [row.name, i]));
+      this.places.clear();
+      // Of a hundred thousand others none is looked for.
+      for (let i = 0; i < info.length; i++) {
+        const { name } = info[i] as CounterInfo;
+        if (name.startsWith('MAIN.')) this.places.set(name, i);
+      }
     }
     const value = (name: string): number => Number(values[this.places.get(`MAIN.${name}`) ?? -1] ?? 0n);
     const sum = (names: readonly string[]): number => names.reduce((all, name) => all + value(name), 0);

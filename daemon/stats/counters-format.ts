@@ -20,20 +20,23 @@ export const COUNTERS_MAGIC = 0x3143_4c50; // "PLC1"
 /** Magic, bytes of names (padded to 8), number of names, reserved. */
 export const COUNTERS_HEAD = 16;
 
-const GROUPS: Readonly<Record<string, readonly CounterRow[]>> = {
-  MGT: MGT_COUNTERS,
-  MAIN: MAIN_COUNTERS,
-  SMA: SMA_COUNTERS,
-  EDGE: EDGE_COUNTERS,
-  FLEET: FLEET_COUNTERS,
-  VBE: VBE_COUNTERS,
-  THR: THR_COUNTERS,
-  WRK: WRK_COUNTERS,
-};
+const GROUPS = new Map<string, readonly CounterRow[]>([
+  ['MGT', MGT_COUNTERS],
+  ['MAIN', MAIN_COUNTERS],
+  ['SMA', SMA_COUNTERS],
+  ['EDGE', EDGE_COUNTERS],
+  ['FLEET', FLEET_COUNTERS],
+  ['VBE', VBE_COUNTERS],
+  ['THR', THR_COUNTERS],
+  ['WRK', WRK_COUNTERS],
+]);
+/** By group and name. */
+const ROWS = new Map(
+  [...GROUPS].map(([group, rows]) => [group, new Map(rows.map((row) => [row.name, row] as const))] as const),
+);
 
 /** The table row of a full counter name such as VBE.boot.default.req. */
 export function counterRow(fullName: string): CounterRow | undefined {
   const group = fullName.slice(0, fullName.indexOf('.'));
-  const name = fullName.slice(fullName.lastIndexOf('.') + 1);
-  return GROUPS[group]?.find((row) => row.name === name);
+  return ROWS.get(group)?.get(fullName.slice(fullName.lastIndexOf('.') + 1));
 }

@@ -32,13 +32,13 @@ export class CountersHistory {
     this.coarse.open();
   }
 
-  /** `at` in milliseconds of the epoch. */
-  take(at: number, { info, values }: CounterSnapshot): void {
+  /** In steps, one sample at a time. `at` in milliseconds of the epoch. */
+  *take(at: number, { info, values }: CounterSnapshot): Generator<void, void> {
     const names = this.namesOf(info);
-    this.fine.append(at, names, values);
+    yield* this.fine.append(at, names, values);
     if (at >= this.coarseAt && at < this.coarseAt + COARSE.step * 1000) return;
     this.coarseAt = Math.floor(at / (COARSE.step * 1000)) * COARSE.step * 1000;
-    this.coarse.append(at, names, values);
+    yield* this.coarse.append(at, names, values);
   }
 
   /** Samples from `from` (milliseconds of the epoch) on, with so many seconds between them. */

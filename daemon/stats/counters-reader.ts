@@ -1,8 +1,11 @@
 // Reads the counters file and adds the manager's own counters: the content of a counter subscription. It never
 // writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
 // ran in this directory, and only the manager's own are shown.
+//
+// There may be hundreds of thousands: a reading comes in steps, and costs as much as has changed since the last one, beside
+// the bytes of the file.
 
-import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
 import { FLEET_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
@@ -11,25 +14,41 @@ import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts'
 
 /** Largest counters file (chosen): its writer may have fewer rights than its reader. */
 const LARGEST = 64 * 1024 * 1024;
+/** Bytes that are read, and names that are described, in one step (chosen). */
+const A_READ = 64 * 1024;
+const A_STEP = 128;
+/** Bytes of a value. */
+const WORD = 8;
+const NEWLINE = 0x0a;
 
 const MGT_NAMES: readonly string[] = MGT_COUNTERS.map((row) => `MGT.${row.name}`);
 const FLEET_NAMES: readonly string[] = FLEET_COUNTERS.map((row) => `FLEET.${row.name}`);
 
 export interface CounterSnapshot {
   /** The same array object until the set of counters changes. */
-  info: CounterInfo[];
-  values: bigint[];
+  readonly info: readonly CounterInfo[];
+  /** Of this reading alone: it never changes. */
+  readonly values: readonly bigint[];
 }
+
+/** A file as it was read: its names, and its values with the time of writing before them. */
+interface Content {
+  readonly names: Buffer;
+  readonly words: Buffer;
+}
+
+const NOTHING: Content = { names: Buffer.alloc(0), words: Buffer.alloc(0) };
 
 export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
-  private names = Buffer.alloc(0);
   private readonly refresh: (written: number) => void;
   /** Of the manager, as `mgt` is. */
   private readonly fleet: FleetCounters | null;
   private readonly own: readonly string[];
-  private info: CounterInfo[];
+  /** The latest reading. */
+  private content = NOTHING;
+  private snapshot: CounterSnapshot;
 
   /** `refresh` brings `mgt` and `fleet` up to date before each reading; it is told when the file was written, in
    * milliseconds of the epoch, 0 without one. */
@@ -44,62 +63,121 @@ export class CountersReader {
     this.refresh = refresh;
     this.fleet = fleet;
     this.own = fleet === null ? MGT_NAMES : [...MGT_NAMES, ...FLEET_NAMES];
-    this.info = describeCounters(this.own);
+    this.snapshot = { info: describeCounters(this.own), values: this.own.map(() => 0n) };
   }
 
-  read(): CounterSnapshot {
-    const file = this.load();
-    this.refresh(file === null ? 0 : Number(file.readBigUInt64LE(COUNTERS_HEAD + file.readUInt32LE(4))));
-    const { mgt, fleet } = this;
-    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(mgt[row.name])));
-    if (fleet !== null) for (const row of FLEET_COUNTERS) values.push(BigInt(fleet[row.name]));
-    if (file === null) {
-      this.setNames(Buffer.alloc(0));
-      return { info: this.info, values };
-    }
-    const namesEnd = COUNTERS_HEAD + file.readUInt32LE(4);
-    const count = file.readUInt32LE(8);
-    this.setNames(file.subarray(COUNTERS_HEAD, namesEnd));
-    for (let i = 1; i <= count; i++) values.push(file.readBigUInt64LE(namesEnd + i * 8));
-    return { info: this.info, values };
+  /** One at a time. The manager's own counters are those of the last step. */
+  *reading(): Generator<void, CounterSnapshot> {
+    const content = (yield* this.load()) ?? NOTHING;
+    const before = this.content;
+    const isSame = content.names === before.names && content.words.length === before.words.length;
+    const info = isSame ? this.snapshot.info : yield* this.describe(content.names);
+    const values = isSame ? this.snapshot.values.slice() : this.own.map(() => 0n);
+    yield* takeWords(values, this.own.length, content.words, isSame ? before.words : NOTHING.words);
+    this.refresh(content.words.length === 0 ? 0 : Number(content.words.readBigUInt64LE(0)));
+    let at = 0;
+    for (const row of MGT_COUNTERS) values[at++] = BigInt(Math.floor(this.mgt[row.name]));
+    if (this.fleet !== null) for (const row of FLEET_COUNTERS) values[at++] = BigInt(this.fleet[row.name]);
+    this.content = content;
+    this.snapshot = { info, values };
+    return this.snapshot;
   }
 
-  private load(): Buffer | null {
-    let file: Buffer;
+  /** Null for a file that is none of counters. */
+  private *load(): Generator<void, Content | null> {
+    let fd: number;
     try {
-      const fd = openRegular(this.path);
-      try {
-        if (fstatSync(fd).size > LARGEST) return null;
-        file = readFileSync(fd);
-      } finally {
-        closeSync(fd);
-      }
+      fd = openRegular(this.path);
     } catch {
       return null;
     }
-    if (file.length < COUNTERS_HEAD || file.readUInt32LE(0) !== COUNTERS_MAGIC) return null;
-    const need = COUNTERS_HEAD + file.readUInt32LE(4) + (file.readUInt32LE(8) + 1) * 8;
-    return file.length >= need ? file : null;
+    try {
+      return yield* this.loadFrom(fd);
+    } catch {
+      return null;
+    } finally {
+      closeSync(fd);
+    }
   }
 
-  private setNames(names: Buffer): void {
-    if (this.names.equals(names)) return;
-    this.names = Buffer.from(names);
-    const others = names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n');
-    this.info = describeCounters([...this.own, ...others]);
+  private *loadFrom(fd: number): Generator<void, Content | null> {
+    const { size } = fstatSync(fd);
+    const head = Buffer.alloc(COUNTERS_HEAD);
+    if (size > LARGEST || readSync(fd, head, 0, COUNTERS_HEAD, 0) < COUNTERS_HEAD) return null;
+    const bytes = head.readUInt32LE(4);
+    const count = head.readUInt32LE(8);
+    if (head.readUInt32LE(0) !== COUNTERS_MAGIC) return null;
+    if (size < COUNTERS_HEAD + bytes + (count + 1) * WORD) return null;
+    const names = Buffer.allocUnsafe(bytes);
+    const words = Buffer.allocUnsafe((count + 1) * WORD);
+    const known = this.content.names;
+    let isKnown = known.length === bytes;
+    for (let at = 0; at < bytes; at += A_READ) {
+      const end = Math.min(at + A_READ, bytes);
+      if (readSync(fd, names, at, end - at, COUNTERS_HEAD + at) < end - at) return null;
+      isKnown &&= known.compare(names, at, end, at, end) === 0;
+      yield;
+    }
+    for (let at = 0; at < words.length; at += A_READ) {
+      const more = Math.min(A_READ, words.length - at);
+      if (readSync(fd, words, at, more, COUNTERS_HEAD + bytes + at) < more) return null;
+      yield;
+    }
+    return { names: isKnown ? known : names, words };
+  }
+
+  /** The manager's own, and those of the file. */
+  private *describe(names: Buffer): Generator<void, CounterInfo[]> {
+    const info = describeCounters(this.own);
+    let end = names.length;
+    while (names[end - 1] === NEWLINE) end--;
+    for (let at = 0; at < end; ) {
+      let stop = Math.min(at + A_READ, end);
+      while (stop < end && names[stop] !== NEWLINE) stop++;
+      const some = names.toString('utf8', at, stop).split('\n');
+      yield;
+      yield* describeInto(info, some);
+      at = stop + 1;
+    }
+    return info;
   }
 }
 
-/** What the tables say of counters. */
+/** Takes over the values behind the first word, from the index `at` on, that are not as they were. */
+function* takeWords(values: bigint[], at: number, words: Buffer, before: Buffer): Generator<void, void> {
+  for (let from = WORD; from < words.length; from += A_STEP * WORD) {
+    const end = Math.min(from + A_STEP * WORD, words.length);
+    if (before.length > 0 && words.compare(before, from, end, from, end) === 0) continue;
+    for (let word = from; word < end; word += WORD) {
+      const low = words.readUInt32LE(word);
+      const high = words.readUInt32LE(word + 4);
+      const value = high === 0 ? BigInt(low) : words.readBigUInt64LE(word);
+      values[at + word / WORD - 1] = value;
+    }
+    yield;
+  }
+}
+
+/** All that the tables say of counters. */
 export function describeCounters(names: readonly string[]): CounterInfo[] {
-  return names.map((name) => {
-    const row = counterRow(name);
-    return {
-      name,
-      flag: row?.flag ?? 'g',
-      format: row?.format ?? 'i',
-      level: row?.level ?? 'debug',
-      description: row?.help ?? '',
-    };
-  });
+  return names.map(describeCounter);
+}
+
+/** The same for further ones, in steps. */
+export function* describeInto(info: CounterInfo[], names: readonly string[]): Generator<void, void> {
+  for (const name of names) {
+    info.push(describeCounter(name));
+    if (info.length % A_STEP === 0) yield;
+  }
+}
+
+function describeCounter(name: string): CounterInfo {
+  const row = counterRow(name);
+  return {
+    name,
+    flag: row?.flag ?? 'g',
+    format: row?.format ?? 'i',
+    level: row?.level ?? 'debug',
+    description: row?.help ?? '',
+  };
 }

@@ -11,6 +11,10 @@ const HEAD = 8;
 const WHOLE = 1;
 const CHANGES = 2;
 const WRAP = 1n << 64n;
+const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+/** Names or values, and bytes, that are gone through in one step (chosen). */
+const A_STEP = 256;
+const A_RUN = 64 * 1024;
 
 /** One object is read into again and again: the next sample changes it, and its values. */
 export interface HistorySample {
@@ -21,30 +25,45 @@ export interface HistorySample {
   values: readonly bigint[];
 }
 
+/** A frame of many values is made in steps, one frame at a time. */
 export class HistoryEncoder {
   private bytes = Buffer.allocUnsafe(4096);
   private length = 0;
 
   /** The first frame of a file. */
-  whole({ at, names, values }: HistorySample): Buffer {
+  *whole({ at, names, values }: HistorySample): Generator<void, Buffer> {
+    const texts: Buffer[] = [];
+    let bytes = 0;
+    for (let i = 0; i < names.length; i += A_STEP) {
+      const text = Buffer.from((i === 0 ? '' : '\n') + names.slice(i, i + A_STEP).join('\n'));
+      texts.push(text);
+      bytes += text.length;
+      yield;
+    }
     this.begin(WHOLE);
     this.number(at);
-    const text = Buffer.from(names.join('\n'));
     this.number(names.length);
-    this.number(text.length);
-    this.reserve(text.length);
-    text.copy(this.bytes, this.length);
-    this.length += text.length;
-    for (const value of values) this.wide(value);
-    return this.end();
+    this.number(bytes);
+    for (const text of texts) {
+      this.reserve(text.length);
+      text.copy(this.bytes, this.length);
+      this.length += text.length;
+      yield;
+    }
+    for (let i = 0; i < values.length; i++) {
+      this.wide(values[i] as bigint);
+      if (i % A_STEP === A_STEP - 1) yield;
+    }
+    return yield* this.end();
   }
 
   /** What `values` have that `before` had not. */
-  changes(since: number, before: readonly bigint[], values: readonly bigint[]): Buffer {
+  *changes(since: number, before: readonly bigint[], values: readonly bigint[]): Generator<void, Buffer> {
     this.begin(CHANGES);
     this.number(since);
     let last = -1;
     for (let i = 0; i < values.length; i++) {
+      if (i % A_STEP === A_STEP - 1) yield;
       const value = values[i] as bigint;
       const former = before[i] as bigint;
       if (value === former) continue;
@@ -54,7 +73,7 @@ export class HistoryEncoder {
       const down = value < former;
       this.wide(((down ? former - value : value - former) << 1n) | (down ? 1n : 0n));
     }
-    return this.end();
+    return yield* this.end();
   }
 
   private begin(kind: number): void {
@@ -62,17 +81,22 @@ export class HistoryEncoder {
     this.bytes[this.length++] = kind;
   }
 
-  private end(): Buffer {
+  private *end(): Generator<void, Buffer> {
     const frame = Buffer.from(this.bytes.subarray(0, this.length));
+    let sum = 0;
+    for (let at = HEAD; at < frame.length; at += A_RUN) {
+      sum = crc32(frame.subarray(at, at + A_RUN), sum);
+      if (at + A_RUN < frame.length) yield;
+    }
     frame.writeUInt32LE(frame.length - HEAD, 0);
-    frame.writeUInt32LE(crc32(frame.subarray(HEAD)), 4);
+    frame.writeUInt32LE(sum, 4);
     return frame;
   }
 
   private wide(value: bigint): void {
     let rest = value;
     this.reserve(10);
-    while (rest > BigInt(Number.MAX_SAFE_INTEGER)) {
+    while (rest > SAFE) {
       this.bytes[this.length++] = Number(rest & 0x7fn) | 0x80;
       rest >>= 7n;
     }

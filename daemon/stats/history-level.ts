@@ -83,20 +83,23 @@ export class HistoryLevel {
     this.chunks = found.sort((a, b) => a.from - b.from);
   }
 
-  append(at: number, names: readonly string[], values: readonly bigint[]): void {
-    const last = this.chunks.at(-1);
+  /** In steps, one sample at a time; the file changes in the last of them. */
+  *append(at: number, names: readonly string[], values: readonly bigint[]): Generator<void, void> {
+    let last = this.chunks.at(-1);
     if (last !== undefined && at <= last.to) {
       if (last.to - at < PATIENCE_MS) return;
       this.warn('The clock went back: the history of counters begins again');
       this.clear();
+      last = undefined;
     }
     try {
       this.makeRoom();
+      last = this.chunks.at(-1);
       if (last === undefined || this.fd < 0 || last.samples >= SAMPLES || this.names !== names)
-        this.begin({ at, names, values });
-      else this.add(last, this.encoder.changes(at - last.to, this.values, values), at);
+        this.begin(at, yield* this.encoder.whole({ at, names, values }));
+      else this.add(last, yield* this.encoder.changes(at - last.to, this.values, values), at);
       this.names = names;
-      this.values = [...values];
+      this.values = values.slice();
       this.troubled = false;
     } catch (cause) {
       this.end();
@@ -119,14 +122,14 @@ export class HistoryLevel {
     this.end();
   }
 
-  private begin(sample: HistorySample): void {
+  private begin(at: number, frame: Buffer): void {
     this.end();
-    const path = join(this.directory, `${this.shape.step}s-${sample.at}`);
+    const path = join(this.directory, `${this.shape.step}s-${at}`);
     this.fd = createOwn(path, { mode: 0o600 });
-    const chunk: Chunk = { path, from: sample.at, to: sample.at, bytes: 0, samples: 0 };
+    const chunk: Chunk = { path, from: at, to: at, bytes: 0, samples: 0 };
     this.chunks.push(chunk);
-    this.add(chunk, this.encoder.whole(sample), sample.at);
-    this.evict(sample.at);
+    this.add(chunk, frame, at);
+    this.evict(at);
   }
 
   private add(chunk: Chunk, frame: Buffer, at: number): void {

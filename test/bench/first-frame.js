@@ -47,7 +47,7 @@ function writeHistory(dir) {
   const now = Date.now();
   for (let ago = 600; ago > 0; ago--) {
     const n = BigInt(600 - ago);
-    history.take(now - ago * 1000, { info, values: names.map((_, i) => n * BigInt(i % 50)) });
+    Array.from(history.take(now - ago * 1000, { info, values: names.map((_, i) => n * BigInt(i % 50)) }));
   }
   history.close();
 }

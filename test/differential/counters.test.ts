@@ -10,6 +10,7 @@ import { IdNames } from '../harness/log-text.ts';
 import { freePort, Origin, respond } from '../harness/origin.ts';
 import { delay, installed, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { drained } from '../harness/steps.ts';
 import { COUNTER_GROUPS, type CounterGroup } from './counter-cases.ts';
 import { Player } from './runner.ts';
 
@@ -33,7 +34,7 @@ interface Side {
 function ownCounters(dir: string): () => Promise<Counters> {
   const reader = new CountersReader(join(dir, WORKDIR_FILES.counters), newMgtCounters());
   return async () => {
-    const { info, values } = reader.read();
+    const { info, values } = drained(reader.reading());
     return Object.fromEntries(info.map(({ name }, i) => [name, Number(values[i])]));
   };
 }

@@ -8,6 +8,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { installed, Sandbox } from '../harness/processes.ts';
 import { backendProgram, command, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { drained } from '../harness/steps.ts';
 import { TestTerminal } from '../harness/terminal.ts';
 
 const missing = !installed('tmux');
@@ -32,7 +33,7 @@ describe.skipIf(missing)('what changed', () => {
     let requests = 0n;
     for (let ago = 1850; ago > 0; ago--) {
       requests += ago > 60 ? 100n : 10n;
-      history.take(now - ago * 1000, { info, values: [BigInt(9000 - ago), requests, requests] });
+      drained(history.take(now - ago * 1000, { info, values: [BigInt(9000 - ago), requests, requests] }));
     }
     history.close();
     proxy = await startProxy(box, { program: backendProgram(origin.port), dir });

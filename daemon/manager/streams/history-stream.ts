@@ -1,12 +1,13 @@
 // Answers to questions for the history of counters: what changed from sample to sample, in messages of some hundred
-// samples, one a turn of the event loop, and no more of them than the peer takes. An answer ends by itself.
+// samples, one a turn of the event loop or over several, and no more of them than the peer takes. An answer ends by itself.
 
-import type { CounterInfo, HistoryRequest, PastSample } from '../../../protocol/messages.ts';
+import type { CounterInfo, HistoryRequest, PastSample, ServerMessage } from '../../../protocol/messages.ts';
 import type { CountersHistory } from '../../stats/counters-history.ts';
-import { describeCounters } from '../../stats/counters-reader.ts';
+import { describeInto } from '../../stats/counters-reader.ts';
 import type { HistorySample } from '../../stats/history-frames.ts';
-import { CounterChoice } from './counter-stream.ts';
-import type { Stream, StreamError, StreamSink } from './sink.ts';
+import { turns } from '../../turns/turns.ts';
+import { choosing } from './counter-stream.ts';
+import { type ListSink, listMessage, type Stream, type StreamError } from './sink.ts';
 
 /** Bytes the peer may leave untaken; milliseconds until it is looked at again; samples of a message (all chosen). */
 const MAX_BUFFERED = 1 << 20;
@@ -24,7 +25,7 @@ export class HistoryStreams {
     this.history = history;
   }
 
-  open(id: number, request: HistoryRequest, sink: StreamSink): Stream | StreamError {
+  open(id: number, request: HistoryRequest, sink: ListSink): Stream | StreamError {
     if (this.open_.size >= MAX_STREAMS) {
       return { error: { code: 'too-many', message: `${MAX_STREAMS} histories are being read: ask again` } };
     }
@@ -36,10 +37,11 @@ export class HistoryStreams {
 
 class HistoryStream implements Stream {
   private readonly id: number;
-  private readonly sink: StreamSink;
+  private readonly sink: ListSink;
   private readonly filters: HistoryRequest['filters'];
   private readonly samples: Generator<HistorySample>;
   private timer: NodeJS.Timeout;
+  private isClosed = false;
   private names: readonly string[] | null = null;
   private pick: readonly number[] = [];
   /** The values that the peer knows, by their places in `pick`. */
@@ -50,7 +52,7 @@ class HistoryStream implements Stream {
   constructor(
     id: number,
     request: HistoryRequest,
-    sink: StreamSink,
+    sink: ListSink,
     history: CountersHistory,
     gone: () => void,
   ) {
@@ -59,28 +61,37 @@ class HistoryStream implements Stream {
     this.gone = gone;
     this.filters = request.filters;
     this.samples = history.samples(request.from * 1000, request.step);
-    this.timer = setTimeout(() => this.turn(), 0);
+    this.timer = setTimeout(() => void this.turn(), 0);
   }
 
   close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
     clearTimeout(this.timer);
     this.samples.return(undefined);
     this.gone();
   }
 
-  private turn(): void {
-    this.sink.run(() => {
+  private async turn(): Promise<void> {
+    try {
       const full = this.sink.buffered() > MAX_BUFFERED;
-      if (full || this.more()) this.timer = setTimeout(() => this.turn(), full ? PAUSE_MS : 0);
-      else {
-        this.sink.json({ t: 'end', id: this.id });
-        this.close();
+      const isMore = full || (await turns.through(this.more(), () => !this.isClosed));
+      if (this.isClosed) return;
+      if (isMore === true) {
+        this.timer = setTimeout(() => void this.turn(), full ? PAUSE_MS : 0);
+        return;
       }
-    });
+      this.sink.json({ t: 'end', id: this.id });
+      this.close();
+    } catch (cause) {
+      this.sink.run(() => {
+        throw cause;
+      });
+    }
   }
 
-  /** One message; false at the end. */
-  private more(): boolean {
+  /** One message, in steps; false at the end. */
+  private *more(): Generator<unknown, boolean> {
     let samples: PastSample[] = [];
     const send = (): void => {
       if (samples.length > 0) this.sink.json({ t: 'past', id: this.id, samples });
@@ -94,22 +105,25 @@ class HistoryStream implements Stream {
       }
       if (!sameNames(this.names, sample.names)) {
         send();
-        this.choose(sample.names);
+        yield* this.choose(sample.names);
       }
       this.names = sample.names;
       samples.push(this.changes(sample));
+      yield;
     }
     send();
     return true;
   }
 
-  private choose(names: readonly string[]): void {
-    const info = describeCounters(names);
-    const choice = new CounterChoice(info, this.filters ?? []);
-    choice.go(Number.POSITIVE_INFINITY);
-    this.pick = choice.picked;
+  private *choose(names: readonly string[]): Generator<unknown, void> {
+    const info: CounterInfo[] = [];
+    yield* describeInto(info, names);
+    const pick = yield* choosing(info, this.filters ?? []);
+    this.pick = pick;
     this.told = this.pick.map(() => 0n);
-    this.sink.json({ t: 'counters', id: this.id, info: this.pick.map((i) => info[i] as CounterInfo) });
+    const told = (k: number): string => JSON.stringify(info[pick[k] as number]);
+    const empty: ServerMessage & { t: 'counters' } = { t: 'counters', id: this.id, info: [] };
+    void this.sink.text(yield* listMessage(empty, 'info', pick.length, told));
   }
 
   private changes({ at, values }: HistorySample): PastSample {

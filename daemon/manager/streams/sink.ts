@@ -14,6 +14,12 @@ export interface StreamSink {
   run(step: () => void): void;
 }
 
+/** One for messages of many megabytes too. */
+export interface ListSink extends StreamSink {
+  /** Sends a control message as bytes of JSON; resolves when the peer has taken it, or is gone. */
+  text(message: Buffer): Promise<void>;
+}
+
 /** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */
 export interface Stream {
   /** Where it begins, for `ok`; only for logs, and absent where nothing is older. */
@@ -26,4 +32,28 @@ export interface Stream {
 /** A refused subscription. */
 export interface StreamError {
   error: { code: ErrorCode; message: string; detail?: string };
+}
+
+/** Items of a list that are written in one step (chosen). */
+const A_STEP = 128;
+
+/** A message with a list of a hundred thousand items, which is its last field, as bytes of JSON, in steps.
+ * @param item the JSON of one */
+export function* listMessage<M extends ServerMessage>(
+  empty: M,
+  list: keyof M & string,
+  length: number,
+  item: (index: number) => string,
+): Generator<void, Buffer> {
+  const parts: Buffer[] = [];
+  let text = JSON.stringify(empty).replace(new RegExp(`"${list}":\\[\\]\\}$`), `"${list}":[`);
+  for (let i = 0; i < length; i++) {
+    text += i === 0 ? item(i) : `,${item(i)}`;
+    if (i % A_STEP < A_STEP - 1) continue;
+    parts.push(Buffer.from(text));
+    text = '';
+    yield;
+  }
+  parts.push(Buffer.from(`${text}]}`));
+  return Buffer.concat(parts);
 }

@@ -26,6 +26,9 @@ let faults: unknown[];
 /** What commands that begin with "held" wait for. */
 let held: Promise<void>;
 
+/** Of a subscription to counters with a long list of them. */
+const LONG = 77;
+
 const host: ControlHost = {
   identity: () => 'me',
   version: '9.9',
@@ -55,6 +58,13 @@ const host: ControlHost = {
     return { close: () => closedStreams.push(id) };
   },
   openCounters: async (id, sub, sink) => {
+    if (sub.interval === LONG) {
+      const info = JSON.stringify({ t: 'counters', id, info: [{ name: 'x'.repeat(20 << 20) }] });
+      void sink
+        .text(Buffer.from(info))
+        .then(() => sink.json({ t: 'values', id, at: 1.5, values: ['taken'] }));
+      return { close: () => closedStreams.push(id) };
+    }
     sink.json({ t: 'counters', id, info: [] });
     sink.json({ t: 'values', id, at: 1.5, values: [] });
     if (sub.interval === 0) sink.json({ t: 'end', id });
@@ -495,6 +505,24 @@ describe('places', () => {
 });
 
 describe('a peer that does not read', () => {
+  it('keeps its connection beside a list that is longer than it may leave unread', async () => {
+    const { ws, received, opened } = raw();
+    await opened;
+    ws.send('{"t":"hello","v":1,"client":"x"}');
+    await expect.poll(() => received.at(-1)?.t).toBe('welcome');
+    ws.pause();
+    ws.send(`{"t":"stat","id":1,"stat":{"interval":${LONG}}}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    ws.send('{"t":"cmd","id":2,"line":"x"}');
+    await expect.poll(() => commands.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    ws.resume();
+    await expect
+      .poll(() => received.slice(2).map(({ t }) => t), { timeout: 10_000 })
+      .toEqual(['ok', 'counters', 'reply', 'values']);
+    ws.terminate();
+  });
+
   it('has its next command wait until the answer to the last is taken', async () => {
     const { ws, opened } = raw();
     await opened;

@@ -6,9 +6,29 @@ import { exchange } from '../../harness/raw-exchange.ts';
 
 let server: MetricsServer;
 let port: number;
+/** Pages that were begun. */
+let made = 0;
+/** Whether those that are begun have no end, and pieces that were taken of them beyond the usual. */
+let isEndless = false;
+let taken = 0;
+/** Pages are begun once it is open. */
+let gate = Promise.resolve();
+
+async function page(): Promise<Generator<string>> {
+  made++;
+  await gate;
+  return pieces();
+}
+
+function* pieces(): Generator<string> {
+  yield 'proxyd_up ';
+  yield '1\n';
+  for (const goesOn = isEndless; goesOn; taken++) yield '';
+}
 
 beforeEach(async () => {
-  server = new MetricsServer(() => ['proxyd_up ', '1\n'], ['Metrics.Example', 'odd.example:7000']);
+  made = 0;
+  server = new MetricsServer(page, ['Metrics.Example', 'odd.example:7000']);
   port = await server.listen('127.0.0.1', 0);
 });
 afterEach(() => server.close());
@@ -73,4 +93,41 @@ it('a crowd of silent connections keeps nobody out', async () => {
   expect((await get('localhost')).status).toBe(200);
   expect(performance.now() - began).toBeLessThan(1000);
   for (const socket of crowd) socket.destroy();
+});
+
+it('makes one page at a time, and one for all who ask meanwhile', async () => {
+  let open = (): void => {};
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const first = get('localhost');
+  await expect.poll(() => made).toBe(1);
+  const others = Array.from({ length: 19 }, () => get('localhost'));
+  // Once these are answered the others have been taken in.
+  for (let i = 0; i < 3; i++) expect((await get('evil.example')).status).toBe(403);
+  expect(made).toBe(1);
+  open();
+  expect(await first).toEqual({ status: 200, body: 'proxyd_up 1\n' });
+  await Promise.all(others);
+  expect(made).toBe(2);
+  await get('localhost');
+  expect(made).toBe(3);
+});
+
+it('answers those who ask after a page that could not be made', async () => {
+  gate = Promise.reject(new Error('no reading'));
+  gate.catch(() => undefined);
+  expect(await get('localhost')).toEqual({ status: 503, body: 'no reading\n' });
+  gate = Promise.resolve();
+  expect((await get('localhost')).status).toBe(200);
+});
+
+it('stops making a page when nobody is there any more who asked for it', async () => {
+  isEndless = true;
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await expect.poll(() => taken).toBeGreaterThan(100);
+  isEndless = false;
+  socket.destroy();
+  expect(await get('localhost')).toEqual({ status: 200, body: 'proxyd_up 1\n' });
 });

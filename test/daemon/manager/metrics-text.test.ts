@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type MetricsInput, metricsText } from '../../../daemon/manager/metrics-text.ts';
+import { type MetricsInput, MetricsText } from '../../../daemon/manager/metrics-text.ts';
 import type { CounterInfo } from '../../../protocol/messages.ts';
 import { parsePrometheus } from '../../harness/prometheus-text.ts';
 
@@ -24,7 +25,7 @@ function input(values: Record<string, bigint>, more: Partial<MetricsInput> = {})
   };
 }
 
-const pageOf = (of: MetricsInput): string => [...metricsText(of)].join('');
+const pageOf = (of: MetricsInput): string => [...new MetricsText().page(of)].join('');
 
 const samples = (text: string, name: string) => parsePrometheus(text).get(name)?.samples;
 
@@ -120,8 +121,48 @@ it('looks at each counter of many backends once, and hands the page out in small
       return Reflect.get(target, key, receiver);
     },
   });
-  const pieces = [...metricsText({ ...given, info })];
+  const text = new MetricsText();
+  const pieces = [...text.page({ ...given, info })];
   expect(looks).toBe(6000);
   expect(Math.max(...pieces.map((piece) => piece.split('\n').length))).toBeLessThan(70);
   expect(samples(pieces.join(''), 'proxyd_backend_req_total')).toHaveLength(2000);
+  // The set is the same: only values are looked at.
+  const again = [...text.page({ ...given, info, values: given.values.map(() => 5n) })].join('');
+  expect(looks).toBe(6000);
+  expect(samples(again, 'proxyd_backend_req_total')?.map(({ value }) => value)).toEqual(
+    Array.from({ length: 2000 }, () => '5'),
+  );
+});
+
+it('has the page of the set that was read, however many sets came between', () => {
+  const text = new MetricsText();
+  const sets = fc.array(
+    fc.record({
+      values: fc.dictionary(
+        fc.constantFrom(
+          'MAIN.cache_hit',
+          'SMA.s0.g_bytes',
+          'VBE.live.a.req',
+          'VBE.live.b.happy',
+          'VBE.old.a.req',
+        ),
+        fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      ),
+      active: fc.constantFrom('live', 'old', null),
+      isProbed: fc.boolean(),
+      /** Pieces that are taken of the page before its client goes; all of them otherwise. */
+      pieces: fc.option(fc.nat(9)),
+    }),
+  );
+  fc.assert(
+    fc.property(sets, (history) => {
+      for (const { values, active, isProbed, pieces } of history) {
+        const backends = new Map([['b', isProbed]]);
+        const of = input(values, { active: active === null ? null : { name: active, backends } });
+        const page = text.page(of);
+        if (pieces === null) expect([...page].join('')).toBe(pageOf(of));
+        else for (let i = 0; i < pieces; i++) page.next();
+      }
+    }),
+  );
 });

@@ -13,6 +13,7 @@ import { CounterRelay, type CountersMessage } from '../../../daemon/stats/counte
 import { CountersFile } from '../../../daemon/stats/counters-file.ts';
 import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
 import { ThreadRow } from '../../../daemon/stats/thread-row.ts';
+import { drained } from '../../harness/steps.ts';
 
 let dir: string;
 let path: string;
@@ -43,7 +44,7 @@ function setUp() {
     file.publish();
   };
   const read = (): Record<string, bigint> => {
-    const { info, values } = new CountersReader(path, newMgtCounters()).read();
+    const { info, values } = drained(new CountersReader(path, newMgtCounters()).reading());
     return Object.fromEntries(info.map((c, i) => [c.name, values[i] as bigint]));
   };
   return { first, other, file, relay, sent, pass, read };
@@ -131,7 +132,7 @@ describe('a report', () => {
     file.reports = { until: () => 1234, wholeUntil: () => 1234 };
     first.main.cache_hit++;
     file.publish();
-    expect(new CountersReader(path, newMgtCounters()).read().info.length).toBeGreaterThan(0);
+    expect(drained(new CountersReader(path, newMgtCounters()).reading()).info.length).toBeGreaterThan(0);
   });
 });
 

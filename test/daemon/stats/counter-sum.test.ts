@@ -17,6 +17,7 @@ import { CountersFile } from '../../../daemon/stats/counters-file.ts';
 import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
 import { ThreadRow } from '../../../daemon/stats/thread-row.ts';
 import { MAIN_COUNTERS, THR_COUNTERS, VBE_COUNTERS } from '../../../protocol/tables/counters.ts';
+import { drained } from '../../harness/steps.ts';
 
 let dir: string;
 let path: string;
@@ -81,7 +82,7 @@ class Threads {
 }
 
 function read(): Record<string, number> {
-  const { info, values } = new CountersReader(path, newMgtCounters()).read();
+  const { info, values } = drained(new CountersReader(path, newMgtCounters()).reading());
   return Object.fromEntries(info.map((c, i) => [c.name, Number(values[i])]));
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import {
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -10,9 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
-import { CounterChoice, CounterStreams } from '../../../daemon/manager/streams/counter-stream.ts';
+import { CounterStreams, choosing } from '../../../daemon/manager/streams/counter-stream.ts';
 import {
   newMainCounters,
   newMgtCounters,
@@ -21,7 +23,7 @@ import {
   newWrkCounters,
 } from '../../../daemon/stats/counter-fields.ts';
 import { CountersFile } from '../../../daemon/stats/counters-file.ts';
-import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
+import { CountersReader, describeCounters } from '../../../daemon/stats/counters-reader.ts';
 import type { ServerMessage } from '../../../protocol/messages.ts';
 import {
   MAIN_COUNTERS,
@@ -30,6 +32,7 @@ import {
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../../protocol/tables/counters.ts';
+import { drained } from '../../harness/steps.ts';
 
 let dir: string;
 let path: string;
@@ -40,7 +43,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 function read(mgt = newMgtCounters()): Record<string, bigint> {
-  const { info, values } = new CountersReader(path, mgt).read();
+  const { info, values } = drained(new CountersReader(path, mgt).reading());
   return Object.fromEntries(info.map((c, i) => [c.name, values[i] as bigint]));
 }
 
@@ -86,18 +89,18 @@ it('writes only when something changed, and a new file when the set of instances
   file.publish();
   expect(statSync(path).mtimeMs).toBe(mtimeMs);
   const reader = new CountersReader(path, newMgtCounters());
-  const before = reader.read().info;
+  const before = drained(reader.reading()).info;
   main.cache_miss++;
   file.publish();
   expect(statSync(path).ino).toBe(ino);
-  expect(reader.read().info).toBe(before);
+  expect(drained(reader.reading()).info).toBe(before);
   const vbe = newVbeCounters();
   file.addBackend('v1', 'a.b', vbe);
   vbe.req = 9;
   file.publish();
   expect(statSync(path).ino).not.toBe(ino);
   expect(read()['VBE.v1.a.b.req']).toBe(9n);
-  expect(reader.read().info.at(-1)?.name).toMatch(/^WRK\./);
+  expect(drained(reader.reading()).info.at(-1)?.name).toMatch(/^WRK\./);
   file.removeBackend(vbe);
   file.publish();
   expect(read()['VBE.v1.a.b.req']).toBeUndefined();
@@ -169,7 +172,9 @@ it('begins a subscription after another has ended', async () => {
           send: () => undefined,
           buffered: () => 0,
           run: (step) => step(),
-          json: (m) => {
+          json: () => undefined,
+          text: async (bytes) => {
+            const m = JSON.parse(String(bytes)) as ServerMessage;
             got.push(m);
             if (m.t === 'values' && 'close' in opened) resolve(() => opened.close());
           },
@@ -196,11 +201,7 @@ it('filters by the first glob that matches', () => {
         ? { kind: 'exclude' as const, glob: g.slice(1) }
         : { kind: 'include' as const, glob: g },
     );
-    const choice = new CounterChoice(info, filters);
-    // Without time it goes nowhere, and with time on from where it stood.
-    if (filters.length > 0) expect(choice.go(0)).toBe(false);
-    expect(choice.go(Number.POSITIVE_INFINITY)).toBe(true);
-    return choice.picked.map((i) => info[i]?.name ?? '');
+    return drained(choosing(info, filters)).map((i) => info[i]?.name ?? '');
   };
   expect(pick('MAIN.cache*')).toEqual(['MAIN.cache_hit', 'MAIN.cache_miss']);
   expect(pick('MAIN.cache*', '^*miss')).toEqual(['MAIN.cache_hit', 'MAIN.cache_miss']);
@@ -292,4 +293,138 @@ it('has all of them at the end, whatever is under way', async () => {
   expect([got['VBE.boot.b0.req'], got['VBE.boot.b1999.req']]).toEqual([0n, 9n]);
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(read()).toEqual(got);
+});
+
+/** A file with so many counters, of which each has its index times `by`. */
+function writeMany(count: number, by: bigint, group = 'VBE.v'): void {
+  const names = Array.from({ length: count }, (_, i) => `${group}.b${i}.req`);
+  const text = Buffer.from(`${names.join('\n')}\n`);
+  const padded = (text.length + 7) & ~7;
+  const file = Buffer.alloc(16 + padded + (count + 1) * 8, '\n');
+  file.writeUInt32LE(0x3143_4c50, 0);
+  file.writeUInt32LE(padded, 4);
+  file.writeUInt32LE(count, 8);
+  text.copy(file, 16);
+  file.writeBigUInt64LE(7n, 16 + padded);
+  for (let i = 0; i < count; i++) file.writeBigUInt64LE(BigInt(i) * by, 16 + padded + (i + 1) * 8);
+  writeFileSync(`${path}.new`, file);
+  renameSync(`${path}.new`, path);
+}
+
+it('reads many counters in steps, and of known ones only what has changed', () => {
+  const COUNT = 20_000;
+  writeMany(COUNT, 1n);
+  const reader = new CountersReader(path, newMgtCounters());
+  const steps = (): { count: number; info: readonly { name: string }[]; values: readonly bigint[] } => {
+    const reading = reader.reading();
+    for (let count = 0; ; count++) {
+      const { done, value } = reading.next();
+      if (done === true) return { count, ...value };
+    }
+  };
+  const first = steps();
+  expect(first.count).toBeGreaterThan(COUNT / 128);
+  const known = steps();
+  expect(known.count).toBeLessThan(COUNT / 1000);
+  expect(known.info).toBe(first.info);
+  writeMany(COUNT, 2n ** 40n);
+  const changed = steps();
+  expect(changed.info).toBe(first.info);
+  expect(changed.values.slice(-2)).toEqual([19_998n * 2n ** 40n, 19_999n * 2n ** 40n]);
+  // A reading is what it was.
+  expect(first.values.slice(-2)).toEqual([19_998n, 19_999n]);
+  writeMany(COUNT, 3n, 'VBE.w');
+  const others = steps();
+  expect(others.info).not.toBe(first.info);
+  expect(others.info.at(-1)?.name).toBe('VBE.w.b19999.req');
+  expect(others.values.at(-1)).toBe(59_997n);
+});
+
+it('reads one set of counters, whatever takes the place of the file meanwhile', () => {
+  const reader = new CountersReader(path, newMgtCounters());
+  const counts = fc.array(fc.tuple(fc.constantFrom(0, 1, 300, 3000), fc.nat(40)), { minLength: 1 });
+  fc.assert(
+    fc.property(counts, (history) => {
+      writeMany(10, 1n);
+      for (const [count, after] of history) {
+        const reading = reader.reading();
+        let step = reading.next();
+        for (let i = 0; i < after && step.done !== true; i++) step = reading.next();
+        if (count === 0) rmSync(path, { force: true });
+        else writeMany(count, BigInt(count));
+        const { info, values } = step.done === true ? step.value : drained(reading);
+        expect(values).toHaveLength(info.length);
+        const others = info.filter(({ name }) => name.startsWith('VBE.'));
+        expect([0, 1, 10, 300, 3000]).toContain(others.length);
+        const [, second] = values.slice(MGT_COUNTERS.length);
+        if (others.length > 1) expect(second).toBe(others.length === 10 ? 1n : BigInt(others.length));
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('tells a console of many counters what it tells of few, in the order of the file, and no value before their names', async () => {
+  writeMany(3000, 5n);
+  const streams = new CounterStreams(dir, newMgtCounters());
+  const got: ServerMessage[] = [];
+  let before = 0;
+  await new Promise<void>((resolve) => {
+    streams.open(
+      4,
+      { interval: 0, filters: [{ kind: 'include', glob: 'VBE.*' }] },
+      {
+        send: () => undefined,
+        buffered: () => 0,
+        run: (step) => step(),
+        json: (m) => {
+          got.push(m);
+          resolve();
+        },
+        text: (bytes) => {
+          got.push(JSON.parse(String(bytes)) as ServerMessage);
+          if (got.length > 1) return Promise.resolve();
+          // The peer takes its time: the values wait.
+          return new Promise((resolved) => {
+            setTimeout(() => {
+              before = got.length;
+              resolved();
+            }, 50);
+          });
+        },
+      },
+    );
+  });
+  expect(before).toBe(1);
+  expect(got.map(({ t }) => t)).toEqual(['counters', 'values', 'end']);
+  const [counters, values] = got as [ServerMessage & { t: 'counters' }, ServerMessage & { t: 'values' }];
+  expect(counters).toMatchObject({ id: 4 });
+  expect(counters.info.map(({ name }) => name)).toEqual(
+    Array.from({ length: 3000 }, (_, i) => `VBE.v.b${i}.req`),
+  );
+  expect(counters.info[7]).toEqual(describeCounters(['VBE.v.b7.req'])[0]);
+  expect(values.values).toEqual(Array.from({ length: 3000 }, (_, i) => String(i * 5)));
+  streams.close();
+});
+
+it('sends nothing more to a console that leaves while its counters are put into words', async () => {
+  writeMany(20_000, 5n);
+  const streams = new CounterStreams(dir, newMgtCounters());
+  const got: unknown[] = [];
+  const opened = streams.open(
+    1,
+    { interval: 1 },
+    {
+      send: () => undefined,
+      buffered: () => 0,
+      run: (step) => step(),
+      json: (m) => void got.push(m),
+      text: async (m) => void got.push(m),
+    },
+  );
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  if ('close' in opened) opened.close();
+  await streams.read();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(got).toEqual([]);
 });

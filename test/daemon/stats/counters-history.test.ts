@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CountersHistory } from '../../../daemon/stats/counters-history.ts';
 import { decodeHistory, HistoryEncoder } from '../../../daemon/stats/history-frames.ts';
 import { HistoryLevel } from '../../../daemon/stats/history-level.ts';
+import { drained } from '../../harness/steps.ts';
 
 const START = 1_795_220_600_000;
 let dir: string;
@@ -52,9 +53,9 @@ describe('frames', () => {
       [0n, 1n << 49n, 1n << 63n],
     ];
     const first = rows[0] as bigint[];
-    const frames = [encoder.whole({ at: START, names: NAMES, values: first })];
+    const frames = [drained(encoder.whole({ at: START, names: NAMES, values: first }))];
     for (let i = 1; i < rows.length; i++)
-      frames.push(encoder.changes(1000, rows[i - 1] as bigint[], rows[i] as bigint[]));
+      frames.push(drained(encoder.changes(1000, rows[i - 1] as bigint[], rows[i] as bigint[])));
     const read = [...decodeHistory(Buffer.concat(frames))].length;
     expect(read).toBe(rows.length);
     let i = 0;
@@ -68,8 +69,8 @@ describe('frames', () => {
   it('are refused with any byte of them changed, and where they were cut', () => {
     const encoder = new HistoryEncoder();
     const bytes = Buffer.concat([
-      encoder.whole({ at: START, names: NAMES, values: [1n, 2n, 3n] }),
-      encoder.changes(1000, [1n, 2n, 3n], [2n, 2n, 3n]),
+      drained(encoder.whole({ at: START, names: NAMES, values: [1n, 2n, 3n] })),
+      drained(encoder.changes(1000, [1n, 2n, 3n], [2n, 2n, 3n])),
     ]);
     for (let i = 0; i < bytes.length; i++) {
       const spoilt = Buffer.from(bytes);
@@ -92,9 +93,9 @@ function* decodeLengths(bytes: Buffer): Generator<number> {
 describe('a level of the history', () => {
   it('goes on after a restart, with other counters too, in files for its user alone', () => {
     const before = level();
-    before.append(START, NAMES, [1n, 1n, 1n]);
-    before.append(START + 1000, NAMES, [2n, 1n, 1n]);
-    before.append(START + 2000, [...NAMES, 'MAIN.c'], [3n, 1n, 1n, 9n]);
+    drained(before.append(START, NAMES, [1n, 1n, 1n]));
+    drained(before.append(START + 1000, NAMES, [2n, 1n, 1n]));
+    drained(before.append(START + 2000, [...NAMES, 'MAIN.c'], [3n, 1n, 1n, 9n]));
     before.close();
     const after = level();
     expect(taken(after)).toEqual([
@@ -102,7 +103,7 @@ describe('a level of the history', () => {
       [1, 2n, 1n, 1n],
       [2, 3n, 1n, 1n, 9n],
     ]);
-    after.append(START + 60_000, NAMES, [0n, 0n, 0n]);
+    drained(after.append(START + 60_000, NAMES, [0n, 0n, 0n]));
     expect(taken(after, START + 2000).map((row) => row[0])).toEqual([2, 60]);
     for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
     expect(warnings).toEqual([]);
@@ -115,8 +116,8 @@ describe('a level of the history', () => {
     ['something else', (path: string) => writeFileSync(path, 'hello\n'.repeat(100))],
   ])('refuses a file that is %s with a word of it, and keeps the others', (_what, damage) => {
     const before = level();
-    before.append(START, NAMES, [1n, 1n, 1n]);
-    before.append(START + 1000, ['MAIN.other'], [7n]);
+    drained(before.append(START, NAMES, [1n, 1n, 1n]));
+    drained(before.append(START + 1000, ['MAIN.other'], [7n]));
     before.close();
     damage(join(dir, `1s-${START}`));
     const after = level();
@@ -128,7 +129,7 @@ describe('a level of the history', () => {
 
   it('keeps so many seconds, and so many bytes', () => {
     const short = level({ keep: 1000 });
-    for (let s = 0; s <= 3000; s++) short.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    for (let s = 0; s <= 3000; s++) drained(short.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     const rows = taken(short);
     expect(rows.at(-1)?.[0]).toBe(3000);
     // A file of 600 may be left of what is beyond.
@@ -136,7 +137,7 @@ describe('a level of the history', () => {
     expect(rows[0]?.[0]).toBeLessThanOrEqual(2000);
     short.close();
     const small = level({ step: 2, bytes: 20_000 });
-    for (let s = 0; s <= 6000; s++) small.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    for (let s = 0; s <= 6000; s++) drained(small.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     expect(small.bytes).toBeLessThan(30_000);
     expect(taken(small).at(-1)?.[0]).toBe(6000);
   });
@@ -145,24 +146,24 @@ describe('a level of the history', () => {
     let free = 1e9;
     const one = new HistoryLevel(dir, { step: 1, keep: 1e6, bytes: 1e9 }, warn, () => free);
     one.open();
-    for (let s = 0; s < 1500; s++) one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    for (let s = 0; s < 1500; s++) drained(one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     expect(readdirSync(dir)).toHaveLength(3);
     free = 1e6;
-    for (let s = 1500; s < 1510; s++) one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    for (let s = 1500; s < 1510; s++) drained(one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     expect(readdirSync(dir)).toHaveLength(1);
     expect(taken(one).at(-1)?.[0]).toBe(1499);
     expect(warnings).toEqual(['The history of counters cannot be written: too little space is left']);
     free = 1e9;
-    one.append(START + 1_510_000, NAMES, [7n, 0n, 0n]);
+    drained(one.append(START + 1_510_000, NAMES, [7n, 0n, 0n]));
     expect(taken(one).at(-1)).toEqual([1510, 7n, 0n, 0n]);
   });
 
   it('waits for a clock that was set back a little, and begins again after more', () => {
     const one = level();
-    one.append(START + 100_000, NAMES, [1n, 0n, 0n]);
-    one.append(START + 90_000, NAMES, [2n, 0n, 0n]);
+    drained(one.append(START + 100_000, NAMES, [1n, 0n, 0n]));
+    drained(one.append(START + 90_000, NAMES, [2n, 0n, 0n]));
     expect(taken(one)).toEqual([[100, 1n, 0n, 0n]]);
-    one.append(START, NAMES, [3n, 0n, 0n]);
+    drained(one.append(START, NAMES, [3n, 0n, 0n]));
     expect(taken(one)).toEqual([[0, 3n, 0n, 0n]]);
     expect(warnings).toEqual(['The clock went back: the history of counters begins again']);
   });
@@ -184,7 +185,7 @@ it('keeps every second and every tenth', () => {
     level: 'info' as const,
     description: '',
   }));
-  for (let s = 0; s < 60; s++) history.take(START + s * 1000, { info, values: [BigInt(s), 0n, 0n] });
+  for (let s = 0; s < 60; s++) drained(history.take(START + s * 1000, { info, values: [BigInt(s), 0n, 0n] }));
   expect([...history.samples(START, 1)]).toHaveLength(60);
   expect([...history.samples(START, 10)].map(({ at }) => (at - START) / 1000).length).toBe(6);
   expect(readdirSync(join(dir, 'history'))).toHaveLength(2);

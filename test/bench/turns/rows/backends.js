@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
+import { connect } from '../../../../dist/modules/console/client/client.js';
 import { freePort } from '../../servers/start.js';
 
 const BACKENDS = [100, 1000, 10_000];
@@ -118,6 +119,23 @@ const command = (name, line, kind = 'random', sizes = BACKENDS) => ({
   load: ({ adm }) => adm(line),
 });
 
+/** Attaches to all counters, and leaves after their values have come so many times. */
+async function attached(dir, times) {
+  const client = await connect({ dir: join(dir, 'proxyd'), name: 'bench' });
+  await new Promise((resolve, reject) => {
+    let left = times;
+    client.stat(
+      { interval: 1 },
+      {
+        counters: () => undefined,
+        values: () => --left === 0 && resolve(),
+        end: (error) => reject(new Error(`no counters any more: ${error?.message}`)),
+      },
+    );
+  });
+  client.close();
+}
+
 let metricsPort = 0;
 
 export default [
@@ -176,6 +194,15 @@ export default [
     program: () => 'sub vcl_hit { }',
     prepare: many('random'),
     load: () => page(metricsPort, '/metrics'),
+  },
+  {
+    name: 'a console that attaches to all counters',
+    sizes: BACKENDS,
+    aim: 50,
+    manager: true,
+    program: () => 'sub vcl_hit { }',
+    prepare: many('random'),
+    load: ({ dir }) => attached(dir, 3),
   },
   {
     name: 'counters and their history, for ten seconds',
