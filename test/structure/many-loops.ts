@@ -84,7 +84,6 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'programs, directors and labels that operators have loaded': [
     'daemon/manager/program-graph.ts entries',
-    'daemon/manager/programs.ts backends',
     'daemon/manager/programs.ts entries',
     'daemon/worker/program-table.ts backends',
     'daemon/worker/program-table.ts directors',
