@@ -120,6 +120,15 @@ export class RunningProxy {
     return done.stdout;
   }
 
+  /** Waits until so many client connections are open: a thread that has not seen the end of others yet is given fewer. */
+  async connectionsOpen(count: number): Promise<void> {
+    await until(`${count} open connections`, async () => {
+      const counters = Object.entries(await this.counters());
+      const open = counters.filter(([name]) => /^THR\.\d+\.connections_open$/.test(name));
+      return open.reduce((sum, [, value]) => sum + value, 0) === count;
+    });
+  }
+
   /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they
    * change. Gauges of storages, the edge and the process may be a second old. */
   async counters(): Promise<Record<string, number>> {

@@ -71,13 +71,9 @@ beforeAll(async () => {
   });
 });
 const open: ClientConnection[] = [];
-// A thread that still has those of the test before would be given fewer in the next.
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.close();
-  await until('all threads have seen their ends', async () => {
-    const counters = Object.entries(await proxy.counters());
-    return counters.every(([name, value]) => !/^THR\.\d+\.connections_open$/.test(name) || value === 0);
-  });
+  await proxy.connectionsOpen(0);
 });
 afterAll(async () => {
   await box.dispose();

@@ -66,8 +66,9 @@ beforeAll(async () => {
     params: { worker_threads: String(THREADS), vmod_path: folder },
   });
 });
-afterEach(() => {
+afterEach(async () => {
   for (const connection of open.splice(0)) connection.close();
+  await proxy.connectionsOpen(0);
 });
 afterAll(async () => {
   await box.dispose();
@@ -115,12 +116,7 @@ describe('connections', () => {
       if (goes) connection.close();
       return !goes;
     });
-    await until('they are gone', async () => {
-      const counters = await proxy.counters();
-      let now = 0;
-      for (let i = 0; i < THREADS; i++) now += counters[`THR.${i}.connections_open`] ?? 0;
-      return now === left.length;
-    });
+    await proxy.connectionsOpen(left.length);
     const again = [...left, ...(await connections(64 - left.length))];
     expect((await threadsOf(again))[0]).toBeLessThanOrEqual((64 / THREADS) * 1.5);
   });
