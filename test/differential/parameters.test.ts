@@ -25,6 +25,7 @@ const OWN = new Set([
   'validator_keep',
   'worker_threads',
   'xkey_fields',
+  'turn_budget',
   'xkey_space',
 ]);
 const OWN_BITS = new Set(['lenient_lf']);
