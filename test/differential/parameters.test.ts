@@ -22,10 +22,10 @@ const OWN = new Set([
   'heuristic_ttl_max',
   'http_profile',
   'id_header',
+  'turn_budget',
   'validator_keep',
   'worker_threads',
   'xkey_fields',
-  'turn_budget',
   'xkey_space',
 ]);
 const OWN_BITS = new Set(['lenient_lf']);
