@@ -1,66 +1,41 @@
 // The options of the tools that read the log: letters and arguments are as in varnishlog(1), varnishncsa(1),
 // varnishtop(1) and varnishhist(1), and --optstring prints them in the same order.
 
-import type { OptionRow, ToolRow } from './tool-row.ts';
+import { type OptionRow, option, type ToolRow } from './tool-row.ts';
 
-const BACKEND: OptionRow = { flags: '-b', help: 'Backend side only' };
-const CLIENT: OptionRow = { flags: '-c', help: 'Client side only' };
-const CASELESS: OptionRow = { flags: '-C', help: 'Regular expressions ignore case' };
-const HELD: OptionRow = { flags: '-d', help: 'What the log holds now, then exit' };
-const DAEMON: OptionRow = { flags: '-D', help: 'Go to the background' };
-const ESI: OptionRow = { flags: '-E', help: 'Client side with ESI subrequests' };
-const GROUPING: OptionRow = {
-  flags: '-g',
-  argument: 'session|request|vxid|raw',
-  help: 'Grouping (default: vxid)',
-};
+const BACKEND = option('-b', '', 'Backend side only');
+const CLIENT = option('-c', '', 'Client side only');
+const CASELESS = option('-C', '', 'Regular expressions ignore case');
+const HELD = option('-d', '', 'What the log holds now, then exit');
+const DAEMON = option('-D', '', 'Go to the background');
+const ESI = option('-E', '', 'Client side with ESI subrequests');
+const GROUPING = option('-g', 'session|request|vxid|raw', 'Grouping (default: vxid)');
 const HALF_GROUPING: OptionRow = { ...GROUPING, argument: 'request|vxid' };
-const INCLUDE: OptionRow = { flags: '-i', argument: 'taglist', help: 'Include tags' };
-const INCLUDE_REGEX: OptionRow = { flags: '-I', argument: '[taglist:]regex', help: 'Include by regex' };
-const LIMIT: OptionRow = { flags: '-L', argument: 'limit', help: 'Incomplete transactions to keep' };
-const QUERY_FILE: OptionRow = { flags: '-Q', argument: 'file', help: 'Query from a file' };
-const QUERY: OptionRow = { flags: '-q', argument: 'query', help: 'Query' };
-const INPUT: OptionRow = {
-  flags: '-r',
-  argument: 'filename',
-  help: 'Read a binary file, - for standard input',
-};
-const RATE: OptionRow = { flags: '-R', argument: 'limit[/duration]', help: 'Limit the rate of output' };
-const TRANSACTION_TIMEOUT: OptionRow = {
-  flags: '-T',
-  argument: 'seconds',
-  help: 'How long a transaction may stay incomplete',
-};
-const EXCLUDE: OptionRow = { flags: '-x', argument: 'taglist', help: 'Exclude tags' };
-const EXCLUDE_REGEX: OptionRow = { flags: '-X', argument: '[taglist:]regex', help: 'Exclude by regex' };
+const INCLUDE = option('-i', 'taglist', 'Include tags');
+const INCLUDE_REGEX = option('-I', '[taglist:]regex', 'Include by regex');
+const LIMIT = option('-L', 'limit', 'Incomplete transactions to keep');
+const QUERY_FILE = option('-Q', 'file', 'Query from a file');
+const QUERY = option('-q', 'query', 'Query');
+const INPUT = option('-r', 'filename', 'Read a binary file, - for standard input');
+const RATE = option('-R', 'limit[/duration]', 'Limit the rate of output');
+const TRANSACTION_TIMEOUT = option('-T', 'seconds', 'How long a transaction may stay incomplete');
+const EXCLUDE = option('-x', 'taglist', 'Exclude tags');
+const EXCLUDE_REGEX = option('-X', '[taglist:]regex', 'Exclude by regex');
 
 /** Of every tool that attaches to a daemon as Varnish's do. */
-export const HELP: OptionRow = { flags: '-h, --help', help: 'This text', answer: 'help' };
-export const DIRECTORY: OptionRow = {
-  flags: '-n',
-  argument: 'dir',
-  help: 'Working directory of the daemon; else its default places',
-};
-export const PID_FILE: OptionRow = {
-  flags: '-P',
-  argument: 'file',
-  help: 'Write the process id, once attached',
-};
-export const PATIENCE: OptionRow = {
-  flags: '-t',
-  argument: 'seconds|off',
-  help: 'How long to try to attach',
-};
-export const VERSION: OptionRow = {
-  flags: '-V, --version',
-  help: 'Version, and the release of Varnish it is compatible with',
-  answer: 'version',
-};
-export const OPTSTRING: OptionRow = {
-  flags: '--optstring',
-  help: 'What getopt(3) takes, for wrapper scripts',
+export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
+export const DIRECTORY = option('-n', 'dir', 'Working directory of the daemon; else its default places');
+export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');
+export const PATIENCE = option('-t', 'seconds|off', 'How long to try to attach');
+export const VERSION = option(
+  '-V, --version',
+  '',
+  'Version, and the release of Varnish it is compatible with',
+  { answer: 'version' },
+);
+export const OPTSTRING = option('--optstring', '', 'What getopt(3) takes, for wrapper scripts', {
   answer: 'optstring',
-};
+});
 
 const TOOL = { usage: '<options>', answersOn: 'stderr', bracketed: true } as const;
 
@@ -73,9 +48,10 @@ export const PROXYLOG: ToolRow = {
   name: 'proxylog',
   summary: 'show the log of proxyd',
   text: `Follows the log, or prints what it holds (-d), grouped and filtered; proxy-log(7) has the tags, proxy-query(7) groups and queries. A tag asked for that proxyd never writes is named once on standard error. A file of -w is made for its user alone (mode 0600). ${FULL_DISK}`,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-a', help: 'Append to the file of -w' },
-    { flags: '-A', help: 'Text into the file of -w' },
+    option('-a', '', 'Append to the file of -w'),
+    option('-A', '', 'Text into the file of -w'),
     BACKEND,
     CLIENT,
     CASELESS,
@@ -86,7 +62,7 @@ export const PROXYLOG: ToolRow = {
     HELP,
     INCLUDE,
     INCLUDE_REGEX,
-    { flags: '-k', argument: 'num', help: 'Exit after this many transactions' },
+    option('-k', 'num', 'Exit after this many transactions'),
     LIMIT,
     DIRECTORY,
     PID_FILE,
@@ -96,13 +72,13 @@ export const PROXYLOG: ToolRow = {
     RATE,
     PATIENCE,
     TRANSACTION_TIMEOUT,
-    { flags: '-u', help: 'Unbuffered output (always so)' },
-    { flags: '-v', help: 'Transaction id and side on every line' },
+    option('-u', '', 'Unbuffered output (always so)'),
+    option('-v', '', 'Transaction id and side on every line'),
     VERSION,
-    { flags: '-w', argument: 'filename', help: 'Write to a file, binary unless -A' },
+    option('-w', 'filename', 'Write to a file, binary unless -A'),
     EXCLUDE,
     EXCLUDE_REGEX,
-    { flags: '--json', help: 'One JSON object per transaction and line' },
+    option('--json', '', 'One JSON object per transaction and line'),
     OPTSTRING,
   ],
 };
@@ -112,19 +88,20 @@ export const PROXYNCSA: ToolRow = {
   name: 'proxyncsa',
   summary: 'access log of proxyd in NCSA formats',
   text: `One line a request, in the combined format unless -F says otherwise: proxy-ncsa(7) has the formats, proxy-query(7) the queries of -q. With -D it goes to the background, and SIGHUP has it open its file again after the old one was moved away; in the foreground SIGHUP ends it. ${FULL_DISK}`,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-a', help: 'Append to the file of -w' },
-    { flags: '-b', help: 'Backend requests' },
-    { flags: '-c', help: 'Client requests (default)' },
+    option('-a', '', 'Append to the file of -w'),
+    option('-b', '', 'Backend requests'),
+    option('-c', '', 'Client requests (default)'),
     CASELESS,
     HELD,
     DAEMON,
-    { flags: '-E', help: 'Client requests and ESI subrequests' },
-    { flags: '-F', argument: 'format', help: 'Format of the lines' },
-    { flags: '-f', argument: 'formatfile', help: 'Format from the first line of a file' },
+    option('-E', '', 'Client requests and ESI subrequests'),
+    option('-F', 'format', 'Format of the lines'),
+    option('-f', 'formatfile', 'Format from the first line of a file'),
     HALF_GROUPING,
     HELP,
-    { flags: '-j', help: 'Values escaped so that a format of -F may be JSON' },
+    option('-j', '', 'Values escaped so that a format of -F may be JSON'),
     LIMIT,
     DIRECTORY,
     PID_FILE,
@@ -134,7 +111,7 @@ export const PROXYNCSA: ToolRow = {
     RATE,
     PATIENCE,
     VERSION,
-    { flags: '-w', argument: 'filename', help: 'Write to a file' },
+    option('-w', 'filename', 'Write to a file'),
     OPTSTRING,
   ],
 };
@@ -144,21 +121,22 @@ export const PROXYTOP: ToolRow = {
   name: 'proxytop',
   summary: 'most frequent log records of proxyd',
   text: 'Ranks the records of the log by how often they come: all (proxy-log(7) has their tags), or of the groups that a query of -q finds (proxy-query(7)). Records are counted, not requests: each restart of a request and each fragment of a page has records of its own, which -q \'Begin[3] eq "rxreq"\' leaves out.',
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-1', help: 'What the log holds now, once, as text' },
+    option('-1', '', 'What the log holds now, once, as text'),
     BACKEND,
     CLIENT,
     CASELESS,
-    { flags: '-d', help: 'Begin with what the log holds now' },
+    option('-d', '', 'Begin with what the log holds now'),
     ESI,
-    { flags: '-f', help: 'Only the first field of each record' },
+    option('-f', '', 'Only the first field of each record'),
     GROUPING,
     HELP,
     INCLUDE,
     INCLUDE_REGEX,
     LIMIT,
     DIRECTORY,
-    { flags: '-p', argument: 'period', help: 'Seconds to measure over (60)' },
+    option('-p', 'period', 'Seconds to measure over (60)'),
     QUERY_FILE,
     QUERY,
     INPUT,
@@ -187,21 +165,18 @@ export const PROXYHIST: ToolRow = {
   name: 'proxyhist',
   summary: 'distributions of times and sizes in the log of proxyd',
   text: 'Draws a histogram of response times or of another number in the log; hits are |, misses #. proxy-query(7) has the queries of -q.',
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-1', help: 'Once, as text' },
-    {
-      flags: '-B',
-      argument: 'factor',
-      help: 'How fast a recording passes: 1 as it happened, 2 twice as fast',
-    },
+    option('-1', '', 'Once, as text'),
+    option('-B', 'factor', 'How fast a recording passes: 1 as it happened, 2 twice as fast'),
     CASELESS,
     HELD,
     HALF_GROUPING,
     HELP,
     LIMIT,
     DIRECTORY,
-    { flags: '-p', argument: 'period', help: 'Seconds between refreshes (1)' },
-    { flags: '-P', argument: 'profile|[cbE:]tag:[prefix]:field_num[:min:max]', help: PROFILES },
+    option('-p', 'period', 'Seconds between refreshes (1)'),
+    option('-P', 'profile|[cbE:]tag:[prefix]:field_num[:min:max]', PROFILES),
     QUERY_FILE,
     QUERY,
     INPUT,

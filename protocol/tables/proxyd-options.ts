@@ -1,6 +1,6 @@
 // The options of proxyd: the letters are those of varnishd(1), and -x optstring prints them in its order.
 
-import type { OptionRow, ToolRow } from './tool-row.ts';
+import { type OptionRow, option, type ToolRow } from './tool-row.ts';
 
 function group(name: string, rows: readonly OptionRow[]): OptionRow[] {
   return rows.map((row) => ({ ...row, group: name }));
@@ -13,111 +13,60 @@ export const PROXYD: ToolRow = {
   usage: '[options]',
   answersOn: 'stdout',
   column: 34,
+  // biome-ignore format: a row is a line
   options: [
     ...group('Basic options', [
-      {
-        flags: '-a',
-        argument: '[name=]address[:port][,HTTP|PROXY][,user=u][,group=g][,mode=m]',
-        help: 'Where clients connect (default :80); repeatable; the last three for Unix sockets',
-      },
-      { flags: '-b', argument: 'none|address[:port]|path', help: 'One backend instead of a program' },
-      { flags: '-f', argument: 'file', help: 'Program; repeatable, the last one is active' },
-      {
-        flags: '-n',
-        argument: 'dir',
-        help: 'Working directory: a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)',
-      },
+      option('-a', '[name=]address[:port][,HTTP|PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; the last three for Unix sockets'),
+      option('-b', 'none|address[:port]|path', 'One backend instead of a program'),
+      option('-f', 'file', 'Program; repeatable, the last one is active'),
+      option('-n', 'dir', 'Working directory: a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)'),
     ]),
     ...group('Documents', [
-      { flags: '-?, --help', help: 'This text' },
-      { flags: '-V, --version', help: 'Version, and the release of Varnish it is compatible with' },
-      {
-        flags: '-x',
-        argument: 'builtin|cli|lint|optstring|parameter|vsl',
-        help: 'Print a document',
-      },
-      { flags: '-C', help: 'Print the generated program of -f or -b' },
-      {
-        flags: '--lint',
-        argument: 'file',
-        help: 'Check a program without loading it; -j prints JSON. Exit 0 clean, 1 warnings, 2 errors',
-      },
-      {
-        flags: '--test-extension',
-        argument: 'file',
-        help: 'Check an extension and run the tests of the .test.mjs beside it. Exit 0 passed, 1 failed, 2 errors',
-      },
+      option('-?, --help', '', 'This text'),
+      option('-V, --version', '', 'Version, and the release of Varnish it is compatible with'),
+      option('-x', 'builtin|cli|lint|optstring|parameter|vsl', 'Print a document'),
+      option('-C', '', 'Print the generated program of -f or -b'),
+      option('--lint', 'file', 'Check a program without loading it; -j prints JSON. Exit 0 clean, 1 warnings, 2 errors'),
+      option('--test-extension', 'file', 'Check an extension and run the tests of the .test.mjs beside it. Exit 0 passed, 1 failed, 2 errors'),
     ]),
     ...group('Operation', [
-      { flags: '-F', help: 'Stay in the foreground, log to standard error' },
-      { flags: '-d', help: 'Stay in the foreground, commands on standard input' },
-      {
-        flags: '--log-file',
-        argument: 'file',
-        help: 'Append the daemon’s own messages to a file: in the background instead of to the system’s log, else beside standard error',
-      },
-      { flags: '-P', argument: 'file', help: 'Write the process id' },
-      { flags: '-i', argument: 'identity', help: 'Name of this instance' },
-      { flags: '-I', argument: 'file', help: 'Commands to run at the start' },
-      { flags: '-T', argument: 'address:port', help: 'Text CLI; repeatable' },
-      { flags: '-M', argument: 'address:port', help: 'Text CLI, connecting out; repeatable' },
-      { flags: '-S', argument: 'file', help: 'Secret of -T, -M and --console' },
-      { flags: '--console', argument: 'address:port', help: 'Console protocol over TCP; repeatable' },
-      {
-        flags: '--allow-origin',
-        argument: 'origin',
-        help: 'An Origin that may open console connections; repeatable',
-      },
-      { flags: '--metrics', argument: 'address:port', help: 'Counters for Prometheus at /metrics' },
-      {
-        flags: '--allow-host',
-        argument: 'host[:port]',
-        help: 'A name under which --metrics is asked, or an address that a tunnel to --console begins at; repeatable',
-      },
+      option('-F', '', 'Stay in the foreground, log to standard error'),
+      option('-d', '', 'Stay in the foreground, commands on standard input'),
+      option('--log-file', 'file', 'Append the daemon’s own messages to a file: in the background instead of to the system’s log, else beside standard error'),
+      option('-P', 'file', 'Write the process id'),
+      option('-i', 'identity', 'Name of this instance'),
+      option('-I', 'file', 'Commands to run at the start'),
+      option('-T', 'address:port', 'Text CLI; repeatable'),
+      option('-M', 'address:port', 'Text CLI, connecting out; repeatable'),
+      option('-S', 'file', 'Secret of -T, -M and --console'),
+      option('--console', 'address:port', 'Console protocol over TCP; repeatable'),
+      option('--allow-origin', 'origin', 'An Origin that may open console connections; repeatable'),
+      option('--metrics', 'address:port', 'Counters for Prometheus at /metrics'),
+      option('--allow-host', 'host[:port]', 'A name under which --metrics is asked, or an address that a tunnel to --console begins at; repeatable'),
     ]),
     ...group('Fleet', [
-      {
-        flags: '--fleet',
-        argument: 'nats://host:port[,...]',
-        help: 'Share purges and bans with other proxies over NATS JetStream; tls:// asks for TLS',
-      },
-      { flags: '--fleet-name', argument: 'name', help: 'Which fleet: that of all proxies with this name' },
-      { flags: '--node', argument: 'name', help: 'What this one is called there (default: the machine)' },
-      { flags: '--fleet-creds', argument: 'file', help: 'Credentials of NATS: a creds file' },
-      { flags: '--fleet-user', argument: 'file', help: 'The same as name:password on the first line' },
-      {
-        flags: '--fleet-ca',
-        argument: 'file',
-        help: 'Certificates that sign those of the servers; asks for TLS',
-      },
-      {
-        flags: '--fleet-accept',
-        argument: 'all|invalidate',
-        help: 'What is taken from the fleet: programs too (all), or invalidations only',
-      },
+      option('--fleet', 'nats://host:port[,...]', 'Share purges and bans with other proxies over NATS JetStream; tls:// asks for TLS'),
+      option('--fleet-name', 'name', 'Which fleet: that of all proxies with this name'),
+      option('--node', 'name', 'What this one is called there (default: the machine)'),
+      option('--fleet-creds', 'file', 'Credentials of NATS: a creds file'),
+      option('--fleet-user', 'file', 'The same as name:password on the first line'),
+      option('--fleet-ca', 'file', 'Certificates that sign those of the servers; asks for TLS'),
+      option('--fleet-accept', 'all|invalidate', 'What is taken from the fleet: programs too (all), or invalidations only'),
     ]),
     ...group('Tuning', [
-      { flags: '-t', argument: 'ttl', help: 'Parameter default_ttl' },
-      { flags: '-p', argument: 'param=value', help: 'Parameter; repeatable' },
-      { flags: '-s', argument: '[name=]malloc|default|umem[,size]', help: 'Storage; repeatable' },
-      { flags: '-l', argument: 'size', help: 'Size of the log ring' },
+      option('-t', 'ttl', 'Parameter default_ttl'),
+      option('-p', 'param=value', 'Parameter; repeatable'),
+      option('-s', '[name=]malloc|default|umem[,size]', 'Storage; repeatable'),
+      option('-l', 'size', 'Size of the log ring'),
     ]),
     ...group('Security', [
-      { flags: '-r', argument: 'param[,param...]', help: 'Parameters that cannot be changed' },
-      {
-        flags: '-j',
-        argument: 'none|unix[,user=u][,workuser=u][,ccgroup=g]',
-        help: 'As whom worker and extensions run when root starts the daemon: as root (none), or as another user (default: proxyd or nobody)',
-      },
-      {
-        flags: '--read-group',
-        argument: 'group',
-        help: 'A group that may read log and counters, and use read.sock',
-      },
+      option('-r', 'param[,param...]', 'Parameters that cannot be changed'),
+      option('-j', 'none|unix[,user=u][,workuser=u][,ccgroup=g]', 'As whom worker and extensions run when root starts the daemon: as root (none), or as another user (default: proxyd or nobody)'),
+      option('--read-group', 'group', 'A group that may read log and counters, and use read.sock'),
     ]),
     ...group('Accepted without effect', [
-      { flags: '-h', argument: 'hash', help: 'Kind of the hash table' },
-      { flags: '-W', argument: 'waiter', help: 'How connections are waited for' },
+      option('-h', 'hash', 'Kind of the hash table'),
+      option('-W', 'waiter', 'How connections are waited for'),
     ]),
   ],
 };
@@ -129,11 +78,12 @@ export const PROXYD_LINT: ToolRow = {
   text: '',
   usage: '--lint <file> [-j] [-p <param=value>] [<file> ...]',
   answersOn: 'stdout',
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '--lint', argument: 'file', optional: true, help: 'A program to check' },
-    { flags: '-f', argument: 'file', help: 'Another' },
-    { flags: '-j, --json', help: 'Findings as JSON' },
-    { flags: '-p', argument: 'param=value', help: 'Parameter that the check depends on' },
+    option('--lint', 'file', 'A program to check', { optional: true }),
+    option('-f', 'file', 'Another'),
+    option('-j, --json', '', 'Findings as JSON'),
+    option('-p', 'param=value', 'Parameter that the check depends on'),
   ],
 };
 
@@ -144,8 +94,9 @@ export const PROXYD_TEST_EXTENSION: ToolRow = {
   text: '',
   usage: '--test-extension <file> [-j <jail>]',
   answersOn: 'stdout',
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '--test-extension', argument: 'file', help: 'An extension to test' },
-    { flags: '-j', argument: 'jail', help: 'As whom it runs when root starts the tests' },
+    option('--test-extension', 'file', 'An extension to test'),
+    option('-j', 'jail', 'As whom it runs when root starts the tests'),
   ],
 };

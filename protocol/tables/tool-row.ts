@@ -18,6 +18,16 @@ export interface OptionRow {
   readonly hidden?: true;
 }
 
+/** @param argument empty for none */
+export function option(
+  flags: string,
+  argument: string,
+  help: string,
+  more: Partial<OptionRow> = {},
+): OptionRow {
+  return { flags, ...(argument && { argument }), help, ...more };
+}
+
 export interface ToolRow {
   readonly name: string;
   /** One line, for whatis(1). */

@@ -13,7 +13,7 @@ import {
   VERSION,
 } from './log-tools.ts';
 import { PROXYD } from './proxyd-options.ts';
-import type { ToolRow } from './tool-row.ts';
+import { option, type ToolRow } from './tool-row.ts';
 
 export const PROXYADM: ToolRow = {
   name: 'proxyadm',
@@ -24,35 +24,20 @@ export const PROXYADM: ToolRow = {
   prose: 'Without a command: the console on a terminal, else commands on standard input, one a line.',
   answersOn: 'stdout',
   wordsEndOptions: true,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-n', argument: 'dir', help: DIRECTORY.help },
-    { flags: '-T', argument: 'address:port', help: 'Address of --console or -T of the daemon' },
-    { flags: '-S', argument: 'file', help: 'Secret for -T' },
-    {
-      flags: '-t',
-      argument: 'seconds',
-      help: 'Wait no longer for the connection (else 5), and for each answer (else for ever)',
-    },
-    { flags: '-p', help: 'Print status and length before each answer, and nothing behind it' },
-    { flags: '--strict', help: 'Commands on standard input: stop at the first that fails' },
-    {
-      flags: '--readonly',
-      help: 'Refuse every command that changes something, with status 1; so for members of --read-group',
-    },
-    {
-      flags: '--replay',
-      argument: 'file',
-      help: 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w',
-    },
-    {
-      flags: '--varnish',
-      argument: 'name',
-      optional: true,
-      help: 'A running Varnish by its own tools: its name as its -n has it, or ssh://host[/name] for one of another host',
-    },
-    { flags: '--reader', help: 'The console speaks in lines, for screen readers' },
+    option('-n', 'dir', DIRECTORY.help),
+    option('-T', 'address:port', 'Address of --console or -T of the daemon'),
+    option('-S', 'file', 'Secret for -T'),
+    option('-t', 'seconds', 'Wait no longer for the connection (else 5), and for each answer (else for ever)'),
+    option('-p', '', 'Print status and length before each answer, and nothing behind it'),
+    option('--strict', '', 'Commands on standard input: stop at the first that fails'),
+    option('--readonly', '', 'Refuse every command that changes something, with status 1; so for members of --read-group'),
+    option('--replay', 'file', 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w'),
+    option('--varnish', 'name', 'A running Varnish by its own tools: its name as its -n has it, or ssh://host[/name] for one of another host', { optional: true }),
+    option('--reader', '', 'The console speaks in lines, for screen readers'),
     HELP,
-    { flags: '-?', help: HELP.help, answer: 'help', hidden: true },
+    option('-?', '', HELP.help, { answer: 'help', hidden: true }),
     VERSION,
   ],
 };
@@ -64,20 +49,21 @@ export const PROXYSTAT: ToolRow = {
   usage: '<options>',
   answersOn: 'stderr',
   bracketed: true,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '-1', help: 'All counters once, as text; so without a terminal' },
-    { flags: '-f', argument: 'glob', help: 'Include by glob, exclude with a leading ^' },
+    option('-1', '', 'All counters once, as text; so without a terminal'),
+    option('-f', 'glob', 'Include by glob, exclude with a leading ^'),
     HELP,
-    { flags: '-I', argument: 'glob', help: 'Include by glob' },
-    { flags: '-j', help: 'All counters once, as JSON' },
-    { flags: '-l', help: 'Names and descriptions' },
+    option('-I', 'glob', 'Include by glob'),
+    option('-j', '', 'All counters once, as JSON'),
+    option('-l', '', 'Names and descriptions'),
     DIRECTORY,
     PID_FILE,
-    { flags: '-r', help: 'Start the live view with raw gauges' },
+    option('-r', '', 'Start the live view with raw gauges'),
     PATIENCE,
     VERSION,
-    { flags: '-X', argument: 'glob', help: 'Exclude by glob' },
-    { flags: '-x', help: 'All counters once, as XML' },
+    option('-X', 'glob', 'Exclude by glob'),
+    option('-x', '', 'All counters once, as XML'),
     OPTSTRING,
   ],
 };
@@ -91,19 +77,12 @@ export const PROXY_GATHER: ToolRow = {
     'Collects what it takes to find out what ails a daemon: versions, flags, parameters, programs, counters, a sample of the log, backends, bans, panics, limits of the system. Secrets are masked; look through it before you give it away all the same.',
   answersOn: 'stdout',
   bracketed: true,
+  // biome-ignore format: a row is a line
   options: [
     HELP,
     DIRECTORY,
-    {
-      flags: '-o',
-      argument: 'file',
-      help: 'The archive; a name with host and time in this directory unless given',
-    },
-    {
-      flags: '-t',
-      argument: 'seconds',
-      help: 'How long to watch counters and log, 10 unless given',
-    },
+    option('-o', 'file', 'The archive; a name with host and time in this directory unless given'),
+    option('-t', 'seconds', 'How long to watch counters and log, 10 unless given'),
     VERSION,
   ],
 };
@@ -117,10 +96,11 @@ export const PROXY_EDGE_SETUP: ToolRow = {
     'Then let a program say import std; import edge; include "edge_auto.vcl"; and ask for the test object with proxyadm edge.test. DESTDIR and SYSCONFDIR of the environment count as in a Makefile.',
   answersOn: 'stdout',
   bracketed: true,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '--destdir', argument: 'dir', help: 'Put everything below this directory' },
+    option('--destdir', 'dir', 'Put everything below this directory'),
     HELP,
-    { flags: '--sysconfdir', argument: 'dir', help: 'Instead of /etc' },
+    option('--sysconfdir', 'dir', 'Instead of /etc'),
     VERSION,
   ],
 };
@@ -134,24 +114,17 @@ export const EDGE_FAKE: ToolRow = {
     'It is for tests and for trying things out, and no cache for traffic: all that it keeps is in memory, and whoever is on the machine can reach it.',
   answersOn: 'stdout',
   bracketed: true,
+  // biome-ignore format: a row is a line
   options: [
-    { flags: '--api', argument: 'port', help: 'Port of the purge API; any that is free unless given' },
-    {
-      flags: '--conf',
-      argument: 'file',
-      help: 'edge-connector.conf with the credentials and the address of the API; made when it is not there',
-    },
-    { flags: '--cpcode', argument: 'number', help: 'CP code of all that is in the cache (1)' },
-    { flags: '-d', help: 'End when standard input does' },
+    option('--api', 'port', 'Port of the purge API; any that is free unless given'),
+    option('--conf', 'file', 'edge-connector.conf with the credentials and the address of the API; made when it is not there'),
+    option('--cpcode', 'number', 'CP code of all that is in the cache (1)'),
+    option('-d', '', 'End when standard input does'),
     HELP,
-    { flags: '--network', argument: 'name', help: 'staging (the default) or production' },
-    { flags: '--port', argument: 'port', help: 'Port of the cache; any that is free unless given' },
-    { flags: '--proxy', argument: 'host:port', help: 'The proxy behind the cache' },
-    {
-      flags: '--rule-delay',
-      argument: 'seconds',
-      help: 'How long a request of content control takes (0)',
-    },
+    option('--network', 'name', 'staging (the default) or production'),
+    option('--port', 'port', 'Port of the cache; any that is free unless given'),
+    option('--proxy', 'host:port', 'The proxy behind the cache'),
+    option('--rule-delay', 'seconds', 'How long a request of content control takes (0)'),
     VERSION,
   ],
 };
