@@ -12,6 +12,7 @@ import { forkWorker, workerCode } from './manager/fork-worker.ts';
 import { isShared, makeAccess } from './manager/jail.ts';
 import { OptionError } from './manager/option-error.ts';
 import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
+import { missingInterfaces } from './runtime-handles.ts';
 
 const HINT = '(-? gives usage)\n';
 /** Longest wait for a requested stop (chosen). */
@@ -103,6 +104,7 @@ async function serve(o: Options): Promise<number> {
       `working directory ${dir} is not on a memory-backed file system: the log will cost disk writes`,
     );
   }
+  for (const text of missingInterfaces()) log('warning', text);
   const manager = await Manager.create(o, dir, packageVersion(), log, { early, code, access });
   const ended = new Promise<void>((resolve) => {
     const stop = (signal: NodeJS.Signals): void => {

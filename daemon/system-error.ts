@@ -8,6 +8,7 @@ import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { SYSTEM_TEXTS } from '../protocol/system-text.ts';
+import { handleOf } from './runtime-handles.ts';
 
 /** `code` is the system's error name (ECONNREFUSED ...), '' when there is none. */
 export interface SystemError {
@@ -65,5 +66,5 @@ export function behindEnd(fd: number): SystemError {
 
 /** Descriptor of a socket, which the published interface does not have; -1 when it is closed. */
 export function socketDescriptor(socket: Socket): number {
-  return (socket as unknown as { _handle?: { fd?: number } | null })._handle?.fd ?? -1;
+  return handleOf(socket)?.fd ?? -1;
 }

@@ -4,11 +4,10 @@
 import type { Socket } from 'node:net';
 import type { BodyFraming } from '../http1/framing.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import { writeAtOnce } from '../runtime-handles.ts';
 import { OutgoingBody } from './body-frame.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
 import type { PiecePacer } from './piece-pacer.ts';
-
-const BYTES = 'buffer' as BufferEncoding;
 
 export class OriginWriter {
   private readonly socket: Socket;
@@ -45,7 +44,7 @@ export class OriginWriter {
     // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
     // through the queue, which reports when the origin is slow.
     this.gone = false;
-    if (this.body.complete && socket.writableLength === 0) socket._write(bytes, BYTES, this.written);
+    if (this.body.complete && socket.writableLength === 0) writeAtOnce(socket, bytes, this.written);
     else socket.write(bytes);
     return this.gone;
   }

@@ -12,21 +12,9 @@ import { dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { systemText } from '../../protocol/system-text.ts';
 import type { BoundListener, ListenerAddress, ListenerSpec } from '../link.ts';
+import { type BoundHandle, type HandleFactory, handleFactory } from '../runtime-handles.ts';
 import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
-
-interface RawHandle {
-  readonly fd?: number;
-  close(): void;
-  getsockname?(out: { address?: string; port?: number }): number;
-}
-type HandleFactory = (
-  address: string | null,
-  port: number,
-  family: number,
-  fd: number | undefined,
-  flags: number,
-) => RawHandle | number;
 
 /** Only IPv6: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
 const IPV6_ONLY = 1;
@@ -53,7 +41,7 @@ export async function resolveListeners(specs: readonly ListenerSpec[]): Promise<
 
 interface Slot {
   spec: ListenerSpec;
-  handle: RawHandle | null;
+  handle: BoundHandle | null;
 }
 
 /** All listeners of a daemon with their handles. */
@@ -64,8 +52,7 @@ export class ListenerSet {
 
   constructor(specs: readonly ListenerSpec[]) {
     this.slots = specs.map((spec) => ({ spec: { ...spec }, handle: null }));
-    const candidate = (net as unknown as { _createServerHandle?: HandleFactory })._createServerHandle;
-    this.factory = typeof candidate === 'function' ? candidate : null;
+    this.factory = handleFactory();
   }
 
   /** Binds what is not bound; the reason when one cannot be, and then none is. */
@@ -115,7 +102,7 @@ export class ListenerSet {
     return this.slots.every(({ handle }) => (handle?.fd ?? -1) >= 0);
   }
 
-  handles(): (RawHandle | null)[] {
+  handles(): (BoundHandle | null)[] {
     return this.slots.map((slot) => slot.handle);
   }
 
@@ -137,7 +124,7 @@ export class ListenerSet {
   }
 }
 
-function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
+function bind(factory: HandleFactory, spec: ListenerSpec): BoundHandle | number {
   if (spec.path !== undefined) {
     removeSocket(spec.path);
     // Made with its mode: whoever owns the directory could put a link in its place before a chmod.
@@ -157,7 +144,7 @@ function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
 }
 
 /** After the bind: the port that 0 became, owner and mode of a path. */
-function settle(spec: ListenerSpec, handle: RawHandle): string | null {
+function settle(spec: ListenerSpec, handle: BoundHandle): string | null {
   if (spec.path === undefined) {
     const out: { port?: number } = {};
     // A port in use does not fail the bind: the runtime keeps the error for the first call after it.
@@ -181,7 +168,7 @@ function settle(spec: ListenerSpec, handle: RawHandle): string | null {
 }
 
 /** The runtime removes the file of a Unix socket that it closes: a second name holds it meanwhile. */
-function closeKeepingFile(handle: RawHandle, path: string): void {
+function closeKeepingFile(handle: BoundHandle, path: string): void {
   const aside = `${path}.${process.pid}`;
   try {
     linkSync(path, aside);

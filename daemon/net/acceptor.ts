@@ -6,7 +6,7 @@
 
 import { createServer, type Server } from 'node:net';
 import { requestMachine } from '../request/request-machine.ts';
-import { type RuntimeHandle, runtimeHandles } from '../runtime-handles.ts';
+import { listenHandleOf, type RuntimeHandle, runtimeHandles } from '../runtime-handles.ts';
 import type { Core } from '../transaction/core.ts';
 import { HandleWires } from './client-handle.ts';
 import { SocketWire } from './client-socket.ts';
@@ -16,11 +16,6 @@ import type { Endpoint } from './endpoint.ts';
 import type { Handover } from './handover.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
-
-/** A listener below node's server. `status` is 0 or an error of the system. */
-interface ListenHandle extends RuntimeHandle {
-  onconnection?: (status: number, connection: RuntimeHandle | undefined) => void;
-}
 
 /** Seconds until the first keep-alive probe that are as good as none, and cost no system call. */
 const KEEPALIVE_OFF = 7200;
@@ -89,8 +84,8 @@ export class Acceptor {
 
   /** Connections come to us in the place of node's server. */
   private takeOver(): void {
-    const { _handle: listener } = this.server as unknown as { _handle?: ListenHandle | null };
-    if (this.wires === null || listener?.onconnection === undefined) return;
+    const listener = listenHandleOf(this.server);
+    if (this.wires === null || listener === null) return;
     if (INHERITS) listener.setNoDelay?.(true);
     listener.onconnection = (status, connection) => {
       if (status !== 0 || connection === undefined) this.core.stats.sess_fail++;

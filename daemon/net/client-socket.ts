@@ -2,14 +2,9 @@
 // nature.
 
 import type { Socket } from 'node:net';
+import { handleOf } from '../runtime-handles.ts';
 import { behindEnd, NO_ERROR, type SystemError, socketDescriptor, systemError } from '../system-error.ts';
 import type { ClientWire, WireEnd, WireUser } from './client-wire.ts';
-
-/** What the handle under a socket knows and the runtime's published interface does not tell. */
-interface UnderSocket {
-  readonly fd?: number;
-  readonly writeQueueSize?: number;
-}
 
 const NOTHING = Buffer.alloc(0);
 
@@ -33,7 +28,7 @@ export class SocketWire implements ClientWire {
   }
 
   get fd(): number {
-    return this.under?.fd ?? 0;
+    return handleOf(this.socket)?.fd ?? 0;
   }
 
   get isGone(): boolean {
@@ -45,7 +40,7 @@ export class SocketWire implements ClientWire {
   }
 
   get queued(): number {
-    return this.under?.writeQueueSize ?? this.socket.writableLength;
+    return handleOf(this.socket)?.writeQueueSize ?? this.socket.writableLength;
   }
 
   begin(user: WireUser): void {
@@ -114,9 +109,5 @@ export class SocketWire implements ClientWire {
 
   reset(): void {
     this.socket.resetAndDestroy();
-  }
-
-  private get under(): UnderSocket | null {
-    return (this.socket as unknown as { _handle?: UnderSocket | null })._handle ?? null;
   }
 }

@@ -53,7 +53,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/stats': ['protocol', 'daemon/log', 'daemon/turns'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
   'daemon/runtime-handles': [],
-  'daemon/system-error': ['protocol'],
+  'daemon/system-error': ['protocol', 'daemon/runtime-handles'],
   'daemon/backend': [
     'protocol',
     'daemon/lowest-first',
@@ -179,6 +179,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/threads',
     'daemon/turns',
     'daemon/clock',
+    'daemon/runtime-handles',
   ],
   'daemon/request': [
     'protocol',
@@ -209,7 +210,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/request',
     'daemon/threads',
   ],
-  'daemon/proxyd': ['protocol', 'daemon/vcl', 'daemon/params', 'daemon/manager'],
+  'daemon/proxyd': ['protocol', 'daemon/vcl', 'daemon/params', 'daemon/manager', 'daemon/runtime-handles'],
   'daemon/worker': [
     'protocol',
     'queries',
