@@ -19,6 +19,9 @@ import { VIEWS } from '../../console/views/views.ts';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 
+/** How the session's notifications of a frame are told from whatever else it puts off. */
+const FRAME_MS = 81;
+
 export interface StageOptions {
   recording: Recording;
   columns: number;
@@ -48,6 +51,8 @@ export class Stage {
   private readonly start: number;
   private clock = 0;
   private due: (() => void)[] = [];
+  /** Frames that fell due while nobody looks. */
+  private held: (() => void)[] = [];
 
   constructor(o: StageOptions) {
     this.start = o.recording.start;
@@ -73,8 +78,9 @@ export class Stage {
           utc: true,
           ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
           now: () => this.start + this.clock,
-          later: (fn) => {
-            this.due.push(fn);
+          frameMs: FRAME_MS,
+          later: (fn, ms) => {
+            (ms === FRAME_MS ? this.held : this.due).push(fn);
           },
         }),
     );
@@ -113,23 +119,27 @@ export class Stage {
     return this.controller.session;
   }
 
-  /** Moves the clock second by second, delivering what was recorded and running what fell due. */
+  /**
+   * Moves the clock second by second, delivering what was recorded and running what fell due. The screen is drawn at the
+   * first second and at the last: most of the time of a test went into frames that nothing looked at.
+   */
   async play(until: number): Promise<void> {
-    while (this.clock < until) {
+    for (let first = true; this.clock < until; first = false) {
       this.clock = Math.min(until, this.clock + 1);
       this.source.advance(this.clock);
       // As the clock of the real console does.
       this.session.touch();
-      await this.settle();
+      await this.settle(first || this.clock === until);
     }
   }
 
-  /** Lets promises and scheduled notifications run. */
-  async settle(): Promise<void> {
+  /** Lets promises and scheduled notifications run, those of new frames only where they are `drawn`. */
+  async settle(drawn = true): Promise<void> {
     for (let i = 0; i < 4; i++) {
       await Promise.resolve();
-      const due = this.due;
+      const due = drawn ? this.due.concat(this.held) : this.due;
       this.due = [];
+      if (drawn) this.held = [];
       for (const fn of due) fn();
     }
     await new Promise((resolve) => setImmediate(resolve));
