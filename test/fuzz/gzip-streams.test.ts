@@ -8,9 +8,10 @@ import { runInNewContext } from 'node:vm';
 import { constants, crc32, gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { deliveryChain, fetchChain, Taking } from '../daemon/filters/filter-setup.ts';
+import { runs } from '../harness/runs.ts';
 import { Random } from './random.ts';
 
-const COUNT = Number(process.env.PROXYD_GZIP_FUZZ ?? 3000);
+const COUNT = Number(process.env.PROXYD_GZIP_FUZZ ?? runs(3000));
 const SEED = Number(process.env.PROXYD_GZIP_FUZZ_SEED ?? 1);
 const GZIP = { 'Content-Encoding': 'gzip' };
 /** Milliseconds after which a body is taken to hang: a thousand times what one takes. */

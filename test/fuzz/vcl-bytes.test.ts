@@ -9,6 +9,7 @@ import { loadProgram } from '../../daemon/vcl/loader.ts';
 import { RegexError } from '../../queries/regex/bounded-regex.ts';
 import { parseRegex } from '../../queries/regex/parse-pattern.ts';
 import { fakeDirector, task } from '../daemon/vcl/fake-task.ts';
+import { runs } from '../harness/runs.ts';
 
 const SEED = `vcl 4.1; import std; backend d { .host = "127.0.0.1"; .probe = { .url = "/"; } }
 acl local +log { "127.0.0.1"; ! "10.0.0.0"/8; }
@@ -70,7 +71,7 @@ describe('the compiler', () => {
         attempt(s);
         attempt(`vcl 4.1; backend d none; ${s}`);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -85,7 +86,7 @@ describe('the compiler', () => {
         for (const [at, drop, insert] of list) words.splice(at % words.length, drop, insert);
         attempt(words.join(''));
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
   });
 
@@ -137,7 +138,7 @@ describe('the compiler', () => {
           expect(e).toBeInstanceOf(RegexError);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
@@ -159,7 +160,7 @@ describe('compiled programs', () => {
           }
         },
       ),
-      { numRuns: 5 },
+      { numRuns: runs(5) },
     );
   });
 

@@ -10,11 +10,12 @@ import { findExtension } from '../../daemon/extensions/registry.ts';
 import { formatDiagnostics } from '../../daemon/vcl/diagnostics.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
 import { fakeDirector, taskOf } from '../daemon/vcl/fake-task.ts';
+import { runs } from '../harness/runs.ts';
 import { mutate } from './mutate.ts';
 import { ProgramGrammar } from './program-grammar.ts';
 import { Random } from './random.ts';
 
-const COUNT = Number(process.env.PROXYD_FUZZ ?? 400);
+const COUNT = Number(process.env.PROXYD_FUZZ ?? runs(400));
 const SEED = Number(process.env.PROXYD_FUZZ_SEED ?? 1);
 /** Requests that run through each program that compiles. */
 const REQUESTS = COUNT > 1000 ? 50 : 5;

@@ -22,11 +22,13 @@ describe('text for a terminal', () => {
   });
 
   it('lets no control character through, whatever the bytes', () => {
+    const through: number[][] = [];
     for (let a = 0; a < 256; a++) {
       for (let b = 0; b < 256; b++) {
-        expect(terminalText(Uint8Array.of(a, b))).toMatch(/^[\t\n\x20-\x7e\xa0-\u07ff]*$/);
+        if (!/^[\t\n\x20-\x7e\xa0-\u07ff]*$/.test(terminalText(Uint8Array.of(a, b)))) through.push([a, b]);
       }
     }
+    expect(through).toEqual([]);
   });
 });
 

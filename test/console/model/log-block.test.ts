@@ -7,6 +7,7 @@ import { findMatch, findTransaction, nextError } from '../../../console/views/lo
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { runs } from '../../harness/runs.ts';
 
 const START = { tx: -1, record: -1 };
 
@@ -80,7 +81,7 @@ describe('the packed log', () => {
             expect(plain(store.at(i)?.transactions ?? [])).toEqual(plain(group));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

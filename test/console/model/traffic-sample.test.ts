@@ -248,8 +248,8 @@ it('says of a window over how many seconds it counts: whole ones, and the presen
 it('keeps of the last minutes what has room, and says since when', () => {
   const sample = new TrafficSample();
   const long = `/${'x'.repeat(30_000)}`;
-  for (let second = 0; second < 100; second++)
-    sample.add(Array.from({ length: 30 }, (_, i) => request(2, `${long}${i}`)).flat(), FAKE_START + second);
+  const requests = Array.from({ length: 30 }, (_, i) => request(2, `${long}${i}`)).flat();
+  for (let second = 0; second < 100; second++) sample.add(requests, FAKE_START + second);
   const { total, since } = sample.ranked('url', 300, FAKE_START + 100, 9);
   expect(total).toBeLessThan(3000);
   // Thirty a second, all of each second that is left.

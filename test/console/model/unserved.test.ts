@@ -46,7 +46,8 @@ it('keeps some thousands, and what they were judged', () => {
 
 it('keeps fewer of those with long headers', () => {
   const unserved = new UnservedRequests();
-  for (let n = 0; n < 1000; n++) added(unserved, miss(n * 3 + 2, '/', 60_000), n);
+  const long = miss(2, '/', 60_000);
+  for (let n = 0; n < 1000; n++) added(unserved, long, n);
   expect(unserved.last().length).toBeLessThan(450);
   expect(unserved.last().at(-1)?.before).toBe(999);
 });

@@ -22,6 +22,7 @@ import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { ProbeDecl } from '../../../daemon/contract/program.ts';
 import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
+import { runs } from '../../harness/runs.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -546,7 +547,7 @@ describe('the schedule', () => {
           wanted.map((i) => moments[i]).toSorted((a, b) => Number(a) - Number(b)),
         );
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
+import { runs } from '../../harness/runs.ts';
 import { Bench } from './cache-setup.ts';
 
 interface Entry {
@@ -133,6 +134,6 @@ it('answers as a naive list does, through fetches, failures, purges, bans and ex
       expect(b.counters).toMatchObject({ n_object: 0, n_objectcore: 0, n_objecthead: 0 });
       expect(b.cache.maintenance.expiry.nextEnd()).toBe(Number.POSITIVE_INFINITY);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ExpiryHeap } from '../../../daemon/cache/expiry-heap.ts';
 import { BATCH, OBJCORE_WORDS } from '../../../daemon/cache/objcore.ts';
 import { RowTable } from '../../../daemon/cache/row-table.ts';
+import { runs } from '../../harness/runs.ts';
 
 describe('ExpiryHeap', () => {
   it('yields objects in the order of their ends, whatever was added, moved and removed', () => {
@@ -42,7 +43,7 @@ describe('ExpiryHeap', () => {
         }
         expect(ends).toEqual([...model.values()].sort((a, b) => a - b));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -79,7 +80,7 @@ describe('ExpiryHeap', () => {
         for (const [oc, end] of left) expect(expiry.endOf(oc)).toBe(end);
         expect(expiry.firstEnd()).toBe(Math.min(Number.POSITIVE_INFINITY, ...left.values()));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

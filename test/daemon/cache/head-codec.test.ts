@@ -14,6 +14,7 @@ import {
 import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
 import { storedNames, type VaryKey } from '../../../daemon/cache/vary.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { runs } from '../../harness/runs.ts';
 
 function message(
   status: number,
@@ -65,7 +66,7 @@ describe('head codec', () => {
           expect(shape(back)).toEqual(shape(msg));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

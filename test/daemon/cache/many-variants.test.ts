@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { LookupAnswer, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
 import { matchesStored, type VaryKey, varyBytes, varyKey, writeVary } from '../../../daemon/cache/vary.ts';
+import { runs } from '../../harness/runs.ts';
 import { Bench, request } from './cache-setup.ts';
 
 const VARIES = ['L', 'L', 'L', 'L, Accept-Encoding', 'l,m', 'M', '*'];
@@ -57,7 +58,7 @@ it.each([
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { GZIP_HEAD, GzipSum, packPart, SplicedData, storedBlocks } from '../../../daemon/esi/gzip-stitch.ts';
 import { deflatePlaces } from '../../../daemon/filters/deflate-places.ts';
 import { Random } from '../../fuzz/random.ts';
+import { runs } from '../../harness/runs.ts';
 
 function text(random: Random, most: number): Buffer {
   const bytes = Buffer.alloc(random.below(most));
@@ -44,7 +45,8 @@ function spliced(random: Random, stream: Buffer, sum: GzipSum): Buffer[] {
 
 describe('A gzip stream', () => {
   it('is made of packed parts, whole streams and plain bytes', () => {
-    for (let seed = 0; seed < 600; seed++) {
+    const all = runs(600);
+    for (let seed = 0; seed < all; seed++) {
       const random = new Random(seed);
       const sum = new GzipSum();
       const out = [GZIP_HEAD];

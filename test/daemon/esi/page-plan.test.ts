@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PagePlan, PlanCursor, PlanMaker, type PlanPart } from '../../../daemon/esi/page-plan.ts';
+import { runs } from '../../harness/runs.ts';
 
 function planOf(gzip: boolean, parts: readonly PlanPart[]): PagePlan {
   const maker = new PlanMaker(gzip);
@@ -45,7 +46,7 @@ describe('A plan as bytes', () => {
         expect([plan.gzip, plan.isShort]).toEqual([gzip, parts.length <= 256]);
         expect(partsOf(plan)).toEqual(parts);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('A plan as bytes', () => {
           if (part !== null) found.push(part);
         expect(found).toEqual(parts.slice(walked).filter(({ kind }) => kind === 'include'));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSignature, SignatureError } from '../../../daemon/vcl/check/signature.ts';
+import { runs } from '../../harness/runs.ts';
 
 describe('signatures', () => {
   it('are read with everything they may have', () => {
@@ -128,7 +129,7 @@ describe('signatures', () => {
           }
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { constants, crc32, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deflatePlaces, PackedPieces } from '../../../daemon/filters/deflate-places.ts';
+import { runs } from '../../harness/runs.ts';
 
 /** A body whose blocks of every kind lie where they were put: a stored one, a fixed one, a last one. */
 const BLOCKS = Buffer.from([
@@ -58,7 +59,7 @@ describe('the places of deflate blocks', () => {
         expect(Math.ceil((places?.stop ?? 0) / 8)).toBe(packed.length - 8);
         expect(places?.last).toBeLessThan(places?.stop ?? 0);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('the places of deflate blocks', () => {
         expect(pieces.found()).toEqual(deflatePlaces(body));
         expect(Math.ceil((pieces.found()?.stop ?? 0) / 8)).toBe(body.length - 8);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
     const bytewise = new PackedPieces();
     for (const byte of bodies[0] as Buffer) bytewise.add(Uint8Array.of(byte));

@@ -11,6 +11,7 @@ import {
 } from '../../../daemon/filters/filter-table.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { runs } from '../../harness/runs.ts';
 import { deliveryChain, fetchChain, message, Taking } from './filter-setup.ts';
 
 const TEXT = Buffer.from('The quick brown fox jumps over the lazy dog.\n'.repeat(20));
@@ -82,7 +83,7 @@ describe('filters of a fetch', () => {
             expect(want(taking.bytes).equals(wanted)).toBe(true);
           },
         ),
-        { numRuns: 60 },
+        { numRuns: runs(60) },
       );
     },
   );

@@ -6,6 +6,7 @@ import { PagePlan, PlanCursor, PlanMaker, type PlanPart } from '../../../daemon/
 import { ESI } from '../../../daemon/filters/esi.ts';
 import type { DeliveredBody, Page, Processor, ProcessorMaker } from '../../../daemon/filters/filter.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
+import { runs } from '../../harness/runs.ts';
 import { message, Taking } from './filter-setup.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -98,7 +99,7 @@ describe('the walk through a page, in turns without time', () => {
         const { bytes, outcome } = await taking.give(pieces, shape.length % 2 === 0);
         expect([outcome, bytes.toString()]).toEqual(['whole', shape.replaceAll('-', '')]);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('the walk through a page, in turns without time', () => {
         for (let turn = 0; turn < 6; turn++) await nextTurn();
         expect([seen.parts, taking.got.length, taking.outcome, seen.closed]).toEqual([parts, got, null, 1]);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

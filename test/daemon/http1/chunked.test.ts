@@ -8,6 +8,7 @@ import {
   LAST_CHUNK,
 } from '../../../daemon/http1/chunked.ts';
 import { Leniencies } from '../../../daemon/http1/leniency.ts';
+import { runs } from '../../harness/runs.ts';
 import { readCases } from './case-file.ts';
 
 /** Decodes in pieces; every byte that was not used must be at the end. */
@@ -158,7 +159,7 @@ describe('chunkHead', () => {
         expect(decoder.done).toBe(true);
         expect(Buffer.concat(got).equals(Buffer.concat(chunks.map((c) => Buffer.from(c))))).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -11,6 +11,7 @@ import {
   parseResponseHead,
 } from '../../../daemon/http1/head-parser.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { runs } from '../../harness/runs.ts';
 import { readCases } from './case-file.ts';
 
 /** Small, so that the cases for limits stay readable. */
@@ -186,7 +187,7 @@ describe('a result used for many heads', () => {
           expect(show(text, msg, out)).toEqual(show(text, new HttpMessage(0), new HeadResult()));
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

@@ -13,6 +13,7 @@ import {
   writeResponseHead,
 } from '../../../daemon/http1/head-writer.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { runs } from '../../harness/runs.ts';
 
 const LIMITS = { maxLine: 8192, maxFields: 58, maxSize: 65536 };
 const TOKEN = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -72,7 +73,7 @@ describe('what is written', () => {
           same(back, msg);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -93,7 +94,7 @@ describe('what is written', () => {
         msg.reason = reason.replace(/^ +/, '');
         same(back, msg);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -139,10 +139,12 @@ describe('an answer', () => {
     writeAnswer(answer(), (bytes) => written.push(bytes));
     const bytes = Buffer.concat(written);
     const reader = new AnswerReader();
+    let early = 0;
     for (let at = 0; at < bytes.length; at += size) {
-      expect(reader.answer).toBe(null);
+      if (reader.answer !== null) early++;
       reader.take(bytes.subarray(at, at + size));
     }
+    expect(early).toBe(0);
     expect(reader.answer).toEqual(answer());
     // No value is long.
     expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(source.length);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../daemon/net/crc32c.ts';
 import { MAX_PREAMBLE, type ProxyPreamble, parseProxyPreamble } from '../../../daemon/net/proxy-protocol.ts';
+import { runs } from '../../harness/runs.ts';
 import { bytes, IPV4, IPV6, SIGNATURE, TLS, tlv, v1, v2, v2WithChecksum } from './proxy-bytes.ts';
 
 const REQUEST = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -246,7 +247,7 @@ describe('any bytes', () => {
         expect(first === null ? null : summary(first)).toBe(whole === null ? null : summary(whole));
         expect(first?.length).toBe(whole?.length);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 });

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Request } from '../../../daemon/transaction/request.ts';
+import { runs } from '../../harness/runs.ts';
 import { FakeSession, get } from './fake-session.ts';
 
 /** Milliseconds that each request takes, and how many a turn takes: its time begins when the first is over. */
@@ -257,7 +258,7 @@ describe('any history of a connection', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -32,6 +32,7 @@ import {
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../../protocol/tables/counters.ts';
+import { runs } from '../../harness/runs.ts';
 import { drained } from '../../harness/steps.ts';
 
 let dir: string;
@@ -360,7 +361,7 @@ it('reads one set of counters, whatever takes the place of the file meanwhile', 
         if (others.length > 1) expect(second).toBe(others.length === 10 ? 1n : BigInt(others.length));
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SlidingWindow } from '../../../daemon/throttle/sliding-window.ts';
 import { limit } from '../../../daemon/throttle/throttle.ts';
+import { runs } from '../../harness/runs.ts';
 import { HandClock } from './hand-clock.ts';
 
 /** The most calls that any period has which begins with a call: no other can have more. */
@@ -46,7 +47,7 @@ describe('no period has more calls than the limit', () => {
           expect(mostInAPeriod(times, 1000)).toBeLessThanOrEqual(calls);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -69,7 +70,7 @@ describe('no period has more calls than the limit', () => {
           expect(mostInAPeriod(times, 1000)).toBeLessThanOrEqual(calls);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -92,7 +93,7 @@ describe('no period has more calls than the limit', () => {
         }
         expect(mostInAPeriod(times, 1000)).toBeLessThanOrEqual(calls);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

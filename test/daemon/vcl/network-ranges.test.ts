@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Network, NetworkRanges, packedRanges } from '../../../daemon/vcl/runtime/network-ranges.ts';
+import { runs } from '../../harness/runs.ts';
 
 function covers({ bytes, bits }: Network, address: readonly number[]): boolean {
   for (let bit = 0; bit < bits; bit++) {
@@ -38,6 +39,6 @@ it.each([4, 16] as const)('finds what a search would, with addresses of %i bytes
           expect(numbered[ranges.find(one) - 1] ?? null).toBe(scan(numbered, one));
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

@@ -7,6 +7,7 @@ import { Backend } from '../../../daemon/backend/backend.ts';
 import { BackendRow } from '../../../daemon/backend/shared-backends.ts';
 import type { BackendThreads } from '../../../daemon/worker/backend-threads.ts';
 import { ProgramTable } from '../../../daemon/worker/program-table.ts';
+import { runs } from '../../harness/runs.ts';
 import { type FakePrograms, fakePrograms, PLAIN, program } from './fake-programs.ts';
 
 const MANY = 200;
@@ -197,7 +198,7 @@ it('is, once it has settled, as warm as was asked for last', async () => {
       await turn();
       nothingLeft();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -12,6 +12,7 @@ import { makeProgram } from '../../../queries/regex/build-program.ts';
 import { parseRegex } from '../../../queries/regex/parse-pattern.ts';
 import { type Fuel, SearchMemory } from '../../../queries/regex/search.ts';
 import { capturesDiffer, translate } from '../../../queries/regex/translate.ts';
+import { runs } from '../../harness/runs.ts';
 
 describe('PCRE syntax', () => {
   it.each([
@@ -230,7 +231,7 @@ describe('the searches of one substitution', () => {
         expect(found).toEqual(allMatches(p, s, { left: 1e6 }, () => new SearchMemory()));
         expect([...(shared.slots ?? [])].slice(1).every((slot) => slot === -1)).toBe(true);
       }),
-      { numRuns: 3000, seed: 7 },
+      { numRuns: runs(3000), seed: 7 },
     );
   });
 });
@@ -273,7 +274,7 @@ describe('the two engines', () => {
         );
         expect(ours).toEqual(js.groups.map((g) => m[g]));
       }),
-      { numRuns: 2000, seed: 7 },
+      { numRuns: runs(2000), seed: 7 },
     );
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compileRegex } from '../../../queries/regex/bounded-regex.ts';
 import { parseRegex } from '../../../queries/regex/parse-pattern.ts';
 import { requiredText } from '../../../queries/regex/required-text.ts';
+import { runs } from '../../harness/runs.ts';
 
 describe('the text that subjects must have', () => {
   it.each([
@@ -73,7 +74,7 @@ describe('the text that subjects must have', () => {
           for (const one of subjects) expect(re.match(one)).toBe(re.exec(one) === null ? 0 : 1);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

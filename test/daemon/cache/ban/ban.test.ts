@@ -13,6 +13,7 @@ import { banElements, banLines } from '../../../../daemon/cache/ban/ban-text.ts'
 import { durationText } from '../../../../daemon/cache/ban/duration.ts';
 import { newCacheCounters } from '../../../../daemon/cache/cache-counters.ts';
 import { HttpMessage } from '../../../../daemon/http1/message.ts';
+import { runs } from '../../../harness/runs.ts';
 
 function compileRegex(pattern: string): { test(text: string): boolean } {
   try {
@@ -234,7 +235,7 @@ describe('BanList', () => {
         }
         expect([counters.bans_dups, counters.bans]).toEqual([dups, model.length]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

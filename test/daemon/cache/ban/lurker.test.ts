@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Ban } from '../../../../daemon/cache/ban/ban.ts';
 import type { LurkerLimits } from '../../../../daemon/cache/ban/lurker.ts';
+import { runs } from '../../../harness/runs.ts';
 import { Bench } from '../cache-setup.ts';
 
 const EAGER: LurkerLimits = { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0.03 };
@@ -301,7 +302,7 @@ describe('the ban lurker', () => {
         for (let i = 0; i < n; i++)
           expect(bench.ask(`/${i}`, {}, { hashIgnoreBusy: true })).toBe(alive.has(`/${i}`) ? 'HIT' : 'MISS');
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LookupAnswer, LookupResult } from '../../../../daemon/cache/lookup-query.ts';
+import { runs } from '../../../harness/runs.ts';
 import { Bench } from '../cache-setup.ts';
 
 const MANY = 5000;
@@ -266,7 +267,7 @@ describe('a lookup under many bans', () => {
         bench.cache.bans.tidy();
         expect(bench.counters).toMatchObject({ bans: 1, n_objectcore: 0 });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     expect(waited).toBeGreaterThan(10);
   });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SizeClasses } from '../../../../daemon/cache/storage/size-classes.ts';
 import { Slab } from '../../../../daemon/cache/storage/slab.ts';
+import { runs } from '../../../harness/runs.ts';
 
 /** Where a block lies: chunk number times a range no chunk exceeds, plus the offset. */
 function place(slab: Slab, ref: number): number {
@@ -87,7 +88,7 @@ describe('Slab', () => {
           expect(slab.stats.g_alloc).toBe(0);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

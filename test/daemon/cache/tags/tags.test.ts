@@ -8,6 +8,7 @@ import { OF_HIT_MISS } from '../../../../daemon/cache/objcore.ts';
 import { RowTable } from '../../../../daemon/cache/row-table.ts';
 import { headerNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-headers.ts';
 import { TagPurges } from '../../../../daemon/cache/tags/tag-purges.ts';
+import { runs } from '../../../harness/runs.ts';
 import { Bench, response } from '../cache-setup.ts';
 
 function begin(bench: Bench, url: string, fields: Record<string, string> = {}): Oc {
@@ -325,7 +326,7 @@ describe('the index', () => {
         const links = [...model.values()].reduce((sum, object) => sum + object.keys.length, 0);
         expect(bench.counters.xkey_links).toBe(links);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -9,6 +9,7 @@ import type { EdgeBatch, EdgeTarget, Outcome, Provider } from '../../../../daemo
 import { realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import type { QueueEvent } from '../../../../daemon/edge/queue/queue-options.ts';
+import { runs } from '../../../harness/runs.ts';
 
 /** A clock that goes on when it is told to. */
 class HandClock {
@@ -450,6 +451,6 @@ it('loses nothing and invents nothing, whatever happens in whichever order', asy
         await queue.close();
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 }, 120_000);

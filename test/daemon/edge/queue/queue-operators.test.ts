@@ -14,6 +14,7 @@ import {
 import { decoding, encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import { type QueueEntry, replaying } from '../../../../daemon/edge/queue/queue-entry.ts';
+import { isFull, runs } from '../../../harness/runs.ts';
 
 /** Its syncs are counted, and fail as the script says; they can be held until they are let go. */
 class Disk implements JournalFiles {
@@ -122,11 +123,12 @@ function inJournal(): string[] {
   return [...ended(replaying(records)).entries.values()].map(words).sort();
 }
 
-it('100,000 dead letters go together, in a hundred writes', async () => {
-  await open(Array.from({ length: 100_000 }, (_, i) => dead(i + 1)));
-  expect(await queue.retry('all')).toBe(100_000);
-  expect(disk.syncs).toBeLessThanOrEqual(110);
-  expect(queue.counters()).toMatchObject({ queued: 100_000, dead: 0 });
+it('very many dead letters go together, a thousand in a write', async () => {
+  const count = isFull ? 100_000 : 10_000;
+  await open(Array.from({ length: count }, (_, i) => dead(i + 1)));
+  expect(await queue.retry('all')).toBe(count);
+  expect(disk.syncs).toBeLessThanOrEqual(count / 1000 + 10);
+  expect(queue.counters()).toMatchObject({ queued: count, dead: 0 });
   expect(inJournal()).toEqual(inMemory());
 }, 60_000);
 
@@ -243,6 +245,6 @@ it('memory and journal agree, and answers hold, whatever is asked at the same ti
         expect([...gone].filter((id) => ids.has(id))).toEqual([]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 }, 120_000);

@@ -8,6 +8,7 @@ import {
   type ShardRing,
   wholeRing,
 } from '../../../../daemon/extensions/directors/shard-ring.ts';
+import { runs } from '../../../harness/runs.ts';
 
 const hosts = (idents: readonly string[], points: number) => idents.map((ident) => ({ ident, points }));
 
@@ -82,7 +83,7 @@ describe('the ring', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
