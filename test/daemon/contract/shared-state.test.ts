@@ -4,6 +4,7 @@ import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { SharedState } from '../../../daemon/contract/shared-state.ts';
 import { Companions, makeSeats, type Seat } from '../../../daemon/threads/seat.ts';
 import { ThreadsState } from '../../../daemon/worker/threads-state.ts';
+import { isFull } from '../../harness/runs.ts';
 
 /** The state as one thread sees it, and another. */
 type Two = readonly [SharedState, SharedState];
@@ -177,7 +178,8 @@ describe.each([
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
       return (seed >>> 8) % below;
     };
-    for (let i = 0; i < 20_000; i++) {
+    const all = isFull ? 20_000 : 5000;
+    for (let i = 0; i < all; i++) {
       const table = (two[random(2)] as SharedState).table('t', shape);
       const key = `k${random(500)}`;
       if (random(5) === 0) {

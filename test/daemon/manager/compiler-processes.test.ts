@@ -3,15 +3,18 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { afterAll, describe, expect, it } from 'vitest';
 import { filesOf } from '../../../daemon/fleet/bundled-files.ts';
 import { makeBundle } from '../../../daemon/fleet/program-bundle.ts';
 import { AnswerReader, writeAnswer } from '../../../daemon/manager/compile-answer.ts';
+import { type CompileJob, doJob, type JobAnswer } from '../../../daemon/manager/compile-job.ts';
 import { makeCompile } from '../../../daemon/manager/compiler.ts';
 import { CompilerProcesses } from '../../../daemon/manager/compiler-processes.ts';
 import type { Compiled, SourceText } from '../../../daemon/manager/program-host.ts';
 import { ProcessCode } from '../../../daemon/own-process.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
+import { isFull } from '../../harness/runs.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'proxyd-compile-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -36,6 +39,16 @@ class Counted extends CompilerProcesses {
   override run(...args: Parameters<CompilerProcesses['run']>): ReturnType<CompilerProcesses['run']> {
     this.runs++;
     return super.run(...args);
+  }
+}
+
+/** Does the work of a process here, with all that goes between the two as bytes. */
+class Here extends Counted {
+  override async run(job: CompileJob): Promise<JobAnswer | string> {
+    this.runs++;
+    const reader = new AnswerReader();
+    writeAnswer(doJob(deserialize(serialize(job)) as CompileJob), (bytes) => reader.take(Buffer.from(bytes)));
+    return reader.answer ?? 'no answer';
   }
 }
 
@@ -79,7 +92,7 @@ const bundled = (text: string): SourceText => {
 const CALL = 'include "part.vcl";\nsub vcl_recv { call part; }\n';
 
 describe('a program that a process compiles', () => {
-  it.each<[string, SourceText]>([
+  const KINDS: [string, SourceText][] = [
     ['an acl', main(acl(300).slice(NONE.length))],
     ['included files', main(CALL)],
     [
@@ -101,12 +114,25 @@ describe('a program that a process compiles', () => {
     ['an extension from a file', main('import ext;\nsub vcl_recv { set req.url = ext.f("x"); }\n')],
     ['an extension that is nowhere', main('import nowhere;\n')],
     ['a text that is no program', { name: 'x', text: '\0{"' }],
-  ])('is the same: %s', async (_, source) => {
-    const apart = processes(0);
+  ];
+  it.each(KINDS)('is the same: %s', async (_, source) => {
+    const apart = new Here();
+    apart.largestInline = 0;
     const inline = await compilerOf(null)(source);
     expect(await compilerOf(apart)(source)).toEqual(inline);
     expect(apart.runs).toBeGreaterThan(0);
   });
+
+  // Of the process itself, one of each way that it reads files, names and modules.
+  const APART = /^(included files|a shipped file|a bundle|errors|a label|an extension from a file)$/;
+  it.each(KINDS.filter(([name]) => isFull || APART.test(name)))(
+    'is the same from a process: %s',
+    async (_, source) => {
+      const apart = processes(0);
+      expect(await compilerOf(apart)(source)).toEqual(await compilerOf(null)(source));
+      expect(apart.runs).toBeGreaterThan(0);
+    },
+  );
 
   it('leaves the turns of this process to others', async () => {
     const apart = processes(64 * 1024);
