@@ -23,6 +23,7 @@ export default defineConfig({
           // Files share what they import: half of the time went into loading the same modules for each. So no test may put
           // another module in the place of one (vi.mock); what it would replace is handed in.
           isolate: false,
+          setupFiles: ['test/harness/property-runs.ts'],
           // As the console runs: React's development build takes a fifth more.
           env: { NODE_ENV: 'production' },
         },

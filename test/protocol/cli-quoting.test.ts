@@ -89,7 +89,9 @@ it('takes a long line in small pieces in no time that grows faster than its leng
   const began = process.cpuUsage();
   const lines = new CommandLines();
   const piece = 'x'.repeat(64);
-  for (let i = 0; i < 30_000; i++) expect(lines.push(piece)).toEqual([]);
+  let early = 0;
+  for (let i = 0; i < 30_000; i++) early += lines.push(piece).length;
+  expect(early).toBe(0);
   expect(lines.push('\n')).toHaveLength(1);
   expect(process.cpuUsage(began).user / 1000).toBeLessThan(3000);
 });

@@ -95,7 +95,7 @@ export class PurgeQueue {
       ...(options.files === undefined ? {} : { files: options.files }),
       ...(options.compactAt === undefined ? {} : { compactAt: options.compactAt }),
     });
-    const state = (await turns.through(replaying(records))) as Replayed;
+    const state = (await turns.through((options.replay ?? replaying)(records))) as Replayed;
     const made = new PurgeQueue(options, state);
     await turns.over(state.entries.values(), (entry) => made.#recall(entry));
     queue = made;

@@ -2,7 +2,7 @@
 
 import type { Provider } from '../providers/provider.ts';
 import type { JournalOptions } from './journal.ts';
-import type { EndedEntry } from './queue-entry.ts';
+import type { EndedEntry, replaying } from './queue-entry.ts';
 import type { Limiter, SendClock } from './sender.ts';
 
 export interface QueueOptions {
@@ -25,6 +25,8 @@ export interface QueueOptions {
   readonly random?: () => number;
   readonly files?: JournalOptions['files'];
   readonly compactAt?: number;
+  /** Makes entries of the journal's records: for a test that counts the looks at them. */
+  readonly replay?: typeof replaying;
 }
 
 /** A change of state, for the log. */

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { LookupAnswer, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
 import { matchesStored, type VaryKey, varyBytes, varyKey, writeVary } from '../../../daemon/cache/vary.ts';
-import { runs } from '../../harness/runs.ts';
+import { isFull, runs } from '../../harness/runs.ts';
 import { Bench, request } from './cache-setup.ts';
 
 const VARIES = ['L', 'L', 'L', 'L, Accept-Encoding', 'l,m', 'M', '*'];
@@ -100,10 +100,10 @@ it('variants that came together are told apart as fast as those that came one by
   expect(asked(b, { L: 'l0', M: 'm' })).toBeLessThan(50);
 });
 
-it('of three thousand fetches at once nearly none waits for another in vain', () => {
+it('of very many fetches at once nearly none waits for another in vain', () => {
   const b = new Bench();
   b.put('/v', 1, 'x', { vary: 'L' }, { L: 'first' });
   let waits = 0;
-  for (let i = 0; i < 3000; i++) if (b.lookup('/v', { L: `l${i}` })[0] === LookupAnswer.BUSY) waits++;
+  for (let i = 0; i < (isFull ? 3000 : 1000); i++) if (b.lookup('/v', { L: `l${i}` })[0] === LookupAnswer.BUSY) waits++;
   expect(waits).toBeLessThan(5);
 });

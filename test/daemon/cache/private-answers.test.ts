@@ -9,6 +9,7 @@ import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/l
 import { OF_FAILURE, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
 import type { Peers } from '../../../daemon/cache/peers.ts';
 import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
+import { runs } from '../../harness/runs.ts';
 import { request, response, T0 } from './cache-setup.ts';
 
 /** What has been said and deferred, and is still to arrive. */
@@ -324,7 +325,8 @@ describe('requests for one URL at the same time', () => {
       state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
       return (state >>> 8) % ways;
     };
-    for (let round = 0; round < 1500; round++) {
+    const all = runs(1500);
+    for (let round = 0; round < all; round++) {
       const secret = round % 3 === 0;
       const outcomes = Array.from({ length: 2 + random(5) }, (): [Thread, Outcome] => [
         random(2) === 0 ? a : b,

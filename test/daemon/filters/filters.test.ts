@@ -11,7 +11,7 @@ import {
 } from '../../../daemon/filters/filter-table.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import { runs } from '../../harness/runs.ts';
+import { isFull, runs } from '../../harness/runs.ts';
 import { deliveryChain, fetchChain, message, Taking } from './filter-setup.ts';
 
 const TEXT = Buffer.from('The quick brown fox jumps over the lazy dog.\n'.repeat(20));
@@ -294,12 +294,16 @@ describe('filters that read a page for includes', () => {
     });
   });
 
-  it.each(['esi', 'esi_gzip'])('%s gives a page up of which no plan could be kept', async (names) => {
-    const { taken, records } = read(names, of(`a<esi:include src="/${'f'.repeat(100)}"/>`, 6_000_000));
-    const { outcome, bytes } = await taken;
-    expect([outcome, bytes.length < 6_000_000]).toEqual(['broken', true]);
-    expect(records).toContain('FetchError The page has more ESI statements than a plan can hold');
-  });
+  // The other one parses and plans as this one does, and packs besides.
+  it.each(isFull ? ['esi', 'esi_gzip'] : ['esi'])(
+    '%s gives a page up of which no plan could be kept',
+    async (names) => {
+      const { taken, records } = read(names, of(`a<esi:include src="/${'f'.repeat(100)}"/>`, 6_000_000));
+      const { outcome, bytes } = await taken;
+      expect([outcome, bytes.length < 6_000_000]).toEqual(['broken', true]);
+      expect(records).toContain('FetchError The page has more ESI statements than a plan can hold');
+    },
+  );
 });
 
 describe('filters of a delivery', () => {

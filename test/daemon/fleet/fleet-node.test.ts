@@ -85,7 +85,9 @@ describe('a node', () => {
     const { made, log, counters } = node('refused', 'refused');
     await made.settled;
     expect(counters()).toMatchObject({ connected: 0, behind: 1 });
-    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }), { timeout: 5000 });
+    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }), {
+      timeout: 20_000,
+    });
     expect(log).toEqual([
       'warning Fleet: the bus cannot be joined: refused; it is tried again',
       'info Fleet: joined as a',
@@ -99,7 +101,9 @@ describe('a node', () => {
     bus.listener.disconnected('the connection to the bus was closed');
     expect(counters()).toMatchObject({ connected: 0, behind: 1 });
     bus.listener.closed();
-    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }));
+    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }), {
+      timeout: 20_000,
+    });
     expect([bus.opened, log.filter((line) => line.startsWith('warning'))]).toEqual([
       2,
       [
@@ -115,7 +119,9 @@ describe('a node', () => {
     await made.publish(event);
     bus.results.push({ state: 'refused', detail: 'no', again: false });
     await made.publish(event);
-    await vi.waitFor(() => expect(made.nodes()).toMatchObject([{ applied: 1, program: 'boot' }]));
+    await vi.waitFor(() => expect(made.nodes()).toMatchObject([{ applied: 1, program: 'boot' }]), {
+      timeout: 20_000,
+    });
     expect(made.nodes()).toMatchObject([
       { node: 'a', self: true, state: 'current', seen: 0, version: '1', lag: 0, address: '10.0.0.9' },
     ]);

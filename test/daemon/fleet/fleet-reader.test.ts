@@ -46,7 +46,7 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
   /** It begins with what the stream has, then there is a cache. */
   const begin = async (): Promise<void> => {
     void made.run();
-    await vi.waitFor(() => expect(made.current).toBe(true));
+    await vi.waitFor(() => expect(made.current).toBe(true), { timeout: 20_000 });
     cache.since ??= 1;
   };
   /** The connection is lost and comes again; `meanwhile` happens in between. */
@@ -54,7 +54,7 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
     bus.lose();
     made.away();
     meanwhile();
-    await vi.waitFor(() => expect(made.current).toBe(false));
+    await vi.waitFor(() => expect(made.current).toBe(false), { timeout: 20_000 });
     await new Promise((resolve) => setTimeout(resolve, 5));
     bus.connected = true;
     void made.run();
@@ -66,7 +66,7 @@ afterEach(() => {
   for (const each of open.splice(0)) each.close();
 });
 const reaches = (calls: string[], expected: string[]): Promise<void> =>
-  vi.waitFor(() => expect(calls).toEqual(expected));
+  vi.waitFor(() => expect(calls).toEqual(expected), { timeout: 20_000 });
 
 describe('a fresh cache', () => {
   it("begins at the stream's end, and applies what comes after it once and in order", async () => {
@@ -87,7 +87,9 @@ describe('a fresh cache', () => {
     r.bus.put(purge('bad'));
     r.bus.put(purge('b/'), 'self', 'earlier.1');
     await reaches(r.calls, ['3 other purge bad', '4 self purge b/']);
-    await vi.waitFor(() => expect(r.made.counters).toEqual({ applied: 1, refused: 2, gaps: 0, flushed: 0 }));
+    await vi.waitFor(() => expect(r.made.counters).toEqual({ applied: 1, refused: 2, gaps: 0, flushed: 0 }), {
+      timeout: 20_000,
+    });
     expect(r.told).toEqual(['Fleet: message 2 of other refused: not JSON']);
     expect(r.log.last(9).map((e) => [e.seq, e.from, e.kind, e.subject, e.state, e.problem])).toEqual([
       [1, 'self', 'purge', 'a/', 'applied', null],
@@ -134,7 +136,7 @@ describe('after a gap', () => {
     const r = reader();
     await r.begin();
     await r.away(() => {});
-    await vi.waitFor(() => expect(r.made.current).toBe(true));
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
     expect([r.calls, r.made.counters.gaps]).toEqual([[], 0]);
   });
 
@@ -150,7 +152,7 @@ describe('after a gap', () => {
     expect(r.made.current).toBe(false);
     (goOn as (() => void) | null)?.();
     await reaches(r.calls, ['hold', 'flush', 'let go', '1 other purge a/']);
-    await vi.waitFor(() => expect(r.made.current).toBe(true));
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
   });
 
   it('old objects that cannot be banned wait on, which is said, until they can be', async () => {
@@ -199,7 +201,7 @@ describe('after a gap', () => {
       r.cache.since = null;
       r.bus.put(purge('a/'));
     });
-    await vi.waitFor(() => expect(r.made.current).toBe(true));
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
     r.bus.put(purge('b/'));
     await reaches(r.calls, ['2 other purge b/']);
   });
@@ -224,13 +226,13 @@ describe('after a gap', () => {
     const r = reader();
     await r.begin();
     for (const url of ['a/', 'b/']) r.bus.put(purge(url));
-    await vi.waitFor(() => expect(r.calls).toHaveLength(2));
+    await vi.waitFor(() => expect(r.calls).toHaveLength(2), { timeout: 20_000 });
     r.calls.length = 0;
     await r.away(() => {
       for (const url of ['c/', 'd/', 'e/']) r.bus.put(purge(url));
       change(r.bus);
     });
-    await vi.waitFor(() => expect(r.made.current).toBe(true));
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
     expect(r.calls).toEqual(['flush']);
     expect(r.told).toContain(`Fleet: ${why}: everything that was fetched before is banned`);
     r.bus.put(purge('f/'));
@@ -248,7 +250,7 @@ describe('after a gap', () => {
     r.bus.pending = 0;
     r.bus.last = 10_000;
     r.bus.put(purge('b/'));
-    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 3000 });
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
     expect(r.calls.at(-1)).toBe('let go');
   });
 
@@ -263,7 +265,7 @@ describe('after a gap', () => {
     await vi.waitFor(
       () => expect(r.calls).toEqual(['1 other purge a/', 'hold', 'flush', '3 other purge c/', 'let go']),
       {
-        timeout: 3000,
+        timeout: 20_000,
       },
     );
   });

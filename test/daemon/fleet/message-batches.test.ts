@@ -35,15 +35,17 @@ it('takes together what comes in one turn, and then what came meanwhile', async 
     open = resolve;
   });
   for (const seq of [1, 2]) await made.add(message(seq));
-  await vi.waitFor(() => expect(taken).toEqual([[1, 2]]));
+  await vi.waitFor(() => expect(taken).toEqual([[1, 2]]), { timeout: 20_000 });
   for (const seq of [3, 4, 5]) await made.add(message(seq));
   open();
   await made.idle();
-  await vi.waitFor(() =>
-    expect(taken).toEqual([
-      [1, 2],
-      [3, 4, 5],
-    ]),
+  await vi.waitFor(
+    () =>
+      expect(taken).toEqual([
+        [1, 2],
+        [3, 4, 5],
+      ]),
+    { timeout: 20_000 },
   );
 });
 
@@ -54,7 +56,7 @@ it('lets nobody come too far ahead', async () => {
     open = resolve;
   });
   await made.add(message(0));
-  await vi.waitFor(() => expect(taken).toHaveLength(1));
+  await vi.waitFor(() => expect(taken).toHaveLength(1), { timeout: 20_000 });
   for (let seq = 1; seq < AHEAD; seq++) await made.add(message(seq));
   let free = false;
   void made.add(message(AHEAD)).then(() => {
@@ -63,8 +65,10 @@ it('lets nobody come too far ahead', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(free).toBe(false);
   open();
-  await vi.waitFor(() => expect(free).toBe(true));
-  await vi.waitFor(() => expect(taken.flat()).toEqual(Array.from({ length: AHEAD + 1 }, (_, i) => i)));
+  await vi.waitFor(() => expect(free).toBe(true), { timeout: 20_000 });
+  await vi.waitFor(() => expect(taken.flat()).toEqual(Array.from({ length: AHEAD + 1 }, (_, i) => i)), {
+    timeout: 20_000,
+  });
 });
 
 it('takes nothing more when it is over, and says what went wrong', async () => {
@@ -73,7 +77,7 @@ it('takes nothing more when it is over, and says what went wrong', async () => {
   gone.catch(() => {});
   state.gate = gone;
   await made.add(message(1));
-  await vi.waitFor(() => expect(state.failed).toBe('no worker'));
+  await vi.waitFor(() => expect(state.failed).toBe('no worker'), { timeout: 20_000 });
   state.over = true;
   await made.add(message(2));
   await new Promise((resolve) => setImmediate(resolve));

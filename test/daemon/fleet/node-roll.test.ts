@@ -50,7 +50,7 @@ it('answers so many in one turn, and the others after that, whoever comes and go
   beat('c', 500);
   await new Promise(process.nextTick);
   expect(answers).toBeLessThanOrEqual(200);
-  await vi.waitFor(() => expect(answers).toBe(500));
+  await vi.waitFor(() => expect(answers).toBe(500), { timeout: 20_000 });
   made.left('c');
   await Promise.all(all);
 });
@@ -75,7 +75,7 @@ describe('a message has come', () => {
     await Promise.resolve();
     expect(reach).toBe(null);
     made.applied('c', 3);
-    await vi.waitFor(() => expect(reach).toEqual({ applied: 3, nodes: 3, behind: [] }));
+    await vi.waitFor(() => expect(reach).toEqual({ applied: 3, nodes: 3, behind: [] }), { timeout: 20_000 });
   });
 
   it('as far as it has when the time is up, and a node that was late is not waited for again', async () => {

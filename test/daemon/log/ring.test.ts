@@ -209,7 +209,7 @@ describe('log ring', () => {
     dead.enter();
     const from = performance.now();
     writer.flushAtEnd();
-    expect(performance.now() - from).toBeLessThan(1000);
+    expect(performance.now() - from).toBeLessThan(20_000);
     expect(c.shm_records).toBe(1);
     // For the turn's end, which comes after all here.
     dead.leave();

@@ -518,7 +518,7 @@ describe('a peer that does not read', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     ws.resume();
     await expect
-      .poll(() => received.slice(2).map(({ t }) => t), { timeout: 10_000 })
+      .poll(() => received.slice(2).map(({ t }) => t), { timeout: 20_000 })
       .toEqual(['ok', 'counters', 'reply', 'values']);
     ws.terminate();
   });
@@ -611,7 +611,7 @@ it('a live source renews its subscriptions when the daemon is back', async () =>
   expect(await source.command('x')).toEqual({ status: 0, body: 'not connected' });
   server = new ControlServer(host, new Secret(SECRET));
   await server.listenPath(join(dir, 'console.sock'));
-  await expect.poll(() => values, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => values, { timeout: 20_000 }).toBe(2);
   expect(states.filter((s) => s !== 'waiting')).toEqual(['up', 'up']);
   expect(logs.map((sub) => sub.from)).toEqual(['head', 'tail']);
   stream.close();

@@ -64,9 +64,10 @@ export async function startManager(argv: string[], options: Partial<Options> = {
   return { manager, dir, log, close };
 }
 
-/** Waits until `probe` is true; fails after ten seconds. */
+/** Waits until `probe` is true; fails after half a minute. */
 export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let i = 0; i < 1000; i++) {
+  const deadline = performance.now() + 30_000;
+  while (performance.now() < deadline) {
     if (await probe()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

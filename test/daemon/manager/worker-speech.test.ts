@@ -56,9 +56,11 @@ describe('a process', () => {
     hear(42, [a, null, b], (text) => out.push(text));
     a.write('from a');
     a.end();
-    await vi.waitFor(() => expect(out).toEqual(['Child (42) said from a']));
+    await vi.waitFor(() => expect(out).toEqual(['Child (42) said from a']), { timeout: 20_000 });
     b.end(`${'b\n'.repeat(200)}`);
-    await vi.waitFor(() => expect(out).toContain('Child (42) said 101 more lines, which are left out'));
+    await vi.waitFor(() => expect(out).toContain('Child (42) said 101 more lines, which are left out'), {
+      timeout: 20_000,
+    });
     expect(out).toHaveLength(101);
   });
 
@@ -70,7 +72,7 @@ describe('a process', () => {
     a.end();
     await new Promise((closed) => a.on('close', closed));
     b.end('b\n'.repeat(150));
-    await vi.waitFor(() => expect(out).toHaveLength(101));
+    await vi.waitFor(() => expect(out).toHaveLength(101), { timeout: 20_000 });
     expect(out.at(-1)).toBe('Child (42) said 200 more lines, which are left out');
   });
 });

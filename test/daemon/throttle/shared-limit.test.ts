@@ -4,6 +4,7 @@ import { WORD } from '../../../daemon/throttle/limit-options.ts';
 import { timeOf } from '../../../daemon/throttle/stamped-word.ts';
 import { type LimitOptions, limit } from '../../../daemon/throttle/throttle.ts';
 import { until } from '../../harness/processes.ts';
+import { isFull } from '../../harness/runs.ts';
 import { type Thread, Threads } from './threads.ts';
 
 const threads = new Threads();
@@ -30,12 +31,13 @@ describe.each([1, 3])('%d threads', (count) => {
   });
 
   it('lose no call and gain none when they all take at the same time', async () => {
+    const [most, tries] = isFull ? [900_000, 600_000] : [180_000, 120_000];
     const got = await together<number>(
       count,
-      { calls: 900_000, period: 600 },
-      'let got = 0; for (let i = 0; i < 600000; i++) if (api.tryTake()) got++; report(got);',
+      { calls: most, period: 600 },
+      `let got = 0; for (let i = 0; i < ${tries}; i++) if (api.tryTake()) got++; report(got);`,
     );
-    expect(got.reduce((sum, one) => sum + one)).toBe(Math.min(900_000, 600_000 * count));
+    expect(got.reduce((sum, one) => sum + one)).toBe(Math.min(most, tries * count));
   });
 
   it.each([false, true])('60 calls are 30, a wait, and 30, on the real clock: strict %s', async (strict) => {
@@ -105,7 +107,7 @@ it('threads that ask as fast as they can get no slot twice', async () => {
     3,
     { calls: 1_048_575, period: 0.001, concurrency: 1 },
     `let most = 0;
-     for (let i = 0; i < 300000; i++) {
+     for (let i = 0; i < ${isFull ? 300_000 : 60_000}; i++) {
        const release = api.tryTake();
        if (!release) continue;
        most = Math.max(most, Atomics.add(counter, 0, 1) + 1);
@@ -182,7 +184,7 @@ describe('a thread that is killed', () => {
   it.each([false, true])('at any moment leaves the count whole: strict %s', async (strict) => {
     const options = { calls: 7, period: 0.001, strict };
     const api = limit(options);
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < (isFull ? 8 : 4); i++) {
       const thread = await threads.start(options, api.shared, "report('runs'); for (;;) api.tryTake();");
       await thread.next();
       await thread.kill();

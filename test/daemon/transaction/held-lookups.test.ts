@@ -37,7 +37,7 @@ it('wakes no more in one turn than there is time for', async () => {
   held.letGo();
   expect(woken).toBeLessThanOrEqual(10);
   expect(held.since).toBe(0);
-  await vi.waitFor(() => expect(woken).toBe(1000));
+  await vi.waitFor(() => expect(woken).toBe(1000), { timeout: 20_000 });
 });
 
 it('wakes everybody once who has not left, whatever happens before their turn', async () => {

@@ -57,9 +57,9 @@ describe('accept.rule()', () => {
   });
 
   it('takes long lists in one pass', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(ab.filter(`${'x;a=b , '.repeat(10_000)}a`)).toBe('a');
     expect(ab.filter(`x${' '.repeat(60_000)}x`)).toBe('none');
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000);
   });
 });

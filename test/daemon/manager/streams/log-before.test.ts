@@ -134,7 +134,7 @@ async function backwards(mark: string | undefined, bytes: number, grouping: Grou
   for (let at = mark; at !== undefined; ) {
     const window = new Reading({ grouping, before: { mark: at, bytes } });
     windows.push(window);
-    await expect.poll(() => window.reached || window.ended, { interval: 2, timeout: 15_000 }).toBe(true);
+    await expect.poll(() => window.reached || window.ended, { interval: 2, timeout: 20_000 }).toBe(true);
     at = window.mark;
   }
   return windows;
@@ -160,11 +160,11 @@ describe('windows before a mark', () => {
       const windows = await backwards(live.mark, bytes, grouping);
       drain(rest);
       const whole = new Reading({ grouping, from: 'head', once: true });
-      await expect.poll(() => whole.ended, { interval: 2, timeout: 15_000 }).toBe(true);
-      await expect.poll(() => windows.every((w) => w.ended), { interval: 2, timeout: 15_000 }).toBe(true);
+      await expect.poll(() => whole.ended, { interval: 2, timeout: 20_000 }).toBe(true);
+      await expect.poll(() => windows.every((w) => w.ended), { interval: 2, timeout: 20_000 }).toBe(true);
       const all = (): string[] =>
         inOrder([live.groups, ...windows.flatMap((w) => [w.groups, w.late])].flat());
-      await expect.poll(() => all().length, { interval: 2, timeout: 15_000 }).toBe(whole.groups.length);
+      await expect.poll(() => all().length, { interval: 2, timeout: 20_000 }).toBe(whole.groups.length);
       expect(all()).toEqual(inOrder(whole.groups));
       expect(whole.groups.length).toBe(grouping === 'request' ? 340 : whole.groups.length);
     },
@@ -178,11 +178,11 @@ describe('windows before a mark', () => {
     drain(traffic(20, [], 1000));
     const live = new Reading({});
     const window = new Reading({ before: { mark: live.mark as string, bytes: 1 << 20 } });
-    await expect.poll(() => window.reached, { interval: 2, timeout: 15_000 }).toBe(true);
+    await expect.poll(() => window.reached, { interval: 2, timeout: 20_000 }).toBe(true);
     expect(window.groups.flat()).not.toContain(900);
     expect(window.ended).toBe(false);
     drain([open]);
-    await expect.poll(() => window.ended, { interval: 2, timeout: 15_000 }).toBe(true);
+    await expect.poll(() => window.ended, { interval: 2, timeout: 20_000 }).toBe(true);
     expect(window.late).toEqual([[900]]);
     expect(live.groups).toEqual([]);
   });
@@ -196,8 +196,8 @@ describe('windows before a mark', () => {
     const live = new Reading({});
     const windows = await backwards(live.mark, 100_000, 'request');
     const whole = new Reading({ from: 'head', once: true });
-    await expect.poll(() => whole.ended, { interval: 2, timeout: 15_000 }).toBe(true);
-    await expect.poll(() => windows.every((w) => w.ended), { interval: 2, timeout: 15_000 }).toBe(true);
+    await expect.poll(() => whole.ended, { interval: 2, timeout: 20_000 }).toBe(true);
+    await expect.poll(() => windows.every((w) => w.ended), { interval: 2, timeout: 20_000 }).toBe(true);
     expect(inOrder(windows.flatMap((w) => w.groups))).toEqual(inOrder(whole.groups));
     expect(windows.length).toBeGreaterThan(3);
   });
@@ -209,7 +209,7 @@ describe('windows before a mark', () => {
     createRing(join(dir, 'log.ring'), 1 << 20);
     for (const each of [mark as string, 'nothing', '1:2:3', ':', '0:-5']) {
       const window = new Reading({ before: { mark: each, bytes: 1000 } });
-      await expect.poll(() => window.ended, { interval: 2, timeout: 15_000 }).toBe(true);
+      await expect.poll(() => window.ended, { interval: 2, timeout: 20_000 }).toBe(true);
       expect([window.groups, window.mark]).toEqual([[], undefined]);
     }
   });
