@@ -183,10 +183,11 @@ describe('log ring', () => {
     const told: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
-    const writer = new RingWriter(RingPlace.begin(path, SIZE), counters(), trouble);
+    const place = RingPlace.begin(path, SIZE);
+    const writer = new RingWriter(place, counters(), trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
-    // Its file is closed under it: every write fails from now on.
-    closeSync((writer as unknown as { place: { fd: number } }).place.fd);
+    // Every write fails from now on.
+    place.close();
     log.begin(1, 'c');
     log.put(Tag.VCL_Log, 'lost');
     writer.flush();

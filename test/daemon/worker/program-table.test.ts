@@ -88,10 +88,9 @@ it('keeps a discarded program that another one, still running, may switch to', a
 it('lets a program become cold once nobody runs it, and shows its backends only while it is warm', async () => {
   await load('a');
   await load('b');
+  table.use('a');
+  const entry = table.active as ProgramEntry;
   table.use('b');
-  const entry = (table as unknown as { programs: Map<string, ProgramEntry> }).programs.get(
-    'a',
-  ) as ProgramEntry;
   entry.refs++;
   expect(await table.setState('a', 'cold', false)).toBeNull();
   expect([states()[0], shown.size]).toEqual(['a busy', 2]);
