@@ -62,7 +62,8 @@ class Side<F extends Filter> {
     if (known !== undefined) return known;
     const filters = this.filters.filter((_, i) => (bits & (1 << i)) !== 0);
     const text = filters.map(({ name }) => ` ${name}`).join('');
-    const made = { filters, text, record: constantRecord(Tag.Filters, text) };
+    // All bodies share it.
+    const made = Object.freeze({ filters, text, record: Object.freeze(constantRecord(Tag.Filters, text)) });
     this.usual[bits] = made;
     return made;
   }
