@@ -26,7 +26,9 @@ export function field(response: Response, name: string): string | undefined {
 
 export class ClientConnection {
   readonly socket: Socket;
-  #data: Buffer = Buffer.alloc(0);
+  /** What has come and was not read: joined when it is looked at, not with every packet of a long body. */
+  #pieces: Buffer[] = [];
+  #length = 0;
   #ended = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
@@ -41,7 +43,8 @@ export class ClientConnection {
     this.localPort = socket.localPort ?? 0;
     socket.setNoDelay(true);
     socket.on('data', (d: Buffer) => {
-      this.#data = this.#data.length === 0 ? d : Buffer.concat([this.#data, d]);
+      this.#pieces.push(d);
+      this.#length += d.length;
       this.#notify();
     });
     socket.on('end', () => {
@@ -66,7 +69,7 @@ export class ClientConnection {
   }
 
   /** Connects to a port of 127.0.0.1 (or a Unix socket path). `patience`: milliseconds any read may take. */
-  static open(to: number | string, patience = 15_000): Promise<ClientConnection> {
+  static open(to: number | string, patience = 30_000): Promise<ClientConnection> {
     return new Promise((resolve, reject) => {
       const socket = typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to);
       socket.once('error', reject);
@@ -88,7 +91,7 @@ export class ClientConnection {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#wake = null;
-        const sample = this.#data.subarray(0, 200).toString('latin1');
+        const sample = this.#joined().subarray(0, 200).toString('latin1');
         reject(new Error(`no ${what} within ${this.#patience} ms; so far ${JSON.stringify(sample)}`));
       }, this.#patience);
       this.#wake = () => {
@@ -137,29 +140,35 @@ export class ClientConnection {
   async #through(mark: string): Promise<Buffer> {
     let from = 0;
     for (;;) {
-      const at = this.#data.indexOf(mark, from, 'latin1');
+      const at = this.#joined().indexOf(mark, from, 'latin1');
       if (at >= 0) return this.#take(at + mark.length);
-      if (this.#ended) return this.#take(this.#data.length);
-      from = Math.max(0, this.#data.length - mark.length);
+      if (this.#ended) return this.#take(this.#length);
+      from = Math.max(0, this.#length - mark.length);
       await this.#news(JSON.stringify(mark));
     }
   }
 
   async #exactly(n: number): Promise<Buffer> {
-    while (this.#data.length < n && !this.#ended) await this.#news(`${n} bytes`);
-    return this.#take(Math.min(n, this.#data.length));
+    while (this.#length < n && !this.#ended) await this.#news(`${n} bytes`);
+    return this.#take(Math.min(n, this.#length));
+  }
+
+  #joined(): Buffer {
+    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0] as Buffer;
   }
 
   #take(n: number): Buffer {
-    const taken = this.#data.subarray(0, n);
-    this.#data = this.#data.subarray(n);
-    return taken;
+    const all = this.#joined();
+    this.#pieces = n === all.length ? [] : [all.subarray(n)];
+    this.#length -= n;
+    return all.subarray(0, n);
   }
 
   /** All bytes until the peer ends the connection. */
   async rest(): Promise<Buffer> {
     while (!this.#ended) await this.#news('end of the connection');
-    return this.#take(this.#data.length);
+    return this.#take(this.#length);
   }
 
   /** True once the peer has closed and nothing is left to read; throws when it does not close. */
@@ -170,7 +179,7 @@ export class ClientConnection {
 
   /** Bytes that have arrived and were not read. */
   get pending(): number {
-    return this.#data.length;
+    return this.#length;
   }
 
   /** The next final response. `method` decides the framing: a response to HEAD has no body. */

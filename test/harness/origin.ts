@@ -181,7 +181,9 @@ export class Origin {
 class RequestReader {
   readonly #socket: Socket;
   readonly #connection: number;
-  #data: Buffer = Buffer.alloc(0);
+  /** What has come and was not read: joined when it is looked at. */
+  #pieces: Buffer[] = [];
+  #length = 0;
   #ended = false;
   #wake: (() => void) | null = null;
 
@@ -194,7 +196,8 @@ class RequestReader {
       wake?.();
     };
     socket.on('data', (d: Buffer) => {
-      this.#data = Buffer.concat([this.#data, d]);
+      this.#pieces.push(d);
+      this.#length += d.length;
       notify();
     });
     for (const event of ['end', 'close', 'error']) {
@@ -208,7 +211,7 @@ class RequestReader {
   async next(): Promise<OriginRequest | null> {
     let end = -1;
     for (;;) {
-      end = this.#data.indexOf('\r\n\r\n');
+      end = this.#joined().indexOf('\r\n\r\n');
       if (end >= 0) break;
       if (!(await this.#more())) return null;
     }
@@ -231,10 +234,16 @@ class RequestReader {
     };
   }
 
+  #joined(): Buffer {
+    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0] as Buffer;
+  }
+
   #take(n: number): Buffer {
-    const taken = this.#data.subarray(0, n);
-    this.#data = this.#data.subarray(n);
-    return taken;
+    const all = this.#joined();
+    this.#pieces = n === all.length ? [] : [all.subarray(n)];
+    this.#length -= n;
+    return all.subarray(0, n);
   }
 
   async #more(): Promise<boolean> {
@@ -242,17 +251,17 @@ class RequestReader {
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    return !this.#socket.destroyed || this.#data.length > 0;
+    return !this.#socket.destroyed || this.#length > 0;
   }
 
   async #exactly(n: number): Promise<Buffer | null> {
-    while (this.#data.length < n) if (!(await this.#more())) return null;
+    while (this.#length < n) if (!(await this.#more())) return null;
     return this.#take(n);
   }
 
   async #line(): Promise<string | null> {
     for (;;) {
-      const at = this.#data.indexOf('\r\n');
+      const at = this.#joined().indexOf('\r\n');
       if (at >= 0) return this.#take(at + 2).toString('latin1', 0, at);
       if (!(await this.#more())) return null;
     }

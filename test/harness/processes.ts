@@ -29,7 +29,7 @@ export interface Finished {
 
 export interface RunOptions {
   input?: string | Buffer;
-  /** Milliseconds until SIGKILL; default 20,000. */
+  /** Milliseconds until SIGKILL; default 60,000. */
   timeout?: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
@@ -66,7 +66,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 20_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 60_000);
     child.stdout.on('data', (d: Buffer) => out.push(d));
     child.stderr.on('data', (d: Buffer) => err.push(d));
     child.on('error', (cause) => {

@@ -134,8 +134,10 @@ export class RunningProxy {
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
       const asked = Date.now();
-      // The uptime changes every second.
-      while (countersTime(this.dir) <= asked && Date.now() < asked + 1200) await delay(10);
+      // The uptime changes every second, and without a worker nothing does.
+      const isOver = (): boolean =>
+        Date.now() > asked + 20_000 || (Date.now() > asked + 1200 && this.workerPid() === null);
+      while (countersTime(this.dir) <= asked && !isOver()) await delay(10);
       return readCounters(this.dir);
     }
     const done = await tool('varnish', 'stat', ['-n', this.dir, '-j']);
@@ -187,7 +189,7 @@ export class RunningProxy {
   }
 
   /** SIGTERM and the end of the daemon. */
-  async stop(ms = 10_000): Promise<Finished> {
+  async stop(ms = 30_000): Promise<Finished> {
     if (this.daemon.running) this.daemon.child.kill('SIGTERM');
     return this.daemon.exit(ms);
   }
