@@ -120,6 +120,18 @@ export class RunningProxy {
     return done.stdout;
   }
 
+  /** That output once it has this: a request is answered before its end is logged. */
+  async logged(wanted: RegExp | string, ...args: string[]): Promise<string> {
+    let last = '';
+    return until(`in the log: ${wanted}`, async () => {
+      last = await this.log(...args);
+      const has = typeof wanted === 'string' ? last.includes(wanted) : wanted.test(last);
+      return has ? last : null;
+    }).catch((cause: unknown) => {
+      throw new Error(`not in the log: ${wanted}\n${last.slice(-4000)}`, { cause });
+    });
+  }
+
   /** Waits until so many client connections are open: a thread that has not seen the end of others yet is given fewer. */
   async connectionsOpen(count: number): Promise<void> {
     await until(`${count} open connections`, async () => {
@@ -177,7 +189,7 @@ export class RunningProxy {
       return status.code === 0 && status.stdout.includes('running');
     };
     // A start that waits for processors is none that failed.
-    await until(`${this.product} running`, running, 45_000);
+    await until(`${this.product} running`, running, 100_000);
     const list = await this.adm(this.product === 'varnish' ? 'debug.listen_address' : 'listen.list');
     const port = /^(?:\S+\s+)?\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
     if (port === undefined) throw new Error(`no port in ${JSON.stringify(list.stdout + list.stderr)}`);

@@ -52,14 +52,8 @@ afterAll(async () => {
 });
 
 async function said(url: string): Promise<string[]> {
-  const log = await proxy.log(
-    '-g',
-    'request',
-    '-i',
-    'VCL_Log,FetchError,Storage',
-    '-q',
-    `ReqURL eq "${url}"`,
-  );
+  const tags = ['-i', 'VCL_Log,FetchError,Storage'];
+  const log = await proxy.logged(/./, '-g', 'request', ...tags, '-q', `ReqURL eq "${url}"`);
   return [...log.matchAll(/^-+ +(\S+) +(.*)$/gm)].map(([, tag, text]) => `${tag} ${text}`.trim());
 }
 

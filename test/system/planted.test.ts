@@ -247,10 +247,9 @@ describe.skipIf(!root)('a file that an option names', () => {
 it.skipIf(!root)('the demo removes what it left itself, and no other user’s', async () => {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
   // An owner that is gone: no process has this number.
-  const [theirs, ours] = [
-    join(parent, 'proxyd-demo-4194304-theirs'),
-    join(parent, 'proxyd-demo-4194304-ours'),
-  ];
+  const [theirs, ours] = ['theirs', 'ours'].map((whose) =>
+    join(parent, `proxyd-demo-4194304-${whose}-${process.pid}`),
+  ) as [string, string];
   plant(`mkdir ${theirs}; ln -s ${box.dir} ${theirs}/link`, parent);
   mkdirSync(ours);
   try {

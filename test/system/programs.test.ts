@@ -89,7 +89,7 @@ it('a program that fails in vcl_init leaves nothing, and its vcl_fini has run', 
   const done = await proxy.adm('vcl.load', 'shut', file);
   expect(done.code).toBe(1);
   expect(done.stdout + done.stderr).toContain('VCL "shut" Failed initialization\nMessage:\n\tclosed today\n');
-  const log = await proxy.log('-g', 'raw', '-i', 'VCL_Log,VCL_call');
+  const log = await proxy.logged('ended', '-g', 'raw', '-i', 'VCL_Log,VCL_call');
   expect(log.match(/(?:began|ended|INIT)/g)).toEqual(['began', 'ended']);
   expect(await list()).toEqual(['active auto warm 0 boot']);
   const after = await proxy.counters();

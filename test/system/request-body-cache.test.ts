@@ -36,7 +36,7 @@ describe('request bodies', () => {
     await origin.close();
   });
 
-  const open = (): Promise<ClientConnection> => ClientConnection.open(proxy.port, 8000);
+  const open = (): Promise<ClientConnection> => ClientConnection.open(proxy.port);
   const head = (url: string, rest: string): string => `POST ${url} HTTP/1.1\r\nHost: a\r\n${rest}\r\n\r\n`;
 
   it.each([

@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 async function get(url: string, fields = '', version = '1.1'): Promise<Response | null> {
-  const conn = await ClientConnection.open(proxy.port, 8000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(`GET ${url} HTTP/${version}\r\nHost: a\r\n${fields}\r\n`);
   const got = await conn.response().catch((error: Error) => {
     if (conn.ended) return null;

@@ -128,7 +128,7 @@ function reading(text: string, grammar = STRICT): string | null {
 async function upload(chunks: string, cut: number): Promise<string | null> {
   const url = `/up${++paths}`;
   const head = `POST ${url} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const conn = await ClientConnection.open(proxy.port, 10_000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(head + chunks.slice(0, cut));
   if (cut < chunks.length) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -150,7 +150,7 @@ async function download(chunks: string, cut: number): Promise<string | null> {
   const url = `/down${++paths}`;
   const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
   origin.on(url, [{ send: head + chunks.slice(0, cut) }, { send: chunks.slice(cut) }, { close: true }]);
-  const conn = await ClientConnection.open(proxy.port, 10_000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
   const got = await conn.response().catch(() => null);
   conn.close();

@@ -1,11 +1,12 @@
 // What one connection to a control socket may not do: end the manager, stop traffic, or keep another operator waiting.
 // Each case is a single hostile act against a running daemon; afterwards it is the same process, and it serves.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { connect as connectClient } from '../../console/client/client.ts';
+import { type Client, connect as connectClient } from '../../console/client/client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { alive, delay, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -103,12 +104,35 @@ describe('one connection cannot end the manager', () => {
         socket.send(
           JSON.stringify({ t: 'stat', id: 1, stat: { interval: 0, filters: [{ kind: 'include', glob }] } }),
         );
-        await until('the end of the subscription', () => said.some((m) => m.t === 'end'), 5000);
+        await until('the end of the subscription', () => said.some((m) => m.t === 'end'));
         socket.terminate();
       });
     },
   );
 });
+
+/** Seconds that the manager's event loop has had of a processor. */
+function managerSeconds(): number {
+  const stat = readFileSync(`/proc/${proxy.pid}/task/${proxy.pid}/stat`, 'latin1');
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
+  return (Number(user) + Number(system)) / 100;
+}
+
+/** Asks the manager again and again until it is over; the most that it has computed before one answer, in seconds: what
+ * it has waited for a processor is not its doing. */
+async function mostBeforeAnAnswer(watcher: Client, isOver: () => boolean): Promise<number> {
+  let most = 0;
+  while (!isOver()) {
+    const began = managerSeconds();
+    await watcher.command('ping');
+    most = Math.max(most, managerSeconds() - began);
+    await delay(5);
+  }
+  return most;
+}
 
 describe('one subscription cannot freeze the manager', () => {
   const URLS = 60;
@@ -139,16 +163,8 @@ describe('one subscription cannot freeze the manager', () => {
           }),
       );
       await Promise.all(ready);
-      let slowest = 0;
       let done = false;
-      const asking = (async () => {
-        while (!done) {
-          const began = performance.now();
-          await watcher.command('ping');
-          slowest = Math.max(slowest, performance.now() - began);
-          await delay(5);
-        }
-      })();
+      const asking = mostBeforeAnAnswer(watcher, () => done);
       for (let i = 0; i < URLS; i++) {
         expect(
           (await proxy.get(`/hard${i}`, { fields: { 'X-Hard': HARD, 'X-Harder': `${HARD}Z${HARD}` } }))
@@ -157,8 +173,7 @@ describe('one subscription cannot freeze the manager', () => {
       }
       await delay(1000);
       done = true;
-      await asking;
-      expect(slowest).toBeLessThan(1000);
+      expect(await asking).toBeLessThan(1);
       if (pattern.includes('(')) await until('word of what was lost', () => lost > 0);
       heavy.close();
       watcher.close();
@@ -172,19 +187,12 @@ describe('one subscription cannot freeze the manager', () => {
     const ended = new Promise<void>((resolve) => {
       heavy.stat({ interval: 0, filters }, { counters: () => {}, values: () => {}, end: () => resolve() });
     });
-    let slowest = 0;
     let done = false;
     void ended.then(() => {
       done = true;
     });
-    const end = performance.now() + 10_000;
-    while (!done && performance.now() < end) {
-      const began = performance.now();
-      await watcher.command('ping');
-      slowest = Math.max(slowest, performance.now() - began);
-      await delay(5);
-    }
-    expect(slowest).toBeLessThan(1000);
+    const end = performance.now() + 20_000;
+    expect(await mostBeforeAnAnswer(watcher, () => done || performance.now() > end)).toBeLessThan(1);
     heavy.close();
     watcher.close();
   });

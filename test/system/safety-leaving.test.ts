@@ -67,7 +67,7 @@ function openFiles(): number {
 async function nothingIsHeld(): Promise<void> {
   expect(proxy.workerPid()).toBe(worker);
   expect((await proxy.get('/warm', { host: 'a' })).body.toString()).toBe('fine\n');
-  await until('no descriptor is left', () => openFiles() <= files, 15_000);
+  await until('no descriptor is left', () => openFiles() <= files);
   await until('no connection is in use', async () => {
     const counters = Object.entries(await proxy.counters());
     return counters.filter(([name]) => /^VBE\..*\.conn$/.test(name)).every(([, value]) => value === 0);
@@ -111,7 +111,7 @@ describe('a client that leaves', () => {
           { send: Buffer.alloc(1_500_000) },
         ]);
       }
-      const conn = await ClientConnection.open(proxy.port, 15_000);
+      const conn = await ClientConnection.open(proxy.port);
       conn.send(text.replaceAll('@', String(id)));
       await delay(pause);
       if (how === 'resets') conn.reset();
@@ -135,7 +135,7 @@ describe('a client that leaves', () => {
 it.each([0, 30])('an origin that resets a pipe after %i ms is seen to do so', async (pause) => {
   const url = `/tube-reset${pause}`;
   origin.on(url, [{ send: 'HTTP/1.1 200 OK\r\n\r\nabc' }, { wait: pause }, { reset: true }]);
-  const conn = await ClientConnection.open(proxy.port, 8000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(GET(url));
   const got = await conn.response().catch(() => null);
   expect(got?.complete ?? false).toBe(false);
@@ -196,7 +196,7 @@ describe('an origin that comes and goes', () => {
       const client = async (): Promise<void> => {
         let conn: ClientConnection | null = null;
         while (performance.now() < end) {
-          conn ??= await ClientConnection.open(proxy.port, 10_000);
+          conn ??= await ClientConnection.open(proxy.port);
           conn = await ask(conn);
         }
         conn?.close();

@@ -80,7 +80,7 @@ afterAll(async () => {
   endless.close();
 });
 
-const open = (patience = 10_000): Promise<ClientConnection> => ClientConnection.open(proxy.port, patience);
+const open = (): Promise<ClientConnection> => ClientConnection.open(proxy.port);
 
 async function ask(url: string, method = 'GET'): Promise<Response | null> {
   const conn = await open();
@@ -135,11 +135,11 @@ describe('clients that stall', () => {
   });
 
   it('one that does not read: the endless body stops, and both connections go', async () => {
-    const conn = await open(20_000);
+    const conn = await open();
     conn.pause();
     conn.send('GET /endless HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the body has begun', () => endlessOpen > 0);
-    await until('the origin is let go', () => endlessOpen === 0, 15_000);
+    await until('the origin is let go', () => endlessOpen === 0);
     // The kernel's buffers and ours: no more than they hold.
     expect(sent).toBeLessThan(40_000_000);
     conn.resume();
@@ -153,7 +153,7 @@ describe('clients that stall', () => {
     expect((await ask('/large', 'HEAD'))?.status).toBe(200);
     await proxy.counterReaches('SMA.s0.g_bytes', stored + 30_000_000);
     const before = (await proxy.counters())['MAIN.sc_tx_error'] ?? 0;
-    const conn = await open(20_000);
+    const conn = await open();
     conn.pause();
     conn.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
     await proxy.counterReaches('MAIN.sc_tx_error', before + 1);
@@ -200,7 +200,7 @@ describe('origins that stall', () => {
   });
 
   it('one that does not read an upload', async () => {
-    const conn = await open(15_000);
+    const conn = await open();
     conn.send('POST /deaf HTTP/1.1\r\nHost: a\r\nContent-Length: 40000000\r\n\r\n');
     conn.send(Buffer.alloc(40_000_000, 'x'));
     const got = await conn.response();

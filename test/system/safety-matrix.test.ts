@@ -57,7 +57,7 @@ function path(prefix: string): string {
 
 /** Everything that is said to these bytes, of which nothing follows. */
 async function said(bytes: string): Promise<string> {
-  const conn = await ClientConnection.open(proxy.port, 8000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(bytes);
   conn.finish();
   const all = (await conn.rest()).toString('latin1');

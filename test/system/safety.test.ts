@@ -71,7 +71,7 @@ async function talk(
   bytes: string,
   method = 'GET',
 ): Promise<{ conn: ClientConnection; got: Response | null }> {
-  const conn = await ClientConnection.open(proxy.port, 8000);
+  const conn = await ClientConnection.open(proxy.port);
   conn.send(bytes);
   const got = await conn.response(method).catch((error: Error) => {
     if (conn.ended) return null;
@@ -286,7 +286,7 @@ const BROKEN_UPLOADS: readonly (readonly [string, string])[] = [
 describe('uploads that break', () => {
   it.each(BROKEN_UPLOADS.map((row) => [...row]))('%s', async (name, chunks) => {
     const url = path();
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`POST ${url} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
     if (name.startsWith('an end of input')) conn.finish();
     else conn.send(smuggled(url));
@@ -299,7 +299,7 @@ describe('uploads that break', () => {
 
   it('a body short of its length', async () => {
     const url = path();
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nhello`);
     conn.finish();
     const got = await conn.response().catch(() => null);
@@ -309,7 +309,7 @@ describe('uploads that break', () => {
 
   it('a client that is gone midway', async () => {
     const url = path();
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`POST ${url} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`);
     await until('the upload has begun', () => origin.openConnections > 0);
     conn.reset();
@@ -460,7 +460,7 @@ describe('the forwarded head', () => {
       { send: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi' },
       { close: true },
     ]);
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`BREW ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`);
     conn.finish();
     expect((await conn.rest()).toString('latin1')).toMatch(/\r\n\r\nhi$/);
@@ -524,7 +524,7 @@ describe('one connection, many requests', () => {
 
   it('100 Continue comes before the final answer where the body is wanted', async () => {
     const url = path();
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`POST ${url} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`);
     await until('100 Continue', () => conn.pending > 0);
     conn.send('hello');
@@ -539,7 +539,7 @@ describe('one connection, many requests', () => {
   it('a client that has ended its side gets all its answers', async () => {
     const urls = [path(), path(), path()];
     for (const url of urls) origin.on(url, [{ wait: 30 }, ...respond('200 OK', FRESH, url)]);
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(urls.map((url) => `GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
     conn.finish();
     for (const url of urls) expect((await conn.response()).body.toString()).toBe(url);
@@ -548,7 +548,7 @@ describe('one connection, many requests', () => {
 
   it('an upload whose client ended its side at once is whole', async () => {
     const url = path();
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`);
     conn.finish();
     expect((await conn.response()).status).toBe(200);
@@ -558,7 +558,7 @@ describe('one connection, many requests', () => {
   it('thousands of pipelined requests with an empty body', async () => {
     await get('/warm');
     const count = 4000;
-    const conn = await ClientConnection.open(proxy.port, 20_000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send('GET /warm HTTP/1.1\r\nHost:a\r\nContent-Length:0\r\n\r\n'.repeat(count));
     conn.finish();
     const all = (await conn.rest()).toString('latin1');
@@ -566,7 +566,7 @@ describe('one connection, many requests', () => {
   });
 
   it('an early answer to an upload closes the connection, and the rest is no request', async () => {
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send('POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n');
     conn.send(smuggled('/early').repeat(100));
     const got = await conn.response();
@@ -598,7 +598,7 @@ describe('one connection, many requests', () => {
       { hold: gate },
       { send: '23456789' },
     ]);
-    const conn = await ClientConnection.open(proxy.port, 8000);
+    const conn = await ClientConnection.open(proxy.port);
     conn.send(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await until('the head', () => conn.pending > 0);
     open();
@@ -962,7 +962,7 @@ describe('many at a time', () => {
     await get(url);
     const readRss = () => rssOf(proxy.workerPid() as number);
     const before = readRss();
-    const slow = await ClientConnection.open(proxy.port, 20_000);
+    const slow = await ClientConnection.open(proxy.port);
     slow.pause();
     slow.send(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(3000));
     await until('the first answers are there', () => readRss() > 0);
@@ -980,7 +980,7 @@ describe('many at a time', () => {
     const before = rssOf(proxy.workerPid() as number);
     const slow: ClientConnection[] = [];
     for (const each of [url, unzip]) {
-      const conn = await ClientConnection.open(proxy.port, 20_000);
+      const conn = await ClientConnection.open(proxy.port);
       conn.pause();
       conn.send(`GET ${each} HTTP/1.1\r\nHost: a\r\n\r\n`);
       slow.push(conn);
@@ -1001,7 +1001,7 @@ describe('many at a time', () => {
     origin.on(flat, respond('200 OK', FRESH, text));
     for (const url of [zipped, flat]) {
       expect((await get(url))?.body.equals(text)).toBe(true);
-      const conn = await ClientConnection.open(proxy.port, 20_000);
+      const conn = await ClientConnection.open(proxy.port);
       conn.send(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
       for (let i = 0; i < 12; i++) {
         conn.pause();

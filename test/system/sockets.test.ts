@@ -4,7 +4,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, write
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';
-import { delay, installed, Sandbox, until } from '../harness/processes.ts';
+import { installed, Sandbox, until } from '../harness/processes.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
 
@@ -45,7 +45,7 @@ describe('a Unix socket listener', () => {
     expect(header(response, 'who')).toBe('0.0.0.0 0.0.0.0 0.0.0.0 0');
     expect(header(response, 'where')).toBe(`inside ${path}`);
     expect((await proxy.adm('listen.list')).stdout).toContain(`inside ${path} -\n`);
-    const log = await proxy.log('-g', 'raw');
+    const log = await proxy.logged(/ReqStart/, '-g', 'raw');
     expect(log).toMatch(/SessOpen +c 0\.0\.0\.0 0 inside 0\.0\.0\.0 0 /);
     expect(log).toMatch(/ReqStart +c 0\.0\.0\.0 0 inside\n/);
   });
@@ -146,7 +146,7 @@ describe('a PROXY listener', () => {
       params: { timeout_idle: '1' },
     });
     expect(await exchange({ path }, 'PROXY TCP4 ')).toBe('');
-    expect(await proxy.log('-g', 'raw')).toMatch(/SessClose +c RX_TIMEOUT /);
+    await proxy.logged(/SessClose +c RX_TIMEOUT /, '-g', 'raw');
     expect(await proxy.counterReaches('MAIN.sc_rx_timeout', 1)).toBe(1);
   });
 });
@@ -178,8 +178,10 @@ describe('a backend with a path', () => {
     }
     expect([connections, heads.length]).toEqual([1, 2]);
     expect(heads[0]).toContain('\r\nHost: a\r\n');
-    await delay(300);
-    const log = await proxy.log('-g', 'raw', '-i', 'BackendOpen');
+    const log = await until('both in the log', async () => {
+      const text = await proxy.log('-g', 'raw', '-i', 'BackendOpen');
+      return text.split('BackendOpen').length > 2 ? text : null;
+    });
     expect(log).toMatch(/ b 0\.0\.0\.0 0 0\.0\.0\.0 0 connect\n.* b 0\.0\.0\.0 0 0\.0\.0\.0 0 reuse\n/);
   });
 
@@ -188,6 +190,6 @@ describe('a backend with a path', () => {
     if (existsSync(path)) rmSync(path);
     const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }` });
     expect(await exchange({ port: proxy.port }, GET)).toMatch(/^HTTP\/1\.1 503 /);
-    expect(await proxy.log('-g', 'raw')).toContain('backend b: fail errno 2 (No such file or directory)');
+    await proxy.logged('backend b: fail errno 2 (No such file or directory)', '-g', 'raw');
   });
 });

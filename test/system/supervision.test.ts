@@ -2,7 +2,7 @@
 // were, and the reason can be read afterwards.
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../console/client/client.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Origin, respond } from '../harness/origin.ts';
@@ -12,10 +12,18 @@ import { backendProgram, command, daemonArguments, RunningProxy, startProxy } fr
 const box = new Sandbox('proxyd-sup');
 let origin: Origin;
 let proxy: RunningProxy;
+/** Milliseconds in which a daemon starts here and now. */
+let starting = 0;
 
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  const began = performance.now();
+  proxy = await startProxy(box, {
+    program: backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "boot"; }'),
+    params: { default_grace: '33' },
+  });
+  starting = performance.now() - began;
 });
 afterAll(async () => {
   await box.dispose();
@@ -28,14 +36,11 @@ function worker(p: RunningProxy): number {
   return pid;
 }
 
+/** Milliseconds in which a service is back that starts again at once: the goal is a second, of which most is its start. */
+const atOnce = (): number => 1000 + 3 * starting;
+
 describe('kill -9 of the worker', () => {
-  beforeEach(async () => {
-    proxy = await startProxy(box, {
-      program: backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "boot"; }'),
-      params: { default_grace: '33' },
-    });
-  });
-  afterEach(async () => {
+  afterAll(async () => {
     await proxy.stop();
   });
 
@@ -50,9 +55,8 @@ describe('kill -9 of the worker', () => {
     const before = worker(proxy);
     process.kill(before, 'SIGKILL');
     const killed = performance.now();
-    const answer = await until('an answer from the new worker', () => proxy.get('/').catch(() => null), 5000);
-    // The goal is well under a second; the bound leaves room for a busy machine.
-    expect(performance.now() - killed).toBeLessThan(4000);
+    const answer = await until('an answer from the new worker', () => proxy.get('/').catch(() => null));
+    expect(performance.now() - killed).toBeLessThan(atOnce());
     expect(answer.status).toBe(200);
     expect(answer.fields).toContainEqual(['X-Program', 'second']);
     expect(worker(proxy)).not.toBe(before);
@@ -85,51 +89,49 @@ describe('kill -9 of the worker', () => {
       expect(answer.status).toBe(200);
       expect(answer.fields).toContainEqual(['X-Program', 'p7']);
     }
+    await proxy.adm('vcl.use', 'boot');
+    await proxy.adm('vcl.discard', 'p*');
   });
 
   it('says what happened', async () => {
+    const said = proxy.daemon.stderr.length;
+    await proxy.adm('panic.clear');
     process.kill(worker(proxy), 'SIGKILL');
-    await until('an answer', () => proxy.get('/').catch(() => null), 5000);
+    await until('an answer', () => proxy.get('/').catch(() => null));
     const panic = await proxy.adm('panic.show');
-    expect(`${panic.stdout}${proxy.daemon.stderr}`).toMatch(/SIGKILL|signal[ =]*9|signal 9/);
+    expect(`${panic.stdout}${proxy.daemon.stderr.slice(said)}`).toMatch(/SIGKILL|signal[ =]*9|signal 9/);
   });
 
   it('keeps the log of the last moments', async () => {
     await proxy.get('/last-words');
-    await until(
-      'the request in the log',
-      async () => (await proxy.log('-g', 'raw')).includes('/last-words'),
-      3000,
-    );
+    await proxy.logged('/last-words', '-g', 'raw');
     process.kill(worker(proxy), 'SIGKILL');
-    await until('an answer', () => proxy.get('/after').catch(() => null), 5000);
-    expect(await proxy.log('-g', 'raw')).toContain('/last-words');
-    await until(
-      'the new request in the log',
-      async () => (await proxy.log('-g', 'raw')).includes('/after'),
-      3000,
-    );
+    await until('an answer', () => proxy.get('/after').catch(() => null));
+    await proxy.logged('/last-words', '-g', 'raw');
+    await proxy.logged('/after', '-g', 'raw');
   });
 
   it('is survived also where a cleaner of old files has taken its directory away', async () => {
     rmSync(join(proxy.dir, WORKDIR_FILES.worker), { recursive: true });
     process.kill(worker(proxy), 'SIGKILL');
-    await until('an answer', () => proxy.get('/anew').catch(() => null), 5000);
-    await until('the log', async () => (await proxy.log('-g', 'raw')).includes('/anew'), 3000);
+    await until('an answer', () => proxy.get('/anew').catch(() => null));
+    await proxy.logged('/anew', '-g', 'raw');
     expect((await proxy.counters())['MAIN.client_req']).toBeGreaterThan(0);
   });
 
   it('is counted', async () => {
+    const before = await proxy.counters();
     process.kill(worker(proxy), 'SIGKILL');
-    await until('an answer', () => proxy.get('/').catch(() => null), 5000);
-    await proxy.counterReaches('MGT.child_start', 2);
-    expect(await proxy.counterReaches('MGT.child_died', 1)).toBe(1);
+    await until('an answer', () => proxy.get('/').catch(() => null));
+    await proxy.counterReaches('MGT.child_start', (before['MGT.child_start'] as number) + 1);
+    const died = (before['MGT.child_died'] as number) + 1;
+    expect(await proxy.counterReaches('MGT.child_died', died)).toBe(died);
   });
 
   it('can be repeated', async () => {
     for (let i = 0; i < 3; i++) {
       process.kill(worker(proxy), 'SIGKILL');
-      const answer = await until('an answer', () => proxy.get('/').catch(() => null), 5000);
+      const answer = await until('an answer', () => proxy.get('/').catch(() => null));
       expect(answer.status).toBe(200);
     }
     expect(processTree(proxy.pid)).toHaveLength(2);
@@ -142,11 +144,7 @@ it('leaves the worker dead with auto_restart off, until it is started', async ()
     params: { auto_restart: 'off' },
   });
   process.kill(worker(manual), 'SIGKILL');
-  await until(
-    'stopped',
-    async () => (await manual.adm('status')).stdout === 'Child in state stopped\n',
-    5000,
-  );
+  await until('stopped', async () => (await manual.adm('status')).stdout === 'Child in state stopped\n');
   expect(await manual.get('/').catch(() => 'refused')).toBe('refused');
   expect((await manual.adm('start')).code).toBe(0);
   await manual.serving();
@@ -158,8 +156,8 @@ it('ends the worker when the manager is killed', async () => {
   const orphaned = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
   const pid = worker(orphaned);
   orphaned.daemon.child.kill('SIGKILL');
-  await orphaned.daemon.exit(5000);
-  await until('the worker gone', () => !alive(pid), 5000);
+  await orphaned.daemon.exit(30_000);
+  await until('the worker gone', () => !alive(pid));
 });
 
 describe('the manager', () => {
@@ -220,8 +218,7 @@ describe('the manager', () => {
         if (proxy !== first || --left === 0) break;
       }
       expect((await proxy.get('/')).status).toBe(200);
-      // The goal is a second; the bound leaves room for a busy machine.
-      expect(performance.now() - killed).toBeLessThan(4000);
+      expect(performance.now() - killed).toBeLessThan(atOnce());
       expect(tree.filter(alive)).toEqual([]);
     }
     await proxy.stop();
@@ -251,9 +248,9 @@ describe('without a descriptor to spare', () => {
     expect(asked.map(({ status }) => status)).toEqual([200, 300, 200, 200]);
     expect(asked[0]?.body).toBe('Child in state stopped');
     expect(asked[1]?.body).toMatch(/^Cannot start a worker process: .*EMFILE.*tried again/);
-    for (const { ms } of asked) expect(ms).toBeLessThan(2000);
+    for (const { ms } of asked) expect(ms).toBeLessThan(atOnce());
     await limit(proxy.pid, '1024:1024');
-    const answer = await until('an answer', () => proxy.get('/').catch(() => null), 15_000);
+    const answer = await until('an answer', () => proxy.get('/').catch(() => null));
     expect(answer.status).toBe(200);
     client.close();
     expect(await proxy.stop()).toMatchObject({ code: 0 });

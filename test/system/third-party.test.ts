@@ -2,12 +2,11 @@
 // exporter for Prometheus, the reload script and the admin tool of Debian's packages. Each is skipped, by name, where
 // it is not installed.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';
-import { Origin, respond } from '../harness/origin.ts';
-import { installed, run, Sandbox, until } from '../harness/processes.ts';
+import { freePort, Origin, respond } from '../harness/origin.ts';
+import { type Daemon, installed, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const RELOAD = '/usr/share/varnish/varnishreload';
@@ -28,8 +27,8 @@ beforeAll(async () => {
   for (const name of ['adm', 'stat'])
     symlinkSync(join(ROOT, 'node_modules/.bin', `proxy${name}`), join(shims, `varnish${name}`));
   env = { ...process.env, PATH: [shims, process.env.PATH].join(delimiter) };
-  control = `127.0.0.1:${await freePort()}`;
-  proxy = await startProxy(box, { program: backendProgram(origin.port), args: ['-T', control] });
+  proxy = await startProxy(box, { program: backendProgram(origin.port), args: ['-T', '127.0.0.1:0'] });
+  control = /CLI on (\S+)/.exec(proxy.daemon.stderr)?.[1] ?? '';
   await proxy.get('/one');
   await proxy.get('/one');
   await proxy.counterReaches('MAIN.cache_hit', 1);
@@ -39,21 +38,20 @@ afterAll(async () => {
   await origin.close();
 });
 
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 it.skipIf(!installed(EXPORTER))(`${EXPORTER} serves the counters`, async () => {
-  const port = await freePort();
-  const args = ['-n', proxy.dir, '-web.listen-address', `127.0.0.1:${port}`, '-exit-on-errors'];
-  const exporter = box.start('exporter', EXPORTER, args, { env });
+  let port = 0;
+  const start = async (): Promise<Daemon> => {
+    port = await freePort();
+    const args = ['-n', proxy.dir, '-web.listen-address', `127.0.0.1:${port}`, '-exit-on-errors'];
+    return box.start('exporter', EXPORTER, args, { env });
+  };
+  let exporter = await start();
   const page = await until('the metrics', async () => {
-    if (!exporter.running) throw new Error(`it has ended: ${exporter.stdout}${exporter.stderr}`);
+    if (!exporter.running) {
+      const said = `${exporter.stdout}${exporter.stderr}`;
+      if (!said.includes('address already in use')) throw new Error(`it has ended: ${said}`);
+      exporter = await start();
+    }
     const asked = await fetchOnce(port, '/metrics').catch(() => null);
     return asked?.status === 200 ? asked.body.toString() : undefined;
   });

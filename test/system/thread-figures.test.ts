@@ -108,9 +108,10 @@ describe('counters', () => {
 
 describe('the log', () => {
   it('has every request once, whole, with its fetch', async () => {
-    const groups = (await proxy.log('-g', 'request'))
-      .split(/\n\n+/)
-      .filter((group) => group.includes('rxreq'));
+    const logged = async (): Promise<string[]> =>
+      (await proxy.log('-g', 'request')).split(/\n\n+/).filter((group) => group.includes('rxreq'));
+    await until('the last of them', async () => (await logged()).length >= TOTAL);
+    const groups = await logged();
     expect(groups).toHaveLength(TOTAL);
     expect(groups.filter((group) => /\bVSL\b|synth/.test(group))).toEqual([]);
     const ids = groups.map((group) => /<< Request +>> (\d+)/.exec(group)?.[1]);

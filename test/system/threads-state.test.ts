@@ -142,8 +142,10 @@ describe('with two threads', () => {
     const connection = await ClientConnection.open(proxy.port);
     expect((await ask(connection, '/full')).status).toBe(503);
     connection.close();
-    expect(await proxy.log('-g', 'raw')).toMatch(
+    await proxy.logged(
       /VCL_Error +c counting\.fill: .*'file:counting.full' is full: it has room for 2 entries/,
+      '-g',
+      'raw',
     );
   });
 

@@ -205,11 +205,7 @@ describe('proxyadm', () => {
     origin.on('/lifetime', respond('200 OK', {}, 'x'));
     expect((await proxy.adm('param.set', 'default_ttl', '4321')).code).toBe(0);
     await proxy.get('/lifetime');
-    await until(
-      'the lifetime in the log',
-      async () => /TTL +. RFC 4321 /.test(await proxy.log('-g', 'raw')),
-      3000,
-    );
+    await until('the lifetime in the log', async () => /TTL +. RFC 4321 /.test(await proxy.log('-g', 'raw')));
     expect((await proxy.adm('param.reset', 'default_ttl')).code).toBe(0);
   });
 });
@@ -295,7 +291,7 @@ describe('proxylog', () => {
     await until('the request', () => follower.stdout.includes('/followed'));
     expect(follower.stdout).not.toContain('/two');
     follower.child.kill('SIGTERM');
-    expect(await follower.exit(5000)).toMatchObject({ code: 0 });
+    expect(await follower.exit(30_000)).toMatchObject({ code: 0 });
   });
 
   it('cannot attach: exit 1 and a reason', async () => {

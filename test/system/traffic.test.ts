@@ -41,8 +41,10 @@ describe('caching', () => {
     expect(field(miss, 'X-Proxy-Id')).toMatch(/^\d+$/);
     expect(field(miss, 'Age')).toBe('0');
     expect(field(miss, 'Via')).toMatch(/^1\.1 \S+ \(proxyd\/\d+\.\d+\)$/);
-    await delay(1100);
-    const hit = await proxy.get('/hit');
+    const hit = await until('it is a second old', async () => {
+      const answer = await proxy.get('/hit');
+      return field(answer, 'Age') === '0' ? null : answer;
+    });
     expect(field(hit, 'X-Proxy-Id')).toMatch(/^\d+ \d+$/);
     expect(Number(field(hit, 'Age'))).toBeGreaterThanOrEqual(1);
     expect(hit.body.toString()).toBe('cached\n');
@@ -84,9 +86,9 @@ describe('caching', () => {
       open = resolve;
     });
     origin.on('/many', [{ hold: gate }, ...respond('200 OK', FRESH, 'one for all\n')]);
+    const slept = (await proxy.counters())['MAIN.busy_sleep'] ?? 0;
     const asked = Array.from({ length: 100 }, () => proxy.get('/many'));
-    await until('the fetch', () => origin.seen('/many').length > 0);
-    await delay(200);
+    await proxy.counterReaches('MAIN.busy_sleep', slept + 99);
     open();
     const answers = await Promise.all(asked);
     expect(answers.every((a) => a.status === 200 && a.body.toString() === 'one for all\n')).toBe(true);
@@ -99,11 +101,18 @@ describe('caching', () => {
       open = resolve;
     });
     const reply = respond('200 OK', { 'Cache-Control': 'private' }, 'mine\n');
-    origin.on('/private', (_req, n) => (n === 1 ? [{ hold: gate }, ...reply] : [{ wait: 100 }, ...reply]));
-    const asked = Array.from({ length: 30 }, () => proxy.get('/private', { patience: 10_000 }));
-    await until('the fetch', () => origin.seen('/private').length > 0);
-    await delay(100);
+    let openOthers: () => void = () => {};
+    const others = new Promise<void>((resolve) => {
+      openOthers = resolve;
+    });
+    origin.on('/private', (_req, n) => [{ hold: n === 1 ? gate : others }, ...reply]);
+    const slept = (await proxy.counters())['MAIN.busy_sleep'] ?? 0;
+    const asked = Array.from({ length: 30 }, () => proxy.get('/private'));
+    await proxy.counterReaches('MAIN.busy_sleep', slept + 29);
     open();
+    // None of the others is answered before all are asked for: one after the other would stop here.
+    await until('all fetches', () => origin.seen('/private').length === 30);
+    openOthers();
     const answers = await Promise.all(asked);
     expect(answers.every((a) => a.status === 200)).toBe(true);
     expect(origin.seen('/private')).toHaveLength(30);
@@ -121,7 +130,7 @@ describe('caching', () => {
     ]);
     const connection = await ClientConnection.open(proxy.port);
     connection.send(requestText('/stream'));
-    await until('the first part', () => connection.pending > 0, 5000);
+    await until('the first part', () => connection.pending > 0);
     open();
     expect((await connection.response()).body.toString()).toBe('first later');
     connection.close();
@@ -141,7 +150,7 @@ describe('caching', () => {
     origin.on('/pass/other', respond('200 OK', { 'X-Other': 'o'.repeat(100) }, 'other'));
     const connection = await ClientConnection.open(proxy.port);
     connection.send(requestText('/pass/whole'));
-    await until('the request', () => origin.seen('/pass/whole').length === 1, 5000);
+    await until('the request', () => origin.seen('/pass/whole').length === 1);
     for (let i = 0; i < 3; i++) expect((await proxy.get('/pass/other')).status).toBe(200);
     open();
     const answer = await connection.response();
@@ -325,7 +334,8 @@ describe('input that is refused', () => {
       'POST /pass/upload HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n',
     );
     await connection.rest();
-    await delay(100);
+    // Nothing that was begun is under way any more.
+    await until('the end of the upload', async () => (await proxy.counters())['VBE.boot.default.conn'] === 0);
     expect(origin.seen('/pass/upload').filter((r) => r.complete)).toHaveLength(0);
   });
 

@@ -43,9 +43,7 @@ async function crowd(
   // A kept connection that ends is replaced, and the request repeated.
   await origin.endIdle();
   const slept = (await proxy.counters())['MAIN.busy_sleep'] ?? 0;
-  const all = await Promise.all(
-    Array.from({ length: clients }, () => ClientConnection.open(proxy.port, 20_000)),
-  );
+  const all = await Promise.all(Array.from({ length: clients }, () => ClientConnection.open(proxy.port)));
   all[0]?.send(requestText(url, { fields: fields(0) }));
   await until('the fetch', () => origin.seen(url).length === 1);
   for (const [i, c] of all.entries()) if (i > 0) c.send(requestText(url, { fields: fields(i) }));
@@ -166,7 +164,7 @@ describe('objects that are stale', () => {
       let next = 0;
       await Promise.all(
         Array.from({ length: 10 }, async () => {
-          const connection = await ClientConnection.open(proxy.port, 20_000);
+          const connection = await ClientConnection.open(proxy.port);
           while (next < OBJECTS) {
             connection.send(requestText(url(next++)));
             expect((await connection.response()).body.toString()).toBe('old');
