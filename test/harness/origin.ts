@@ -73,6 +73,7 @@ export class Origin {
   readonly #replies = new Map<string, Reply | ReplyMaker>();
   readonly #counts = new Map<string, number>();
   readonly #sockets = new Set<Socket>();
+  readonly #begun = new Set<string>();
   /** Connections on which a reply is being played. */
   readonly #busy = new Set<Socket>();
   readonly #server: Server;
@@ -107,6 +108,11 @@ export class Origin {
     return this.requests.filter((r) => r.url === url);
   }
 
+  /** Whether the head of a request for a URL has come, with or without its body. */
+  hasBegun(url: string): boolean {
+    return this.#begun.has(url);
+  }
+
   get openConnections(): number {
     return this.#sockets.size;
   }
@@ -131,7 +137,7 @@ export class Origin {
     });
     socket.on('error', () => socket.destroy());
     socket.setNoDelay(true);
-    const reader = new RequestReader(socket, ++this.#connections);
+    const reader = new RequestReader(socket, ++this.#connections, (url) => this.#begun.add(url));
     for (;;) {
       const request = await reader.next();
       if (request === null) break;
@@ -181,15 +187,18 @@ export class Origin {
 class RequestReader {
   readonly #socket: Socket;
   readonly #connection: number;
+  readonly #onHead: (url: string) => void;
   /** What has come and was not read: joined when it is looked at. */
   #pieces: Buffer[] = [];
   #length = 0;
   #ended = false;
   #wake: (() => void) | null = null;
 
-  constructor(socket: Socket, connection: number) {
+  /** @param begun called with the URL of each head, before its body is waited for */
+  constructor(socket: Socket, connection: number, begun: (url: string) => void) {
     this.#socket = socket;
     this.#connection = connection;
+    this.#onHead = begun;
     const notify = () => {
       const wake = this.#wake;
       this.#wake = null;
@@ -217,6 +226,7 @@ class RequestReader {
     }
     const head = this.#take(end + 4).toString('latin1');
     const [method = '', url = '', proto = ''] = head.slice(0, head.indexOf('\r\n')).split(' ');
+    this.#onHead(url);
     const length = /^content-length: *(\d+)/im.exec(head)?.[1];
     const chunked = /^transfer-encoding: *chunked/im.test(head);
     let body: Buffer | null = Buffer.alloc(0);

@@ -3,6 +3,7 @@
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -44,20 +45,46 @@ beforeAll(async () => {
 });
 afterAll(() => box.dispose());
 
+const PLACE = 'lib/node_modules/proxyd';
+let installed: Promise<string> | null = null;
+
 /** Installs the tarball as `npm i -g` does; the registry cannot be asked. */
-async function install(name: string): Promise<{ bin: string; folder: string; prefix: string }> {
-  const prefix = at(name);
-  const done = await run(
-    'npm',
-    ['i', '-g', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, tarball],
-    {
-      cwd: box.dir,
-    },
-  );
+async function install(): Promise<string> {
+  const prefix = at('installed');
+  const args = ['i', '-g', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, tarball];
+  const done = await run('npm', args, { cwd: box.dir });
   expect(done).toMatchObject({ code: 0 });
   // Nobody is asked to allow a script of ours.
   expect(done.stderr).not.toContain('install-scripts');
-  return { prefix, bin: join(prefix, 'bin'), folder: join(prefix, 'lib/node_modules/proxyd') };
+  return prefix;
+}
+
+/** Where all tests have it, which leave it as it is. */
+function installation(): Promise<string> {
+  installed ??= install();
+  return installed;
+}
+
+/** One for a test that does not. */
+async function copied(name: string): Promise<string> {
+  const prefix = at(name);
+  cpSync(await installation(), prefix, { recursive: true, verbatimSymlinks: true });
+  return prefix;
+}
+
+let added: Promise<string> | null = null;
+
+/** A project that has the package among its dependencies. */
+function project(): Promise<string> {
+  added ??= (async () => {
+    const folder = at('project');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const args = ['i', '--offline', '--no-audit', '--no-fund', tarball];
+    expect(await run('npm', args, { cwd: folder })).toMatchObject({ code: 0 });
+    return folder;
+  })();
+  return added;
 }
 
 describe('what is packed', () => {
@@ -103,11 +130,11 @@ describe('what is packed', () => {
 
 describe('installed from the tarball', () => {
   it('is one package, and every command of it runs', async () => {
-    const { bin, folder, prefix } = await install('every');
-    expect(existsSync(join(folder, 'node_modules'))).toBe(false);
+    const prefix = await installation();
+    expect(existsSync(join(prefix, PLACE, 'node_modules'))).toBe(false);
     expect(readdirSync(join(prefix, 'lib/node_modules'))).toEqual(['proxyd']);
     for (const name of Object.keys(manifest.bin)) {
-      const version = await run(join(bin, name), ['-V'], { env });
+      const version = await run(join(prefix, 'bin', name), ['-V'], { env });
       expect([name, version.code, version.stdout + version.stderr]).toEqual([
         name,
         0,
@@ -123,7 +150,7 @@ describe('installed from the tarball', () => {
   });
 
   it('shows its demo', async () => {
-    const { folder } = await install('demo');
+    const folder = join(await installation(), PLACE);
     const demo = await run('npm', ['run', '-s', 'demo', '--', '--for', '3'], {
       cwd: folder,
       env: { ...env, PATH: `${env.PATH}:${process.env.PATH}` },
@@ -157,15 +184,10 @@ export const tests: ExtensionTest[] = [{ name: 'a', value: '1', expect: String(E
   const WRONG = TYPED.replace('abi: 1,', "abi: '1',").replace('ctx.program', 'ctx.programme');
 
   it('compiles against the package, tests with it and sees its version', async () => {
-    const project = at('author');
-    mkdirSync(project);
-    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
-    const added = await run('npm', ['i', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
-    expect(added).toMatchObject({ code: 0 });
-    const folder = join(project, 'node_modules/proxyd');
+    const cwd = await project();
     for (const name of ['greeting.mjs', 'greeting.test.mjs'])
-      copyFileSync(join(folder, 'daemon/extensions/template', name), join(project, name));
-    writeFileSync(join(project, 'typed.ts'), TYPED);
+      copyFileSync(join(cwd, 'node_modules/proxyd/daemon/extensions/template', name), join(cwd, name));
+    writeFileSync(join(cwd, 'typed.ts'), TYPED);
     const options = [
       '--strict',
       '--exactOptionalPropertyTypes',
@@ -175,7 +197,7 @@ export const tests: ExtensionTest[] = [{ name: 'a', value: '1', expect: String(E
       'es2023',
     ];
     const compile = (...names: string[]) =>
-      run(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...names], { cwd: project });
+      run(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...names], { cwd });
     expect(await compile('typed.ts')).toMatchObject({ code: 0, stdout: '' });
     const checked = await compile(
       '--noEmit',
@@ -186,16 +208,16 @@ export const tests: ExtensionTest[] = [{ name: 'a', value: '1', expect: String(E
       'greeting.test.mjs',
     );
     expect(checked).toMatchObject({ code: 0, stdout: '' });
-    writeFileSync(join(project, 'wrong.ts'), WRONG);
+    writeFileSync(join(cwd, 'wrong.ts'), WRONG);
     const { code, stdout } = await compile('--noEmit', 'wrong.ts');
     expect(code).not.toBe(0);
     expect(stdout.match(/error TS\d+/g)).toHaveLength(2);
-    const proxyd = join(project, 'node_modules/.bin/proxyd');
+    const proxyd = join(cwd, 'node_modules/.bin/proxyd');
     for (const [file, line] of [
       ['greeting.mjs', 'ok 6 - counts'],
       ['typed.js', '# typed.own has no help'],
     ] as const) {
-      const done = await run(proxyd, ['--test-extension', file], { cwd: project, env });
+      const done = await run(proxyd, ['--test-extension', file], { cwd, env });
       expect([done.code, done.stderr, done.stdout]).toEqual([0, '', expect.stringContaining(line)]);
     }
   });
@@ -224,22 +246,18 @@ console.log(await twice(2), other.tryTake() !== undefined, used, left, daysUntil
   );
 
   it('compiles against the package and runs with it', async () => {
-    const project = at('limits');
-    mkdirSync(project);
-    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
-    const added = await run('npm', ['i', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
-    expect(added).toMatchObject({ code: 0 });
+    const cwd = await project();
     const types = join(ROOT, 'node_modules/@types');
     const options = `--strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node --typeRoots ${types}`;
     const compile = (name: string) =>
-      run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), name], { cwd: project });
-    writeFileSync(join(project, 'typed.ts'), TYPED);
-    expect(await compile('typed.ts')).toMatchObject({ code: 0, stdout: '' });
-    const done = await run(join(at('bin'), 'node'), ['typed.js'], { cwd: project, env });
+      run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), name], { cwd });
+    writeFileSync(join(cwd, 'limits.ts'), TYPED);
+    expect(await compile('limits.ts')).toMatchObject({ code: 0, stdout: '' });
+    const done = await run(join(at('bin'), 'node'), ['limits.js'], { cwd, env });
     expect(done).toMatchObject({ code: 0, stderr: '', stdout: '4 true 1 49 11.57\n' });
-    writeFileSync(join(project, 'wrong.ts'), WRONG);
-    expect((await compile('wrong.ts')).stdout.match(/error TS\d+/g)).toHaveLength(2);
-    expect(existsSync(join(project, 'node_modules/proxyd/daemon/throttle/README.md'))).toBe(true);
+    writeFileSync(join(cwd, 'wrong-limits.ts'), WRONG);
+    expect((await compile('wrong-limits.ts')).stdout.match(/error TS\d+/g)).toHaveLength(2);
+    expect(existsSync(join(cwd, 'node_modules/proxyd/daemon/throttle/README.md'))).toBe(true);
   });
 });
 
@@ -302,14 +320,14 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
   }
 
   it('goes on when its package is removed', async () => {
-    const { folder, prefix } = await install('removed');
-    const proxy = await start('removed', process.execPath, folder);
+    const prefix = await copied('removed');
+    const proxy = await start('removed', process.execPath, join(prefix, PLACE));
     rmSync(prefix, { recursive: true });
     await goesOn(proxy);
   });
 
   it('goes on when its package is replaced by another', async () => {
-    const { folder } = await install('replaced');
+    const folder = join(await copied('replaced'), PLACE);
     const proxy = await start('replaced', process.execPath, folder);
     for (const { path } of files) {
       if (/\.(js|vcl|json)$/.test(path)) writeFileSync(join(folder, path), 'this is another version');
@@ -318,7 +336,7 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
   });
 
   it('goes on when the Node that runs it is removed', async () => {
-    const { folder } = await install('runtime');
+    const folder = join(await installation(), PLACE);
     const node = at('node');
     copyFileSync(process.execPath, node);
     chmodSync(node, 0o755);

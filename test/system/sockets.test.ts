@@ -2,7 +2,7 @@
 // and backends that are reached by a path.
 import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';
 import { installed, Sandbox, until } from '../harness/processes.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -10,6 +10,7 @@ import { exchange } from '../harness/raw-exchange.ts';
 
 const box = new Sandbox('proxyd-sockets');
 const running: RunningProxy[] = [];
+const root = process.getuid?.() === 0;
 afterAll(() => box.dispose());
 afterEach(async () => {
   for (const proxy of running.splice(0)) if (proxy.daemon.running) await proxy.stop();
@@ -38,9 +39,21 @@ function header(response: string, name: string): string | undefined {
 }
 
 describe('a Unix socket listener', () => {
+  const [named, owned, preambled] = ['named', 'owned', 'proxy'].map((name) => `${box.path(name)}.sock`) as [
+    string,
+    string,
+    string,
+  ];
+  let proxy: RunningProxy;
+  beforeAll(async () => {
+    const owners = root ? `${owned},user=daemon,group=daemon,mode=660` : owned;
+    const args = ['-a', `inside=${named}`, '-a', owners, '-a', `p=${preambled},PROXY`];
+    proxy = await startProxy(box, { program: ECHO, args });
+  });
+  afterAll(() => proxy.stop());
+
   it('has the addresses that Varnish shows, and its name and path', async () => {
-    const path = `${box.path('named')}.sock`;
-    const proxy = await start({ program: ECHO, args: ['-a', `inside=${path}`] });
+    const path = named;
     const response = await exchange({ path }, GET);
     expect(header(response, 'who')).toBe('0.0.0.0 0.0.0.0 0.0.0.0 0');
     expect(header(response, 'where')).toBe(`inside ${path}`);
@@ -50,10 +63,8 @@ describe('a Unix socket listener', () => {
     expect(log).toMatch(/ReqStart +c 0\.0\.0\.0 0 inside\n/);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('gets the user, group and mode it is given', async () => {
-    const path = `${box.path('owned')}.sock`;
-    await start({ program: ECHO, args: ['-a', `${path},user=daemon,group=daemon,mode=660`] });
-    const stat = statSync(path);
+  it.skipIf(!root)('gets the user, group and mode it is given', async () => {
+    const stat = statSync(owned);
     expect(stat.mode & 0o777).toBe(0o660);
     expect([stat.uid, stat.gid].every((id) => id > 0)).toBe(true);
   });
@@ -69,24 +80,23 @@ describe('a Unix socket listener', () => {
   });
 
   it('serves again after stop and start', async () => {
-    const path = `${box.path('again')}.sock`;
-    const proxy = await start({ program: ECHO, args: ['-a', path] });
     expect((await proxy.adm('stop')).code).toBe(0);
     expect((await proxy.adm('start')).code).toBe(0);
-    expect(header(await exchange({ path }, GET), 'who')).toBeDefined();
+    expect(header(await exchange({ path: named }, GET), 'who')).toBeDefined();
   });
 
   it('does not overwrite a file that is no socket', async () => {
     const path = `${box.path('file')}.txt`;
     writeFileSync(path, 'precious');
-    const proxy = await startProxy(box, { program: ECHO, args: ['-a', path] }).catch((e: Error) => e.message);
-    expect(proxy).toMatch(/Could not get socket .*Address already in use/);
+    const refused = await startProxy(box, { program: ECHO, args: ['-a', path] }).catch(
+      (e: Error) => e.message,
+    );
+    expect(refused).toMatch(/Could not get socket .*Address already in use/);
     expect(statSync(path).size).toBe(8);
   });
 
   it('takes a PROXY preamble', async () => {
-    const path = `${box.path('proxy')}.sock`;
-    const proxy = await start({ program: ECHO, args: ['-a', `p=${path},PROXY`] });
+    const path = preambled;
     const response = await exchange({ path }, `PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n${GET}`);
     expect(header(response, 'who')).toBe('1.2.3.4 0.0.0.0 0.0.0.0 0');
     expect(await exchange({ path }, GET)).toBe('');
