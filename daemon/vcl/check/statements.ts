@@ -44,7 +44,8 @@ function statement(scope: Scope, s: Statement): Step {
     case 'set':
       return { k: 'do', code: assignment(scope, s), span: s.span };
     case 'unset': {
-      const v = findVariable(scope, s.target) ?? notFound(scope, s.target);
+      const v = findVariable(scope, s.target);
+      if (v === null || v.taken < s.target.parts.length) notFound(scope, s.target);
       noteUse(scope, v, 'unset', s.target.span);
       const code =
         v.field === null

@@ -57,6 +57,14 @@ describe('diagnostics', () => {
     expect(text).toContain('Hint: A duration needs a unit');
   });
 
+  it('refuses to unset a part of a header or of a variable, as Varnish does', () => {
+    const named = (target: string): string[] =>
+      errors(`${HEAD}sub vcl_recv { unset ${target}; }\n`).map((e) => e.message);
+    expect(named('req.http.Cookie.x')).toEqual(["Symbol not found: 'req.http.Cookie.x'"]);
+    expect(named('req.http.Cookie.lower')).toEqual(["Symbol not found: 'req.http.Cookie.lower'"]);
+    expect(named('req.http."x.y"')).toEqual([]);
+  });
+
   it('reports several errors of one run, each once', () => {
     const text = `${HEAD}acl a { "1.2.3.4"/40; }
 sub vcl_recv {
