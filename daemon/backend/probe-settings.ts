@@ -1,8 +1,9 @@
 // The settings of a probe, from its declaration and its backend's: the bytes it sends, the status it expects, and the
-// shape of its window. The defaults are those of vcl-probe(7), with Varnish's special case: a threshold without a
-// window makes a window one larger than itself.
+// shape of its window. The defaults are in vcl/tables/field-rows.ts, with Varnish's special case: a threshold
+// without a window makes a window one larger than itself.
 
 import type { BackendDecl, ProbeDecl } from '../contract/program.ts';
+import { PROBE_DEFAULTS } from '../vcl/tables/field-rows.ts';
 
 /** Times in seconds. */
 export interface ProbeSettings {
@@ -18,21 +19,18 @@ export interface ProbeSettings {
   readonly threshold: number;
 }
 
-const TIMEOUT = 2;
-const INTERVAL = 5;
 const SHORTEST_INTERVAL = 0.001;
-const WINDOW = 8;
-const THRESHOLD = 3;
 
 export function probeSettings(probe: ProbeDecl, backend: BackendDecl): ProbeSettings {
-  const threshold = probe.threshold || THRESHOLD;
-  const window = probe.window ?? (probe.threshold === undefined ? WINDOW : probe.threshold + 1);
+  const threshold = probe.threshold || PROBE_DEFAULTS.threshold;
+  const window =
+    probe.window ?? (probe.threshold === undefined ? PROBE_DEFAULTS.window : probe.threshold + 1);
   return {
     request: requestBytes(probe, backend),
-    expected: probe.expectedResponse ?? 200,
+    expected: probe.expectedResponse ?? PROBE_DEFAULTS.expectedResponse,
     expectClose: probe.expectClose ?? true,
-    timeout: probe.timeout || TIMEOUT,
-    interval: Math.max(SHORTEST_INTERVAL, probe.interval || INTERVAL),
+    timeout: probe.timeout || PROBE_DEFAULTS.timeout,
+    interval: Math.max(SHORTEST_INTERVAL, probe.interval || PROBE_DEFAULTS.interval),
     initial: Math.min(probe.initial ?? threshold - 1, threshold),
     window,
     threshold,
@@ -41,6 +39,10 @@ export function probeSettings(probe: ProbeDecl, backend: BackendDecl): ProbeSett
 
 function requestBytes(probe: ProbeDecl, backend: BackendDecl): Buffer {
   const host = backend.hostHeader ?? backend.host ?? '0.0.0.0';
-  const lines = probe.request ?? [`GET ${probe.url ?? '/'} HTTP/1.1`, `Host: ${host}`, 'Connection: close'];
+  const lines = probe.request ?? [
+    `GET ${probe.url ?? PROBE_DEFAULTS.url} HTTP/1.1`,
+    `Host: ${host}`,
+    'Connection: close',
+  ];
   return Buffer.from(`${lines.map((line) => `${line}\r\n`).join('')}\r\n`);
 }

@@ -1,6 +1,7 @@
 // The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
 // and sent to the worker; VclProgram is the loaded thing whose states can be run.
 
+import { STATES as STATE_ROWS } from '../../protocol/tables/states.ts';
 import type { Director, VclContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import type { PrivMap } from './priv.ts';
@@ -113,24 +114,10 @@ export interface CompiledProgram {
   positions: number[];
 }
 
+export type StateName = (typeof STATE_ROWS)[number]['name'];
+
 /** The states in the order of their ids; `runState` takes an index into this list. */
-export const STATES = [
-  'recv',
-  'pipe',
-  'pass',
-  'hash',
-  'purge',
-  'miss',
-  'hit',
-  'deliver',
-  'synth',
-  'backend_fetch',
-  'backend_response',
-  'backend_error',
-  'init',
-  'fini',
-] as const;
-export type StateName = (typeof STATES)[number];
+export const STATES: readonly StateName[] = STATE_ROWS.map((row) => row.name);
 
 /** State ids by name: `State.recv`. */
 export const State: { readonly [N in StateName]: number } = Object.fromEntries(

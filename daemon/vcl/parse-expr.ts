@@ -5,12 +5,12 @@ import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
+import { LIMITS } from './tables/limit-rows.ts';
+import { symbols } from './tables/operator-rows.ts';
 import { NEEDED, operator, type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
-const COMPARE = new Set(['==', '!=', '<', '>', '<=', '>=', '~', '!~']);
-const MAX_DEPTH = 200;
-const MAX_OPERATORS = 800;
+const COMPARE = symbols('comparison');
 
 function join(a: Span, b: Span): Span {
   return b.file === a.file && b.end > a.start ? { file: a.file, start: a.start, end: b.end } : a;
@@ -103,7 +103,7 @@ export class ExprParser {
   }
 
   private deeper(): void {
-    if (++this.#depth <= MAX_DEPTH) return;
+    if (++this.#depth <= LIMITS.expressionDepth.value) return;
     this.#depth = 0;
     this.ts.reporter.fail(MESSAGES.deepExpression(), spanOf(this.ts.peek()));
   }
@@ -130,7 +130,7 @@ export class ExprParser {
   /** @param counts false for an operator that does not chain */
   private binary(left: Expr, right: () => Expr, counts = true): Expr {
     const op = this.ts.next();
-    if (counts && ++this.#operators > MAX_OPERATORS) {
+    if (counts && ++this.#operators > LIMITS.expressionOperators.value) {
       this.#operators = 0;
       this.ts.reporter.fail(MESSAGES.longExpression(), spanOf(op), 'Take it apart with a variable.');
     }

@@ -9,12 +9,15 @@ import { MESSAGES } from './error-texts.ts';
 import { isLoop, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
+import { LIMITS } from './tables/limit-rows.ts';
+import { symbols } from './tables/operator-rows.ts';
+import { STATEMENTS } from './tables/word-rows.ts';
 import { NEEDED } from './token-hints.ts';
 import { TracePoints } from './trace-points.ts';
 
-const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
+const ASSIGN = symbols('assignment');
 /** The words that a statement may begin with. */
-export const STATEMENTS = ['set', 'unset', 'call', 'return', 'if', 'new'];
+export const STATEMENT_WORDS: readonly string[] = STATEMENTS.map((row) => row.word);
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
 export class StatementParser extends ExprParser {
@@ -22,7 +25,7 @@ export class StatementParser extends ExprParser {
 
   protected block(depth: number): Block {
     const open = this.op('{');
-    if (depth > 100) this.ts.reporter.fail(MESSAGES.deepBlocks(), spanOf(open));
+    if (depth > LIMITS.blockDepth.value) this.ts.reporter.fail(MESSAGES.deepBlocks(), spanOf(open));
     const out: Block = [];
     this.trace.note(out, this.trace.next(this.ts.peek()));
     for (;;) {
@@ -92,7 +95,7 @@ export class StatementParser extends ExprParser {
     if (call.k !== 'call') {
       const { text } = this.ts.peek();
       const assigns = call.k === 'path' && call.parts.length > 1 && ASSIGN.has(text);
-      const other = assigns ? 'Write "set" before it.' : (hint ?? this.suggestion(t.text, STATEMENTS));
+      const other = assigns ? 'Write "set" before it.' : (hint ?? this.suggestion(t.text, STATEMENT_WORDS));
       this.ts.reporter.fail(message, call.span, other);
     }
     if (hint !== undefined && this.at('op', '{')) this.ts.reporter.fail(message, spanOf(t), hint);

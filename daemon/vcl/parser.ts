@@ -9,8 +9,9 @@ import { MESSAGES } from './error-texts.ts';
 import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { StatementParser } from './parse-statement.ts';
+import { DECLARATIONS } from './tables/word-rows.ts';
 
-const DECLARATIONS = ['acl', 'sub', 'backend', 'probe', 'import', 'include', 'vcl'];
+const WORDS = DECLARATIONS.map((row) => row.word);
 
 export class Parser extends StatementParser {
   readonly declarations: Declaration[] = [];
@@ -58,7 +59,7 @@ export class Parser extends StatementParser {
         this.importModule();
         return;
       default: {
-        const near = declarationHint(word) ?? this.suggestion(word, DECLARATIONS);
+        const near = declarationHint(word) ?? this.suggestion(word, WORDS);
         this.ts.reporter.fail(MESSAGES.noDeclaration(t.text), spanOf(t), near);
       }
     }
@@ -218,7 +219,7 @@ export class Parser extends StatementParser {
       if (t.kind === 'op' && t.text === '{') depth++;
       if (t.kind === 'op' && t.text === '}') depth = Math.max(0, depth - 1);
       if (!first && depth === 0 && t.kind === 'id' && t.file === this.ts.last().file) {
-        if (DECLARATIONS.includes(t.text) && startsLine(t)) return;
+        if (WORDS.includes(t.text) && startsLine(t)) return;
       }
       if (t.kind === 'op' && t.text === ';' && depth === 0) {
         this.ts.next();

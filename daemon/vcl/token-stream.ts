@@ -9,8 +9,8 @@ import { CompileStop, type Reporter, SourceFile } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
-
-const MAX_FILES = 1000;
+import { LIMITS } from './tables/limit-rows.ts';
+import { INCLUDE_FLAGS } from './tables/word-rows.ts';
 
 export class TokenStream {
   readonly reporter: Reporter;
@@ -86,7 +86,7 @@ export class TokenStream {
       if (flag.kind !== 'id' || flag.start !== sign.end) {
         this.reporter.fail(MESSAGES.includeFlag(), spanOf(sign));
       }
-      if (flag.text !== 'glob') {
+      if (!INCLUDE_FLAGS.some((row) => row.flag === flag.text)) {
         const hint = "Only '+glob' exists.";
         this.reporter.fail(MESSAGES.unknownIncludeFlag(flag.text), spanOf(flag), hint);
       }
@@ -126,7 +126,7 @@ export class TokenStream {
         this.reporter.fail(MESSAGES.includeLoop(found.name), span);
       }
     }
-    if (this.files.length >= MAX_FILES) this.reporter.fail(MESSAGES.tooManyFiles(), span);
+    if (this.files.length >= LIMITS.files.value) this.reporter.fail(MESSAGES.tooManyFiles(), span);
     const file = new SourceFile(found.name, found.text, this.files.length, span);
     this.files.push(file);
     this.#expand(tokenize(file, this.reporter), out);

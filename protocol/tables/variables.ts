@@ -4,6 +4,8 @@
 // Places are state names without `vcl_`, or `client`, `backend` and `all` for their groups. A name that ends
 // in `.*` is a family of header fields; `storage.*.x` has the storage's name in the middle.
 
+import { STATES } from './states.ts';
+
 export type VariableType =
   | 'STRING'
   | 'BOOL'
@@ -33,12 +35,9 @@ export interface VariableRow {
 }
 
 export const STATE_GROUPS: Readonly<Record<string, readonly string[]>> = {
-  client: ['recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver', 'synth'],
-  backend: ['backend_fetch', 'backend_response', 'backend_error'],
-  all: [
-    ...['recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver', 'synth'],
-    ...['backend_fetch', 'backend_response', 'backend_error', 'init', 'fini'],
-  ],
+  client: STATES.filter((row) => row.side === 'client').map((row) => row.name),
+  backend: STATES.filter((row) => row.side === 'backend').map((row) => row.name),
+  all: STATES.map((row) => row.name),
 };
 
 /** States named by a `places` text of a row. */

@@ -6,11 +6,11 @@ import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { Director, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { Type } from '../../vcl/check/types.ts';
 import { VclAcl } from '../../vcl/runtime/acl.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import type { SubValue } from '../../vcl/runtime/sub-value.ts';
+import type { Type } from '../../vcl/tables/type-rows.ts';
 import { backendHandle, handle, STANDS_FOR } from './handles.ts';
 import { byteText, type CallLife, Head, writable } from './outside-context.ts';
 

@@ -7,22 +7,19 @@ import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { type AclNetwork, packedAcl } from '../runtime/acl.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
+import { ACL_FLAGS } from '../tables/word-rows.ts';
 import { type Code, constant, data, helper } from '../typed-program.ts';
 import { type AclNotation, readAclEntry } from './acl-notation.ts';
 import type { ProgramModel } from './program-model.ts';
 
-const FLAGS = ['pedantic', 'log', 'table'];
-
 /** The code that makes the acl. */
 export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
-  let pedantic = true;
-  let log = false;
+  const on = new Map<string, boolean>(ACL_FLAGS.map((row) => [row.flag, row.on]));
   for (const f of d.flags) {
-    if (f.name === 'pedantic') pedantic = f.on;
-    else if (f.name === 'log') log = f.on;
-    else if (f.name !== 'table') {
-      const near = nearest(f.name, FLAGS);
+    if (on.has(f.name)) on.set(f.name, f.on);
+    else {
+      const near = nearest(f.name, on.keys());
       reporter.error(
         MESSAGES.unknownAclFlag(f.name),
         f.span,
@@ -30,6 +27,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
       );
     }
   }
+  const pedantic = on.get('pedantic') === true;
   const networks: AclNetwork[] = [];
   const seen = new Map<string, { negate: boolean; span: Span }>();
   for (const e of d.entries) {
@@ -59,7 +57,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
       networks.push({ bytes: net.bytes, bits: net.bits, negate: e.negate, shown: net.shown });
     }
   }
-  return helper('aclFrom', constant(d.name.text), data(packedAcl(log, networks)));
+  return helper('aclFrom', constant(d.name.text), data(packedAcl(on.get('log') === true, networks)));
 }
 
 interface Network {

@@ -7,66 +7,33 @@ import type { BackendDecl, ProbeDecl } from '../../contract/program.ts';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { BACKEND_FIELDS, type FieldRow, PROBE_DEFAULTS, PROBE_FIELDS } from '../tables/field-rows.ts';
+import { LIMITS } from '../tables/limit-rows.ts';
+import type { Type } from '../tables/type-rows.ts';
 import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
 import { check, type Scope } from './type-conversions.ts';
-import type { Type } from './types.ts';
 
-interface FieldRow {
-  type: Type;
-  /** Property of the declaration. */
-  to: string;
-  /** Gives the reason why a value is not allowed, or null. */
-  bad?: (value: never) => string | null;
+/** Give the reason why a value of this attribute is not allowed, or null. Others take any value of their type. */
+const VALUE_CHECKS: Readonly<Record<string, (value: never) => string | null>> = {
+  path: (v: string) =>
+    !v.startsWith('/')
+      ? 'Must be an absolute path'
+      : v.length > LIMITS.socketPath.value
+        ? `Path too long for a Unix domain socket (${LIMITS.socketPath.value} characters)`
+        : null,
+  proxy_header: (v: number) => (v === 1 || v === 2 ? null : '.proxy_header must be 1 or 2'),
+  expected_response: (v: number) =>
+    v >= 100 && v <= 999
+      ? null
+      : 'Must specify .expected_response with exactly three digits (100 <= x <= 999)',
+};
+
+/** The property of the declaration: `hostHeader` for `host_header`. */
+function propertyOf(field: string): string {
+  return field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
-
-const BACKEND_FIELDS: Readonly<Record<string, FieldRow>> = {
-  host: { type: 'STRING', to: 'host' },
-  port: { type: 'STRING', to: 'port' },
-  path: {
-    type: 'STRING',
-    to: 'path',
-    bad: (v: string) =>
-      !v.startsWith('/')
-        ? 'Must be an absolute path'
-        : v.length > 107
-          ? 'Path too long for a Unix domain socket (107 characters)'
-          : null,
-  },
-  host_header: { type: 'STRING', to: 'hostHeader' },
-  connect_timeout: { type: 'DURATION', to: 'connectTimeout' },
-  first_byte_timeout: { type: 'DURATION', to: 'firstByteTimeout' },
-  between_bytes_timeout: { type: 'DURATION', to: 'betweenBytesTimeout' },
-  max_connections: { type: 'INT', to: 'maxConnections' },
-  proxy_header: {
-    type: 'INT',
-    to: 'proxyHeader',
-    bad: (v: number) => (v === 1 || v === 2 ? null : '.proxy_header must be 1 or 2'),
-  },
-  preamble: { type: 'BLOB', to: 'preamble' },
-  probe: { type: 'PROBE', to: 'probe' },
-  resolve: { type: 'DURATION', to: 'resolve' },
-};
-
-const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
-  url: { type: 'STRING', to: 'url' },
-  request: { type: 'STRING', to: 'request' },
-  expected_response: {
-    type: 'INT',
-    to: 'expectedResponse',
-    bad: (v: number) =>
-      v >= 100 && v <= 999
-        ? null
-        : 'Must specify .expected_response with exactly three digits (100 <= x <= 999)',
-  },
-  expect_close: { type: 'BOOL', to: 'expectClose' },
-  timeout: { type: 'DURATION', to: 'timeout' },
-  interval: { type: 'DURATION', to: 'interval' },
-  initial: { type: 'INT', to: 'initial' },
-  window: { type: 'INT', to: 'window' },
-  threshold: { type: 'INT', to: 'threshold' },
-};
 
 const LOOPBACK = ['127.0.0.1', '::1'];
 
@@ -165,15 +132,16 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
   if (request !== undefined && spans.has('url')) {
     reporter.error(MESSAGES.urlAndRequest(), request);
   }
-  const threshold = decl.threshold ?? 3;
+  const threshold = decl.threshold ?? PROBE_DEFAULTS.threshold;
   const window = decl.window ?? threshold + 1;
   if (decl.window !== undefined && decl.threshold === undefined) {
     reporter.error(MESSAGES.windowAlone(), spans.get('window') ?? at);
   }
   const place = (field: string): Span => spans.get(field) ?? at;
-  if (decl.window !== undefined && window > 64) reporter.error(MESSAGES.windowTooLarge(), place('window'));
+  if (decl.window !== undefined && window > LIMITS.probeWindow.value)
+    reporter.error(MESSAGES.windowTooLarge(), place('window'));
   if (window < 1) reporter.error(MESSAGES.windowTooSmall(), place('window'));
-  if (threshold > 64) reporter.error(MESSAGES.thresholdTooLarge(), place('threshold'));
+  if (threshold > LIMITS.probeWindow.value) reporter.error(MESSAGES.thresholdTooLarge(), place('threshold'));
   else if (threshold > window) {
     reporter.error(MESSAGES.thresholdBeyondWindow(), place('threshold'));
   }
@@ -183,17 +151,17 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
 function readFields(
   scope: Scope,
   fields: readonly Field[],
-  rows: Readonly<Record<string, FieldRow>>,
+  rows: readonly FieldRow[],
   decl: object,
 ): Map<string, Span> {
   const { reporter } = scope.model;
   const seen = new Map<string, Span>();
   for (const f of fields) {
-    const row = Object.hasOwn(rows, f.name) ? rows[f.name] : undefined;
+    const row = rows.find(({ name }) => name === f.name);
     if (row === undefined) {
-      const near = nearest(f.name, Object.keys(rows));
-      const hint =
-        near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
+      const names = rows.map(({ name }) => name);
+      const near = nearest(f.name, names);
+      const hint = near === null ? `Known fields: ${names.join(', ')}.` : `Did you mean '.${near}'?`;
       reporter.error(MESSAGES.unknownField(f.name), f.nameSpan, hint);
       continue;
     }
@@ -207,9 +175,9 @@ function readFields(
     seen.set(f.name, f.nameSpan);
     const value = fieldValue(scope, f, row.type);
     if (value === undefined) continue;
-    const problem = row.bad?.(value as never) ?? null;
+    const problem = VALUE_CHECKS[row.name]?.(value as never) ?? null;
     if (problem !== null) reporter.error(MESSAGES.fieldProblem(problem), f.nameSpan);
-    else Object.assign(decl, { [row.to]: value });
+    else Object.assign(decl, { [propertyOf(row.name)]: value });
   }
   return seen;
 }

@@ -4,7 +4,7 @@
 import { WAITING_PLACES } from '../../contract/waiting.ts';
 import type { PathExpr } from '../ast.ts';
 import type { Span } from '../diagnostics.ts';
-import { STATEMENTS } from '../parse-statement.ts';
+import { STATEMENT_WORDS } from '../parse-statement.ts';
 import { CONTEXT, type Code, constant, extensionCall, helper, lookup, named } from '../typed-program.ts';
 import { languageFunction } from './language-functions.ts';
 import { generatedName } from './program-model.ts';
@@ -105,12 +105,12 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   if (path.parts.length > 1) {
     const word = first.text.toLowerCase();
     const known = sym !== undefined || model.declared.has(word) || word === 'storage' || word === 'default';
-    if (!known && findVariable(scope, path) === null) return notFound(scope, path, STATEMENTS);
+    if (!known && findVariable(scope, path) === null) return notFound(scope, path, STATEMENT_WORDS);
     const want = path.parts.length === 2 && word === 'default' ? 'BACKEND' : 'STRING';
     const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, want);
     const last = path.parts.at(-1) as PathExpr['parts'][number];
     if (r.k === 'value')
       return { k: 'method', object: r.value, name: last.text.toLowerCase(), span: last.span };
   }
-  return notFound(scope, path, STATEMENTS);
+  return notFound(scope, path, STATEMENT_WORDS);
 }

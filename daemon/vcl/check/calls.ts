@@ -6,6 +6,7 @@ import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { MEMBERS, memberOf } from '../tables/type-rows.ts';
 import { ABSENT, CONTEXT, type Code, constant, helper, lookup } from '../typed-program.ts';
 import { type Callable, resolveCallable } from './callables.ts';
 import { ALL_STATES, stateMask } from './program-model.ts';
@@ -49,7 +50,9 @@ function bind(scope: Scope, e: CallExpr): Typed {
 }
 
 function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: CallExpr): Typed {
-  if (isString(object.type) && (name === 'lower' || name === 'upper')) {
+  const shown = isString(object.type) ? 'STRING' : object.type;
+  const member = memberOf(shown, name);
+  if (member?.call === true && shown === 'STRING') {
     if (e.args.length > 0) scope.model.reporter.fail(MESSAGES.noArguments(), (e.args[0] as Arg).value.span);
     const s = asString(scope, object);
     const single = s.type === 'STRING' && s.nullable === true;
@@ -59,12 +62,14 @@ function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: Ca
     if (single) v.nullable = true;
     return v;
   }
-  if (object.type === 'BACKEND' && name === 'resolve') {
+  if (member?.call === true && shown === 'BACKEND') {
     if (e.args.length > 0) scope.model.reporter.fail(MESSAGES.noArguments(), (e.args[0] as Arg).value.span);
     return { type: 'BACKEND', code: helper('resolveBackend', CONTEXT, object.code), span: e.span };
   }
-  const shown = isString(object.type) ? 'STRING' : object.type;
-  const near = isString(object.type) ? nearest(name, ['lower', 'upper']) : null;
+  const near = nearest(
+    name,
+    MEMBERS.filter((m) => m.of === shown && m.call).map((m) => m.name),
+  );
   return scope.model.reporter.fail(
     MESSAGES.noProperty(name, shown),
     nameSpan,

@@ -6,6 +6,8 @@ import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Expr, PathExpr } from '../ast.ts';
 import type { Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { LIMITS } from '../tables/limit-rows.ts';
+import { memberOf, type Type } from '../tables/type-rows.ts';
 import { CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { resolveIpLiteral } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
@@ -13,7 +15,7 @@ import { bindCall } from './calls.ts';
 import { operation, truthOf } from './operators.ts';
 import { resolvePath } from './symbols.ts';
 import { convert, regexLiteral, type Scope } from './type-conversions.ts';
-import { BYTE_UNITS, isString, SIGNED, type Type, type Typed } from './types.ts';
+import { BYTE_UNITS, isString, SIGNED, type Typed } from './types.ts';
 import { noVariableHint } from './variable-access.ts';
 
 export function infer(scope: Scope, e: Expr, want: Type): Typed {
@@ -70,15 +72,13 @@ function property(
   nameSpan: Span,
   whole: PathExpr | null = null,
 ): Typed {
-  if (object.type === 'STEVEDORE') {
-    const types: Record<string, Type> = { free_space: 'BYTES', used_space: 'BYTES', happy: 'BOOL' };
-    const type = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (type !== undefined) {
-      return { type, code: helper('storageFigure', CONTEXT, object.code, constant(name)), span };
-    }
-  }
   const shown = isString(object.type) ? 'STRING' : object.type;
-  const method = isString(object.type) && (name === 'lower' || name === 'upper');
+  const member = memberOf(shown, name);
+  if (member?.of === 'STEVEDORE') {
+    const code = helper('storageFigure', CONTEXT, object.code, constant(name));
+    return { type: member.gives, code, span };
+  }
+  const method = shown === 'STRING' && member?.call === true;
   return scope.model.reporter.fail(
     MESSAGES.noProperty(name, shown),
     nameSpan,
@@ -104,13 +104,14 @@ function blobConstant(scope: Scope, text: string, span: Span): Code {
   return scope.model.hoist('blob', helper('blobFrom', constant(text)));
 }
 
-/** Digits as Varnish limits them: 15 for an INT, 12 before the point and 3 after it for a REAL. */
 function numberValue(scope: Scope, e: { real: boolean; text: string; span: Span }): number {
   const [whole = '', fraction = ''] = e.text.split('.');
-  if (whole.length > (e.real ? 12 : 15)) {
+  const digits = e.real ? LIMITS.realDigits : LIMITS.integerDigits;
+  if (whole.length > digits.value) {
     scope.model.reporter.fail(MESSAGES.tooManyDigits(e.real ? 'real' : 'integer'), e.span);
   }
-  if (fraction.length > 3) scope.model.reporter.fail(MESSAGES.tooManyDigits('real'), e.span);
+  if (fraction.length > LIMITS.realDecimals.value)
+    scope.model.reporter.fail(MESSAGES.tooManyDigits('real'), e.span);
   return Number(e.text);
 }
 

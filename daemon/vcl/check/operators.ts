@@ -6,9 +6,11 @@
 import type { BinaryOp, Expr } from '../ast.ts';
 import type { Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { type ArithmeticOperator, COMPARABLE } from '../tables/operator-rows.ts';
+import type { Type } from '../tables/type-rows.ts';
 import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { asString, check, convert, joined, type Scope, stringCode } from './type-conversions.ts';
-import { type ArithmeticOperator, arithmetic, COMPARABLE, isString, type Type, type Typed } from './types.ts';
+import { arithmetic, isString, type Typed } from './types.ts';
 
 /** The type in which the operands of ! && || are read: only a place for a string lets them begin with a minus sign. */
 export function truthOf(want: Type): Type {

@@ -4,6 +4,7 @@
 import { STATES, type StateFacts } from '../../contract/program.ts';
 import type { Note, Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { LIMITS } from '../tables/limit-rows.ts';
 import { countSteps } from '../typed-program.ts';
 import { ALL_STATES, type ProgramModel, type SubInfo } from './program-model.ts';
 
@@ -63,9 +64,6 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   }
 }
 
-/** Most statements in one run of a state, calls included (chosen): some milliseconds of work. */
-const MOST_STEPS = 1_000_000;
-
 /** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
 function boundWork(model: ProgramModel): void {
   const known = new Map<string, number>();
@@ -77,11 +75,11 @@ function boundWork(model: ProgramModel): void {
     for (const c of sub.calls) {
       const next = model.subs.get(c.name);
       if (next !== undefined) steps += cost(next);
-      if (steps <= MOST_STEPS || refused) continue;
+      if (steps <= LIMITS.steps.value || refused) continue;
       // Reported once: its callers have the same fault.
       refused = true;
       model.reporter.error(
-        MESSAGES.tooMuchWork(c.name, MOST_STEPS, sub.name),
+        MESSAGES.tooMuchWork(c.name, LIMITS.steps.value, sub.name),
         c.span,
         'Each level of subs that call another one twice doubles the work: call it once, or keep its result.',
       );
@@ -91,9 +89,6 @@ function boundWork(model: ProgramModel): void {
   };
   for (const sub of model.subs.values()) cost(sub);
 }
-
-/** Deepest nesting of calls at run time (chosen): the stack has to hold them. */
-const MOST_LEVELS = 500;
 
 class TooDeep extends Error {}
 
@@ -114,8 +109,8 @@ function findRecursion(model: ProgramModel): void {
       }
       const next = model.subs.get(c.name);
       if (next === undefined) continue;
-      if (open.length > MOST_LEVELS) {
-        model.reporter.error(MESSAGES.deepCalls(MOST_LEVELS, sub.name), c.span);
+      if (open.length > LIMITS.callDepth.value) {
+        model.reporter.error(MESSAGES.deepCalls(LIMITS.callDepth.value, sub.name), c.span);
         throw new TooDeep();
       }
       open.push({ name: c.name, span: c.span });

@@ -5,8 +5,9 @@
 // outside one. Every default is checked against its type here, so that no part of it can become code.
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
+import type { Type } from '../tables/type-rows.ts';
 import type { Constant } from '../typed-program.ts';
-import { BYTE_UNITS, type Type } from './types.ts';
+import { BYTE_UNITS } from './types.ts';
 
 /** Cells for data of the extension, passed by the compiler and never written in a program. */
 export type PrivScope = 'PRIV_CALL' | 'PRIV_VCL' | 'PRIV_TASK' | 'PRIV_TOP';

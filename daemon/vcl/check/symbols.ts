@@ -5,11 +5,12 @@ import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { valueHint, variableHint, wordHint } from '../hints.ts';
+import type { Type } from '../tables/type-rows.ts';
 import { CONTEXT, type Code, constant, data, helper, lookup, named } from '../typed-program.ts';
 import { LANGUAGE_FUNCTIONS, languageFunction } from './language-functions.ts';
 import { generatedName, type ProgramModel, type Sym } from './program-model.ts';
 import type { Scope } from './type-conversions.ts';
-import { isString, type Type, type Typed } from './types.ts';
+import { isString, type Typed } from './types.ts';
 import { findVariable, readVariable, variableNames } from './variable-access.ts';
 
 export type Resolved =

@@ -5,9 +5,10 @@ import { checkRegex, RegexError } from '../../../queries/regex/bounded-regex.ts'
 import type { Expr } from '../ast.ts';
 import type { Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import type { Type } from '../tables/type-rows.ts';
 import { binary, CONTEXT, type Code, constant, helper, join, otherwise, wrap } from '../typed-program.ts';
 import type { ProgramModel, SubInfo } from './program-model.ts';
-import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
+import { isString, NULLABLE_STRING, TO_STRING, type Typed } from './types.ts';
 
 /** Where an expression stands. Declarations use a sub of their own. */
 export interface Scope {

@@ -1,34 +1,12 @@
-// The types of VCL as the checker sees them, their arithmetic, and how each
-// becomes a STRING. Rows, not code: a new type or operator is a new row.
+// The types of VCL as the checker sees them: their arithmetic by the rows of tables/operator-rows.ts, and the helper that
+// makes a STRING of each.
 
 import type { Span } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
+import { ARITHMETIC, ASSIGNABLE } from '../tables/operator-rows.ts';
+import { BYTE_UNIT_ROWS, type Type } from '../tables/type-rows.ts';
 import type { Code } from '../typed-program.ts';
 import type { MessageName } from './variable-helpers.ts';
-
-export type Type =
-  | 'STRING'
-  | 'STRINGS'
-  | 'BOOL'
-  | 'INT'
-  | 'REAL'
-  | 'BYTES'
-  | 'DURATION'
-  | 'TIME'
-  | 'IP'
-  | 'ACL'
-  | 'BACKEND'
-  | 'PROBE'
-  | 'HEADER'
-  | 'HTTP'
-  | 'STEVEDORE'
-  | 'BLOB'
-  | 'BODY'
-  | 'REGEX'
-  | 'SUB'
-  | 'ENUM'
-  | 'VCL'
-  | 'VOID';
 
 /** A checked expression: its code, and the facts about its value. */
 export interface Typed {
@@ -80,42 +58,6 @@ export function isString(t: Type): boolean {
   return t === 'STRING' || t === 'STRINGS' || t === 'HEADER';
 }
 
-export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
-
-/** `left op right` gives `result`; `helper` computes it, otherwise the plain JavaScript operator does. */
-const ARITHMETIC: readonly (readonly [Type, ArithmeticOperator, Type, Type, HelperName?])[] = [
-  ['INT', '+', 'INT', 'INT'],
-  ['INT', '-', 'INT', 'INT'],
-  ['INT', '*', 'INT', 'INT'],
-  ['INT', '/', 'INT', 'INT', 'intDivide'],
-  ['INT', '%', 'INT', 'INT', 'intModulo'],
-  ['INT', '+', 'REAL', 'REAL'],
-  ['INT', '-', 'REAL', 'REAL'],
-  ['REAL', '+', 'REAL', 'REAL'],
-  ['REAL', '-', 'REAL', 'REAL'],
-  ['REAL', '*', 'REAL', 'REAL'],
-  ['REAL', '/', 'REAL', 'REAL', 'realDivide'],
-  ['REAL', '+', 'INT', 'REAL'],
-  ['REAL', '-', 'INT', 'REAL'],
-  ['REAL', '*', 'INT', 'REAL'],
-  ['REAL', '/', 'INT', 'REAL', 'realDivide'],
-  ['BYTES', '+', 'BYTES', 'BYTES'],
-  ['BYTES', '-', 'BYTES', 'BYTES'],
-  ['BYTES', '*', 'INT', 'BYTES'],
-  ['BYTES', '*', 'REAL', 'BYTES'],
-  ['BYTES', '/', 'INT', 'BYTES', 'realDivide'],
-  ['BYTES', '/', 'REAL', 'BYTES', 'realDivide'],
-  ['DURATION', '+', 'DURATION', 'DURATION'],
-  ['DURATION', '-', 'DURATION', 'DURATION'],
-  ['DURATION', '*', 'INT', 'DURATION'],
-  ['DURATION', '*', 'REAL', 'DURATION'],
-  ['DURATION', '/', 'INT', 'DURATION', 'realDivide'],
-  ['DURATION', '/', 'REAL', 'DURATION', 'realDivide'],
-  ['TIME', '+', 'DURATION', 'TIME'],
-  ['TIME', '-', 'DURATION', 'TIME'],
-  ['TIME', '-', 'TIME', 'DURATION'],
-];
-
 const ARITHMETIC_INDEX = new Map(ARITHMETIC.map((r) => [`${r[0]} ${r[1]} ${r[2]}`, r]));
 
 export function arithmetic(
@@ -127,37 +69,6 @@ export function arithmetic(
   return row === undefined ? null : { type: row[3], helper: row[4] ?? null };
 }
 
-/** Comparisons a type has: all six or only equality. */
-export const COMPARABLE: Readonly<Partial<Record<Type, 'order' | 'equal'>>> = {
-  INT: 'order',
-  REAL: 'order',
-  BYTES: 'order',
-  DURATION: 'order',
-  TIME: 'order',
-  BOOL: 'equal',
-  BACKEND: 'equal',
-  ACL: 'equal',
-  PROBE: 'equal',
-  STEVEDORE: 'equal',
-  SUB: 'equal',
-  IP: 'equal',
-};
-
-/** The type that `set v op= x` needs on its right side. */
-const ASSIGNABLE: Readonly<Partial<Record<Type, Readonly<Record<string, Type>>>>> = {
-  STRING: { '=': 'STRING', '+=': 'STRING' },
-  HEADER: { '=': 'STRING', '+=': 'STRING' },
-  BODY: { '=': 'STRING', '+=': 'STRING' },
-  BOOL: { '=': 'BOOL' },
-  BACKEND: { '=': 'BACKEND' },
-  STEVEDORE: { '=': 'STEVEDORE' },
-  INT: { '=': 'INT', '+=': 'INT', '-=': 'INT', '*=': 'INT', '/=': 'INT' },
-  REAL: { '=': 'REAL', '+=': 'REAL', '-=': 'REAL', '*=': 'REAL', '/=': 'REAL' },
-  BYTES: { '=': 'BYTES', '+=': 'BYTES', '-=': 'BYTES', '*=': 'REAL', '/=': 'REAL' },
-  DURATION: { '=': 'DURATION', '+=': 'DURATION', '-=': 'DURATION', '*=': 'REAL', '/=': 'REAL' },
-  TIME: { '=': 'TIME', '+=': 'DURATION', '-=': 'DURATION' },
-};
-
 /** Type wanted on the right of an assignment, or null when the type has no such operator. */
 export function assignable(target: Type, op: string): Type | null {
   return ASSIGNABLE[target]?.[op] ?? null;
@@ -165,10 +76,7 @@ export function assignable(target: Type, op: string): Type | null {
 
 /** In small letters: capitals mean the same. */
 export const BYTE_UNITS: ReadonlyMap<string, number> = new Map(
-  ['b', 'k', 'm', 'g', 't', 'p'].flatMap((unit, power): [string, number][] => [
-    [unit, 1024 ** power],
-    [power === 0 ? unit : `${unit}b`, 1024 ** power],
-  ]),
+  BYTE_UNIT_ROWS.map(({ unit, size }) => [unit, size]),
 );
 
 /** Where a value may begin with a minus sign. */

@@ -6,10 +6,12 @@ import type { PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { variableHint } from '../hints.ts';
+import { LIMITS } from '../tables/limit-rows.ts';
+import type { Type } from '../tables/type-rows.ts';
 import { CONTEXT, constant, helper } from '../typed-program.ts';
 import { type ProgramModel, stateMask } from './program-model.ts';
 import type { Scope } from './type-conversions.ts';
-import type { Type, Typed } from './types.ts';
+import type { Typed } from './types.ts';
 import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
 
 const BY_NAME = new Map<string, readonly VariableRow[]>();
@@ -28,9 +30,6 @@ const MASKS: ReadonlyMap<string, number> = new Map(
     .flatMap((r) => [r.read, r.write, r.unset])
     .map((places) => [places, stateMask(placesToStates(places))]),
 );
-
-/** Characters of a header's name, as in Varnish. */
-const MAX_FIELD_NAME = 126;
 
 export interface VariableRef {
   row: VariableRow;
@@ -54,7 +53,7 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
     if (field.quoted && scope.model.syntax < 41) {
       return scope.model.reporter.fail(MESSAGES.quotedField(), field.span);
     }
-    if (field.text.length > MAX_FIELD_NAME) {
+    if (field.text.length > LIMITS.headerName.value) {
       const start = field.text.slice(0, 20);
       return scope.model.reporter.fail(MESSAGES.longFieldName(start), field.span);
     }
