@@ -24,7 +24,7 @@ let kept: OwnPrograms | null = null;
 export function ownPrograms(): OwnPrograms {
   kept ??= {
     builtin: read('daemon/vcl'),
-    recipes: new Map([...read('daemon/vcl/recipes'), ...read('daemon/edge/vcl')]),
+    recipes: new Map([...read('daemon/vcl/recipes'), ...read('daemon/edge/vcl')].filter(isPart)),
   };
   return kept;
 }
@@ -32,6 +32,12 @@ export function ownPrograms(): OwnPrograms {
 /** For a process that has them from another one. */
 export function keepPrograms(programs: OwnPrograms): void {
   kept = programs;
+}
+
+/** Recipes that are programs of their own begin with the version of the language: a missing file of a user with the name
+ * of one must not be replaced by it. */
+function isPart([, { text }]: readonly [string, OwnProgram]): boolean {
+  return !/^vcl \d/m.test(text);
 }
 
 function read(folder: string): Map<string, OwnProgram> {
