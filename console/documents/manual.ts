@@ -15,11 +15,10 @@ import {
 } from '../../protocol/tables/counters.ts';
 import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
 import { REFUSALS } from '../../protocol/tables/refusals.ts';
-import { RETURNS } from '../../protocol/tables/returns.ts';
 import { isWritten, TAGS } from '../../protocol/tables/tags.ts';
 import { TOOLS } from '../../protocol/tables/tools.ts';
-import { VARIABLES } from '../../protocol/tables/variables.ts';
 import { type DocumentedExtension, extensionPage } from './extension-page.ts';
+import { type DocumentedLanguage, type LanguageTexts, languagePage } from './language-page.ts';
 import { markdown } from './markdown.ts';
 import { ncsaPage } from './ncsa-page.ts';
 import { queryPage } from './query-page.ts';
@@ -29,12 +28,14 @@ import { filled, heading, item, joined, paragraphs, roff, title } from './roff.t
  * Text of a page by its file name.
  * @param prose in Markdown: the README's section, and the page about a fleet
  * @param extensions the built-in ones
+ * @param language the compiler's tables, and the texts of its page
  */
 export function manualPages(
   version: string,
   date: string,
   prose: { readonly differences: string; readonly fleet: string },
   extensions: readonly DocumentedExtension[],
+  language: { readonly tables: DocumentedLanguage; readonly texts: LanguageTexts },
 ): Map<string, string> {
   const pages = new Map<string, string>();
   for (const { name, summary, text, usage, prose: more = '', options } of TOOLS) {
@@ -63,7 +64,7 @@ export function manualPages(
   add(
     'proxy-vcl',
     'the configuration language of proxyd, and where it differs',
-    languageText(prose.differences),
+    languagePage(language.tables, language.texts, prose.differences),
   );
   add(
     'proxy-fleet',
@@ -164,19 +165,5 @@ function tagsText(): string {
   return (
     `${heading('description')}${paragraphs(intro)}${heading('tags')}${tags.join('')}` +
     `${heading('refusals')}${paragraphs(told)}${refusals.join('')}`
-  );
-}
-
-function languageText(differences: string): string {
-  const intro =
-    'The language is VCL, versions 4.0 and 4.1; its documents hold here, with the names of this proxy. Programs are ' +
-    'compiled to JavaScript (proxyd -C shows it) and checked by proxyd --lint.';
-  const variables = VARIABLES.map((v) => item(v.name, v.type, v.help));
-  const returns = RETURNS.filter((r) => r.name !== '').map((r) =>
-    item(r.name, r.states.map((s) => `vcl_${s}`).join(' '), r.help),
-  );
-  return (
-    joined([heading('description'), paragraphs(intro), heading('differences'), markdown(differences)]) +
-    `${heading('variables')}${variables.join('')}${heading('actions of return')}${returns.join('')}`
   );
 }

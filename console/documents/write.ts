@@ -1,15 +1,21 @@
 // Writes manual pages and completion scripts below a built package: dist/man and dist/completion. Run by the build.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { completionScripts } from './completion-scripts.ts';
 import type { DocumentedExtension } from './extension-page.ts';
+import { type DocumentedLanguage, GENERATED, type LanguageTexts } from './language-page.ts';
 import { manualPages } from './manual.ts';
 
 /**
  * @param root folder of package.json, as a URL that ends in a slash
  * @param extensions the built-in ones, each of which gets a page
+ * @param tables of the compiler
  */
-export function writeDocuments(root: URL, extensions: readonly DocumentedExtension[]): void {
+export function writeDocuments(
+  root: URL,
+  extensions: readonly DocumentedExtension[],
+  tables: DocumentedLanguage,
+): void {
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
     version: string;
   };
@@ -26,9 +32,22 @@ export function writeDocuments(root: URL, extensions: readonly DocumentedExtensi
         fleet: text('daemon/fleet/OPERATING.md').replace(/^# .*\n+/, ''),
       },
       extensions,
+      { tables, texts: languageTexts(root) },
     ),
   );
   write(new URL('dist/completion/', root), completionScripts());
+}
+
+/** The texts of the page about the language, in the order of the files' names. */
+export function languageTexts(root: URL): LanguageTexts {
+  const folder = new URL('daemon/vcl/', root);
+  const text = (path: string): string => readFileSync(new URL(path, folder), 'utf8');
+  const recipes = readdirSync(new URL('recipes/', folder))
+    .sort()
+    .map((name) => ({ name, text: text(`recipes/${name}`) }))
+    // The others are parts, which programs include.
+    .filter((recipe) => /^vcl \d/m.test(recipe.text));
+  return { tutorial: text('README.md').split(GENERATED)[0] as string, recipes, builtin: text('builtin.vcl') };
 }
 
 function write(folder: URL, files: ReadonlyMap<string, string>): void {

@@ -103,12 +103,12 @@ export const TYPES = [
 
 export type Type = (typeof TYPES)[number]['name'];
 
-interface UnitRow {
+type UnitRow = {
   readonly unit: string;
   /** In bytes or seconds. */
   readonly size: number;
   readonly help: string;
-}
+};
 
 /** In small letters: capitals mean the same. */
 export const BYTE_UNIT_ROWS: readonly UnitRow[] = [

@@ -1,11 +1,11 @@
 // What stands at the top level of a program, the flags that some of it takes, and the statements of a sub: the words
 // that the parser takes, with their syntax and meaning for the manual.
 
-interface WordRow {
+type WordRow = {
   readonly word: string;
   readonly syntax: string;
   readonly help: string;
-}
+};
 
 const row = (word: string, syntax: string, help: string): WordRow => ({ word, syntax, help });
 

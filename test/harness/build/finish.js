@@ -55,6 +55,7 @@ for (const [name, target] of Object.entries(bin)) {
 
 const { writeDocuments } = await import(new URL('dist/modules/console/documents/write.js', root).href);
 const { builtInExtensions } = await import(new URL('dist/modules/daemon/extensions/registry.js', root).href);
-writeDocuments(root, builtInExtensions());
+const { LANGUAGE } = await import(new URL('dist/modules/daemon/vcl/tables/language.js', root).href);
+writeDocuments(root, builtInExtensions(), LANGUAGE);
 const { exampleConfig } = await import(new URL('dist/modules/daemon/edge/conf-example.js', root).href);
 writeFileSync(new URL('dist/edge-connector.conf.example', root), exampleConfig());
