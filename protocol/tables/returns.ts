@@ -14,18 +14,18 @@ const CLIENT = ['recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver
 const BACKEND = ['backend_fetch', 'backend_response', 'backend_error'] as const;
 
 export const RETURNS = [
-  { name: '', states: [], args: 'none', help: 'No return: the calling sub goes on.' },
+  { name: '', states: [], args: 'none', help: 'No return: the calling sub continues.' },
   {
     name: 'abandon',
     states: BACKEND,
     args: 'none',
-    help: 'Give the fetch up; the client gets a 503 unless the fetch ran in the background.',
+    help: 'Give up the fetch; the client gets a 503 unless the fetch ran in the background.',
   },
   {
     name: 'deliver',
     states: ['hit', 'deliver', 'synth', 'backend_response', 'backend_error'],
     args: 'none',
-    help: 'Go on to the client with what is there.',
+    help: 'Continue with the response at hand: towards the client, or from a fetch into the cache.',
   },
   {
     name: 'error',
@@ -42,14 +42,19 @@ export const RETURNS = [
   { name: 'fetch', states: ['miss', 'pass', 'backend_fetch'], args: 'none', help: 'Ask the backend.' },
   { name: 'hash', states: ['recv'], args: 'none', help: 'Look the object up in the cache.' },
   { name: 'lookup', states: ['hash'], args: 'none', help: 'The key is complete: look up.' },
-  { name: 'ok', states: ['init', 'fini'], args: 'none', help: 'Loading or unloading may go on.' },
+  { name: 'ok', states: ['init', 'fini'], args: 'none', help: 'Loading or unloading may continue.' },
   {
     name: 'pass',
     states: ['recv', 'miss', 'hit', 'backend_response'],
     args: 'optional-duration',
-    help: 'Go around the cache; from vcl_backend_response remember that for the given time.',
+    help: 'Fetch without the cache; from vcl_backend_response, keep a marker that makes requests pass for the given time.',
   },
-  { name: 'pipe', states: ['recv', 'pipe'], args: 'none', help: 'Shovel bytes both ways, without looking.' },
+  {
+    name: 'pipe',
+    states: ['recv', 'pipe'],
+    args: 'none',
+    help: 'Copy bytes both ways without reading them.',
+  },
   { name: 'purge', states: ['recv'], args: 'none', help: 'Remove the object and its variants.' },
   {
     name: 'restart',
@@ -69,7 +74,12 @@ export const RETURNS = [
     args: 'status',
     help: 'Answer from vcl_synth with this status and reason.',
   },
-  { name: 'vcl', states: ['recv'], args: 'label', help: 'Hand the request to the program behind a label.' },
+  {
+    name: 'vcl',
+    states: ['recv'],
+    args: 'label',
+    help: 'Hand the request to the program that a label names.',
+  },
 ] as const satisfies readonly ReturnRow[];
 
 export type ReturnName = Exclude<(typeof RETURNS)[number]['name'], ''>;

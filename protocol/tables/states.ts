@@ -31,7 +31,7 @@ export const STATES = [
   row(
     'hash',
     'client',
-    'Makes the key of the object: everything given to hash_data() is part of it. Runs after vcl_recv returned hash, purge or pass.',
+    'Makes the key of the object: everything given to hash_data() is part of it. Runs after vcl_recv.',
   ),
   row(
     'purge',

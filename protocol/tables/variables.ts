@@ -87,7 +87,7 @@ export const VARIABLES = [
     read: 'client backend',
     write: '',
     unset: '',
-    help: "The client's address: remote.ip, or what a PROXY header told.",
+    help: "The client's address: remote.ip, or the address in a PROXY header.",
   },
   {
     name: 'client.identity',
@@ -95,7 +95,7 @@ export const VARIABLES = [
     read: 'client backend',
     write: 'client',
     unset: '',
-    help: 'Who the client is, for directors that keep clients apart. client.ip unless set.',
+    help: 'Identity of the client, for directors that keep clients apart. client.ip unless set.',
   },
   {
     name: 'server.ip',
@@ -103,7 +103,7 @@ export const VARIABLES = [
     read: 'client backend',
     write: '',
     unset: '',
-    help: 'The address the client connected to: local.ip, or what a PROXY header told.',
+    help: 'The address the client connected to: local.ip, or the address in a PROXY header.',
   },
   { name: 'server.hostname', type: 'STRING', read: 'all', write: '', unset: '', help: 'Name of this host.' },
   {
@@ -162,7 +162,7 @@ export const VARIABLES = [
     read: 'client',
     write: 'client',
     unset: 'client',
-    help: 'A header field of the request. Setting replaces all fields of the name.',
+    help: 'A header of the request. Setting replaces all headers of the name.',
   },
   {
     name: 'req.hash',
@@ -260,7 +260,7 @@ export const VARIABLES = [
     read: 'client',
     write: 'client',
     unset: '',
-    help: 'Fetch anew even when a good object is there.',
+    help: 'Fetch a new copy even when a good object is there.',
   },
   {
     name: 'req.is_hitmiss',
@@ -316,7 +316,7 @@ export const VARIABLES = [
     read: 'client',
     write: '',
     unset: '',
-    help: 'A header field of the request at the top of the ESI tree.',
+    help: 'A header of the request at the top of the ESI tree.',
   },
   {
     name: 'req_top.proto',
@@ -422,7 +422,7 @@ export const VARIABLES = [
     read: 'pipe backend',
     write: 'pipe backend',
     unset: 'pipe backend',
-    help: 'A header field sent to the backend.',
+    help: 'A header sent to the backend.',
   },
   {
     name: 'bereq.uncacheable',
@@ -544,7 +544,7 @@ export const VARIABLES = [
     read: 'backend_response backend_error',
     write: 'backend_response backend_error',
     unset: 'backend_response backend_error',
-    help: 'A header field of the backend response.',
+    help: 'A header of the backend response.',
   },
   {
     name: 'beresp.do_esi',
@@ -722,7 +722,7 @@ export const VARIABLES = [
     read: 'hit',
     write: '',
     unset: '',
-    help: 'A header field stored with the object.',
+    help: 'A header stored with the object.',
   },
   {
     name: 'obj.ttl',
@@ -844,7 +844,7 @@ export const VARIABLES = [
     read: 'deliver synth',
     write: 'deliver synth',
     unset: 'deliver synth',
-    help: 'A header field of the response.',
+    help: 'A header of the response.',
   },
   {
     name: 'resp.do_esi',
@@ -950,6 +950,6 @@ export const VARIABLES = [
     read: 'client backend',
     write: '',
     unset: '',
-    help: 'Whether a storage is well.',
+    help: 'Whether a storage takes objects.',
   },
 ] as const satisfies readonly VariableRow[];

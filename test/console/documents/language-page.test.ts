@@ -77,7 +77,7 @@ describe('the manual of the language', () => {
       ...[...LANGUAGE.byteUnits, ...LANGUAGE.timeUnits, ...LANGUAGE.operators, ...LANGUAGE.functions],
       ...[...Object.values(LANGUAGE.limits), ...STATES, ...RETURNS, ...VARIABLES],
     ].map((row) => row.help);
-    expect(sentences.filter((help) => !/^\S[^]*\.$/.test(help))).toEqual([]);
+    expect(sentences.filter((help) => help.startsWith(' ') || !help.endsWith('.'))).toEqual([]);
   });
 
   it('shows programs that compile', () => {
