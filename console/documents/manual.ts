@@ -26,7 +26,7 @@ import { filled, heading, item, joined, paragraphs, roff, title } from './roff.t
 
 /**
  * Text of a page by its file name.
- * @param prose in Markdown: the README's section, and the page about a fleet
+ * @param prose in Markdown: the pages about differences from Varnish and about a fleet
  * @param extensions the built-in ones
  * @param language the compiler's tables, and the texts of its page
  */

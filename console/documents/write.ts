@@ -20,17 +20,14 @@ export function writeDocuments(
     version: string;
   };
   const text = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-  const differences = /\n## What is different from Varnish\n+([\s\S]*?)\n## /.exec(text('README.md'));
+  // Pages without their titles.
+  const page = (path: string): string => text(path).replace(/^# .*\n+/, '');
   write(
     new URL('dist/man/', root),
     manualPages(
       version,
       new Date().toISOString().slice(0, 10),
-      // Without its title.
-      {
-        differences: differences?.[1] ?? '',
-        fleet: text('daemon/fleet/OPERATING.md').replace(/^# .*\n+/, ''),
-      },
+      { differences: page('daemon/differences/README.md'), fleet: page('daemon/fleet/OPERATING.md') },
       extensions,
       { tables, texts: languageTexts(root) },
     ),
