@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
+import { findBus } from '../demo/bus-child.ts';
 import { newScene, startDrama } from '../demo/drama.ts';
 import { startEditor } from '../demo/editor.ts';
 import { startOrigin } from '../demo/origin.ts';
@@ -11,18 +12,24 @@ import { shopBehindEdge, shopOfFleet } from '../demo/shop.ts';
 import { stagehand } from '../demo/stagehand.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
+import {
+  FIRST_KEYS,
+  firstLines,
+  lastLines,
+  nextSteps,
+  plainLines,
+  WELCOME_TITLE,
+  welcomePanel,
+} from '../demo/welcome.ts';
 import { HUNG_UP, leave } from '../process/leave.ts';
 import { runConsole } from '../tui/main.tsx';
 
 const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain] [--fleet PROXIES]
-  --for SECONDS    end by itself after so many seconds
+  --for SECONDS    end after this time
   --rate REQUESTS  mean requests a second (60)
   --plain          a plain line a second instead of the console
-  --fleet PROXIES  so many of them (2 to 9) in a fleet instead of one behind an edge network; needs nats-server
+  --fleet PROXIES  a fleet of 2 to 9 proxies instead of one with an edge network in front; needs nats-server
 `;
-
-/** In the console's bottom row, which has eighty cells and a margin, and above the lines of the plain demo. */
-const WHAT_TO_TRY = 'Try 2 Enter w: why it missed; # why the hit rate; 4 backends; $ events; ? keys';
 
 interface Arguments {
   seconds: number;
@@ -107,7 +114,7 @@ async function main(args: Arguments): Promise<number> {
     const drama = startDrama(scene, stagehand(shop.daemons[0]), (line) => tell(`the shop: ${line}`));
     undo.push(() => drama.stop());
     edge?.onCleared((line) => tell(`edge network: ${line}`));
-    process.stdout.write(`${shop.where}\n${WHAT_TO_TRY}\n`);
+    process.stdout.write(`${firstLines(shop.place)}\n`);
     const died = Promise.race(daemons.map(({ ended }) => ended)).then((text): never => {
       throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
     });
@@ -116,6 +123,7 @@ async function main(args: Arguments): Promise<number> {
     if (args.plain) {
       const client = await connect({ dir: shop.daemons[0].dir, name: 'demo' });
       undo.push(() => client.close());
+      process.stdout.write(`${plainLines(shop.place)}\n`);
       let lines = 0;
       printSummaries(client, (line) => {
         if (lines++ === 0) endLater();
@@ -128,7 +136,12 @@ async function main(args: Arguments): Promise<number> {
     const stop = (): void => abort.abort();
     over.then(stop, stop);
     died.catch(stop);
-    const status = await runConsole({ ...shop.target, signal: abort.signal, greeting: WHAT_TO_TRY });
+    const status = await runConsole({
+      ...shop.target,
+      signal: abort.signal,
+      greeting: FIRST_KEYS,
+      welcome: { title: WELCOME_TITLE, lines: welcomePanel(args.fleet > 0) },
+    });
     await Promise.race([died, Promise.resolve()]);
     return args.seconds > 0 && abort.signal.aborted ? await over : status;
   } finally {
@@ -142,8 +155,15 @@ if (typeof args === 'string') {
   process.exit(args === '' ? 0 : 2);
 }
 main(args)
-  .catch((error: unknown) => {
-    process.stderr.write(`demo: ${(error as Error).message}\n`);
-    return 1;
-  })
+  .then(
+    (status) => {
+      // Whoever ended it by a signal has no use for suggestions.
+      if (status === 0) process.stdout.write(`${lastLines(nextSteps(findBus() !== null))}\n`);
+      return status;
+    },
+    (error: unknown) => {
+      process.stderr.write(`demo: ${(error as Error).message}\n`);
+      return 1;
+    },
+  )
   .then(leave);

@@ -10,6 +10,7 @@ import { type DaemonChild, startDaemon } from './daemon-child.ts';
 import { makeHome } from './demo-home.ts';
 import { demoProgram, edgePart, FLEET_PART } from './demo-program.ts';
 import { type EdgeChild, startEdge } from './edge-child.ts';
+import type { DemoPlace } from './welcome.ts';
 
 export interface Shop {
   /** The first is the one that lines without a console are about. */
@@ -17,11 +18,12 @@ export interface Shop {
   readonly edge: EdgeChild | null;
   /** What the console is shown. */
   readonly target: { dir: string } | { address: string; secretFile: string };
-  /** A line that says where everything is. */
-  readonly where: string;
+  readonly place: DemoPlace;
 }
 
 const TOGETHER_MS = 15_000;
+
+const urlOf = ({ port }: DaemonChild): string => `http://127.0.0.1:${port}/`;
 
 /** Gets what is to be done at the end, the last one first. */
 export type Undo = (step: () => void | Promise<void>) => void;
@@ -42,7 +44,7 @@ export async function shopBehindEdge(origin: number, undo: Undo): Promise<Shop> 
     daemons: [daemon],
     edge,
     target: { dir: daemon.dir },
-    where: `proxyd on http://127.0.0.1:${daemon.port}/, behind an edge network on http://127.0.0.1:${edge.port}/, with ${daemon.dir}`,
+    place: { proxies: [urlOf(daemon)], edge: `http://127.0.0.1:${edge.port}/`, dir: daemon.dir },
   };
 }
 
@@ -85,12 +87,11 @@ export async function shopOfFleet(
   }) as [DaemonChild, ...DaemonChild[]];
   const [first] = daemons;
   const address = await consoleOf(first.dir, count);
-  const urls = daemons.map(({ port }) => `http://127.0.0.1:${port}/`);
   return {
     daemons,
     edge: null,
     target: { address, secretFile },
-    where: `${count} proxies of one fleet on ${urls.join(', ')}, over ${bus.url}, the first with ${first.dir}`,
+    place: { proxies: daemons.map(urlOf), edge: null, dir: first.dir },
   };
 }
 

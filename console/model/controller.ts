@@ -101,8 +101,12 @@ export class Controller {
     if (state.confirm !== null) return this.answer(press);
     if (state.field !== null) return this.fields.key(state.field, press);
     const { keymap } = this;
-    const row = state.panel === null ? keymap.inView(state.view, press.name) : keymap.inPanel(press.name);
-    row?.run(this);
+    const ofPanel = state.panel === null ? undefined : keymap.inPanel(press.name);
+    const passes = state.panel?.kind === 'text' && state.panel.passesKeys === true && press.name !== 'escape';
+    if (passes && (ofPanel === undefined || ofPanel.command === 'back'))
+      this.set({ panel: null, notice: null });
+    else if (state.panel !== null) return ofPanel?.run(this);
+    keymap.inView(state.view, press.name)?.run(this);
   }
 
   /** While a question stands, what it is about can be read: keys that scroll do, y does it, all else does not. */

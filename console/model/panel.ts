@@ -37,6 +37,8 @@ export interface TextPanel {
   left?: number;
   title: string;
   lines: readonly ToneLine[];
+  /** Keys of the view close the panel and act at once, q and ? included. */
+  passesKeys?: true;
 }
 
 export type Panel =

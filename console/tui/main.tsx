@@ -3,6 +3,7 @@
 import type { WriteStream } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import type { DaemonSession } from '../model/daemon-session.ts';
+import type { TextPanel } from '../model/panel.ts';
 import { configPath, readConfig } from '../process/config-file.ts';
 import { type ConsoleTarget, type OpenInstances, openInstances } from '../process/open-instances.ts';
 import type { StatState } from '../views/stats/stat-state.ts';
@@ -24,6 +25,8 @@ export interface ConsoleOptions extends ConsoleTarget {
   replay?: string | undefined;
   /** Stands in the bottom row until the first key. */
   greeting?: string | undefined;
+  /** A panel over the first screen. */
+  welcome?: Pick<TextPanel, 'title' | 'lines'> | undefined;
   /** Lines for a screen reader instead of a screen. */
   reader?: boolean | undefined;
 }

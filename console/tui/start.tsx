@@ -197,6 +197,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     if (player !== null) instances.current.start();
     const wanted = options.view ?? config.view;
     controller.show(VIEWS.find((view) => view.name === wanted) ?? controller.state.view);
+    if (options.welcome !== undefined)
+      controller.set({ panel: { kind: 'text', scroll: 0, passesKeys: true, ...options.welcome } });
     if (options.greeting !== undefined) controller.notify('info', options.greeting);
     const first = problems[0];
     if (first !== undefined)

@@ -35,10 +35,12 @@ describe('demo', () => {
     const seconds = (task.result?.retryCount ?? 0) > 0 ? '20' : '4';
     const end = await run(process.execPath, [DEMO, '--for', seconds], { timeout: 50_000 });
     expect(end).toMatchObject({ code: 0, stderr: '' });
-    expect(end.stdout).toMatch(
-      /^proxyd on http:\/\/127\.0\.0\.1:\d+\/, behind an edge network on http:\/\/127\.0\.0\.1:\d+\/, with \//,
-    );
-    expect(end.stdout).toMatch(/^Try .*w: why it missed/m);
+    expect(end.stdout).toMatch(/^This is a demo: proxyd, a web cache, .* simulated shop\.$/m);
+    expect(end.stdout).toMatch(/^The cache: http:\/\/127\.0\.0\.1:\d+\/$/m);
+    expect(end.stdout).toMatch(/^A simulated edge network .*: http:\/\/127\.0\.0\.1:\d+\/$/m);
+    expect(end.stdout).toMatch(/^Each line is a second of traffic\./m);
+    expect(end.stdout).toMatch(/^For the console, in another terminal: npx proxyadm -n \/\S+$/m);
+    expect(end.stdout.slice(end.stdout.indexOf('To try next')).match(/^ {2}np[xm] .*$/gm)).toHaveLength(3);
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -59,7 +61,7 @@ describe('demo', () => {
   it('has a proxy that bans what the drama wants banned, and refuses the program with a mistake', async () => {
     const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
     await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
-    const hand = stagehand({ dir: / with (\S+)$/m.exec(demo.stdout)?.[1] as string });
+    const hand = stagehand({ dir: /^Files of the cache: (\S+)$/m.exec(demo.stdout)?.[1] as string });
     expect(await hand.banStatic()).toMatch(/^Banned here\. The edge|^$/);
     expect(await hand.loadBadProgram()).toMatch(/Symbol not found: 'retrun'.*Line 6/);
     const tree = processTree(demo.pid);
@@ -85,7 +87,7 @@ describe('demo', () => {
         () => /^PURGE .*: stored 1, applied by 3 of 3 nodes$/m.test(demo.stdout),
         60_000,
       );
-      expect(demo.stdout).toMatch(/^3 proxies of one fleet on (?:http:\/\/127\.0\.0\.1:\d+\/,? ){3}/);
+      expect(demo.stdout).toMatch(/^3 proxies of one fleet: (?:http:\/\/127\.0\.0\.1:\d+\/(?:, )?){3}$/m);
       const tree = processTree(demo.pid);
       // The demo itself, a shell, the bus, and of each proxy the manager and the worker.
       expect(tree.length).toBeGreaterThanOrEqual(9);
@@ -144,11 +146,18 @@ describe('demo', () => {
       try {
         await terminal.type(`${process.execPath} ${DEMO}; echo "status $?"`);
         await terminal.press('Enter');
-        await terminal.waitFor(/demo[\s\S]*● running[\s\S]*boot\.shop/, 20_000);
+        await terminal.waitFor(
+          /demo[\s\S]*● running[\s\S]*Welcome to the demo[\s\S]*Press Enter to begin/,
+          20_000,
+        );
+        await terminal.press('Enter');
+        await terminal.waitFor(/● running[\s\S]*boot\.shop/);
         await terminal.press('2');
         await terminal.waitFor(/hit +200 +GET/);
         await terminal.press('q');
-        await terminal.waitFor(/status 0/);
+        await terminal.waitFor(
+          /To try next[\s\S]*\n {2}npx proxyd -F[\s\S]*\n {2}npx proxyadm\n[\s\S]*\n {2}np[xm] [\s\S]*status 0/,
+        );
         expect(await terminal.modes()).toBe('0 1');
       } finally {
         await terminal.close();
@@ -164,7 +173,7 @@ describe('demo', () => {
       try {
         await terminal.type(`${process.execPath} ${DEMO} --fleet 2; echo "status $?"`);
         await terminal.press('Enter');
-        await terminal.waitFor(/● running[\s\S]*boot\.shop/, 40_000);
+        await terminal.waitFor(/● running[\s\S]*Welcome to the demo/, 40_000);
         await terminal.press('^');
         await terminal.waitFor(
           /shop-1 \(this\) +current[\s\S]*shop-2 +current[\s\S]*applied +1 purge/,
