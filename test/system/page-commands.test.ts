@@ -93,7 +93,10 @@ class Reader {
   private placed(text: string): string {
     return text
       .replaceAll(/-a :(80|8080)\b/g, '-a 127.0.0.1:8080')
-      .replaceAll(/:(8080|6082|7000)\b/g, (_, port: string) => `:${this.ports.get(port)}`)
+      .replaceAll(
+        /(:|--port )(8080|6082|7000)\b/g,
+        (_, ahead: string, port: string) => `${ahead}${this.ports.get(port)}`,
+      )
       .replaceAll('127.0.0.1:80 ', `127.0.0.1:${origin.port} `)
       .replaceAll(/127\.0\.0\.1:80$/g, `127.0.0.1:${origin.port}`)
       .replaceAll('.port = "80"', `.port = "${origin.port}"`)
@@ -122,8 +125,7 @@ class Reader {
   async play({ page, text }: CommandLine): Promise<void> {
     if (FOREGROUND.test(text)) return this.foreground(text);
     if (/\bproxyd -a /.test(text)) await this.stop();
-    else if (NEEDS_DAEMON.test(text) && this.daemon === null)
-      await this.foreground('proxyd -F -a 127.0.0.1:8080 -f site.vcl');
+    else if (NEEDS_DAEMON.test(text) && this.daemon === null) await this.serve();
     if (/^(npx )?proxyadm *(#.*)?$/.test(text)) return this.console();
     const end = await this.shell(text);
     const status = STATUSES.find(({ line }) => line.test(text))?.status ?? 0;
@@ -143,6 +145,13 @@ class Reader {
       process.kill(pid, 'SIGTERM');
       await until('the end of the daemon', () => !alive(pid), 60_000);
     }
+  }
+
+  /** The daemon that the reader has by then, with a request in its log. */
+  private async serve(): Promise<void> {
+    await this.foreground('proxyd -F -a 127.0.0.1:8080 -f site.vcl');
+    expect(await this.shell('curl -s http://127.0.0.1:8080/')).toMatchObject({ code: 0 });
+    await until('the log', async () => (await this.shell('proxyncsa -d')).stdout.includes(' 200 '), 60_000);
   }
 
   private shell(line: string): ReturnType<typeof run> {
