@@ -143,7 +143,7 @@ class Reader {
       const pid = Number(readFileSync(join(this.dir, 'pid'), 'utf8'));
       box.adopt(pid);
       process.kill(pid, 'SIGTERM');
-      await until('the end of the daemon', () => !alive(pid), 60_000);
+      await until('the end of the daemon', () => !alive(pid), 120_000);
     }
   }
 
@@ -151,11 +151,11 @@ class Reader {
   private async serve(): Promise<void> {
     await this.foreground('proxyd -F -a 127.0.0.1:8080 -f site.vcl');
     expect(await this.shell('curl -s http://127.0.0.1:8080/')).toMatchObject({ code: 0 });
-    await until('the log', async () => (await this.shell('proxyncsa -d')).stdout.includes(' 200 '), 60_000);
+    await until('the log', async () => (await this.shell('proxyncsa -d')).stdout.includes(' 200 '), 120_000);
   }
 
   private shell(line: string): ReturnType<typeof run> {
-    return run('bash', ['-c', this.placed(line)], { cwd: this.folder, env: this.env, timeout: 90_000 });
+    return run('bash', ['-c', this.placed(line)], { cwd: this.folder, env: this.env, timeout: 120_000 });
   }
 
   /** Starts a line that stays in the foreground, and waits until its port takes connections. */
@@ -172,7 +172,7 @@ class Reader {
         if (!started.running) throw new Error(`${text} ended: ${started.stdout}${started.stderr}`);
         return takesConnections(port);
       },
-      60_000,
+      120_000,
     );
   }
 
@@ -196,7 +196,7 @@ class Reader {
     this.daemon = null;
     if (daemon === null) return;
     daemon.child.kill('SIGTERM');
-    expect(await daemon.exit(60_000)).toMatchObject({ code: 0 });
+    expect(await daemon.exit(120_000)).toMatchObject({ code: 0 });
   }
 }
 
@@ -230,8 +230,8 @@ describe('commands that are not played', () => {
   });
 });
 
-describe.concurrent('commands', () => {
-  it.each([...playedCommands()])('of %s', { timeout: 300_000 }, async (page, lines) => {
+describe('commands', () => {
+  it.each([...playedCommands()])('of %s', { timeout: 600_000 }, async (page, lines) => {
     const reader = await Reader.open();
     try {
       const programs = blocks(page).filter(({ kind }) => kind === 'vcl');
@@ -249,7 +249,7 @@ describe.concurrent('commands', () => {
 
   it.each([true, false])(
     'that the demo names at its end (a bus: %s)',
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async (hasBus) => {
       const reader = await Reader.open();
       try {

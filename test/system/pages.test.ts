@@ -61,7 +61,7 @@ describe('the README', () => {
 });
 
 it('daemon/README.md names every built-in extension', () => {
-  const list = /^Built-in extensions \(`import x;`\): ([\s\S]*?)\. `import/m.exec(
+  const list = /^Built-in extensions \(`import x;`\): ([\s\S]*?)\. Each has a manual page/m.exec(
     pageText('daemon/README.md'),
   )?.[1];
   expect(
