@@ -12,6 +12,7 @@ import { type CompileRegex, parseBan, parseBanText } from './ban/ban-expression.
 import { BanList } from './ban/ban-list.ts';
 import type { LurkerLimits } from './ban/lurker.ts';
 import type { CacheCounters } from './cache-counters.ts';
+import { Crowds } from './crowds.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
 import { CLOSED, OBJCORE_WORDS, type Oc, REFS } from './objcore.ts';
 import { Objheads } from './objheads.ts';
@@ -122,6 +123,7 @@ export class CacheState {
   readonly stevedores: Stevedores;
   /** The keys. Their waiting lists are a thread's own: it wakes only its own requests, and tells its peers. */
   readonly objheads: Objheads;
+  readonly crowds: Crowds;
   readonly expiryHeap: ExpiryHeap;
   readonly tags: TagIndex;
   readonly bans: BanList;
@@ -173,8 +175,10 @@ export class CacheState {
     this.objcores = new RowTable(OBJCORE_WORDS, memory.part('objcores'), { word: REFS, fresh: CLOSED });
     this.transfers = new TransferTable(this.objcores);
     this.stevedores = new Stevedores(o.storages, this.objcores, memory.part('storages'));
+    this.crowds = new Crowds(this.objcores, o.seed, memory.part('crowds'));
     this.objheads = new Objheads(
       this.objcores,
+      this.crowds,
       o.counters,
       o.limits,
       o.seed,

@@ -58,6 +58,7 @@ export class Cache {
         state.events.evicted(oc, by);
         life.kill(oc);
       });
+      state.crowds.readFrom(store);
       const lru = new ObjectLru(state);
       const lifetimes = new Lifetimes(state);
       const life = new ObjectLife(state, store, lru, lifetimes);

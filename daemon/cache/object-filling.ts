@@ -8,6 +8,7 @@ import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { CacheState } from './cache-state.ts';
 import { setGunzippedLength } from './head-codec.ts';
+import type { Oh } from './key-index.ts';
 import type { Attributes, Lifetimes } from './lifetimes.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn, withState } from './objcore.ts';
@@ -153,7 +154,7 @@ export class ObjectFilling implements Filling {
     this.lifetimes.mail(oc);
     objheads.unlink(oh, oc);
     objcores.set(oc, row.VARIANT, 0);
-    if ((meta & row.OF_HAS_VARY) !== 0) this.hashVariantOf(oc, oh);
+    if ((meta & row.OF_HAS_VARY) !== 0 && !this.isInCrowd(oh)) this.hashVariantOf(oc, oh);
     objheads.linkFirst(oh, oc);
     objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
     return true;
@@ -173,6 +174,16 @@ export class ObjectFilling implements Filling {
     } else {
       for (const key of keys) tags.add(oc, key);
     }
+  }
+
+  /** Whether the index of a crowd knows the variants of a key's objects. */
+  private isInCrowd(oh: Oh): boolean {
+    return this.state.crowds.isIndexed(this.state.objheads.crowdOf(oh));
+  }
+
+  /** The next older object that may be of the same variant. */
+  private olderThan(oc: Oc, isInCrowd: boolean): Oc {
+    return isInCrowd ? this.state.crowds.olderThan(oc) : this.state.objcores.get(oc, row.KEY_NEXT);
   }
 
   /** An object whose variant is hashed has the same names as all others of its key that are. */
@@ -205,14 +216,15 @@ export class ObjectFilling implements Filling {
     if (objcores.getDouble(oc, row.TTL) <= 0) return;
     const isFailure = (objcores.get(oc, row.META) & row.OF_FAILURE) !== 0;
     const hidden: Oc[] = [];
-    let other = objcores.get(oc, row.KEY_NEXT);
+    const isInCrowd = this.isInCrowd(objcores.get(oc, row.OBJHEAD));
+    let other = this.olderThan(oc, isInCrowd);
     for (let looked = 0; other !== 0 && looked < MARKER_SEARCH; looked++) {
       const meta = objcores.get(other, row.META);
       const isMarker = (meta & row.OF_MARKER) !== 0 && stateIn(meta) === row.STATE_FINISHED;
       // Behind a marker that is none of a failure there may be what must not come back.
       const mayGo = !isFailure || (meta & row.OF_FAILURE) !== 0;
       if (isMarker && mayGo && this.sameVariant(oc, other)) hidden.push(other);
-      other = objcores.get(other, row.KEY_NEXT);
+      other = this.olderThan(other, isInCrowd);
     }
     for (const marker of hidden) this.life.kill(marker);
   }
@@ -224,7 +236,8 @@ export class ObjectFilling implements Filling {
     const isOther = (meta & (row.OF_MARKER | row.OF_FAILURE)) !== 0;
     if (replaces === 'nothing' || isOther || objcores.getDouble(oc, row.TTL) <= 0) return;
     const replaced: Oc[] = [];
-    for (let other = objcores.get(oc, row.KEY_NEXT); other !== 0; other = objcores.get(other, row.KEY_NEXT)) {
+    const isInCrowd = replaces === 'variant' && this.isInCrowd(objcores.get(oc, row.OBJHEAD));
+    for (let other = this.olderThan(oc, isInCrowd); other !== 0; other = this.olderThan(other, isInCrowd)) {
       const whole = stateIn(objcores.get(other, row.META)) === row.STATE_FINISHED;
       if (whole && (replaces === 'all' || this.sameVariant(oc, other))) replaced.push(other);
     }

@@ -7,6 +7,8 @@
 
 import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
+import { CrowdSearch } from './crowd-search.ts';
+import { CROWDED, type Crowd } from './crowds.ts';
 import type { Oh } from './key-index.ts';
 import { LookupAnswer, type LookupQuery, type LookupResult } from './lookup-query.ts';
 import * as row from './objcore.ts';
@@ -22,6 +24,9 @@ import type { Waiter } from './waiting-list.ts';
 /** Variants that are compared with the request itself before it is worth a hash (chosen). */
 const HASHED_AFTER = 4;
 
+/** Objects in front of the one found in a crowd that are counted, for the log (chosen). */
+const COUNTED = 64;
+
 /** Objects of a key that a look without the lock passes over (chosen): variants are told apart faster with it. */
 const MOST_UNLOCKED = 16;
 
@@ -34,6 +39,11 @@ export class ObjectLookup implements Lookup {
   private readonly isShared: boolean;
   /** Objects met on the way that are to be killed after it. */
   private readonly gone: Oc[] = [];
+  private readonly crowdSearch: CrowdSearch;
+  /** Of the key that is looked up; 0 when it is none with an index, or all variants are wanted. */
+  private crowd: Crowd = 0;
+  /** Objects of its chain that were looked at. */
+  private looked = 0;
 
   constructor(
     state: CacheState,
@@ -48,6 +58,7 @@ export class ObjectLookup implements Lookup {
     this.tester = tester;
     this.tagPurges = tagPurges;
     this.isShared = state.memory.isShared;
+    this.crowdSearch = new CrowdSearch(state.crowds);
   }
 
   find(q: LookupQuery, out: LookupResult): LookupAnswer {
@@ -136,6 +147,8 @@ export class ObjectLookup implements Lookup {
     }
     const found = this.search(oh, q, out);
     while (this.gone.length > 0) this.life.kill(this.gone.pop() as Oc);
+    // Something of the key is there unless its objects could not be tested.
+    if (this.looked >= CROWDED && found !== LookupAnswer.UNTESTED) objheads.makeCrowd(oh);
     return found;
   }
 
@@ -155,6 +168,7 @@ export class ObjectLookup implements Lookup {
 
   private search(oh: Oh, q: LookupQuery, out: LookupResult): LookupAnswer {
     const { objcores, bans, objheads } = this.state;
+    const crowd = this.begin(oh, q);
     let busy = false;
     /** There are fetches that may be for other variants. */
     let expecting = false;
@@ -165,10 +179,11 @@ export class ObjectLookup implements Lookup {
     let varying: Oc = 0;
     /** Of the request, once there are many variants. */
     let wanted = 0;
-    for (let oc = objheads.first(oh); oc !== 0; ) {
+    for (let oc = crowd === 0 ? objheads.first(oh) : this.crowdSearch.next(); oc !== 0; ) {
       const current = oc;
       const meta = objcores.get(current, row.META);
-      oc = objcores.get(current, row.KEY_NEXT);
+      oc = crowd === 0 ? objcores.get(current, row.KEY_NEXT) : this.crowdSearch.next();
+      this.looked++;
       if (stateIn(meta) === row.STATE_BUSY) {
         if (q.hashIgnoreBusy) continue;
         if (q.hashIgnoreVary || objcores.get(current, row.EXPECTED) === 0) busy = true;
@@ -191,7 +206,7 @@ export class ObjectLookup implements Lookup {
       }
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
         varying = current;
-        if (out.variants >= HASHED_AFTER) {
+        if (crowd === 0 && out.variants >= HASHED_AFTER) {
           const kept = objcores.get(current, row.VARIANT);
           if (kept !== 0) {
             if (wanted === 0) wanted = hashVariant(this.variantOf(current, q));
@@ -214,15 +229,20 @@ export class ObjectLookup implements Lookup {
         continue;
       }
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
-      if (origin + usable > q.now)
+      if (origin + usable > q.now) {
+        if (crowd !== 0) out.variants = this.variantsBefore(oh, current);
         return this.fresh(current, meta, origin + usable - q.now, q, out, oh, varying);
+      }
       // An object that only req.ttl makes too old is neither served in grace nor revalidated.
       if (origin + ttl <= q.now && origin > staleOrigin) {
         stale = current;
         staleOrigin = origin;
       }
     }
-    if (expecting && !busy) busy = this.mayBecome(oh, varying, q);
+    if (crowd !== 0) {
+      out.variants = this.state.crowds.varying(crowd);
+      busy = !q.hashIgnoreBusy && this.crowdSearch.isAwaited(this.state.limits.gzipSupport);
+    } else if (expecting && !busy) busy = this.mayBecome(oh, varying, q);
     if (failure !== 0 && (stale === 0 || !this.serves(stale, q))) {
       // What can be revalidated still can.
       const left = this.endOf(failure) - q.now;
@@ -232,6 +252,30 @@ export class ObjectLookup implements Lookup {
     if (busy) return LookupAnswer.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
     return LookupAnswer.MISS;
+  }
+
+  /** Whether the look-up goes by the index of a crowd: the crowd then, and 0 where it goes through the chain. */
+  private begin(oh: Oh, q: LookupQuery): Crowd {
+    this.looked = 0;
+    this.crowd = this.state.objheads.crowdOf(oh);
+    if (this.crowd === 0) return 0;
+    if (q.hashIgnoreVary || !this.state.crowds.isIndexed(this.crowd)) this.crowd = 0;
+    else this.crowdSearch.begin(this.crowd, q.http);
+    return this.crowd;
+  }
+
+  /** How many variants of a crowd a look through the chain would have passed; of very many, all there are. */
+  private variantsBefore(oh: Oh, found: Oc): number {
+    const { objcores, objheads, crowds } = this.state;
+    let variants = 0;
+    let oc = objheads.first(oh);
+    for (let looked = 0; looked < COUNTED && oc !== 0; looked++) {
+      if (oc === found) return variants;
+      const meta = objcores.get(oc, row.META);
+      if ((meta & row.OF_HAS_VARY) !== 0 && stateIn(meta) !== row.STATE_BUSY) variants++;
+      oc = objcores.get(oc, row.KEY_NEXT);
+    }
+    return crowds.varying(this.crowd);
   }
 
   private banned(oc: Oc, q: LookupQuery): void {
@@ -341,6 +385,7 @@ export class ObjectLookup implements Lookup {
 
   /** The variant that a fetch for this request will become, if it varies as its sibling does; 0 without one. */
   private predict(sibling: Oc, q: LookupQuery): number {
+    if (this.crowd !== 0) return this.crowdSearch.expected(this.state.limits.gzipSupport);
     return sibling === 0 ? 0 : expectedVariant(this.variantOf(sibling, q), this.state.limits.gzipSupport);
   }
 

@@ -6,6 +6,7 @@
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import type { Turns } from '../turns/turns.ts';
 import type { CacheCounters } from './cache-counters.ts';
+import type { Crowd, Crowds } from './crowds.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
 import { BATCH, KEY_NEXT, KEY_PREV, META, OBJHEAD, type Oc, STATE_BUSY, stateIn } from './objcore.ts';
 import { ALONE, type Peers } from './peers.ts';
@@ -14,9 +15,12 @@ import { type Waiter, WaitingList } from './waiting-list.ts';
 
 /** Words in which keys share a count of changes; a power of two. */
 const CHANGE_WORDS = 1 << 16;
+/** A key's word of ours: its crowd, or 0. */
+const CROWD = 0;
 
 export class Objheads {
   private readonly objcores: RowTable;
+  private readonly crowds: Crowds;
   private readonly counters: CacheCounters;
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
@@ -34,6 +38,7 @@ export class Objheads {
 
   constructor(
     objcores: RowTable,
+    crowds: Crowds,
     counters: CacheCounters,
     limits: { rushExponent: number },
     seed: readonly [number, number],
@@ -46,8 +51,9 @@ export class Objheads {
     this.isShared = memory.isShared;
     this.changes = new Int32Array(memory.piece('changes', CHANGE_WORDS * 4));
     this.objcores = objcores;
+    this.crowds = crowds;
     this.counters = counters;
-    this.index = new KeyIndex(seed[0], seed[1], 0, memory);
+    this.index = new KeyIndex(seed[0], seed[1], 1, memory);
     this.turns = turns;
     this.waiting = new WaitingList({
       turns,
@@ -105,6 +111,8 @@ export class Objheads {
     this.objcores.set(oc, KEY_NEXT, first);
     if (first !== 0) this.objcores.set(first, KEY_PREV, oc);
     this.index.setFirst(oh, oc);
+    const crowd = this.index.extra(oh, CROWD);
+    if (crowd !== 0) this.crowds.enter(crowd, oc);
   }
 
   /** Takes an object out of the chain; the key stays until drop(). */
@@ -114,7 +122,27 @@ export class Objheads {
     if (prev === 0) this.index.setFirst(oh, next);
     else this.objcores.set(prev, KEY_NEXT, next);
     if (next !== 0) this.objcores.set(next, KEY_PREV, prev);
+    if (this.index.extra(oh, CROWD) !== 0) this.leaveCrowd(oh, oc);
     if (this.isShared) this.changed(this.index.placeOf(oh));
+  }
+
+  private leaveCrowd(oh: Oh, oc: Oc): void {
+    const { crowds, index } = this;
+    const crowd = index.extra(oh, CROWD);
+    if (crowds.leave(crowd, oc)) return;
+    crowds.dissolve(crowd, index.first(oh));
+    index.setExtra(oh, CROWD, 0);
+  }
+
+  /** The crowd of a key that has very many objects, or 0. */
+  crowdOf(oh: Oh): Crowd {
+    return this.index.extra(oh, CROWD);
+  }
+
+  /** Makes a crowd of a key's objects, unless they are one. */
+  makeCrowd(oh: Oh): void {
+    const { index } = this;
+    if (index.extra(oh, CROWD) === 0) index.setExtra(oh, CROWD, this.crowds.make(index.first(oh)));
   }
 
   private changed(place: number): void {
@@ -195,6 +223,8 @@ export class Objheads {
   }
 
   private hasBusy(oh: Oh): boolean {
+    const crowd = this.index.extra(oh, CROWD);
+    if (this.crowds.isIndexed(crowd)) return this.crowds.hasBusy(crowd);
     for (let oc = this.index.first(oh); oc !== 0; oc = this.objcores.get(oc, KEY_NEXT)) {
       if (stateIn(this.objcores.get(oc, META)) === STATE_BUSY) return true;
     }

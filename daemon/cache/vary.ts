@@ -188,6 +188,11 @@ export function mayBecome(expected: number, wanted: number): boolean {
   return other >>> VALUE_BITS !== 0 || other === 0;
 }
 
+/** The part of what expectedVariant() returns that is for the names. */
+export function namesIn(expected: number): number {
+  return expected >>> VALUE_BITS;
+}
+
 /** A hash of which every part depends on all of it. */
 function mix(hash: number): number {
   return hash ^ (hash >>> 16);
