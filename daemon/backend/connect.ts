@@ -4,6 +4,7 @@
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
+import type { TurnQueue } from '../turns/turn-queue.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -22,6 +23,7 @@ export interface ConnectionEnvironment {
   readonly readBuffer: ReadBuffer;
   readonly limits: HeadLimits;
   readonly pacer: PiecePacer;
+  readonly reads: TurnQueue;
 }
 
 /**
@@ -42,7 +44,7 @@ export function connectOrigin(
     timeout,
     reading(env.readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
     (socket) => {
-      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer);
+      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer, env.reads);
       return conn;
     },
   );
