@@ -46,10 +46,9 @@ export class BoundedMatcher {
   exec(s: string, from: number, fuel: Fuel, notEmpty = false, memory = new SearchMemory()): Found {
     const p = this.#program;
     for (const byte of p.required) if (!s.includes(byte, from)) return null;
-    if (s !== this.#text) {
-      this.#text = s;
-      this.#bytes = Buffer.from(s, 'latin1');
-    }
+    if (s !== this.#text) this.#bytes = Buffer.from(s, 'latin1');
+    // Also where it is equal: the next search compares it with itself, and not with the bytes of another.
+    this.#text = s;
     const bytes = this.#bytes;
     const search = beginSearch(p, bytes, from, fuel, notEmpty, memory);
     const { first } = p;
