@@ -88,6 +88,8 @@ export interface ProxyOptions {
   cpu?: number;
   /** Descriptors that each of its processes may have. */
   descriptors?: number;
+  /** Variables of its environment beside those of the test. */
+  env?: Record<string, string>;
 }
 
 export class RunningProxy {
@@ -246,7 +248,8 @@ export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<R
     program,
     ...args,
   ];
-  const daemon = box.start(product, wrapped[0] as string, wrapped.slice(1));
+  const env = { ...process.env, ...options.env };
+  const daemon = box.start(product, wrapped[0] as string, wrapped.slice(1), { env });
   const proxy = new RunningProxy(product, dir, daemon);
   if (mode === 'F') await proxy.serving();
   else await Promise.race([delay(50), daemon.ended]);

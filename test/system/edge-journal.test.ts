@@ -25,18 +25,16 @@ function fault(text: string): void {
 async function start(name: string, more: Record<string, string>): Promise<RunningProxy> {
   const conf = `${box.dir}/${name}.conf`;
   writeFileSync(conf, edgeSettings(edge, more), { mode: 0o600 });
-  process.env.EDGE_CONNECTOR_CONFIG = conf;
-  process.env.JOURNAL_FAULT = FAULT;
-  process.env.NODE_OPTIONS = `--import ${ROOT}test/harness/journal-faults.js`;
-  try {
-    return await startProxy(box, {
-      program: `vcl 4.1; import std; import edge; include "edge_auto.vcl";
-        backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
-      dir: box.path(name),
-    });
-  } finally {
-    delete process.env.NODE_OPTIONS;
-  }
+  return startProxy(box, {
+    program: `vcl 4.1; import std; import edge; include "edge_auto.vcl";
+      backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
+    dir: box.path(name),
+    env: {
+      EDGE_CONNECTOR_CONFIG: conf,
+      JOURNAL_FAULT: FAULT,
+      NODE_OPTIONS: `--import ${ROOT}test/harness/journal-faults.js`,
+    },
+  });
 }
 
 beforeAll(async () => {

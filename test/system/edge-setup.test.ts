@@ -113,10 +113,10 @@ it('has settings that can be read, as they are and with every line in force', as
 it('gives a proxy what it needs: edge.test passes', async () => {
   const root = box.path('run');
   await install(root);
-  process.env.EDGE_CONNECTOR_CONFIG = `${root}/etc/proxyd/edge-connector.conf`;
   const proxy = await startProxy(box, {
     program: 'vcl 4.1; import std; import edge; include "edge_auto.vcl"; backend default none;',
     params: { vcl_path: `${root}/etc/proxyd` },
+    env: { EDGE_CONNECTOR_CONFIG: `${root}/etc/proxyd/edge-connector.conf` },
   });
   const end = await proxy.adm('edge.test');
   expect([end.code, end.stdout.match(/^(ok|bad) /gm)?.join('')]).toEqual([0, 'ok '.repeat(7)]);

@@ -34,14 +34,15 @@ function advance(seconds: number): void {
 async function start(name: string, more: Record<string, string>): Promise<RunningProxy> {
   const conf = `${box.dir}/${name}.conf`;
   writeFileSync(conf, edgeSettings(edge, more), { mode: 0o600 });
-  process.env.EDGE_CONNECTOR_CONFIG = conf;
-  process.env.CLOCK_AHEAD = AHEAD;
-  process.env.NODE_OPTIONS = `--import ${ROOT}test/harness/shifted-clock.js`;
-  try {
-    return await startProxy(box, { program: program(), dir: box.path(name) });
-  } finally {
-    delete process.env.NODE_OPTIONS;
-  }
+  return startProxy(box, {
+    program: program(),
+    dir: box.path(name),
+    env: {
+      EDGE_CONNECTOR_CONFIG: conf,
+      CLOCK_AHEAD: AHEAD,
+      NODE_OPTIONS: `--import ${ROOT}test/harness/shifted-clock.js`,
+    },
+  });
 }
 
 beforeAll(async () => {

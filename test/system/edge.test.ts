@@ -47,11 +47,11 @@ sub vcl_backend_response { set beresp.ttl = 60s; set beresp.grace = 10s; }
 function start(name: string, settings: string | null): Promise<RunningProxy> {
   const path = `${box.dir}/${name}.conf`;
   if (settings !== null) writeFileSync(path, settings, { mode: 0o600 });
-  process.env.EDGE_CONNECTOR_CONFIG = path;
   return startProxy(box, {
     program: program(),
     dir: box.path(name),
     params: { vcl_path: `${ROOT}daemon/edge/vcl` },
+    env: { EDGE_CONNECTOR_CONFIG: path },
   });
 }
 
@@ -157,8 +157,8 @@ describe('with the shipped invalidate.vcl, and the modules of older programs', (
       }
       sub vcl_hit { if (req.method == "OLDSOFT") { softpurge.softpurge(); return (synth(200)); } }
       sub vcl_backend_response { set beresp.ttl = 60s; set beresp.grace = 10s; }`;
-    process.env.EDGE_CONNECTOR_CONFIG = `${box.dir}/told.conf`;
-    older = await startProxy(box, { program: text, dir: box.path('older') });
+    const env = { EDGE_CONNECTOR_CONFIG: `${box.dir}/told.conf` };
+    older = await startProxy(box, { program: text, dir: box.path('older'), env });
   });
 
   it.each<[string, string, Record<string, string>, string, string[]]>([
@@ -284,6 +284,7 @@ describe('the edge', () => {
       program: program(),
       dir: box.path('stranger'),
       params: { vcl_path: narrowed() },
+      env: { EDGE_CONNECTOR_CONFIG: `${box.dir}/told.conf` },
     });
     const answer = await ask('/a', 'PURGE', { Via: VIA }, stranger);
     expect(answer.status).toBe(403);

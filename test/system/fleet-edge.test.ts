@@ -52,13 +52,13 @@ describe.skipIf(NATS_MISSING !== null)(`with an edge network${missing}`, () => {
     network = await FakeEdge.start({ credentials: EDGE_CREDENTIALS });
     const conf = `${box.dir}/edge.conf`;
     writeFileSync(conf, edgeSettings(network), { mode: 0o600 });
-    process.env.EDGE_CONNECTOR_CONFIG = conf;
     nodes = await Promise.all(
       ['a', 'b'].map((name) =>
         startProxy(box, {
           program: program(),
           dir: box.path(name),
           params: { vcl_path: `${ROOT}daemon/edge/vcl` },
+          env: { EDGE_CONNECTOR_CONFIG: conf },
           args: ['--fleet', nats.url, '--fleet-name', 'shop', '--node', name],
         }),
       ),

@@ -33,8 +33,8 @@ beforeAll(async () => {
     .map((name) => `purge_${name} = ${PLANTED.edgeSecret}\n`)
     .join('');
   writeFileSync(settings, `provider = fake\npurge_host = 127.0.0.1:1\n${credentials}`, { mode: 0o600 });
-  process.env.EDGE_CONNECTOR_CONFIG = settings;
   proxy = await startProxy(box, {
+    env: { EDGE_CONNECTOR_CONFIG: settings },
     program: backendProgram(
       origin.port,
       `import std; import edge; include "edge_auto.vcl";

@@ -10,12 +10,10 @@ afterAll(() => box.dispose());
 it.each([1, 3])(
   'without handles of listeners it serves with one thread when %i are asked for',
   async (threads) => {
-    process.env.NODE_OPTIONS = `--import ${ROOT}test/harness/no-listener-handles.js`;
     const proxy = await startProxy(box, {
       program: 'vcl 4.1; backend default none; sub vcl_recv { return (synth(200)); }',
       params: { worker_threads: String(threads) },
-    }).finally(() => {
-      delete process.env.NODE_OPTIONS;
+      env: { NODE_OPTIONS: `--import ${ROOT}test/harness/no-listener-handles.js` },
     });
     expect((await proxy.get('/')).status).toBe(200);
     expect(Object.keys(await proxy.counters()).filter((name) => name.endsWith('.requests'))).toEqual([

@@ -14,14 +14,14 @@ it('a log that stalls for longer than other locks may be held does not end the w
   writeFileSync(stall, '');
   // For the worker's user.
   chmodSync(stall, 0o666);
-  process.env.LOG_STALL = stall;
-  process.env.NODE_OPTIONS = `--import ${ROOT}test/harness/threads/stalling-log.js`;
   const proxy = await startProxy(box, {
     program: 'vcl 4.1; backend default none; sub vcl_recv { return (synth(200)); }',
     // Clients whose thread was quick to answer wait for the others.
     params: { worker_threads: '2', timeout_idle: '60' },
-  }).finally(() => {
-    delete process.env.NODE_OPTIONS;
+    env: {
+      LOG_STALL: stall,
+      NODE_OPTIONS: `--import ${ROOT}test/harness/threads/stalling-log.js`,
+    },
   });
   const pid = proxy.workerPid();
   const all = await Promise.all(Array.from({ length: 8 }, () => ClientConnection.open(proxy.port)));
