@@ -1,5 +1,5 @@
-// A nats-server with JetStream for tests: on a port of the kernel's choice at first and on the same one again, with its
-// store below the sandbox.
+// A nats-server with JetStream for tests: on a free port, the same again when it is started again, with its store below the
+// sandbox.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { freePort } from './origin.ts';
@@ -10,7 +10,7 @@ const PROGRAM = findProgram('nats-server') ?? '/usr/sbin/nats-server';
 export const NATS_MISSING = existsSync(PROGRAM) ? null : 'nats-server is not installed';
 
 export class NatsServer {
-  port = 0;
+  readonly port: number;
   readonly name: string;
   private readonly box: Sandbox;
   private readonly config: readonly string[];
@@ -18,8 +18,9 @@ export class NatsServer {
   private readonly store: string;
   private readonly ports: string;
 
-  private constructor(box: Sandbox, name: string, args: readonly string[]) {
+  private constructor(box: Sandbox, port: number, name: string, args: readonly string[]) {
     this.box = box;
+    this.port = port;
     this.name = name;
     this.config = args;
     this.store = box.path(`${name}-store`);
@@ -28,7 +29,7 @@ export class NatsServer {
 
   /** @param args further arguments of the server */
   static async start(box: Sandbox, name = 'nats', args: readonly string[] = []): Promise<NatsServer> {
-    const server = new NatsServer(box, name, args);
+    const server = new NatsServer(box, await freePort(), name, args);
     await server.start();
     return server;
   }
@@ -49,7 +50,7 @@ export class NatsServer {
       '-a',
       '127.0.0.1',
       '-p',
-      String(this.port || -1),
+      String(this.port),
       '--ports_file_dir',
       ports,
     ];
@@ -59,11 +60,7 @@ export class NatsServer {
       if (!daemon.running) throw new Error(`nats-server ended: ${daemon.stderr}`);
       const [file] = readdirSync(ports);
       if (file === undefined) return null;
-      const { nats } = JSON.parse(readFileSync(`${ports}/${file}`, 'utf8') || '{}') as { nats?: string[] };
-      const port = /:(\d+)$/.exec(nats?.[0] ?? '')?.[1];
-      if (port === undefined) return null;
-      this.port = Number(port);
-      return true;
+      return readFileSync(`${ports}/${file}`, 'utf8').includes(`:${this.port}"`);
     });
   }
 

@@ -4,6 +4,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { delay } from './processes.ts';
 
+/** Below the kernel's own, which begin at 32768 (net.ipv4.ip_local_port_range). */
+const LOWEST_PORT = 10_000;
+const PORTS = 20_000;
+
 export interface OriginRequest {
   method: string;
   url: string;
@@ -294,9 +298,16 @@ class RequestReader {
   }
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on, and that nobody gets who lets the kernel choose one: of those, another
+ * test's connection may have it a moment later.
+ */
 export async function freePort(): Promise<number> {
-  const origin = await Origin.start();
-  await origin.close();
-  return origin.port;
+  for (;;) {
+    const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);
+    const origin = await Origin.start(port).catch(() => null);
+    if (origin === null) continue;
+    await origin.close();
+    return port;
+  }
 }

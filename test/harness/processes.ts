@@ -248,17 +248,18 @@ export function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Asks `probe` again and again until it gives a value other than null, undefined or false. */
+/** Asks `probe` every `pause` milliseconds until it gives a value other than null, undefined or false. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   ms = 20_000,
+  pause = 20,
 ): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const value = await probe();
     if (value !== null && value !== undefined && value !== false) return value;
     if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
-    await delay(20);
+    await delay(pause);
   }
 }

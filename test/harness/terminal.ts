@@ -3,6 +3,9 @@
 import { join } from 'node:path';
 import { run, type Sandbox, until } from './processes.ts';
 
+/** Between two looks at a screen (chosen): each is a process. */
+const SCREEN_MS = 60;
+
 let servers = 0;
 
 export class TestTerminal {
@@ -56,6 +59,7 @@ export class TestTerminal {
         return pattern.test(last) ? last : null;
       },
       ms,
+      SCREEN_MS,
     ).catch((cause: unknown) => {
       throw new Error(`not on the screen: ${pattern}\n${last}`, { cause });
     });
