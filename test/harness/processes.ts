@@ -252,7 +252,7 @@ export function delay(ms: number): Promise<void> {
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 20_000,
+  ms = 60_000,
   pause = 20,
 ): Promise<T> {
   const end = performance.now() + ms;

@@ -169,7 +169,6 @@ export class RunningProxy {
         last = (this.product === 'proxyd' ? await readCounters(this.dir) : await this.counters())[name];
         return last !== undefined && last >= value ? last : null;
       },
-      20_000,
     ).catch((cause: unknown) => {
       throw new Error(`${name} is ${last}, expected ${value}`, { cause });
     });
@@ -191,7 +190,7 @@ export class RunningProxy {
       return status.code === 0 && status.stdout.includes('running');
     };
     // A start that waits for processors is none that failed.
-    await until(`${this.product} running`, running, 100_000);
+    await until(`${this.product} running`, running, 120_000);
     const list = await this.adm(this.product === 'varnish' ? 'debug.listen_address' : 'listen.list');
     const port = /^(?:\S+\s+)?\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
     if (port === undefined) throw new Error(`no port in ${JSON.stringify(list.stdout + list.stderr)}`);

@@ -50,7 +50,7 @@ export class TestTerminal {
   }
 
   /** The screen once it matches; an error that shows the last one otherwise. */
-  async waitFor(pattern: RegExp, ms = 40_000): Promise<string> {
+  async waitFor(pattern: RegExp, ms = 90_000): Promise<string> {
     let last = '';
     return until(
       `${pattern}`,

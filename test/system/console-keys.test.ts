@@ -79,10 +79,13 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
 
   it('which backend is slow? 1', async () => {
     await press('4');
-    await terminal.waitFor(
-      /BACKEND.* P50 +P99 [\s\S]*boot\.snail .* 4\d\dms +4\d\dms[\s\S]*Time +first byte after/,
+    // 400 ms at the origin, and on a busy machine more.
+    const screen = await terminal.waitFor(
+      /BACKEND.* P50 +P99 [\s\S]*boot\.snail .* (?:[4-9]\d\dms|[\d.]+s) +(?:[4-9]\d\dms|[\d.]+s)[\s\S]*Time +first byte after/,
     );
-    expect((await terminal.screen()).match(/boot\.quick .*/)?.[0]).not.toMatch(/4\d\dms/);
+    const half = /boot\.quick .* ([\d.]+)(µs|ms|s) +[\d.]+(?:µs|ms|s)/.exec(screen);
+    expect(half?.[2]).not.toBe('s');
+    expect(half?.[2] === 'ms' ? Number(half[1]) : 0).toBeLessThan(400);
     expect(pressed).toBeLessThanOrEqual(1);
   });
 
@@ -94,7 +97,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
 
   it('who hammers us? 2', async () => {
     await press('9', 'c');
-    await terminal.waitFor(/by client[\s\S]*REQ\/S[\s\S]*\n 127\.0\.0\.9 +(9|1\d) /);
+    await terminal.waitFor(/by client[\s\S]*REQ\/S[\s\S]*\n 127\.0\.0\.9 +(9|[1-9]\d) /);
     expect(pressed).toBeLessThanOrEqual(2);
   });
 

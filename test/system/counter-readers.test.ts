@@ -47,7 +47,10 @@ beforeAll(async () => {
   }
   await proxy.get('/one');
   await proxy.get('/one');
-  await until('the probes', async () => (await proxy.counters())[`VBE.${ACTIVE}.p_1.happy`] === 1);
+  await until('the probes, and no backend of before', async () => {
+    const counters = await proxy.counters();
+    return counters[`VBE.${ACTIVE}.p_1.happy`] === 1 && !('VBE.boot.p_1.happy' in counters);
+  });
   await proxy.counterReaches('MAIN.cache_hit', 1);
   const [j, one, x, version, vcl] = await Promise.all([
     stat('-j', '-t', '0'),

@@ -147,7 +147,7 @@ it("mode = inline: the reply comes with the network's answer, which may be a bad
   expect((await inline.adm('pid', '-j')).stdout).toContain(String(worker));
   expect((await inline.adm('edge.retry', 'all')).stdout.trim()).toBe('1');
   edge.faults.add({ kind: 'slow' });
-  const begin = Date.now();
+  const begin = performance.now();
   expect((await purge(inline))?.state).toBe('acked');
-  expect(Date.now() - begin).toBeGreaterThan(2500);
+  expect(performance.now() - begin).toBeGreaterThan(2500);
 });
