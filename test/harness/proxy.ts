@@ -163,13 +163,10 @@ export class RunningProxy {
   /** Waits until a counter has at least this value; counters may lag behind the traffic by a second. */
   async counterReaches(name: string, value: number): Promise<number> {
     let last: number | undefined;
-    return until(
-      `${name} >= ${value}`,
-      async () => {
-        last = (this.product === 'proxyd' ? await readCounters(this.dir) : await this.counters())[name];
-        return last !== undefined && last >= value ? last : null;
-      },
-    ).catch((cause: unknown) => {
+    return until(`${name} >= ${value}`, async () => {
+      last = (this.product === 'proxyd' ? await readCounters(this.dir) : await this.counters())[name];
+      return last !== undefined && last >= value ? last : null;
+    }).catch((cause: unknown) => {
       throw new Error(`${name} is ${last}, expected ${value}`, { cause });
     });
   }

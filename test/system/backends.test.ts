@@ -92,8 +92,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
       for (let n = 0; on; n++) {
         const url = n % 3 === 0 ? `/cached/${(loop + n) % 50}` : `/pass/${loop}/${n}`;
         try {
-          if (connection === null || connection.ended)
-            connection = await ClientConnection.open(proxy.port);
+          if (connection === null || connection.ended) connection = await ClientConnection.open(proxy.port);
           connection.send(requestText(url));
           const got = await connection.response();
           const body = got.body.toString('latin1');
@@ -132,7 +131,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
     await until('no connection in use', async () => (await proxy.counters())['VBE.boot.default.conn'] === 0);
     await proxy.stop();
     await origin.down();
-  }, 120_000);
+  });
 
   /** Waits until only what a quiet worker keeps is open: one kept connection to the origin at most. */
   async function settled(proxy: RunningProxy): Promise<void> {

@@ -73,7 +73,7 @@ echo "$2" > ${join(box.dir, 'edited')}
     expect(readFileSync(edited, 'utf8')).toContain('X-Edited');
     await terminal.press('q');
     await terminal.waitFor(/status 0/);
-  }, 90_000);
+  });
 
   it('gives a program that was discarded back with all its files, and records over no file unasked', async () => {
     await writeFile(
@@ -114,5 +114,5 @@ echo "$2" > ${join(box.dir, 'edited')}
     expect(readFileSync(join(box.dir, 'precious'), 'utf8')).toBe('precious');
     await terminal.press('q');
     await terminal.waitFor(/status 0/);
-  }, 90_000);
+  });
 });

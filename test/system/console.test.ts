@@ -212,7 +212,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.type('echo te""st');
     await terminal.press('Enter');
     await terminal.waitFor(/^\$ echo te""st\ntest$/m);
-  }, 120_000);
+  });
 
   it('gives the terminal back whatever ends it', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
@@ -232,7 +232,7 @@ describe.skipIf(missing)('console', () => {
       await terminal.waitFor(new RegExp(`ended ${status}\\nsame modes`));
       expect(await terminal.modes()).toBe('0 1');
     }
-  }, 60_000);
+  });
 
   it('speaks in lines on a dumb terminal, and shows the first instance of the operator’s file', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
@@ -250,7 +250,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.waitFor(/Backends view\.[\s\S]*boot\.default, [\s\S]*healthy/);
     await terminal.type('q');
     await terminal.waitFor(/status 0/);
-  }, 60_000);
+  });
 
   it('ends when its terminal goes away without a word', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
@@ -269,7 +269,7 @@ describe.skipIf(missing)('console', () => {
     await until('its status', () => existsSync(statusFile) && readFileSync(statusFile, 'latin1') !== '');
     expect(readFileSync(statusFile, 'latin1')).toBe('129\n');
     await other.dispose();
-  }, 60_000);
+  });
 
   it('refuses to start without a terminal', async () => {
     const { tool } = await import('../harness/proxy.ts');

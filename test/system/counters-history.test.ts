@@ -91,7 +91,7 @@ it('fills the charts of a console at once, over the end of a worker and of the m
   proxy = await startProxy(box, { program: backendProgram(origin.port), dir: proxy.dir });
   const third = await attached(rates);
   expect(Math.max(...third)).toBeGreaterThan(5);
-}, 60_000);
+});
 
 it('shows no moment of a few counters without the others', async () => {
   const source = new LiveSource({ dir: proxy.dir });
@@ -133,4 +133,4 @@ it('refuses a damaged file with a line in its log, and serves without it', async
   );
   const rest = await attached(rates);
   expect(Math.max(0, ...rest.filter((r) => !Number.isNaN(r)))).toBeLessThan(5);
-}, 60_000);
+});

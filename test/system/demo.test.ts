@@ -145,10 +145,7 @@ describe('demo', () => {
       try {
         await terminal.type(`${process.execPath} ${DEMO}; echo "status $?"`);
         await terminal.press('Enter');
-        await terminal.waitFor(
-          /demo[\s\S]*● running[\s\S]*Welcome to the demo[\s\S]*Press Enter to begin/,
-          20_000,
-        );
+        await terminal.waitFor(/demo[\s\S]*● running[\s\S]*Welcome to the demo[\s\S]*Press Enter to begin/);
         await terminal.press('Enter');
         await terminal.waitFor(/● running[\s\S]*boot\.shop/);
         await terminal.press('2');
@@ -172,7 +169,7 @@ describe('demo', () => {
       try {
         await terminal.type(`${process.execPath} ${DEMO} --fleet 2; echo "status $?"`);
         await terminal.press('Enter');
-        await terminal.waitFor(/● running[\s\S]*Welcome to the demo/, 40_000);
+        await terminal.waitFor(/● running[\s\S]*Welcome to the demo/);
         await terminal.press('^');
         await terminal.waitFor(
           /shop-1 \(this\) +current[\s\S]*shop-2 +current[\s\S]*applied +1 purge/,

@@ -44,7 +44,7 @@ beforeAll(async () => {
   origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=60' }, 'body'));
   edge = await FakeEdge.start({ credentials: EDGE_CREDENTIALS });
   proxy = await start('usual', {});
-}, 60_000);
+});
 afterAll(async () => {
   await origin.close();
   await edge.close();

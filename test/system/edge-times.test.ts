@@ -58,7 +58,7 @@ beforeAll(async () => {
   edge = await FakeEdge.start({ credentials: EDGE_CREDENTIALS, now: () => Date.now() + ahead });
   proxy = await start('usual', {});
   edge.proxy = { host: '127.0.0.1', port: proxy.port };
-}, 60_000);
+});
 afterAll(async () => {
   await origin.close();
   await edge.close();

@@ -75,4 +75,4 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
   expect(stdout.trimEnd().split('\n')).toHaveLength(expected.length);
   watching.close();
   late.close();
-}, 60_000);
+});

@@ -64,7 +64,7 @@ describe.skipIf(NATS_MISSING !== null)(`with an edge network${missing}`, () => {
       ),
     );
     await Promise.all(nodes.map((node) => node.counterReaches('FLEET.nodes', 2)));
-  }, 60_000);
+  });
   beforeEach(() => {
     network.calls.length = 0;
   });

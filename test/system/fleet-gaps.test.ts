@@ -46,7 +46,7 @@ async function purge(proxy: RunningProxy, path: string): Promise<string> {
 }
 const log = ({ daemon }: RunningProxy): string => daemon.stderr;
 const away = (proxy: RunningProxy): Promise<unknown> =>
-  until('away', async () => (await proxy.counters())['FLEET.connected'] === 0 || null, 30_000);
+  until('away', async () => (await proxy.counters())['FLEET.connected'] === 0 || null);
 
 describe.skipIf(NATS_MISSING !== null)(
   `gaps${NATS_MISSING === null ? '' : ` (skipped: ${NATS_MISSING})`}`,
@@ -56,11 +56,11 @@ describe.skipIf(NATS_MISSING !== null)(
       origin.on('*', ({ url }) => respond('200 OK', { xkey: 'all' }, `${url} v${version}`));
       nats = await NatsServer.start(box);
       relay = await Relay.start(() => nats.port);
-    }, 60_000);
+    });
     afterEach(async () => {
       relay.goOn();
       await Promise.all(running.splice(0).map((proxy) => proxy.stop()));
-    }, 60_000);
+    });
     afterAll(async () => {
       await relay?.close();
       await origin?.close();
@@ -68,7 +68,7 @@ describe.skipIf(NATS_MISSING !== null)(
     });
     const relayed = (): string => `nats://127.0.0.1:${relay.port}`;
 
-    it('a node that was cut off serves nothing old once it is back', { timeout: 90_000 }, async () => {
+    it('a node that was cut off serves nothing old once it is back', async () => {
       const a = await node('a', nats.url);
       const b = await node('b', relayed());
       await a.counterReaches('FLEET.nodes', 2);
@@ -82,14 +82,14 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await purge(b, '/2')).toMatch(/^504 Applied here, (not|perhaps) stored for the fleet$/);
       expect(await body(b, '/2')).toBe(`/2 v${version}`);
       relay.goOn();
-      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null, 30_000);
+      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null);
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
       const { 'FLEET.gaps': gaps, 'FLEET.flushed': flushed } = await b.counters();
       expect([gaps, flushed]).toEqual([1, 0]);
       expect(log(b)).toMatch(/Fleet: behind by 1 messages; old objects wait until they are applied/);
     });
 
-    it('what the stream no longer has: everything older is banned, once', { timeout: 90_000 }, async () => {
+    it('what the stream no longer has: everything older is banned, once', async () => {
       const a = await node('a', nats.url);
       const b = await node('b', relayed());
       await a.counterReaches('FLEET.nodes', 2);
@@ -112,9 +112,7 @@ describe.skipIf(NATS_MISSING !== null)(
       );
     });
 
-    it('a server that dies and comes again loses nothing that was acknowledged', {
-      timeout: 90_000,
-    }, async () => {
+    it('a server that dies and comes again loses nothing that was acknowledged', async () => {
       const a = await node('a', nats.url, { fleet_timeout: '20' });
       const b = await node('b', nats.url);
       await a.counterReaches('FLEET.nodes', 2);
@@ -125,13 +123,11 @@ describe.skipIf(NATS_MISSING !== null)(
       await delay(500);
       await nats.start();
       expect(await purged).toBe('200 Purged');
-      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null, 30_000);
+      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null);
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
     });
 
-    it('a stream that was removed is made again, and what was fetched before is banned', {
-      timeout: 90_000,
-    }, async () => {
+    it('a stream that was removed is made again, and what was fetched before is banned', async () => {
       const a = await node('a', nats.url);
       const b = await node('b', nats.url);
       await a.counterReaches('FLEET.nodes', 2);
@@ -150,9 +146,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
     });
 
-    it('no server at the start: it serves, says so, and joins when there is one', {
-      timeout: 90_000,
-    }, async () => {
+    it('no server at the start: it serves, says so, and joins when there is one', async () => {
       await nats.kill();
       const b = await node('b', nats.url);
       expect(log(b)).toMatch(/Fleet: the bus cannot be joined: .*; it is tried again/);
@@ -167,9 +161,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
     });
 
-    it('what was published before it joined is applied to what it fetched before', {
-      timeout: 90_000,
-    }, async () => {
+    it('what was published before it joined is applied to what it fetched before', async () => {
       const late = await NatsServer.start(box, 'late');
       const gate = await Relay.start(() => late.port);
       gate.stop();
@@ -180,12 +172,12 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await purge(a, '/1')).toBe('200 Purged');
       expect(await body(b, '/1')).toBe(`/1 v${version - 1}`);
       gate.goOn();
-      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null, 30_000);
+      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null);
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
       await gate.close();
     });
 
-    it('a worker that dies begins anew, and goes on hearing', { timeout: 90_000 }, async () => {
+    it('a worker that dies begins anew, and goes on hearing', async () => {
       const a = await node('a', nats.url);
       const b = await node('b', nats.url);
       await a.counterReaches('FLEET.nodes', 2);
@@ -200,9 +192,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect((await b.counters())['FLEET.gaps']).toBe(0);
     });
 
-    it('a manager that stands still catches up, and is named as behind meanwhile', {
-      timeout: 90_000,
-    }, async () => {
+    it('a manager that stands still catches up, and is named as behind meanwhile', async () => {
       const a = await node('a', nats.url);
       const b = await node('b', nats.url);
       await a.counterReaches('FLEET.nodes', 2);
@@ -225,7 +215,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(field(await a.get('/1', { method: 'PURGE' }), 'x-fleet')).toMatch(/applied by 2 of 2 nodes$/);
     });
 
-    it('two proxies of one name are told so', { timeout: 90_000 }, async () => {
+    it('two proxies of one name are told so', async () => {
       const a = await node('a', nats.url);
       const b = await node('a', nats.url);
       const said = 'Fleet: another proxy is called a too: give each a name with --node';

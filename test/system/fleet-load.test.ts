@@ -6,25 +6,23 @@ import { NATS_MISSING } from '../harness/nats-server.ts';
 
 const missing = NATS_MISSING === null ? '' : ` (skipped: ${NATS_MISSING})`;
 describe.skipIf(NATS_MISSING !== null)(`under load${missing}`, () => {
-  it('nobody gets an older body after an acknowledged purge', { timeout: 120_000 }, async () => {
+  it('nobody gets an older body after an acknowledged purge', async () => {
     const { broken } = await PROOFS.load({ clients: 4, objects: 60, edits: 200 });
     expect(broken).toEqual([]);
   });
 
-  it('nor while servers of the bus, a manager and a worker are killed, and a node is cut off', {
-    timeout: 180_000,
-  }, async () => {
+  it('nor while servers of the bus, a manager and a worker are killed, and a node is cut off', async () => {
     const { broken } = await PROOFS.faults({ clients: 4, objects: 60, seconds: 24, every: 4 });
     expect(broken).toEqual([]);
   });
 
-  it('a flood is applied by every node, in order', { timeout: 120_000 }, async () => {
+  it('a flood is applied by every node, in order', async () => {
     // What it costs is measured at full size only.
     const { broken } = await PROOFS.flood({ seconds: 2, rate: 2000, most: Number.POSITIVE_INFINITY });
     expect(broken).toEqual([]);
   });
 
-  it('noise does nothing, and is counted', { timeout: 120_000 }, async () => {
+  it('noise does nothing, and is counted', async () => {
     const { broken } = await PROOFS.noise({ seconds: 4 });
     expect(broken).toEqual([]);
   });

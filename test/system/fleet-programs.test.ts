@@ -68,7 +68,6 @@ async function ends(name: string): Promise<void> {
 
 describe.skipIf(NATS_MISSING !== null)(
   `programs of a fleet${NATS_MISSING === null ? '' : ` (skipped: ${NATS_MISSING})`}`,
-  { timeout: 60_000 },
   () => {
     beforeAll(async () => {
       nats = await NatsServer.start(box);
@@ -77,7 +76,7 @@ describe.skipIf(NATS_MISSING !== null)(
       copyFileSync(join(ROOT, 'daemon/extensions/template/greeting.mjs'), join(vmods, 'greeting.mjs'));
       for (const name of ['a', 'b', 'c']) await node(name);
       await Promise.all([...running.values()].map((proxy) => proxy.counterReaches('FLEET.nodes', 3)));
-    }, 90_000);
+    });
     afterAll(async () => {
       await box.dispose();
     });
@@ -295,7 +294,7 @@ describe.skipIf(NATS_MISSING !== null)(
       const jsm = await jetstreamManager(client);
       await jsm.streams.delete(`KV_${names.programs}`);
       await client.close();
-      await expect.poll(() => rows('a', 'fleet.list'), { timeout: 20_000 }).toEqual([]);
+      await expect.poll(() => rows('a', 'fleet.list')).toEqual([]);
       expect(await pages('a', 'b', 'c')).toEqual(['one', 'one', 'one']);
       expect(at('a').daemon.stderr).toMatch(
         /Fleet: its programs are gone from the bus; this node keeps what it has/,
@@ -304,7 +303,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await until('the bucket', async () =>
         (await adm('a', 'fleet.load', 'six', main)).startsWith('ok') ? true : null,
       );
-      await expect.poll(async () => (await row('b', 'six'))?.loaded, { timeout: 20_000 }).toBe(3);
+      await expect.poll(async () => (await row('b', 'six'))?.loaded).toBe(3);
       expect(await adm('b', 'fleet.use', 'six')).toBe('ok Fleet: six is in use by 3 of 3 nodes');
       expect(await pages('a', 'b', 'c')).toEqual(['six', 'six', 'six']);
     });
@@ -321,7 +320,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await node('d');
       expect(await pages('d', 'a')).toEqual(['boot', 'six']);
       await nats.start();
-      await expect.poll(() => pages('d'), { timeout: 20_000 }).toEqual(['six']);
+      await expect.poll(() => pages('d')).toEqual(['six']);
       // All of them go on.
       for (const proxy of running.values())
         await until('it is back', async () => (await proxy.counters())['FLEET.nodes'] === 4 || null);
@@ -344,13 +343,13 @@ describe.skipIf(NATS_MISSING !== null)(
       await until('the bucket', async () => (await load('eight')).startsWith('ok') || null);
       expect(await adm('b', 'fleet.use', 'eight')).toBe('ok Fleet: eight is in use by 2 of 2 nodes');
       await servers[0]?.kill();
-      await until('another leader', async () => (await load('nine')).startsWith('ok') || null, 30_000);
+      await until('another leader', async () => (await load('nine')).startsWith('ok') || null);
       await until(
         'it is used',
         async () => (await adm('b', 'fleet.use', 'nine')).startsWith('ok') || null,
         30_000,
       );
-      await expect.poll(() => pages('a', 'b'), { timeout: 20_000 }).toEqual(['nine', 'nine']);
+      await expect.poll(() => pages('a', 'b')).toEqual(['nine', 'nine']);
     });
   },
 );

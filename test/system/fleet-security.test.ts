@@ -64,13 +64,13 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((proxy) => proxy.stop()));
-  }, 60_000);
+  });
   afterAll(async () => {
     await origin?.close();
     await box.dispose();
   });
 
-  it('may bring what it likes: it is counted, and does nothing', { timeout: 60_000 }, async () => {
+  it('may bring what it likes: it is counted, and does nothing', async () => {
     const server = await NatsServer.start(box);
     const proxy = await node('a', server);
     await proxy.get('/');
@@ -132,9 +132,7 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     await client.close();
   });
 
-  it('wants a name and a password, which come from a file and are shown nowhere', {
-    timeout: 60_000,
-  }, async () => {
+  it('wants a name and a password, which come from a file and are shown nowhere', async () => {
     const server = await NatsServer.start(box, 'user', ['--user', 'shop', '--pass', 'hush-hush']);
     const file = (text: string): string => {
       const path = box.path('user');
@@ -149,9 +147,7 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     for (const { daemon } of [good, bad]) expect(daemon.stderr).not.toMatch(/hush|tush/);
   });
 
-  it('wants credentials that its operator vouches for, which are shown nowhere', {
-    timeout: 60_000,
-  }, async () => {
+  it('wants credentials that its operator vouches for, which are shown nowhere', async () => {
     const { config, creds, stranger, secrets } = makeAccounts(box);
     const server = await NatsServer.start(box, 'accounts', ['-c', config]);
     const good = await node('a', server, '--fleet-creds', creds);
@@ -201,9 +197,7 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     await expect(start).rejects.toThrow(message);
   });
 
-  it('is reached over TLS, and only if its certificate is signed by the authority', {
-    timeout: 60_000,
-  }, async () => {
+  it('is reached over TLS, and only if its certificate is signed by the authority', async () => {
     const [cert, key] = await certificate();
     const [other] = await certificate();
     const server = await NatsServer.start(box, 'tls', ['--tls', '--tlscert', cert, '--tlskey', key]);
@@ -213,9 +207,7 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     expect(stranger.daemon.stderr).toMatch(/Fleet: the bus cannot be joined: .*certificate/);
   });
 
-  it('keeps a publisher to his subject: what he may not publish is certainly not stored', {
-    timeout: 60_000,
-  }, async () => {
+  it('keeps a publisher to his subject: what he may not publish is certainly not stored', async () => {
     const config = box.path('permissions');
     writeFileSync(
       config,

@@ -59,7 +59,7 @@ describe.skipIf(NATS_MISSING !== null)(
         ),
       );
       await Promise.all(proxies.map((proxy) => proxy.counterReaches('FLEET.nodes', 3)));
-    }, 90_000);
+    });
     afterAll(async () => {
       await origin?.close();
       await box.dispose();
@@ -90,7 +90,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await body(b(), '/shown');
       await body(b(), '/shown');
       await expect
-        .poll(() => json(c(), 'fleet.nodes', '-j'), { timeout: 10_000 })
+        .poll(() => json(c(), 'fleet.nodes', '-j'))
         .toMatchObject([
           { ...shown, node: 'c', self: true },
           { ...shown, node: 'a', self: false, listen: [`127.0.0.1:${a().port}`] },
@@ -110,7 +110,7 @@ describe.skipIf(NATS_MISSING !== null)(
         const [last] = await json(proxy, 'fleet.log', '-j', '1');
         expect(last).toMatchObject({ ...entry, subject: 'req.url == /logged' });
         await expect
-          .poll(async () => (await json(proxy, 'fleet.log', '-j', '1'))[0]?.reach, { timeout: 10_000 })
+          .poll(async () => (await json(proxy, 'fleet.log', '-j', '1'))[0]?.reach)
           .toEqual({ applied: 3, nodes: 3, behind: [] });
       }
       expect((await a().adm('fleet.nodes')).stdout).toMatch(
@@ -151,7 +151,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect((await ask(a(), method, path, given)).status).toBe(200);
       expect(await bodies(path)).toEqual(stale(path));
       for (const proxy of proxies) {
-        await expect.poll(() => body(proxy, path), { timeout: 10_000 }).toBe(`${path} v${versionOf(path)}`);
+        await expect.poll(() => body(proxy, path)).toBe(`${path} v${versionOf(path)}`);
       }
     });
 

@@ -140,7 +140,7 @@ it('works while the worker is stopped, and when no daemon is there', async () =>
   expect(stopped.files.get('log-ring.txt')).toContain('/page?token=<masked>');
   expectNoSecret(stopped.bytes);
   proxy.daemon.child.kill('SIGKILL');
-  await proxy.daemon.exit(5000);
+  await proxy.daemon.exit(30_000);
   const dead = await gathered(proxy.dir);
   expect(dead.stderr).toContain('no daemon answers');
   expect(dead.files.get('status.txt')).toContain('not asked');

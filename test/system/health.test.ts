@@ -29,8 +29,18 @@ function health(): Health {
   return readHealth(session);
 }
 
-const state = (wanted: Health['state'], ms = 15_000): Promise<Health> =>
-  until(`the state "${wanted}"`, async () => health().state === wanted && health(), ms);
+const state = (wanted: Health['state']): Promise<Health> =>
+  until(`the state "${wanted}"`, async () => health().state === wanted && health());
+
+/** The time from which on something was heard, of both processes. */
+async function heard(): Promise<number> {
+  const from = now();
+  await until(
+    'news',
+    async () => session !== null && session.valuesAt > from && health().state === 'running',
+  );
+  return from;
+}
 
 /** The beginning that is said lies between two times, a second of rounding and one of the counters aside. */
 function since(told: Health, from: number, to = now()): void {
@@ -98,11 +108,12 @@ describe('the health of a daemon', () => {
   it('says since when a worker that hangs was not heard of', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
-    const before = now();
+    const before = await heard();
     const pid = p.workerPid() as number;
     process.kill(pid, 'SIGSTOP');
+    const stopped = now();
     const silent = await state('worker silent');
-    since(silent, before, before + 1);
+    since(silent, before, stopped);
     expect(silent).toMatchObject({ worker: null, lag: null });
     process.kill(pid, 'SIGCONT');
     await state('running');
@@ -111,11 +122,12 @@ describe('the health of a daemon', () => {
   it('says since when a manager that hangs was not heard of', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
-    const before = now();
+    const before = await heard();
     process.kill(p.pid, 'SIGSTOP');
+    const stopped = now();
     const silent = await state('daemon silent');
     process.kill(p.pid, 'SIGCONT');
-    since(silent, before, before + 1);
+    since(silent, before, stopped);
     expect(silent).toMatchObject({ worker: null, manager: null });
     await state('running');
   });

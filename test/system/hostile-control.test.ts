@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect } from '../../console/client/client.ts';
 import { Random } from '../fuzz/random.ts';
 import { type ControlPlaces, hostileAct, hostilePeer } from '../harness/hostile-control.ts';
+import { fetchOnce } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { alive, delay, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -64,11 +65,11 @@ it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave no
   // Everything that is loaded when it is first needed.
   for (let i = 0; i < 50; i++) await hostileAct(new Random(SEED + 500_000 + i), places);
   const before = { memory: resident(), descriptors: descriptors() };
-  const most = { memory: 0, operator: 0, newcomer: 0, request: 0 };
+  const most = { memory: 0, operator: 0, newcomer: 0, request: 0, bare: 0 };
   let requests = 0;
   let running = true;
   const timed = async (
-    what: 'operator' | 'newcomer' | 'request',
+    what: 'operator' | 'newcomer' | 'request' | 'bare',
     act: () => Promise<void>,
   ): Promise<void> => {
     const began = performance.now();
@@ -104,6 +105,15 @@ it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave no
       await delay(100);
     }
   };
+  /** The origin asked directly, without the daemon: how long this machine keeps anybody waiting. */
+  const bare = async (): Promise<void> => {
+    while (running) {
+      await timed('bare', async () => {
+        expect((await fetchOnce(origin.port, '/bare')).status).toBe(200);
+      });
+      await delay(20);
+    }
+  };
   let acts = 0;
   const hostile = async (): Promise<void> => {
     while (acts < COUNT && running) {
@@ -111,7 +121,7 @@ it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave no
       await hostileAct(new Random(random.below(2 ** 31)), places);
     }
   };
-  const watching = Promise.all([traffic(), questions(), newcomers()]).finally(() => {
+  const watching = Promise.all([traffic(), questions(), newcomers(), bare()]).finally(() => {
     running = false;
   });
   await Promise.race([watching, Promise.all(Array.from({ length: AT_A_TIME }, hostile))]);
@@ -123,12 +133,13 @@ it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave no
   expect(proxy.daemon.stderr).not.toMatch(/Stray error/);
   operator.close();
   await until('the descriptors', () => descriptors() <= before.descriptors + 4, 90_000);
-  await until('the memory', () => resident() <= before.memory + 100, 60_000).catch(() => undefined);
+  await until('the memory', () => resident() <= before.memory + 100).catch(() => undefined);
   const after = { memory: resident(), descriptors: descriptors() };
   const figures = JSON.stringify({ acts, peers, requests, before, most, after });
   if (process.env.PROXYD_HOSTILE !== undefined) process.stdout.write(`${figures}\n`);
   expect(most.memory - before.memory, figures).toBeLessThan(200);
   expect(after.memory - before.memory, figures).toBeLessThan(100);
-  // The goal is a second; the bound leaves room for a busy machine, on which this test alone keeps a processor busy.
-  expect(Math.max(most.operator, most.newcomer, most.request), figures).toBeLessThan(5000);
+  // The goal is a second; the bound leaves room for a busy machine, on which this test alone keeps a processor busy, and
+  // for what keeps others waiting too. A newcomer needs a dozen turns of both processes.
+  expect(Math.max(most.operator, most.newcomer, most.request), figures).toBeLessThan(5000 + 12 * most.bare);
 }, 3_600_000);

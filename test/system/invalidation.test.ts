@@ -51,7 +51,7 @@ beforeAll(async () => {
     startProxy(box, { program: program('127.0.0.1'), params }),
     startProxy(box, { program: program('192.0.2.1'), dir: box.path('stranger') }),
   ]);
-}, 60_000);
+});
 afterAll(async () => {
   await origin.close();
   await box.dispose();
@@ -282,7 +282,7 @@ describe('the commands', () => {
 });
 
 describe('under load', () => {
-  const seconds = Number(process.env.PROXYD_INVALIDATION_SECONDS ?? 3);
+  const seconds = Number(process.env.PROXYD_INVALIDATION_SECONDS ?? 1);
 
   it(
     'nobody gets what was invalidated before his request began',
@@ -294,7 +294,7 @@ describe('under load', () => {
       let done = false;
       let answers = 0;
       const client = async (n: number): Promise<void> => {
-        const connection = await ClientConnection.open(proxy.port, 20_000);
+        const connection = await ClientConnection.open(proxy.port, 60_000);
         for (let i = n; !done; i++) {
           const url = urls[i % urls.length] as string;
           const floor = floors.get(url) ?? 0;
@@ -333,14 +333,12 @@ describe('under load', () => {
       ];
       await delay(seconds * 1000);
       // A busy machine takes longer to come to what says something.
-      await until('enough of both', () => answers > 100 && Math.max(...floors.values()) > 3, 20_000).finally(
-        () => {
-          done = true;
-        },
-      );
+      await until('enough of both', () => answers > 1000 && Math.max(...floors.values()) > 3).finally(() => {
+        done = true;
+      });
       await Promise.all(all);
       expect(stale).toEqual([]);
     },
-    (seconds + 30) * 1000,
+    (seconds + 180) * 1000,
   );
 });

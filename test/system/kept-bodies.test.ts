@@ -46,7 +46,7 @@ beforeAll(async () => {
   origin.on('*', respond('200 OK', {}, 'ok'));
   for (const threads of [1, 2]) running.set(`proxyd${threads}`, await start('proxyd', threads));
   if (findProgram('varnishd') !== null) running.set('varnish1', await start('varnish'));
-}, 60_000);
+});
 afterAll(async () => {
   await box.dispose();
   await origin.close();
@@ -60,7 +60,7 @@ const chunked = (url: string, body: Buffer | string): string =>
   `${head(url, 'Transfer-Encoding: chunked')}${body.length.toString(16)}\r\n${body.toString('latin1')}\r\n0\r\n\r\n`;
 
 async function send(proxy: RunningProxy, text: string): Promise<ClientConnection> {
-  const client = await ClientConnection.open(proxy.port, 10_000);
+  const client = await ClientConnection.open(proxy.port);
   client.send(text);
   return client;
 }

@@ -1,6 +1,7 @@
 // A runtime that makes no handles of listeners, which are no part of its published interface: the worker listens itself,
 // with one thread whatever was asked for.
 import { afterAll, expect, it } from 'vitest';
+import { freePort } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { ROOT, startProxy } from '../harness/proxy.ts';
 
@@ -12,6 +13,7 @@ it.each([1, 3])(
   async (threads) => {
     const proxy = await startProxy(box, {
       program: 'vcl 4.1; backend default none; sub vcl_recv { return (synth(200)); }',
+      port: await freePort(),
       params: { worker_threads: String(threads) },
       env: { NODE_OPTIONS: `--import ${ROOT}test/harness/no-listener-handles.js` },
     });

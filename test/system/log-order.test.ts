@@ -34,7 +34,7 @@ async function logged(grouping: string, last: string): Promise<string[]> {
 }
 
 describe.each([2, 4])('%i threads', (threads) => {
-  it('log one client in order', { timeout: 60_000 }, async () => {
+  it('log one client in order', async () => {
     origin = await Origin.start();
     origin.on('*', () => respond('200 OK', { 'Cache-Control': 'max-age=60' }, 'x'.repeat(1000)));
     proxy = await startProxy(box, {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, fetchOnce, requestText } from '../harness/http-client.ts';
-import { Origin } from '../harness/origin.ts';
+import { freePort, Origin } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, command, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
@@ -13,7 +13,9 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  proxy = await startProxy(box, { program: backendProgram(origin.port) });
+  // The same when it is started again.
+  const port = await freePort();
+  proxy = await startProxy(box, { program: backendProgram(origin.port), port });
 });
 
 afterAll(async () => {
@@ -67,7 +69,7 @@ describe('proxylog', () => {
     const clients: ClientConnection[] = [];
     // A flush may come before the daemon's reader has met the request: another session then shows it.
     await until('an open session', async () => {
-      const client = await ClientConnection.open(proxy.port, 6000);
+      const client = await ClientConnection.open(proxy.port);
       clients.push(client);
       client.send(requestText('/open'));
       await client.response();
@@ -79,7 +81,7 @@ describe('proxylog', () => {
     expect(log.stdout).toMatch(/VSL +flush\n- {3}End +synth\n/);
     for (const client of clients) client.close();
     process.kill(log.pid, 'SIGHUP');
-    expect((await log.exit(5000)).code).toBe(0);
+    expect((await log.exit(30_000)).code).toBe(0);
   });
 
   it('waits for a worker and for a daemon that went away, and says so', async () => {
@@ -98,6 +100,6 @@ describe('proxylog', () => {
     await until('the new log', () => log.stdout.includes('/anew'));
     expect(log.stderr.split('\n').filter((line) => line === 'Log reacquired')).toHaveLength(2);
     process.kill(log.pid, 'SIGTERM');
-    expect((await log.exit(5000)).code).toBe(0);
+    expect((await log.exit(30_000)).code).toBe(0);
   });
 });
