@@ -5,17 +5,20 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-waits');
 const FILE = `${box.path('wait')}.mjs`;
-const MODULE = `
+const MODULE = (port: number): string => `import { get } from 'node:http';
 const later = (ms, value) => new Promise((done) => setTimeout(done, ms, value));
 export const extension = {
   abi: 1,
   functions: {
     pause: { signature: 'STRING pause(INT ms)', waits: true, call: async (ctx, ms) => (await later(ms), ctx.state) },
+    held: { signature: 'STRING held()', waits: true, timeout: 120, call: (ctx) => new Promise((done) => {
+      get('http://127.0.0.1:${port}/held', { agent: false }, (answer) => answer.resume().on('end', () => done(ctx.state)));
+    }) },
     slow: { signature: 'BOOL slow()', waits: true, timeout: 0.05, call: () => later(5000, true) },
     refuse: { signature: 'BOOL refuse()', waits: true, call: () => Promise.reject(new Error('not today')) },
   },
@@ -33,7 +36,7 @@ backend default { .host = "127.0.0.1"; .port = "${port}"; }
 backend dead { .host = "127.0.0.1"; .port = "1"; }
 sub vcl_recv {
   ${WAITS('recv', 'req.http.seen')}
-  if (req.url == "/gone") { std.log(wait.pause(300)); return (synth(200)); }
+  if (req.url == "/gone") { std.log(wait.held()); return (synth(200)); }
   if (req.url == "/slow" && wait.slow()) { return (synth(200)); }
   if (req.url == "/refuse" && wait.refuse()) { return (synth(200)); }
   if (req.url == "/quick") { return (synth(204)); }
@@ -43,14 +46,14 @@ sub vcl_recv {
   if (req.url ~ "^/pipe") { return (pipe); }
   return (hash);
 }
-sub vcl_hit { ${WAITS('hit', 'req.http.seen')} if (req.http.Long == "hit") { std.log(wait.pause(300)); } }
-sub vcl_miss { ${WAITS('miss', 'req.http.seen')} if (req.http.Long == "miss") { std.log(wait.pause(300)); } }
+sub vcl_hit { ${WAITS('hit', 'req.http.seen')} if (req.http.Long == "hit") { std.log(wait.held()); } }
+sub vcl_miss { ${WAITS('miss', 'req.http.seen')} if (req.http.Long == "miss") { std.log(wait.held()); } }
 sub vcl_pass { ${WAITS('pass', 'req.http.seen')} }
 sub vcl_purge { ${WAITS('purge', 'req.http.seen')} }
-sub vcl_pipe { ${WAITS('pipe', 'bereq.http.seen')} if (req.http.Long == "pipe") { std.log(wait.pause(300)); } }
+sub vcl_pipe { ${WAITS('pipe', 'bereq.http.seen')} if (req.http.Long == "pipe") { std.log(wait.held()); } }
 sub vcl_deliver {
   ${WAITS('deliver', 'req.http.seen')}
-  if (req.http.Long == "deliver") { std.log(wait.pause(300)); }
+  if (req.http.Long == "deliver") { std.log(wait.held()); }
   if (req.http.seen) { set resp.http.seen = req.http.seen; }
 }
 sub vcl_synth {
@@ -73,9 +76,20 @@ const BODY = Array.from({ length: 60_000 }, (_, i) => String(i).padStart(5, '0')
 
 let origin: Origin;
 let proxy: RunningProxy;
+let release: () => void = () => undefined;
+
+/** Programs that wait for held() do so from now on until release() is called; resolves once one does. */
+function holds(): Promise<unknown> {
+  const hold = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  origin.on('/held', () => [{ hold }, ...respond('200 OK')]);
+  const before = origin.seen('/held').length;
+  return until('a program that waits', () => origin.seen('/held').length > before);
+}
 beforeAll(async () => {
-  writeFileSync(FILE, MODULE);
   origin = await Origin.start();
+  writeFileSync(FILE, MODULE(origin.port));
   origin.on('*', respond('200 OK', {}, BODY));
   origin.on('/pipe', (req) =>
     respond('200 OK', { seen: /^seen: (.*)$/im.exec(req.head)?.[1] ?? '-', Connection: 'close' }, BODY),
@@ -116,11 +130,12 @@ it.each([
 it('serves others while one waits', async () => {
   const order: string[] = [];
   const note = (what: string) => () => void order.push(what);
-  await Promise.all([
-    proxy.get('/gone').then(note('waited')),
-    proxy.get('/quick').then(note('quick')),
-    proxy.get('/quick').then(note('quick')),
-  ]);
+  const waiting = holds();
+  const waited = proxy.get('/gone').then(note('waited'));
+  await waiting;
+  await Promise.all([proxy.get('/quick').then(note('quick')), proxy.get('/quick').then(note('quick'))]);
+  release();
+  await waited;
   expect(order).toEqual(['quick', 'quick', 'waited']);
 });
 
@@ -133,9 +148,13 @@ it.each([
 ])('a client that leaves in vcl_%s leaves nothing behind', async (state, path) => {
   const before = (await proxy.log('-g', 'raw', '-i', 'VCL_Log')).split('\n').length;
   const client = await ClientConnection.open(proxy.port);
+  const waiting = holds();
   client.send(requestText(path, { fields: { Long: state } }));
-  await new Promise((done) => setTimeout(done, 100));
+  await waiting;
   client.reset();
+  // Seen by the proxy or not: both are right.
+  await delay(50);
+  release();
   await expect
     .poll(async () => (await proxy.log('-g', 'raw', '-i', 'VCL_Log')).split('\n').length)
     .toBeGreaterThan(before);
