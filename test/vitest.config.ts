@@ -1,17 +1,28 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-// Three projects of one run, one after the other: `unit` mirrors the source tree and imports it; `system` drives the
-// compiled programs in dist/, and `peers` compares them with other daemons and public suites. Both run file by file,
-// after a global setup has built them. What drives processes gets a second try, and harness/second-tries.ts names the
-// tests that needed it.
+const CORES = availableParallelism();
+/** Files at a time of tests that drive processes, and mostly wait for them. */
+const SIDE_BY_SIDE = Math.max(4, CORES);
+
+// Four projects; test/README.md says what belongs into which, and harness/tier.js which of them make up a tier. A test
+// has one try.
+/** Programs under test are those of dist/, which is built first where it is older than the sources. */
+const compiled = {
+  globalSetup: ['test/harness/global-setup.ts'],
+  maxWorkers: SIDE_BY_SIDE,
+  testTimeout: 180_000,
+};
+/** Proxies overwrite what was lent and what is freed, and check each step, unless PROXYD_POISON=0 says otherwise. */
+const poisoned = { PROXYD_POISON: process.env.PROXYD_POISON ?? '1' };
+
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    globalSetup: ['test/harness/global-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // A second, which is what it is otherwise, passes on a machine that has other things to do.
-    expect: { poll: { timeout: 20_000 } },
+    // Limits for what hangs: a machine that does twenty other things keeps them.
+    testTimeout: 60_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     // Enough of both sides to see in a report what differs.
     chaiConfig: { truncateThreshold: 300 },
     projects: [
@@ -26,31 +37,38 @@ export default defineConfig({
           setupFiles: ['test/harness/property-runs.ts'],
           // As the console runs: React's development build takes a fifth more.
           env: { NODE_ENV: 'production' },
+          // One fewer, which is what it is otherwise, leaves half of a small machine idle.
+          maxWorkers: CORES,
         },
         oxc: { jsx: { runtime: 'automatic', development: false } },
       },
       {
         extends: true,
         test: {
-          name: 'system',
-          include: ['test/system/**/*.test.ts'],
-          // They wait most of the time; a test that hangs is named after as long as a busy machine needs for a whole one.
-          maxWorkers: 5,
+          ...compiled,
+          name: 'smoke',
+          include: ['test/smoke/**/*.test.ts'],
+          env: poisoned,
           sequence: { groupOrder: 1 },
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          expect: { poll: { timeout: 60_000 } },
         },
       },
       {
         extends: true,
         test: {
+          ...compiled,
           name: 'peers',
           include: ['test/{differential,conformance}/**/*.test.ts'],
-          fileParallelism: false,
-          retry: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...compiled,
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          env: poisoned,
           sequence: { groupOrder: 2 },
-          testTimeout: 60_000,
         },
       },
     ],

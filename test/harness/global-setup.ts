@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { build } from './build/build.js';
 
-/** Builds dist/ once before any test runs; system tests drive the compiled programs. */
+/** Builds dist/ before the first test where it is older than the sources: these tests drive the compiled programs. */
 export default function setup(): void {
-  if (process.env.PROXYD_SKIP_BUILD === '1') return;
-  execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
+  build({ ifOlder: true });
 }

@@ -2,7 +2,7 @@
 // meet without a lock (decisions/15), so that all system tests can be run with it: nothing may rest on luck. Changes dist/
 // of the tree that it is run in; `npm run build` makes it what it was.
 //   npm run build && node test/harness/threads/delayed-build.js
-//   PROXYD_SKIP_BUILD=1 PROXYD_TEST_THREADS=4 npx vitest run --config test/vitest.config.ts --project system
+//   PROXYD_TEST_THREADS=4 npm run test:system
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const WORKER = new URL('../../../dist/daemon/worker/main.js', import.meta.url);

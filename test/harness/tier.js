@@ -1,0 +1,122 @@
+// Runs tiers of the tests, which test/README.md describes, one after the other, each to its end; exits 1 if one failed.
+//   node test/harness/tier.js TIER… [-- ARGUMENTS OF VITEST]
+// Each run leaves a report in test/reports/. With arguments (files, -t PATTERN, -u) the static checks are left out.
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from './build/build.js';
+import { forgetReport, readReport, writeReport } from './tier-reports.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const VITEST = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
+const REPORTERS = ['--reporter=default', '--reporter=./test/harness/tier-reporter.ts'];
+/** The newest Node, from npm's package of that name. */
+const NEWEST = ['npx', '-y', '-p', `node@${process.env.NEWEST_NODE ?? '26'}`, 'node'];
+const WITHOUT_HANDLES = { NODE_OPTIONS: `--import ${root}test/harness/no-listener-handles.js` };
+/** Files of test/system whose subject is not the worker: they would play the same with any number of threads. */
+const OF_ANY_THREADS =
+  /^(attach|console|counter-readers|demo|documents|edge-fake|edge-setup|events|fleet|gather|health|outputs|package|privileges|programs-offline|readonly|third-party|tools|varnish)\b/;
+
+/** Steps of each tier, in order. */
+const TIERS = {
+  quick: [checks, tests('quick', ['unit', 'smoke', 'peers'], { env: { PROXYD_PEERS: 'replay' } })],
+  system: [tests('system', ['system'])],
+  peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
+  threads: [
+    tests('threads-1', ['system'], { env: { PROXYD_TEST_THREADS: '1' }, files: ofThreads }),
+    tests('threads-4', ['system'], { env: { PROXYD_TEST_THREADS: '4' }, files: ofThreads }),
+    tests('threads-without-handles', ['smoke'], { env: WITHOUT_HANDLES }),
+  ],
+  newest: [newest],
+};
+
+const split = process.argv.indexOf('--');
+const names = process.argv.slice(2, split < 0 ? undefined : split);
+const extra = split < 0 ? [] : process.argv.slice(split + 1);
+
+/** Files of test/system that the number of the worker's threads may change, and that do not choose it themselves. */
+function ofThreads() {
+  return readdirSync(join(root, 'test/system'))
+    .filter((name) => name.endsWith('.test.ts') && !OF_ANY_THREADS.test(name))
+    .map((name) => `test/system/${name}`)
+    .filter((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return text.includes('startProxy') && !text.includes('worker_threads');
+    });
+}
+
+/** @returns the exit code; 1 for a signal */
+function run(command, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command[0], command.slice(1), {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+    });
+    child.on('error', (error) => {
+      console.error(error.message);
+      resolve(1);
+    });
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+async function checks() {
+  if (extra.length > 0) return true;
+  const started = Date.now();
+  const passed = (await run([process.execPath, 'test/harness/check.js'])) === 0;
+  const ms = Date.now() - started;
+  const result = passed ? { status: 'passed' } : { status: 'failed', message: 'see above' };
+  writeReport({
+    run: 'checks',
+    ended: Date.now(),
+    seconds: ms / 1000,
+    files: [{ file: 'static checks', ms, tests: [{ name: 'npm run check', ...result }] }],
+    problems: [],
+  });
+  return passed;
+}
+
+/** A step: vitest over these projects of its configuration, or these files of them, with a report of that name. */
+function tests(name, projects, { env = {}, files = () => [], node = [process.execPath] } = {}) {
+  return async () => {
+    forgetReport(name);
+    const chosen = extra.length > 0 ? extra : files();
+    const command = [...node, ...VITEST, ...projects.flatMap((each) => ['--project', each])];
+    const code = await run([...command, ...REPORTERS, ...chosen], { ...env, PROXYD_TEST_RUN: name });
+    if (readReport(name) === null) {
+      const problems = [`vitest ended with exit code ${code} and no report`];
+      writeReport({ run: name, ended: Date.now(), seconds: 0, files: [], problems });
+      return false;
+    }
+    return code === 0;
+  };
+}
+
+/** Unit and system tests on the newest Node; where it cannot be had, a notice. */
+async function newest() {
+  if ((await run([...NEWEST, '--version'])) === 0)
+    return tests('newest', ['unit', 'system'], { node: NEWEST })();
+  console.log(`notice: ${NEWEST[3]} cannot be had here; skipped`);
+  const skipped = [{ file: 'newest Node', ms: 0, tests: [{ name: NEWEST[3], status: 'skipped' }] }];
+  writeReport({ run: 'newest', ended: Date.now(), seconds: 0, files: skipped, problems: [] });
+  return true;
+}
+
+const unknown = names.filter((name) => !Object.hasOwn(TIERS, name));
+if (names.length === 0 || unknown.length > 0) {
+  console.error(`usage: node test/harness/tier.js ${Object.keys(TIERS).join('|')}… [-- ARGUMENTS OF VITEST]`);
+  process.exit(2);
+}
+build({ ifOlder: true });
+const failed = [];
+for (const name of names) {
+  for (const step of TIERS[name]) {
+    if (!(await step()) && !failed.includes(name)) failed.push(name);
+  }
+}
+if (failed.length > 0) {
+  console.log(`failed: ${failed.join(', ')}`);
+  process.exitCode = 1;
+}
