@@ -2,6 +2,7 @@
 // It never repairs anything: an unexpected end is reported as `complete: false`, and surplus bytes stay
 // in the buffer for the next response. The special case is HEAD, whose framing the caller must announce.
 import { connect, type Socket } from 'node:net';
+import { PATIENCE } from './processes.ts';
 
 export interface Response {
   proto: string;
@@ -69,7 +70,7 @@ export class ClientConnection {
   }
 
   /** Connects to a port of 127.0.0.1 (or a Unix socket path). `patience`: milliseconds any read may take. */
-  static open(to: number | string, patience = 30_000): Promise<ClientConnection> {
+  static open(to: number | string, patience = PATIENCE): Promise<ClientConnection> {
     return new Promise((resolve, reject) => {
       const socket = typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to);
       socket.once('error', reject);

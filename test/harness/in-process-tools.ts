@@ -10,6 +10,8 @@ import { PROXYLOG } from '../../protocol/tables/log-tools.ts';
 import { delay, type Finished } from './processes.ts';
 
 const AGAIN_MS = 20;
+/** A daemon that is not there is asked for a while, as proxyadm does; longer than its five seconds, for a busy machine. */
+const PATIENCE_SECONDS = 20;
 
 /** Asks once there is an answering daemon; rejects with a ConnectError after `patience` seconds without one. */
 async function withClient<T>(dir: string, patience: number, ask: (client: Client) => Promise<T>): Promise<T> {
@@ -33,7 +35,11 @@ async function withClient<T>(dir: string, patience: number, ask: (client: Client
 }
 
 /** One command; output and exit code are proxyadm's. `patience`: seconds to wait for a daemon that is not there. */
-export async function adminCommand(dir: string, line: string, patience = 5): Promise<Finished> {
+export async function adminCommand(
+  dir: string,
+  line: string,
+  patience = PATIENCE_SECONDS,
+): Promise<Finished> {
   const started = performance.now();
   const finished = (code: number, stdout: string, stderr: string): Finished => ({
     code,
@@ -75,7 +81,7 @@ export function readCounters(dir: string): Promise<Record<string, number>> {
         },
       );
     });
-  return withClient(dir, 5, read);
+  return withClient(dir, PATIENCE_SECONDS, read);
 }
 
 /** What the log holds now, as proxylog prints it with these arguments. Rejects where that would fail. */

@@ -16,6 +16,10 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
+/** Milliseconds that a test waits for an event: chosen for a machine that does twenty other things, and never waited out
+ * where the event comes. */
+export const PATIENCE = 90_000;
+
 /** How a process ended and what it wrote, as text. */
 export interface Finished {
   /** Exit code; null when a signal ended it. */
@@ -29,7 +33,7 @@ export interface Finished {
 
 export interface RunOptions {
   input?: string | Buffer;
-  /** Milliseconds until SIGKILL; default 60,000. */
+  /** Milliseconds until SIGKILL; default PATIENCE. */
   timeout?: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
@@ -66,7 +70,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 60_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? PATIENCE);
     child.stdout.on('data', (d: Buffer) => out.push(d));
     child.stderr.on('data', (d: Buffer) => err.push(d));
     child.on('error', (cause) => {
@@ -252,7 +256,7 @@ export function delay(ms: number): Promise<void> {
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 60_000,
+  ms = PATIENCE,
   pause = 20,
 ): Promise<T> {
   const end = performance.now() + ms;

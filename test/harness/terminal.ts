@@ -1,7 +1,7 @@
 // A real terminal for a program under test: a tmux server of its own, driven by keys, read as text. What a
 // shell would see after the program (echo, cursor, screen) can be asked too, because a shell runs it.
 import { join } from 'node:path';
-import { run, type Sandbox, until } from './processes.ts';
+import { PATIENCE, run, type Sandbox, until } from './processes.ts';
 
 /** Between two looks at a screen (chosen): each is a process. */
 const SCREEN_MS = 60;
@@ -50,7 +50,7 @@ export class TestTerminal {
   }
 
   /** The screen once it matches; an error that shows the last one otherwise. */
-  async waitFor(pattern: RegExp, ms = 90_000): Promise<string> {
+  async waitFor(pattern: RegExp, ms = PATIENCE): Promise<string> {
     let last = '';
     return until(
       `${pattern}`,
