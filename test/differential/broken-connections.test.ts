@@ -3,11 +3,11 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
-import { installed, Sandbox, until } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const answers = recording('broken-connections');
 
 const FRAMES: Readonly<Record<string, [field: string, bytes: string]>> = {
   length: ['Content-Length: 10', 'hello'],
@@ -98,24 +98,22 @@ function errorsOf(log: string): Map<string, string[]> {
   return found;
 }
 
-describe.skipIf(!there)('what is logged when', () => {
+describe('what is logged when', () => {
   const box = new Sandbox('proxyd-broken');
-  const seen: Record<Product, Map<string, string[]>> = { varnish: new Map(), proxyd: new Map() };
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
 
-  async function play(product: Product, origin: Origin, breaks: number): Promise<void> {
+  async function play(product: Product, origin: Origin, breaks: number): Promise<Answers<string[]>> {
     const program = PROGRAM.replace('@ORIGIN@', String(origin.port)).replace('@BREAKS@', String(breaks));
     const proxy = await startProxy(box, { product, program, params: { timeout_idle: '0.5' } });
     for (const url of UPLOADS) await upload(proxy, url);
     for (const url of LARGE) await large(proxy, url);
-    await until(
-      'the whole log',
-      async () => {
-        seen[product] = errorsOf(await proxy.log('-g', 'request'));
-        return seen[product].size >= UPLOADS.length + LARGE.length;
-      },
-      5000,
-    );
+    const seen = await until('the whole log', async () => {
+      const errors = errorsOf(await proxy.log('-g', 'request'));
+      return errors.size >= UPLOADS.length + LARGE.length ? errors : null;
+    });
     await proxy.stop();
+    return seen;
   }
 
   beforeAll(async () => {
@@ -123,21 +121,22 @@ describe.skipIf(!there)('what is logged when', () => {
     origin.on('*', respond('200 OK', {}, 'ok'));
     const breaks = await breaking();
     const at = (breaks.address() as { port: number }).port;
-    await Promise.all([play('varnish', origin, at), play('proxyd', origin, at)]);
+    const inputs = inputsOf(PROGRAM, [...UPLOADS, ...LARGE]);
+    [reference, ours] = await answers.both(inputs, (product) => play(product, origin, at));
     await origin.close();
     breaks.close();
   }, 120_000);
   afterAll(() => box.dispose());
 
   it.each(UPLOADS)('a client breaks off: %s', (url) => {
-    const theirs = seen.varnish.get(url) ?? [];
+    const theirs = reference.get(url);
     expect(theirs.length).toBeGreaterThan(0);
-    expect(seen.proxyd.get(url)).toEqual(theirs);
+    expect(ours.get(url)).toEqual(theirs);
   });
 
   it.each(LARGE)('an origin breaks off: %s', (url) => {
-    const theirs = seen.varnish.get(url) ?? [];
+    const theirs = reference.get(url);
     expect(theirs[0]).toBe('req.body read error: 104 (Connection reset by peer)');
-    expect(seen.proxyd.get(url)).toEqual(theirs);
+    expect(ours.get(url)).toEqual(theirs);
   });
 });

@@ -3,11 +3,11 @@
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, Sandbox } from '../harness/processes.ts';
+import { Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const recorded = recording('commands');
 
 /** What the client prints, line by line; admin-cases.ts has the commands themselves. In order: later lines see what
  * earlier ones did. FILE is a good program. */
@@ -56,12 +56,10 @@ const LINES = [
   'status',
 ];
 
-interface Answer {
-  line: string;
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+type Answer = { code: number | null; stdout: string; stderr: string };
+
+/** Lines by the name of their answer: some stand there more than once. */
+const KEYS = LINES.map((line, i) => `${i}: ${line}`);
 
 function normalise(text: string, dir: string): string {
   return text
@@ -72,7 +70,7 @@ function normalise(text: string, dir: string): string {
     .replace(/Varnish/g, 'NAME');
 }
 
-async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
+async function ask(box: Sandbox, product: Product): Promise<Answers<Answer>> {
   const proxy: RunningProxy = await startProxy(box, {
     product,
     asInstalled: true,
@@ -80,13 +78,12 @@ async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
   });
   const file = `${proxy.dir}.good.vcl`;
   writeFileSync(file, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
-  const answers: Answer[] = [];
-  for (const line of LINES) {
+  const answers = new Map<string, Answer>();
+  for (const [i, line] of LINES.entries()) {
     // Varnish's compiler may take longer than its tool waits by itself.
     const words = ['-n', proxy.dir, '-t', '60', line.replace('FILE', file)];
     const end = await tool(product, 'adm', words, { timeout: 60_000 });
-    answers.push({
-      line,
+    answers.set(KEYS[i] as string, {
       code: end.code,
       stdout: normalise(end.stdout, proxy.dir),
       stderr: normalise(end.stderr, proxy.dir),
@@ -110,22 +107,23 @@ const OPEN: Record<string, string> = {
   'vcl.load none /no/such/file': 'the line about the compiler process is missing',
 };
 
-describe.skipIf(!there)('admin commands beside Varnish’s', () => {
+describe('admin commands beside Varnish’s', () => {
   const box = new Sandbox('proxyd-cmd');
-  let reference: Answer[] = [];
-  let ours: Answer[] = [];
+  let reference: Reference<Answer>;
+  let ours: Answers<Answer>;
   beforeAll(async () => {
-    [reference, ours] = await Promise.all([ask(box, 'varnish'), ask(box, 'proxyd')]);
+    [reference, ours] = await recorded.both(inputsOf('', KEYS), (product) => ask(box, product));
   }, 240_000);
   afterAll(() => box.dispose());
 
   for (const [i, line] of LINES.entries()) {
-    it(`${i}: ${line}`, (context) => {
+    const key = KEYS[i] as string;
+    it(key, (context) => {
       const open = OPEN[line];
-      if (open !== undefined && !isDeepStrictEqual(ours[i], reference[i]))
+      if (open !== undefined && !isDeepStrictEqual(ours.get(key), reference.get(key)))
         context.skip(`open difference: ${open}`);
-      if (MEANT[line] === undefined) expect(ours[i]).toEqual(reference[i]);
-      else expect(ours[i]?.code).toBe(reference[i]?.code);
+      if (MEANT[line] === undefined) expect(ours.get(key)).toEqual(reference.get(key));
+      else expect(ours.get(key)?.code).toBe(reference.get(key).code);
     });
   }
 });

@@ -1,8 +1,9 @@
-// Plays a suite of cases against Varnish and against proxyd, and makes a test of each case: responses, what the origin
-// was asked and the log must be the same, but for the parts that `known` explains.
+// Plays a suite of cases against proxyd and makes a test of each case: responses, what the origin was asked and the log
+// must be those of Varnish, but for the parts that `known` explains.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, Sandbox } from '../harness/processes.ts';
-import { isTriedAgain, playCases, type Seen, type Suite } from './runner.ts';
+import { Sandbox } from '../harness/processes.ts';
+import { type Answers, type Reference, recording } from './recording.ts';
+import { playCases, type Seen, type Suite, suiteInputs } from './runner.ts';
 
 export type Part = 'client' | 'origin' | 'log';
 
@@ -16,25 +17,25 @@ export interface Known {
   failure?: true;
 }
 
-/** @param more defines further tests; it gets what plays the whole suite once more */
+/** @param name that of the recording
+ * @param more defines further tests, and what comes before them once the suite is played */
 export function compareCases(
+  name: string,
   title: string,
   suite: Suite,
   known: Record<string, Known>,
-  more: (playAll: () => Promise<void>) => void = () => {},
+  more: () => void = () => {},
 ): void {
-  const there = installed('varnishd');
-  if (!there) console.warn('differential tests skipped: varnishd is not installed');
-  describe.skipIf(!there)(title, () => {
+  const answers = recording(name);
+  describe(title, () => {
     const box = new Sandbox('proxyd-compare');
-    let reference = new Map<string, Seen>();
-    let ours = new Map<string, Seen>();
-    const play = (only: string | null): Promise<Map<string, Seen>[]> =>
-      Promise.all((['varnish', 'proxyd'] as const).map((product) => playCases(box, product, only, suite)));
-    const playAll = async (): Promise<void> => {
-      [reference, ours] = (await play(null)) as [typeof reference, typeof ours];
-    };
-    beforeAll(playAll, 240_000);
+    let reference: Reference<Seen>;
+    let ours: Answers<Seen>;
+    beforeAll(async () => {
+      [reference, ours] = await answers.both(await suiteInputs(suite), (product) =>
+        playCases(box, product, suite),
+      );
+    }, 240_000);
     afterAll(() => box.dispose());
 
     it('explains only cases that exist', () => {
@@ -42,22 +43,19 @@ export function compareCases(
       expect(Object.keys(known).filter((name) => !names.has(name))).toEqual([]);
     });
 
-    more(playAll);
+    more();
 
-    it.for(suite.cases.map((c) => c.name))('%s', async (name, { task }) => {
-      if (isTriedAgain(task)) {
-        const [theirs, own] = await play(name);
-        reference.set(name, theirs?.get(name) as Seen);
-        ours.set(name, own?.get(name) as Seen);
-      }
+    it.for(suite.cases.map((c) => c.name))('%s', (name) => {
+      const wanted = reference.get(name);
+      const seen = ours.get(name);
       const difference = known[name];
       const free: readonly string[] = difference?.parts ?? [];
       for (const part of ['client', 'origin', 'log'] as const) {
-        if (!free.includes(part)) expect(ours.get(name)?.[part], part).toEqual(reference.get(name)?.[part]);
+        if (!free.includes(part)) expect(seen?.[part], part).toEqual(wanted[part]);
       }
-      if (difference?.failure !== true) expect(ours.get(name)?.failure).toBeNull();
+      if (difference?.failure !== true) expect(seen?.failure).toBeNull();
       if (difference?.client !== undefined) {
-        const heads = ours.get(name)?.client.filter((line) => line.startsWith('HTTP/1.1 '));
+        const heads = seen?.client.filter((line) => line.startsWith('HTTP/1.1 '));
         expect(heads).toEqual(difference.client.map((text) => `HTTP/1.1 ${text}`));
       }
     });

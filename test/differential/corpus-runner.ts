@@ -20,6 +20,15 @@ export function corpusNames(): string[] {
     .sort();
 }
 
+/** Everything that the answer to a program hangs on: its text, its play, and the files of the folders it names. */
+export function corpusInput(name: string): string {
+  const read = (path: string): string => readFileSync(join(CORPUS, path), 'utf8');
+  const text = read(`${name}.vcl`) + read(`${name}.play`);
+  const named = ['lib', 'sites', 'labels'].filter((folder) => text.includes(`${folder}/`));
+  const files = named.flatMap((folder) => readdirSync(join(CORPUS, folder)).map((file) => `${folder}/${file}`));
+  return [text, ...files.sort().map(read)].join('\n');
+}
+
 /** The text of a program as this product is given it: the field of ids has another name in each. */
 function textFor(file: string, product: Product, ports: { origin: number; dead: number }): string {
   const text = readFileSync(file, 'utf8')

@@ -7,15 +7,15 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { delay, findProgram, Sandbox, until } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 import { varnishKnows } from './varnish-modules.ts';
 
-const varnishd = findProgram('varnishd');
-if (varnishd === null)
-  console.warn('differential tests of the extensions skipped: varnishd is not installed');
+const recorded = recording('extensions');
+const recordedTasks = recording('extension-tasks');
 const collection = varnishKnows('str', 'var', 'header');
-if (varnishd !== null && !collection) console.warn('header, str and var are not compared: not installed');
+if (!collection) console.warn('header, str and var are not compared: not installed');
 
 const here = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
@@ -28,6 +28,9 @@ const CASES = here('extension-cases.txt')
     const compared = collection || name === 'std' || name === 'cookie';
     return compared ? lines.filter((l) => l !== '') : [];
   });
+
+/** A call that stands there again has its number. */
+const KEYS = CASES.map((call, i) => (CASES.indexOf(call) < i ? `${i}: ${call}` : call));
 
 /** Calls that one program has: Varnish's compiler takes its time. */
 const PART = 200;
@@ -159,47 +162,55 @@ async function playTasks(box: Sandbox, product: Product): Promise<string[]> {
   return seen;
 }
 
-describe.skipIf(varnishd === null)('the extensions beside Varnish’s', () => {
+describe('the extensions beside Varnish’s', () => {
   const box = new Sandbox('proxyd-ext');
   afterAll(() => box.dispose());
 
   describe('calls', () => {
-    const reference: string[] = [];
-    const ours: string[] = [];
+    let reference: Reference<string>;
+    let ours: Answers<string>;
     beforeAll(async () => {
-      for (let from = 0; from < CASES.length; from += PART) {
-        const cases = CASES.slice(from, from + PART);
-        const [theirs, own] = await Promise.all([
-          playCalls(box, 'varnish', cases),
-          playCalls(box, 'proxyd', cases),
-        ]);
-        reference.push(...theirs);
-        ours.push(...own);
-      }
+      [reference, ours] = await recorded.both(inputsOf('', KEYS), async (product) => {
+        const seen: string[] = [];
+        for (let from = 0; from < CASES.length; from += PART)
+          seen.push(...(await playCalls(box, product, CASES.slice(from, from + PART))));
+        return new Map(KEYS.map((key, i) => [key, seen[i] ?? '']));
+      });
     }, 240_000);
 
     it('are compared in numbers', () => {
-      expect(reference.length).toBeGreaterThan(700);
-      expect(new Set(reference).size).toBeGreaterThan(250);
+      const all = reference.values();
+      expect(all.length).toBeGreaterThan(700);
+      expect(new Set(all).size).toBeGreaterThan(250);
     });
 
     it('give, fail and log the same', () => {
-      const differences = CASES.flatMap((c, i) =>
-        ours[i] === reference[i] ? [] : [{ call: c, theirs: reference[i], ours: ours[i] }],
-      );
+      const differences = KEYS.map((call) => ({
+        call,
+        theirs: reference.get(call),
+        ours: ours.get(call),
+      })).filter(({ theirs, ours }) => theirs !== ours);
       expect(differences).toEqual([]);
     });
   });
 
-  it.runIf(collection)(
-    'tasks, rollbacks and cached bodies are the same',
-    async () => {
-      const [reference, ours] = await Promise.all([playTasks(box, 'varnish'), playTasks(box, 'proxyd')]);
+  describe.runIf(collection)('tasks, rollbacks and cached bodies', () => {
+    let reference: Reference<string[]>;
+    let ours: Answers<string[]>;
+    beforeAll(async () => {
+      const inputs = inputsOf(here('extension-tasks.vcl') + JSON.stringify(TASKS), ['tasks']);
+      [reference, ours] = await recordedTasks.both(
+        inputs,
+        async (product) => new Map([['tasks', await playTasks(box, product)]]),
+      );
+    }, 120_000);
+
+    it('are the same', () => {
+      const theirs = reference.get('tasks');
       // A body over the program's limit is answered, as Varnish 9 does; 7.1 only closes.
       const [closed, refused] = [/^(POST \/body-cached \d+): closed undefined$/, '$1: 400 []'];
-      expect(reference.filter((line) => closed.test(line))).toHaveLength(2);
-      expect(ours).toEqual(reference.map((line) => line.replace(closed, refused)));
-    },
-    120_000,
-  );
+      expect(theirs.filter((line) => closed.test(line))).toHaveLength(2);
+      expect(ours.get('tasks')).toEqual(theirs.map((line) => line.replace(closed, refused)));
+    });
+  });
 });

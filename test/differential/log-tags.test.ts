@@ -2,9 +2,10 @@
 // texts as Varnish writes. How many calls a body took is a matter of luck and is left out, but for chunks: one each,
 // and one for their end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, Sandbox } from '../harness/processes.ts';
+import { Sandbox } from '../harness/processes.ts';
 import { CASES } from './cases.ts';
-import { playCases, type Seen } from './runner.ts';
+import { type Answers, type Reference, recording } from './recording.ts';
+import { playCases, type Seen, type Suite, suiteInputs } from './runner.ts';
 import { STRICT_DIFFERENCES } from './strict-cases.ts';
 
 /** Cases whose bodies differ in kind; a range of odd units is answered otherwise (known-differences.ts), and what one
@@ -35,28 +36,32 @@ function told(seen: Seen | undefined): string[] {
   );
 }
 
-describe.skipIf(!installed('varnishd'))('tags that are masked by default', () => {
+const answers = recording('log-tags');
+
+describe('tags that are masked by default', () => {
   const box = new Sandbox('log-tags');
-  let reference = new Map<string, Seen>();
-  let ours = new Map<string, Seen>();
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
 
   beforeAll(async () => {
-    const suite = {
+    const suite: Suite = {
       cases: PLAYED,
       program: 'basic.vcl',
       params: { vsl_mask: MASK.map((tag) => `+${tag}`).join(',') },
     };
-    reference = await playCases(box, 'varnish', null, suite);
-    ours = await playCases(box, 'proxyd', null, suite);
+    [reference, ours] = await answers.both(await suiteInputs(suite), async (product) => {
+      const seen = await playCases(box, product, suite);
+      return new Map(PLAYED.map(({ name }) => [name, told(seen.get(name))]));
+    });
   }, 180_000);
   afterAll(() => box.dispose());
 
   it('appear in the cases', () => {
-    const all = [...reference.values()].flatMap(told).join('\n');
+    const all = reference.values().flat().join('\n');
     for (const tag of MASK) expect(all).toContain(` ${tag} `);
   });
 
   it.each(PLAYED.map((c) => c.name))('%s', (name) => {
-    expect(told(ours.get(name))).toEqual(told(reference.get(name)));
+    expect(ours.get(name)).toEqual(reference.get(name));
   });
 });

@@ -4,6 +4,7 @@ import { compareCases } from './compare.ts';
 import { PASSAGE_CASES, PASSAGE_KNOWN } from './passage-cases.ts';
 
 compareCases(
+  'passage',
   'what passes through, beside Varnish',
   { cases: PASSAGE_CASES, program: 'passage.vcl' },
   PASSAGE_KNOWN,

@@ -1,20 +1,22 @@
 // Expressions through both daemons: whether they match, what regsub makes of them and what regsuball does.
 // Patterns that Varnish refuses are refused here, in its words as far as they go.
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkRegex, RegexError } from '../../queries/regex/bounded-regex.ts';
 import { ClientConnection } from '../harness/http-client.ts';
-import { installed, Sandbox } from '../harness/processes.ts';
+import { run, Sandbox } from '../harness/processes.ts';
 import { type Product, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 import { REGEX_CASES, type RegexCase } from './regex-cases.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const matched = recording('regex');
+const refusals = recording('regex-refused');
 
 interface Asked {
+  /** Name among the answers. */
+  key: string;
   /** Of its pattern. */
   number: number;
   pattern: string;
@@ -24,7 +26,13 @@ interface Asked {
 
 const ASKED: readonly Asked[] = REGEX_CASES.flatMap(
   ([pattern, replacement, ...subjects]: RegexCase, number) =>
-    subjects.map((subject) => ({ number, pattern, replacement, subject })),
+    subjects.map((subject) => ({
+      key: `${number}: ${pattern} on ${subject}, replaced by ${replacement}`,
+      number,
+      pattern,
+      replacement,
+      subject,
+    })),
 );
 
 /** How a subject travels: a header has no line breaks and no blanks at its ends. */
@@ -63,7 +71,7 @@ function program(): string {
     }`;
 }
 
-async function answers(box: Sandbox, product: Product): Promise<string[]> {
+async function answers(box: Sandbox, product: Product): Promise<Answers<string>> {
   const proxy = await startProxy(box, {
     product,
     program: program(),
@@ -71,12 +79,12 @@ async function answers(box: Sandbox, product: Product): Promise<string[]> {
   });
   const connection = await ClientConnection.open(proxy.port, 20_000);
   try {
-    const out: string[] = [];
-    for (const { number, subject } of ASKED) {
+    const out = new Map<string, string>();
+    for (const { key, number, subject } of ASKED) {
       connection.send(`GET /${number} HTTP/1.1\r\nHost: a\r\nS: ${spelled(subject)}]\r\n\r\n`);
       const response = await connection.response('GET');
       const fields = new Map(response.fields.map(([name, value]) => [name.toLowerCase(), value]));
-      out.push(`${response.status} ${fields.get('m')} ${fields.get('one')} ${fields.get('all')}`);
+      out.set(key, `${response.status} ${fields.get('m')} ${fields.get('one')} ${fields.get('all')}`);
     }
     return out;
   } finally {
@@ -85,27 +93,28 @@ async function answers(box: Sandbox, product: Product): Promise<string[]> {
   }
 }
 
-describe.skipIf(!there)('expressions beside Varnish’s daemon', () => {
+describe('expressions beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-diff-regex');
-  let reference: string[] = [];
-  let ours: string[] = [];
+  let reference: Reference<string>;
+  let ours: Answers<string>;
 
   beforeAll(async () => {
-    reference = await answers(box, 'varnish');
-    ours = await answers(box, 'proxyd');
+    const keys = ASKED.map(({ key }) => key);
+    [reference, ours] = await matched.both(inputsOf('', keys), (product) => answers(box, product));
   }, 120_000);
   afterAll(() => box.dispose());
 
   it('are many, and the reference answers them all', () => {
     expect(ASKED.length).toBeGreaterThan(400);
-    expect(reference.filter((answer) => !answer.startsWith('200 '))).toEqual([]);
-    expect(reference.filter((answer) => answer.startsWith('200 yes')).length).toBeGreaterThan(250);
+    const all = reference.values();
+    expect(all.filter((answer) => !answer.startsWith('200 '))).toEqual([]);
+    expect(all.filter((answer) => answer.startsWith('200 yes')).length).toBeGreaterThan(250);
   });
 
   it.each(
-    ASKED.map((asked, i) => [asked.pattern, JSON.stringify(asked.subject), asked.replacement, i] as const),
-  )('%s on %s, replaced by %s', (_pattern, _subject, _replacement, i) => {
-    expect(ours[i]).toBe(reference[i]);
+    ASKED.map(({ key, pattern, subject, replacement }) => [pattern, JSON.stringify(subject), replacement, key]),
+  )('%s on %s, replaced by %s', (_pattern, _subject, _replacement, key = '') => {
+    expect(ours.get(key)).toBe(reference.get(key));
   });
 });
 
@@ -147,20 +156,34 @@ const REFUSED: readonly string[] = [
   '(?(9)a)',
 ];
 
-describe.skipIf(!there)('expressions that neither takes', () => {
+describe('expressions that neither takes', () => {
   const dir = mkdtempSync(join(tmpdir(), 'proxyd-regex-'));
   const words = (text: string) => text.toLowerCase();
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it.each(REFUSED)('%s', (pattern) => {
+  let reference: Reference<string>;
+  beforeAll(async () => {
+    reference = await refusals.reference(inputsOf('', REFUSED), async () => {
+      const said = new Map<string, string>();
+      for (const pattern of REFUSED) said.set(pattern, await refusal(pattern));
+      return said;
+    });
+  }, 120_000);
+
+  /** Varnish's words about a pattern. */
+  async function refusal(pattern: string): Promise<string> {
     const file = join(dir, 'a.vcl');
     writeFileSync(
       file,
       `vcl 4.1; backend d none; sub vcl_recv { if (req.url ~ {"${pattern}"}) { return (pass); } }`,
     );
-    const real = spawnSync('varnishd', ['-C', '-f', file, '-n', join(dir, 'n')], { encoding: 'utf8' });
-    expect(real.status).toBe(2);
-    const said = /Regexp compilation error:\s+(.*)/.exec(real.stderr)?.[1] ?? '';
+    const real = await run('varnishd', ['-C', '-f', file, '-n', join(dir, 'n')]);
+    expect(real.code).toBe(2);
+    return /Regexp compilation error:\s+(.*)/.exec(real.stderr)?.[1] ?? '';
+  }
+
+  it.each(REFUSED)('%s', (pattern) => {
+    const said = reference.get(pattern);
     let message = '';
     try {
       checkRegex(pattern);

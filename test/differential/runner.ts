@@ -16,16 +16,17 @@ import {
 import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
-import { CASES, type Case } from './cases.ts';
+import { caseInputs } from './case-input.ts';
+import type { Case } from './cases.ts';
 
 /** What was seen of one case, as lines of text. */
-export interface Seen {
+export type Seen = {
   client: string[];
   origin: string[];
   log: string[];
   /** The case did not come to its end. */
   failure: string | null;
-}
+};
 
 /** The cases of one test file and what they are played with. */
 export interface Suite {
@@ -39,8 +40,6 @@ export interface Suite {
   /** Takes the counters that were read. */
   onCounters?: (product: Product, counters: Record<string, number>) => void;
 }
-
-const BASIC: Suite = { cases: CASES, program: 'basic.vcl' };
 
 /** What a case may do; each step adds to what was seen. */
 export class Player {
@@ -230,18 +229,17 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
   });
 }
 
-/** Whether a test is tried a second time: what it compares was played for all cases at once, and has to be played
- * again. */
-export function isTriedAgain(task: { result?: { retryCount?: number } | undefined }): boolean {
-  return (task.result?.retryCount ?? 0) > 0;
+/** Everything that the answers to a suite hang on, by case name. */
+export function suiteInputs({ cases, program, params, storage }: Suite): Promise<Map<string, string>> {
+  const text = readFileSync(new URL(program, import.meta.url), 'utf8');
+  return caseInputs(JSON.stringify([text, params ?? {}, storage ?? []]), cases);
 }
 
-/** Plays all cases (or the one named `only`) and returns what was seen, by case name. */
+/** Plays all cases and returns what was seen, by case name. */
 export async function playCases(
   box: Sandbox,
   product: Product,
-  only: string | null = null,
-  suite: Suite = BASIC,
+  suite: Suite,
 ): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
   const program = readFileSync(new URL(suite.program, import.meta.url), 'utf8')
@@ -257,9 +255,8 @@ export async function playCases(
   });
   try {
     const { counted = () => false } = suite;
-    const wanted = suite.cases.filter((c) => only === null || c.name === only);
-    const first = wanted.filter((c) => counted(c));
-    const rest = wanted.filter((c) => !counted(c));
+    const first = suite.cases.filter((c) => counted(c));
+    const rest = suite.cases.filter((c) => !counted(c));
     const played: { test: Case; player: Player; seen: Seen; ids: IdNames }[] = [];
     for (const [i, test] of [...first, ...rest].entries()) {
       if (i === first.length && i > 0) suite.onCounters?.(product, await countersAtRest(proxy));

@@ -107,6 +107,11 @@ export function scenarios(): Scenario[] {
   return all;
 }
 
+/** Everything that the answer to a scenario hangs on. What ours alone logs, Varnish does not. */
+export function scenarioInput({ program, steps, loose }: Scenario): string {
+  return [program, ...steps, String(loose)].join('\n');
+}
+
 /** Plays all scenarios against one product; for each, everything that was seen as lines. */
 export async function playScenarios(
   box: Sandbox,

@@ -4,12 +4,14 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytes, IPV4, IPV6, SIGNATURE, TLS, tlv, v1, v2, v2WithChecksum } from '../daemon/net/proxy-bytes.ts';
 import { freePort } from '../harness/origin.ts';
-import { delay, installed, Sandbox } from '../harness/processes.ts';
+import { delay, Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange, type Place } from '../harness/raw-exchange.ts';
+import { type Answers, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const answers = recording('sockets');
+const counted = recording('socket-counters');
+const PROGRAM = readFileSync(new URL('sockets.vcl', import.meta.url), 'utf8');
 
 const GET = Buffer.from('GET /peer HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
 const TCP4 = 'PROXY TCP4 1.2.3.4 5.6.7.8 1111 2222';
@@ -108,21 +110,21 @@ function sessions(raw: string, ports: readonly number[]): string[][] {
   return [...all.values()];
 }
 
-interface Seen {
-  response: string;
-  log: string[];
-}
+type Seen = { response: string; log: string[] };
+type Counters = Record<string, number>;
+/** Name of the counters among the answers. */
+const COUNTERS = 'ends of sessions';
 
 const PLACES = ['tcp', 'tcp PROXY', 'unix', 'unix PROXY'] as const;
 
-async function play(box: Sandbox, product: Product): Promise<{ seen: Map<string, Seen>; counters: unknown }> {
+async function play(box: Sandbox, product: Product): Promise<{ seen: Map<string, Seen>; counters: Counters }> {
   const port = await freePort();
   const dir = box.path(product);
   const path = `${dir}.sock`;
   const proxy = await startProxy(box, {
     product,
     dir,
-    program: readFileSync(new URL('sockets.vcl', import.meta.url), 'utf8'),
+    program: PROGRAM,
     args: [
       '-a',
       `pp=127.0.0.1:${port},PROXY`,
@@ -182,13 +184,27 @@ async function closeCounters(proxy: RunningProxy, others: number): Promise<Recor
   return Object.fromEntries(wanted.sort(([a], [b]) => a.localeCompare(b)));
 }
 
-describe.skipIf(!there)('sockets beside Varnish’s daemon', () => {
+describe('sockets beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-sockets');
-  let reference: Awaited<ReturnType<typeof play>>;
-  let ours: Awaited<ReturnType<typeof play>>;
+  let reference: Reference<Seen>;
+  let ours: Answers<Seen>;
+  let counters: [Reference<Counters>, Answers<Counters>];
 
   beforeAll(async () => {
-    [reference, ours] = await Promise.all([play(box, 'varnish'), play(box, 'proxyd')]);
+    const inputs = new Map(
+      names.map((name) => [name, `${PROGRAM}\n${sent.get(name)?.toString('latin1') ?? name}`]),
+    );
+    const played = new Map<Product, Counters>();
+    [reference, ours] = await answers.both(inputs, async (product) => {
+      const { seen, counters } = await play(box, product);
+      played.set(product, counters);
+      return seen;
+    });
+    const all = new Map([[COUNTERS, [...inputs.values()].join('\n')]]);
+    counters = await counted.both(
+      all,
+      async (product) => new Map([[COUNTERS, played.get(product) as Counters]]),
+    );
   }, 120_000);
   afterAll(() => box.dispose());
 
@@ -197,10 +213,12 @@ describe.skipIf(!there)('sockets beside Varnish’s daemon', () => {
     ...PLACES.flatMap((p) => [`a request to ${p}`, `a preamble to ${p}`, `a local preamble to ${p}`]),
   ];
 
+  const sent = new Map(PREAMBLES.map(([name, bytes]) => [name, bytes]));
+
   it.each(names)('%s', (name) => {
-    const wanted = reference.seen.get(name) as Seen;
+    const wanted = reference.get(name);
     expect(wanted.log.length).toBeGreaterThan(1);
-    const seen = ours.seen.get(name) as Seen;
+    const seen = ours.get(name) as Seen;
     // A refusal says that the connection ends with it; Varnish just closes.
     const refused = / 400 /.test(wanted.response);
     expect(refused ? seen.response.split('\r\n')[0] : seen.response).toBe(
@@ -213,6 +231,7 @@ describe.skipIf(!there)('sockets beside Varnish’s daemon', () => {
   });
 
   it('counts the ends of sessions alike', () => {
-    expect(ours.counters).toEqual(reference.counters);
+    const [theirs, own] = counters;
+    expect(own.get(COUNTERS)).toEqual(theirs.get(COUNTERS));
   });
 });

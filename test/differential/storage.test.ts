@@ -3,11 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { installed, Sandbox } from '../harness/processes.ts';
+import { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const recorded = recording('storage');
+const PARTS = ['answers', 'list', 'counters'] as const;
 
 const PROGRAM = `
 sub vcl_recv { if (req.url ~ "pass") { return (pass); } }
@@ -64,13 +65,10 @@ const TOO_LARGE = ['/one/whole/2000000', '/pass/whole/2000000'];
 const COUNTERS =
   /^MAIN\.(n_object|n_lru_nuked|n_lru_moved|n_lru_limited|beresp_shortlived|beresp_uncacheable|fetch_failed)$/;
 
-interface Seen {
-  answers: string[];
-  list: string;
-  counters: [string, number][];
-}
 
-async function play(box: Sandbox, product: Product): Promise<Seen> {
+type Part = string[] | string | [string, number][];
+
+async function play(box: Sandbox, product: Product): Promise<Answers<Part>> {
   const origin = await Origin.start();
   origin.on('*', (request) =>
     respond(
@@ -98,26 +96,32 @@ async function play(box: Sandbox, product: Product): Promise<Seen> {
     await proxy.counterReaches('MAIN.s_fetch', 17);
     const counters = Object.entries(await proxy.counters()).filter(([name]) => COUNTERS.test(name));
     for (const url of TOO_LARGE) await ask(url);
-    return { answers, list: (await proxy.adm('storage.list')).stdout, counters: counters.sort() };
+    const list = (await proxy.adm('storage.list')).stdout;
+    return new Map<string, Part>([
+      ['answers', answers],
+      ['list', list],
+      ['counters', counters.sort()],
+    ]);
   } finally {
     await proxy.stop();
     await origin.close();
   }
 }
 
-describe.skipIf(!there)('storages beside Varnish’s daemon', () => {
+describe('storages beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-storage');
-  let reference: Seen;
-  let ours: Seen;
+  let reference: Reference<Part>;
+  let ours: Answers<Part>;
 
   beforeAll(async () => {
-    [reference, ours] = await Promise.all([play(box, 'varnish'), play(box, 'proxyd')]);
+    const inputs = inputsOf([PROGRAM, ...REQUESTS, ...TOO_LARGE].join('\n'), PARTS);
+    [reference, ours] = await recorded.both(inputs, (product) => play(box, product));
   }, 120_000);
   afterAll(() => box.dispose());
 
   it('puts every object where Varnish puts it', () => {
-    expect(ours.answers).toEqual(reference.answers);
-    expect(ours.answers.join()).toContain('Stored=storage.two');
+    expect(ours.get('answers')).toEqual(reference.get('answers'));
+    expect(String(ours.get('answers'))).toContain('Stored=storage.two');
   });
 
   it('lets by what is larger than its storage, where Varnish cuts it off', async () => {
@@ -138,7 +142,7 @@ describe.skipIf(!there)('storages beside Varnish’s daemon', () => {
   });
 
   it('lists and counts as Varnish does', () => {
-    expect(ours.list).toBe(reference.list);
-    expect(ours.counters).toEqual(reference.counters);
+    expect(ours.get('list')).toBe(reference.get('list'));
+    expect(ours.get('counters')).toEqual(reference.get('counters'));
   });
 });

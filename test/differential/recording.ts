@@ -1,0 +1,129 @@
+// What Varnish answers, kept in the files of recorded/. PROXYD_PEERS says what is done with them: `replay` (as long as
+// nothing else is said) reads them, and needs no Varnish; `live` plays on both, and fails as well where Varnish does
+// not answer what its recording says; `record` plays on Varnish alone and writes them. It judges nothing of ours.
+// The difficult case is a recording that no longer belongs to its test: each answer has a hash of what was played, and
+// one that is missing, of another input or no longer true fails the test that asks for it, with words.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { beforeEach, expect } from 'vitest';
+import { findProgram } from '../harness/processes.ts';
+import { type Entry, readRecording, recordingText, type Told } from './recording-text.ts';
+
+export type { Told } from './recording-text.ts';
+
+const MODES = ['replay', 'live', 'record'] as const;
+export type Mode = (typeof MODES)[number];
+
+function modeOf(said: string): Mode {
+  const mode = MODES.find((each) => each === said);
+  if (mode === undefined) throw new Error(`PROXYD_PEERS is ${said}, which is none of ${MODES.join(', ')}`);
+  return mode;
+}
+
+export const MODE = modeOf(process.env.PROXYD_PEERS || 'replay');
+
+/** Answers by case. */
+export type Answers<T extends Told> = ReadonlyMap<string, T>;
+/** By case: everything that its answer hangs on. */
+export type Inputs = ReadonlyMap<string, string>;
+
+/** What Varnish answers to each case. */
+export interface Reference<T extends Told> {
+  /** Throws, with words, where that is not known for sure. */
+  get(key: string): T;
+  values(): T[];
+}
+
+let version = '';
+
+function installedVersion(): string {
+  if (version !== '') return version;
+  const path = findProgram('varnishd');
+  if (path === null) throw new Error(`PROXYD_PEERS=${MODE} plays on Varnish, and varnishd is not installed`);
+  const said = spawnSync(path, ['-V'], { encoding: 'utf8' });
+  version = /varnish-\S+/.exec(`${said.stderr}${said.stdout}`)?.[0] ?? 'a Varnish without a version';
+  return version;
+}
+
+function hash(input: string): string {
+  return createHash('sha256').update(input).digest('hex').slice(0, 8);
+}
+
+export class Recording {
+  readonly #name: string;
+  readonly #file: URL;
+
+  constructor(name: string) {
+    this.#name = name;
+    this.#file = new URL(`recorded/${name}.txt`, import.meta.url);
+  }
+
+  /** The answers to these inputs: those of `play`, or where nothing is played those that were recorded. */
+  async reference<T extends Told>(
+    inputs: Inputs,
+    play: () => Promise<Answers<T>>,
+  ): Promise<Reference<T>> {
+    return this.settle(inputs, MODE === 'replay' ? null : await play());
+  }
+
+  /** Both sides at the same time; nothing of ours while Varnish is recorded. */
+  async both<T extends Told>(
+    inputs: Inputs,
+    play: (product: 'varnish' | 'proxyd') => Promise<Answers<T>>,
+    how: 'together' | 'in turn' = 'together',
+  ): Promise<[Reference<T>, Answers<T>]> {
+    const ours = (): Promise<Answers<T>> => (MODE === 'record' ? Promise.resolve(new Map()) : play('proxyd'));
+    const theirs = (): Promise<Reference<T>> => this.reference(inputs, () => play('varnish'));
+    if (how === 'together') return Promise.all([theirs(), ours()]);
+    return [await theirs(), await ours()];
+  }
+
+  /** @param played what Varnish answered just now, or null for what was recorded */
+  settle<T extends Told>(inputs: Inputs, played: Answers<T> | null): Reference<T> {
+    if (MODE === 'record') this.#write(inputs, played ?? new Map());
+    const kept = existsSync(this.#file) ? readRecording(readFileSync(this.#file, 'utf8')) : null;
+    const again = `record it with: npm run test:record -- ${this.#name.split(/[/:]/)[0]}`;
+    const get = (key: string): T => {
+      const input = inputs.get(key);
+      if (input === undefined) throw new Error(`no case of ${this.#name} is called ${JSON.stringify(key)}`);
+      const entry = kept?.entries.get(key);
+      if (entry === undefined) {
+        throw new Error(`recorded/${this.#name}.txt has no answer of Varnish to ${JSON.stringify(key)}; ${again}`);
+      }
+      if (entry.input !== hash(input)) {
+        throw new Error(`${JSON.stringify(key)} has changed since recorded/${this.#name}.txt was made; ${again}`);
+      }
+      if (played === null) return entry.told as T;
+      const now = played.get(key);
+      const stale = `the recording is stale: ${installedVersion()} no longer answers what recorded/${this.#name}.txt says (${kept?.head}); ${again}`;
+      expect(now, stale).toEqual(entry.told);
+      return now as T;
+    };
+    return { get, values: () => [...inputs.keys()].map(get) };
+  }
+
+  #write(inputs: Inputs, played: Answers<Told>): void {
+    const entries = new Map<string, Entry>();
+    for (const [key, input] of inputs) {
+      const told = played.get(key);
+      if (told === undefined) throw new Error(`Varnish was not asked ${JSON.stringify(key)} of ${this.#name}`);
+      entries.set(key, { input: hash(input), told });
+    }
+    mkdirSync(dirname(this.#file.pathname), { recursive: true });
+    writeFileSync(this.#file, recordingText(`answers of ${installedVersion()}`, entries));
+  }
+}
+
+/** The recording of a test file, or of a part of it. While Varnish is recorded no test of the file runs, only what
+ * comes before all of them. */
+export function recording(name: string): Recording {
+  if (MODE === 'record') beforeEach(({ skip }) => skip('Varnish is recorded'));
+  return new Recording(name);
+}
+
+/** Inputs of cases that differ in their keys alone, under what all of them share. */
+export function inputsOf(shared: string, keys: Iterable<string>): Inputs {
+  return new Map([...keys].map((key) => [key, `${shared}\n${key}`]));
+}
