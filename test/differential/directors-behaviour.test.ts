@@ -4,11 +4,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { delay, installed, Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const recorded = recording('directors-behaviour');
 
 /** Each runs in vcl_recv and in vcl_backend_fetch; X is the message it may leave an answer in. */
 const STATEMENTS = [
@@ -244,12 +244,8 @@ const STEPS: readonly string[] = [
   '{backend.list -p *.s*}',
 ];
 
-interface Seen {
-  readonly answers: string[];
-  readonly log: string[];
-}
 
-async function play(proxy: RunningProxy): Promise<Seen> {
+async function play(proxy: RunningProxy): Promise<Answers<string[]>> {
   const answers: string[] = [];
   for (const step of STEPS) {
     if (step.startsWith('{')) {
@@ -262,14 +258,20 @@ async function play(proxy: RunningProxy): Promise<Seen> {
     const fields = SHOWN.map((n) => `${n}=${response === null ? '' : (field(response, n) ?? '')}`);
     answers.push(`${step} ${response?.status ?? 'closed'} ${fields.join(' ')}`);
   }
-  await delay(500);
-  const text = await proxy.log('-g', 'request', '-i', TAGS);
+  const asked = STEPS.filter((step) => !step.startsWith('{')).length;
+  const text = await until('the whole log', async () => {
+    const all = await proxy.log('-g', 'request', '-i', TAGS);
+    return (all.match(/^-   ReqURL /gm) ?? []).length >= asked ? all : null;
+  });
   const log = text
     .split('\n')
     // Whether a restart meets the end of the body it drops is a matter of luck.
     .filter((line) => line.startsWith('-') && !line.endsWith('client went away'))
     .map((line) => line.replace(/^-[-0-9]* +/, '').replace(/(BackendOpen +)\d+ (\w+) .*/, '$1$2'));
-  return { answers, log };
+  return new Map([
+    ['answers', answers],
+    ['log', byUrl(log)],
+  ]);
 }
 
 /** The lines of each request. Sorted: a log tool prints a transaction when it has its end, not when it began. */
@@ -282,11 +284,11 @@ function byUrl(log: readonly string[]): string[] {
   return groups.toSorted();
 }
 
-describe.skipIf(!there)('directors beside Varnish’s', () => {
+describe('directors beside Varnish’s', () => {
   const box = new Sandbox('proxyd-directors');
   const origins: Origin[] = [];
-  let reference: Seen;
-  let ours: Seen;
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
 
   beforeAll(async () => {
     for (let i = 1; i <= 4; i++) {
@@ -295,14 +297,14 @@ describe.skipIf(!there)('directors beside Varnish’s', () => {
       origins.push(origin);
     }
     const text = program(origins.map((o) => o.port));
-    const run = async (product: Product): Promise<Seen> => {
+    const run = async (product: Product): Promise<Answers<string[]>> => {
       // Members that a request adds or removes are those of its thread.
       const params: Record<string, string> =
         product === 'varnish' ? { vcc_err_unref: 'off' } : { worker_threads: '1' };
       return play(await startProxy(box, { product, program: text, params }));
     };
-    reference = await run('varnish');
-    ours = await run('proxyd');
+    const inputs = inputsOf([program([1, 2, 3, 4]), ...STEPS].join('\n'), ['answers', 'log']);
+    [reference, ours] = await recorded.both(inputs, run, 'in turn');
   }, 120_000);
   afterAll(async () => {
     await box.dispose();
@@ -310,12 +312,13 @@ describe.skipIf(!there)('directors beside Varnish’s', () => {
   });
 
   it('answers the same', () => {
-    expect(ours.answers).toEqual(reference.answers);
+    const wanted = reference.get('answers');
+    expect(ours.get('answers')).toEqual(wanted);
     // The statements do what they are here for.
-    expect(reference.answers.filter((a) => a.includes(' 503 ')).length).toBeGreaterThan(40);
+    expect(wanted.filter((a) => a.includes(' 503 ')).length).toBeGreaterThan(40);
   });
 
   it('logs the same', () => {
-    expect(byUrl(ours.log)).toEqual(byUrl(reference.log));
+    expect(ours.get('log')).toEqual(reference.get('log'));
   });
 });

@@ -5,8 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
-import { installed, Sandbox, until } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -59,7 +60,7 @@ sub vcl_backend_response {
 	if (bereq.url == "/short") { set beresp.ttl = -1s; set beresp.ttl = -9s; set beresp.ttl = 0.4s; return (deliver); }
 }`;
 
-interface Told {
+interface Records {
   /** Chosen records of the fetch, by path. */
   fetches: Map<string, string[]>;
   /** Way through vcl_recv, and the acl records, of the first request for /ok. */
@@ -71,12 +72,18 @@ interface Told {
   commands: string[];
 }
 
-describe.skipIf(!installed('varnishd'))('records of rare events', () => {
+const recorded = recording('log-events');
+const PARTS = ['way', 'ranges', 'ends', 'commands'] as const;
+/** The name of a fetch among the answers. */
+const fetchOf = (path: string): string => `fetch of ${path}`;
+
+describe('records of rare events', () => {
   const box = new Sandbox('log-events');
-  const told = new Map<Product, Told>();
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
   let origin: Origin;
 
-  const play = async (product: Product): Promise<Told> => {
+  const play = async (product: Product): Promise<Answers<string[]>> => {
     const aside = box.path('aside.vcl');
     writeFileSync(aside, 'sub aside { set req.http.aside = "1";\n  { unset req.http.aside; } }\n');
     const program = `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${origin.port}"; }\ninclude "${aside}";${PROGRAM}`;
@@ -86,13 +93,17 @@ describe.skipIf(!installed('varnishd'))('records of rare events', () => {
       params: { vsl_mask: '+ExpKill,+VCL_trace,+Debug', max_retries: '0', ping_interval: '1' },
     });
     try {
-      return await record(proxy);
+      const { fetches, ...parts } = await record(proxy);
+      return new Map([
+        ...PATHS.map((path) => [fetchOf(path), (fetches.get(path) ?? []).map(hideTimes)] as const),
+        ...PARTS.map((part) => [part, parts[part]] as const),
+      ]);
     } finally {
       await proxy.stop();
     }
   };
 
-  const record = async (proxy: RunningProxy): Promise<Told> => {
+  const record = async (proxy: RunningProxy): Promise<Records> => {
     for (const path of PATHS) await fetchOnce(proxy.port, path).catch(() => null);
     for (const range of RANGES) await fetchOnce(proxy.port, '/ok', { fields: { Range: range } });
     await fetchOnce(proxy.port, '/ok', { method: 'PURGE' });
@@ -133,10 +144,10 @@ describe.skipIf(!installed('varnishd'))('records of rare events', () => {
     origin = await Origin.start();
     for (const [path, answer] of Object.entries(ANSWERS))
       origin.on(path, [{ send: Buffer.from(answer, 'latin1') }, { close: true }]);
-    const [field, ours] = await Promise.all([play('varnish'), play('proxyd')]);
-    told.set('varnish', field);
-    told.set('proxyd', ours);
-  }, 60_000);
+    const inputs = inputsOf(PROGRAM + RANGES.join(' '), [...PATHS.map(fetchOf), ...PARTS]);
+    for (const path of PATHS) inputs.set(fetchOf(path), PROGRAM + ANSWERS[path]);
+    [reference, ours] = await recorded.both(inputs, play);
+  }, 90_000);
 
   afterAll(async () => {
     await origin.close();
@@ -144,22 +155,22 @@ describe.skipIf(!installed('varnishd'))('records of rare events', () => {
   });
 
   it.each(PATHS)('of a fetch of %s', (path) => {
-    const field = told.get('varnish')?.fetches.get(path) ?? [];
+    const field = reference.get(fetchOf(path));
     expect(field.length).toBeGreaterThan(1);
-    const ours = told.get('proxyd')?.fetches.get(path)?.map(hideTimes) ?? [];
+    const own = ours.get(fetchOf(path)) ?? [];
     // Which rule was broken, ours alone says in words, once for each try.
     const words = (line: string): boolean => line.startsWith('Error response refused: ');
-    expect(ours.filter((line) => !words(line))).toEqual(field.map(hideTimes));
+    expect(own.filter((line) => !words(line))).toEqual(field);
     const refused = field.some((line) =>
       /^(HttpGarbage|Error Body cannot|FetchError chunked (header|tail))/.test(line),
     );
-    expect(ours.some(words)).toBe(refused);
+    expect(own.some(words)).toBe(refused);
   });
 
-  it.each(['way', 'ranges', 'ends', 'commands'] as const)('the %s', (what) => {
-    const field = told.get('varnish')?.[what] ?? [];
+  it.each(PARTS)('the %s', (what) => {
+    const field = reference.get(what);
     expect(field.length).toBeGreaterThan(1);
-    expect(told.get('proxyd')?.[what]).toEqual(field);
+    expect(ours.get(what)).toEqual(field);
   });
 });
 

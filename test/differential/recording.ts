@@ -124,6 +124,6 @@ export function recording(name: string): Recording {
 }
 
 /** Inputs of cases that differ in their keys alone, under what all of them share. */
-export function inputsOf(shared: string, keys: Iterable<string>): Inputs {
+export function inputsOf(shared: string, keys: Iterable<string>): Map<string, string> {
   return new Map([...keys].map((key) => [key, `${shared}\n${key}`]));
 }
