@@ -1,6 +1,5 @@
 // Imports, calls, objects and subs as values through Varnish's compiler and ours: both take a program or both
 // refuse it. The extension is Varnish's own one for tests; ours reads the same signatures from its file.
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,10 +11,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Extension, ExtensionFunction, ExtensionObject } from '../../daemon/contract/extension.ts';
 import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
+import { run } from '../harness/processes.ts';
+import { inPool, MODE, type Reference, recording, type Told } from './recording.ts';
 
 const HEAD = 'vcl 4.1; import debug; import std; import directors; backend b none; acl ac { "1.2.3.4"; }\n';
 
@@ -165,11 +166,16 @@ function signature(name: string, described: unknown[]): string {
   return `${returns} ${name}(${params.join(', ')})`;
 }
 
-/** The extension that the JSON in Varnish's file describes. */
-function described(file: string): Extension {
+/** The JSON in Varnish's file that describes its extension. */
+function rowsOf(file: string): Told[] {
   const text = readFileSync(file, 'latin1');
   const from = text.lastIndexOf('[', text.lastIndexOf('[', text.indexOf('"$VMOD"')) - 1);
-  const rows = JSON.parse(text.slice(from, text.indexOf('\0', from)).replace(/[^\]]*$/, '')) as unknown[][];
+  const rows = JSON.parse(text.slice(from, text.indexOf('\0', from)).replace(/[^\]]*$/, '')) as Told[][];
+  return rows.filter(([kind]) => ['$FUNC', '$OBJ', '$ALIAS'].includes(String(kind)));
+}
+
+/** The extension that these rows describe. */
+function described(rows: readonly unknown[][]): Extension {
   const call = (): null => null;
   const functions: Record<string, ExtensionFunction> = {};
   const objects: Record<string, ExtensionObject> = {};
@@ -212,40 +218,57 @@ function findFile(): string | null {
   return null;
 }
 
-const file = spawnSync('varnishd', ['-V']).status === 0 ? findFile() : null;
-if (file === null) console.warn('varnishd or its extension for tests is not here: calls are not compared');
+/** The signatures of Varnish's extension for tests, and whether Varnish takes each program. */
+const signatures = recording('extension-signatures');
+const verdicts = recording('extension-calls');
 
 /** What Varnish takes is known before its C compiler would run; that there is no outcome of that is another error. */
 const CHECK_ONLY = ['-C', '-p', 'cc_command=/bin/true'];
+const NAMES = [...CALLS, ...PROGRAMS];
+const TEXTS = [
+  ...CALLS.map((body) => `${HEAD}${CALL_MORE}sub vcl_recv { ${body} }\n`),
+  ...PROGRAMS.map((text) =>
+    text.startsWith('vcl ') ? text : `${HEAD}sub vcl_miss { if (client.ip ~ ac) { } }\n${text}\n`,
+  ),
+];
+const FILE = MODE === 'replay' ? null : findFile();
 
-describe.skipIf(file === null)('calls of extensions, as Varnish takes them', () => {
+describe.skipIf(MODE !== 'replay' && FILE === null)('calls of extensions, as Varnish takes them', () => {
   const dir = mkdtempSync(join(tmpdir(), 'proxyd-calls-'));
   chmodSync(dir, 0o755);
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
-  const debug = file === null ? null : described(file);
-  const programs = [
-    ...CALLS.map((body) => `${HEAD}${CALL_MORE}sub vcl_recv { ${body} }\n`),
-    ...PROGRAMS.map((text) =>
-      text.startsWith('vcl ') ? text : `${HEAD}sub vcl_miss { if (client.ip ~ ac) { } }\n${text}\n`,
-    ),
-  ];
+  let reference: Reference<boolean>;
+  let debug: Extension;
 
-  it.each(programs.map((text, i) => [[...CALLS, ...PROGRAMS][i] as string, text]))('%s', (_name, text) => {
-    const name = join(dir, 'program.vcl');
+  async function taken(text: string, worker: number): Promise<boolean> {
+    const name = join(dir, `program${worker}.vcl`);
     writeFileSync(name, text);
-    const field = spawnSync('varnishd', [...CHECK_ONLY, '-f', name], {
-      encoding: 'utf8',
-      maxBuffer: 1 << 26,
-    });
-    const ours = compile(
-      { name, text },
-      { extensions: (n) => (n === 'debug' ? (debug as Extension) : findExtension(n)) },
+    const said = await run('varnishd', [...CHECK_ONLY, '-n', join(dir, `n${worker}`), '-f', name]);
+    return !said.stderr.includes('VCC-compiler failed');
+  }
+
+  beforeAll(async () => {
+    const rows = await signatures.reference(
+      new Map([['debug', '']]),
+      async () => new Map([['debug', rowsOf(FILE as string)]]),
     );
-    const taken = !field.stderr.includes('VCC-compiler failed');
+    debug = described(rows.get('debug') as unknown[][]);
+    reference = await verdicts.reference(
+      new Map(NAMES.map((name, i) => [name, TEXTS[i] as string])),
+      async () => new Map((await inPool(TEXTS, 3, taken)).map((is, i) => [NAMES[i] as string, is])),
+    );
+  }, 240_000);
+
+  it.each(NAMES.map((name, i) => [name, TEXTS[i] as string]))('%s', (name, text) => {
+    const takes = reference.get(name);
+    const ours = compile(
+      { name: join(dir, 'program.vcl'), text },
+      { extensions: (n) => (n === 'debug' ? debug : findExtension(n)) },
+    );
     const messages = (ours.errors ?? []).map((e) => e.message).join('; ');
     expect({ taken: ours.program !== undefined, messages }).toEqual({
-      taken,
-      messages: taken ? '' : expect.any(String),
+      taken: takes,
+      messages: takes ? '' : expect.any(String),
     });
   });
 });

@@ -6,11 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TextCliClient } from '../../console/client/text-cli-client.ts';
 import { ABSENT_PARAMS, PARAMS, type ParamRow, type ParamType } from '../../protocol/tables/params.ts';
 import { freePort } from '../harness/origin.ts';
-import { installed, Sandbox } from '../harness/processes.ts';
+import { Sandbox } from '../harness/processes.ts';
 import { type Product, startProxy } from '../harness/proxy.ts';
+import { MODE, type Reference, recording, type Told } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const rows = recording('parameter-rows');
+const lines = recording('parameter-lines');
+const values = recording('parameters');
 
 /** Ours alone. */
 const OWN = new Set([
@@ -185,7 +187,7 @@ function around(row: ParamRow): string[] {
 
 interface Side {
   cli: TextCliClient;
-  listed: Map<string, Record<string, unknown>>;
+  listed: Map<string, Record<string, Told>>;
 }
 
 async function startSide(box: Sandbox, product: Product): Promise<Side> {
@@ -196,8 +198,8 @@ async function startSide(box: Sandbox, product: Product): Promise<Side> {
   await startProxy(box, { product, backend: '127.0.0.1:1', args, asInstalled: true });
   const cli = await TextCliClient.connect(`127.0.0.1:${port}`, secret, 5);
   const list = withoutOwnTags((await cli.command('param.show -j')).body);
-  const rows = JSON.parse(list).slice(3) as Record<string, unknown>[];
-  return { cli, listed: new Map(rows.map((row) => [String(row.name), row])) };
+  const all = JSON.parse(list).slice(3) as Record<string, Told>[];
+  return { cli, listed: new Map(all.map((row) => [String(row.name), row])) };
 }
 
 /** The answer without the description. */
@@ -208,138 +210,194 @@ async function ask(side: Side, line: string): Promise<string> {
   return withoutOwnTags(`${status} ${body.split('\n\n')[0]}`.replace(/\b1\d{9}\.\d+/, 'TIME'));
 }
 
-describe.skipIf(!there)('parameters beside Varnish’s', () => {
+/** In order: later lines see what earlier ones did. */
+const LINES = [
+  'param.show nosuch',
+  'param.show -l nosuch',
+  'param.show -j nosuch',
+  'param.show -l -j',
+  'param.show a b',
+  'param.show changed',
+  'param.show -l changed',
+  'param.set send_timeout 5',
+  'param.set -j send_timeout 5',
+  'param.reset gzip_level',
+  'param.set gzip_level x',
+  'param.show gzip_level',
+  'param.set vsl_reclen 1k',
+  'param.show vsl_buffer',
+  'param.set vsl_buffer 1000',
+  'param.set vsl_buffer 2k',
+  'param.show vsl_reclen',
+  'param.set vsl_reclen 3k',
+  'param.reset vsl_reclen',
+  'param.reset vsl_buffer',
+  'param.set feature +esi_remove_bom,-validate_headers',
+  'param.show feature',
+  'param.set feature "+wait_silo +no_coredump,-wait_silo"',
+  'param.show feature',
+  'param.set feature -esi_remove_bom,-no_coredump,+validate_headers',
+  'param.show feature',
+  'param.set debug +lurker',
+  'param.set debug none',
+  'param.show debug',
+];
+/** Asked after them. */
+const MORE = ['param.show esi'];
+const LINE_KEYS = [...LINES, ...MORE].map((line, i) => `${i}: ${line}`);
+
+/** What both have; accept_filter is not there on Linux. */
+const SHARED: readonly ParamRow[] = (PARAMS as readonly ParamRow[]).filter((row) => !OWN.has(row.name));
+const WITHOUT_EFFECT = ABSENT_PARAMS.filter((row) => row.name !== 'accept_filter');
+
+/** The facts about a parameter that are the same in both. */
+function factsOf(side: Side): Map<string, Record<string, Told>> {
+  const facts = [...side.listed].map(([name, row]): [string, Record<string, Told>] => {
+    const { description: _, value = null, default: initial = null, ...rest } = row;
+    return [name, OWN_DEFAULT.has(name) ? rest : { ...rest, value, default: initial }];
+  });
+  return new Map(facts);
+}
+
+/** Values that a parameter without effect is set to. */
+function valuesWithoutEffect({ type, max, min }: (typeof ABSENT_PARAMS)[number]): string[] {
+  const list = [...VALUES[type === 'pool' ? 'string' : type], 'a,b,c'];
+  if (type === 'pool') list.push('1,2,3', '1,2', '1,2,x');
+  if (type === 'bits') list.push('+drop_pools', '+nosuch');
+  if (min !== undefined) list.push(min);
+  if (max !== undefined) list.push(max);
+  return list;
+}
+
+/** What is said of each value of a parameter: the statuses. */
+async function statuses(side: Side, row: (typeof ABSENT_PARAMS)[number]): Promise<string[]> {
+  const said: string[] = [];
+  for (const value of valuesWithoutEffect(row))
+    said.push(`${value}: ${(await ask(side, `param.set ${row.name} ${value}`)).slice(0, 3)}`);
+  await ask(side, `param.reset ${row.name}`);
+  return said;
+}
+
+function valuesOf(row: ParamRow): string[] {
+  return [...VALUES[row.type], ...around(row)].filter((value) => value !== '4294967296');
+}
+
+/** What is said of each value of a parameter, and what is shown of it then. */
+async function answersOf(side: Side, row: ParamRow): Promise<string[]> {
+  const { name } = row;
+  // Varnish applies what stands before an error in a list, and its param.reset, none and default leave bits
+  // of `feature` as they are.
+  const isList = row.type === 'bits' || row.type === 'mask';
+  const shared = (row.bits ?? []).filter((bit) => !OWN_BITS.has(bit.name));
+  const off = shared.map((bit) => `-${bit.name}`).join(',');
+  const initial = row.type === 'bits' && row.default !== 'none' ? `,${row.default}` : '';
+  const back = row.type === 'bits' ? `param.set ${name} ${off}${initial}` : `param.reset ${name}`;
+  const answers: string[] = [];
+  const note = async (line: string): Promise<string> => {
+    const answer = await ask(side, line);
+    const hidden = OWN_DEFAULT.has(name) ? answer.replace(/(Default|Value) is: .*/g, '') : answer;
+    answers.push(`${line}: ${hidden}`);
+    return answer;
+  };
+  for (const value of valuesOf(row)) {
+    const answer = await note(`param.set ${name} ${value}`);
+    // Other tests compare truncated responses.
+    if (name !== 'cli_limit' && (answer.startsWith('200') || !isList)) await note(`param.show ${name}`);
+    await note(back);
+  }
+  for (const rest of ['', ' a b']) await note(`param.set ${name}${rest}`);
+  for (const line of [`param.reset ${name} x`, `param.reset -j ${name}`]) await note(line);
+  return answers;
+}
+
+describe('parameters beside Varnish’s', () => {
   const box = new Sandbox('proxyd-params');
-  let field: Side;
   let ours: Side;
+  let facts: Reference<Record<string, Record<string, Told>>>;
+  let said: Reference<string>;
+  let taken: Reference<string[]>;
+
+  /** All that is asked of Varnish, in one order. */
+  async function playTheirs() {
+    const field = await startSide(box, 'varnish');
+    const lineAnswers = new Map<string, string>();
+    for (const [i, line] of [...LINES, ...MORE].entries())
+      lineAnswers.set(LINE_KEYS[i] as string, await ask(field, line));
+    const valueAnswers = new Map<string, string[]>();
+    for (const row of WITHOUT_EFFECT) valueAnswers.set(row.name, await statuses(field, row));
+    for (const row of SHARED) valueAnswers.set(row.name, await answersOf(field, row));
+    return { facts: new Map([['all', Object.fromEntries(factsOf(field))]]), lineAnswers, valueAnswers };
+  }
+
   beforeAll(async () => {
-    [field, ours] = await Promise.all([startSide(box, 'varnish'), startSide(box, 'proxyd')]);
-  }, 60_000);
+    const theirs = MODE === 'replay' ? null : await playTheirs();
+    facts = rows.settle(new Map([['all', '']]), theirs && theirs.facts);
+    said = lines.settle(
+      new Map(LINE_KEYS.map((key) => [key, LINE_KEYS.join('\n')])),
+      theirs && theirs.lineAnswers,
+    );
+    taken = values.settle(
+      new Map([
+        ...WITHOUT_EFFECT.map((row) => [row.name, valuesWithoutEffect(row).join('\n')] as const),
+        ...SHARED.map((row) => [row.name, valuesOf(row).join('\n')] as const),
+      ]),
+      theirs && theirs.valueAnswers,
+    );
+    ours = await startSide(box, 'proxyd');
+  }, 240_000);
   afterAll(() => box.dispose());
 
   it('are Varnish’s, or absent for a reason', () => {
     const known = (name: string): boolean => [...PARAMS, ...ABSENT_PARAMS].some((row) => row.name === name);
-    expect([...field.listed.keys()].filter((name) => !known(name))).toEqual([]);
-    expect(PARAMS.map((row) => row.name).filter((name) => !field.listed.has(name))).toEqual([...OWN].sort());
+    const listed = Object.keys(facts.get('all'));
+    expect(listed.filter((name) => !known(name))).toEqual([]);
+    expect(PARAMS.map((row) => row.name).filter((name) => !listed.includes(name))).toEqual([...OWN].sort());
   });
 
   it('have the same defaults, bounds, units and flags', () => {
-    const facts = (side: Side): Record<string, unknown>[] =>
-      PARAMS.filter((row) => !OWN.has(row.name)).map(({ name }) => {
-        const { description: _, value, default: initial, ...rest } = side.listed.get(name) ?? {};
-        return OWN_DEFAULT.has(name) ? rest : { ...rest, value, default: initial };
-      });
-    expect(facts(ours)).toEqual(facts(field));
+    const theirs = facts.get('all');
+    const own = factsOf(ours);
+    expect(SHARED.map(({ name }) => own.get(name))).toEqual(SHARED.map(({ name }) => theirs[name]));
   });
 
-  it.each([
-    'param.show nosuch',
-    'param.show -l nosuch',
-    'param.show -j nosuch',
-    'param.show -l -j',
-    'param.show a b',
-    'param.show changed',
-    'param.show -l changed',
-    'param.set send_timeout 5',
-    'param.set -j send_timeout 5',
-    'param.reset gzip_level',
-    'param.set gzip_level x',
-    'param.show gzip_level',
-    'param.set vsl_reclen 1k',
-    'param.show vsl_buffer',
-    'param.set vsl_buffer 1000',
-    'param.set vsl_buffer 2k',
-    'param.show vsl_reclen',
-    'param.set vsl_reclen 3k',
-    'param.reset vsl_reclen',
-    'param.reset vsl_buffer',
-    'param.set feature +esi_remove_bom,-validate_headers',
-    'param.show feature',
-    'param.set feature "+wait_silo +no_coredump,-wait_silo"',
-    'param.show feature',
-    'param.set feature -esi_remove_bom,-no_coredump,+validate_headers',
-    'param.show feature',
-    'param.set debug +lurker',
-    'param.set debug none',
-    'param.show debug',
-  ])('answer the same: %s', async (line) => {
-    expect(await ask(ours, line)).toBe(await ask(field, line));
-  });
+  it.each(LINES.map((line, i) => [line, LINE_KEYS[i] as string]))(
+    'answer the same: %s',
+    async (line, key) => {
+      expect(await ask(ours, line)).toBe(said.get(key));
+    },
+  );
 
   it('name those that only contain a text, which Varnish does not', async () => {
     const [first, ...rest] = (await ask(ours, 'param.show esi')).split('\n');
     expect(first).toBe('200 esi_parallel                  16 [fragments] (default)');
     expect(rest).toEqual(['max_esi_depth                 5 [levels] (default)', '']);
     expect((await ask(ours, 'param.show -l ttl')).split('\n')[0]).toBe('200 default_ttl');
-    expect(await ask(field, 'param.show esi')).toBe('106 Unknown parameter "esi".');
+    expect(said.get(LINE_KEYS.at(-1) as string)).toBe('106 Unknown parameter "esi".');
   });
 
   it('take lengths of time with units, which Varnish reads without, and refuse what it drops', async () => {
     expect(await ask(ours, 'param.set default_ttl 2m')).toBe('200 ');
     expect(await ask(ours, 'param.show default_ttl')).toContain('Value is: 120.000 [seconds] (default)');
     expect(await ask(ours, 'param.set default_ttl 1e2')).toMatch(/^106 Invalid number/);
-    for (const side of [ours, field]) await ask(side, 'param.reset default_ttl');
+    await ask(ours, 'param.reset default_ttl');
   });
 
-  // Without accept_filter, which Linux does not have.
-  it.each(ABSENT_PARAMS.filter((row) => row.name !== 'accept_filter'))(
-    '$name, without effect: takes and refuses the same',
-    async ({ name, type, max, min }) => {
-      const values = [...VALUES[type === 'pool' ? 'string' : type], 'a,b,c'];
-      if (type === 'pool') values.push('1,2,3', '1,2', '1,2,x');
-      if (type === 'bits') values.push('+drop_pools', '+nosuch');
-      if (min !== undefined) values.push(min);
-      if (max !== undefined) values.push(max);
-      // Bounds that other parameters set are not kept, and the storage is not looked for.
-      const open = new Set(['thread_pool_min', 'thread_pool_reserve', 'h2_rxbuf_storage']);
-      const status = async (side: Side, value: string): Promise<string> =>
-        (await ask(side, `param.set ${name} ${value}`)).slice(0, 3);
-      for (const value of values) {
-        const theirs = await status(field, value);
-        if (theirs === '106' && open.has(name)) continue;
-        expect([value, await status(ours, value)]).toEqual([value, theirs]);
-      }
-      await ask(field, `param.reset ${name}`);
-      expect(await ask(ours, `param.reset ${name}`)).toMatch(/^200 \nParameter ".*" has no effect here: /);
-      expect((await ask(ours, `param.show ${name}`)).split('\n').slice(0, 2)).toEqual([
-        `200 ${name}`,
-        '        Not available',
-      ]);
-    },
-  );
+  it.each(WITHOUT_EFFECT)('$name, without effect: takes and refuses the same', async (row) => {
+    const { name } = row;
+    // Bounds that other parameters set are not kept, and the storage is not looked for.
+    const open = new Set(['thread_pool_min', 'thread_pool_reserve', 'h2_rxbuf_storage']);
+    const theirs = taken.get(name);
+    const own = await statuses(ours, row);
+    const compared = theirs.map((_, i) => i).filter((i) => !(theirs[i]?.endsWith(': 106') && open.has(name)));
+    expect(compared.map((i) => own[i])).toEqual(compared.map((i) => theirs[i]));
+    expect(await ask(ours, `param.reset ${name}`)).toMatch(/^200 \nParameter ".*" has no effect here: /);
+    expect((await ask(ours, `param.show ${name}`)).split('\n').slice(0, 2)).toEqual([
+      `200 ${name}`,
+      '        Not available',
+    ]);
+  });
 
-  for (const row of PARAMS as readonly ParamRow[]) {
-    if (OWN.has(row.name)) continue;
-    it(`${row.name}: takes and refuses the same`, async () => {
-      const { name } = row;
-      const values = [...VALUES[row.type], ...around(row)].filter((value) => value !== '4294967296');
-      // Varnish applies what stands before an error in a list, and its param.reset, none and default leave bits
-      // of `feature` as they are.
-      const isList = row.type === 'bits' || row.type === 'mask';
-      const shared = (row.bits ?? []).filter((bit) => !OWN_BITS.has(bit.name));
-      const off = shared.map((bit) => `-${bit.name}`).join(',');
-      const initial = row.type === 'bits' && row.default !== 'none' ? `,${row.default}` : '';
-      const back = row.type === 'bits' ? `param.set ${name} ${off}${initial}` : `param.reset ${name}`;
-      const play = async (side: Side): Promise<string[]> => {
-        const answers: string[] = [];
-        const note = async (line: string): Promise<string> => {
-          const answer = await ask(side, line);
-          const hidden = OWN_DEFAULT.has(name) ? answer.replace(/(Default|Value) is: .*/g, '') : answer;
-          answers.push(`${line}: ${hidden}`);
-          return answer;
-        };
-        for (const value of values) {
-          const answer = await note(`param.set ${name} ${value}`);
-          // Other tests compare truncated responses.
-          if (name !== 'cli_limit' && (answer.startsWith('200') || !isList)) await note(`param.show ${name}`);
-          await note(back);
-        }
-        for (const rest of ['', ' a b']) await note(`param.set ${name}${rest}`);
-        for (const line of [`param.reset ${name} x`, `param.reset -j ${name}`]) await note(line);
-        return answers;
-      };
-      const [theirs, own] = await Promise.all([play(field), play(ours)]);
-      expect(own).toEqual(theirs);
-    });
-  }
+  it.each(SHARED)('$name: takes and refuses the same', async (row) => {
+    expect(await answersOf(ours, row)).toEqual(taken.get(row.name));
+  });
 });

@@ -127,3 +127,18 @@ export function recording(name: string): Recording {
 export function inputsOf(shared: string, keys: Iterable<string>): Map<string, string> {
   return new Map([...keys].map((key) => [key, `${shared}\n${key}`]));
 }
+
+/** The work of each item, several at a time, each worker with a number of its own. */
+export async function inPool<T, R>(
+  items: readonly T[],
+  workers: number,
+  work: (item: T, worker: number) => Promise<R>,
+): Promise<R[]> {
+  const done: R[] = [];
+  let next = 0;
+  const worker = async (number: number): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) done[at] = await work(items[at] as T, number);
+  };
+  await Promise.all(Array.from({ length: workers }, (_, number) => worker(number)));
+  return done;
+}
