@@ -181,7 +181,7 @@ describe('bans and purges beside Varnish’s daemon', () => {
   let theirs: Reference<Part>;
   let ours: Answers<Part>;
   beforeAll(async () => {
-    const inputs = inputsOf(`${program(1)}${script}`, ['lists', 'counters', 'errors', 'answers']);
+    const inputs = inputsOf(program(1) + EXPRESSIONS.join('\n'), ['lists', 'counters', 'errors', 'answers']);
     [theirs, ours] = await recorded.both(inputs, (product) => play(box, product));
   }, 120_000);
   afterAll(() => box.dispose());

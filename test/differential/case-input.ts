@@ -54,7 +54,8 @@ function standIn(calls: string[]): object {
     get: (_, name) => {
       if (name === 'then' || typeof name === 'symbol') return undefined;
       return (...args: unknown[]) => {
-        if (calls.push(`${name} ${args.map(shown).join(' ')}`) > MOST_CALLS) throw new Error('too many calls');
+        if (calls.push(`${name} ${args.map(shown).join(' ')}`) > MOST_CALLS)
+          throw new Error('too many calls');
         return stand;
       };
     },

@@ -25,7 +25,9 @@ export function corpusInput(name: string): string {
   const read = (path: string): string => readFileSync(join(CORPUS, path), 'utf8');
   const text = read(`${name}.vcl`) + read(`${name}.play`);
   const named = ['lib', 'sites', 'labels'].filter((folder) => text.includes(`${folder}/`));
-  const files = named.flatMap((folder) => readdirSync(join(CORPUS, folder)).map((file) => `${folder}/${file}`));
+  const files = named.flatMap((folder) =>
+    readdirSync(join(CORPUS, folder)).map((file) => `${folder}/${file}`),
+  );
   return [text, ...files.sort().map(read)].join('\n');
 }
 

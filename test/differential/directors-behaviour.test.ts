@@ -244,7 +244,6 @@ const STEPS: readonly string[] = [
   '{backend.list -p *.s*}',
 ];
 
-
 async function play(proxy: RunningProxy): Promise<Answers<string[]>> {
   const answers: string[] = [];
   for (const step of STEPS) {
@@ -261,7 +260,7 @@ async function play(proxy: RunningProxy): Promise<Answers<string[]>> {
   const asked = STEPS.filter((step) => !step.startsWith('{')).length;
   const text = await until('the whole log', async () => {
     const all = await proxy.log('-g', 'request', '-i', TAGS);
-    return (all.match(/^-   ReqURL /gm) ?? []).length >= asked ? all : null;
+    return (all.match(/^- {3}ReqURL /gm) ?? []).length >= asked ? all : null;
   });
   const log = text
     .split('\n')

@@ -60,7 +60,9 @@ const keysOf = (sick: readonly string[]): readonly string[] =>
 function packed(choices: readonly string[]): string {
   const names = [...new Set(choices)].sort();
   if (names.length > 60) return choices.join(' ');
-  const letters = choices.map((c) => String.fromCharCode(names.indexOf(c) + (names.indexOf(c) < 26 ? 97 : 39)));
+  const letters = choices.map((c) =>
+    String.fromCharCode(names.indexOf(c) + (names.indexOf(c) < 26 ? 97 : 39)),
+  );
   return `${names.join(' ')}: ${letters.join('')}`;
 }
 
@@ -93,7 +95,10 @@ describe('the backend of every key', () => {
   let ours: Answers<Record<string, string[]>>;
   beforeAll(async () => {
     const program = PROGRAM.replaceAll('@DEAD@', String(await freePort()));
-    const inputs = inputsOf(`${PROGRAM}${KEYS.length}`, STATES.map(([state]) => state));
+    const inputs = inputsOf(
+      `${PROGRAM}${KEYS.length}`,
+      STATES.map(([state]) => state),
+    );
     [reference, ours] = await recorded.both(inputs, async (product) =>
       play(await startProxy(box, { product, program })),
     );

@@ -34,7 +34,10 @@ compareCases('machine', 'the state machines beside Varnish', SUITE, MACHINE_KNOW
   beforeAll(async () => {
     const inputs = await suiteInputs({ ...SUITE, cases: MACHINE_CASES.filter((c) => SUITE.counted?.(c)) });
     const input = new Map([['after all cases', [...inputs.values()].join('\n')]]);
-    reference = answers.settle(input, MODE === 'replay' ? null : new Map([['after all cases', main('varnish')]]));
+    reference = answers.settle(
+      input,
+      MODE === 'replay' ? null : new Map([['after all cases', main('varnish')]]),
+    );
   });
 
   it('counts what Varnish counts', () => {

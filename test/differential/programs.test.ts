@@ -5,11 +5,13 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
-import { delay, installed, Sandbox, until } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
-const there = installed('varnishd');
-if (!there) console.warn('differential tests skipped: varnishd is not installed');
+const walked = recording('programs');
+const travelled = recording('program-labels');
+const cooled = recording('program-temperatures');
 
 const NONE = 'vcl 4.1; backend b none;';
 const inline = (name: string, text: string, state = ''): string =>
@@ -177,12 +179,10 @@ const STEPS = [
   'vcl.list',
 ];
 
-interface Answer {
-  line: string;
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+type Answer = { code: number | null; stdout: string; stderr: string };
+
+/** Steps by the name of their answer: some stand there more than once. */
+const KEYS = STEPS.map((line, i) => `${i}: ${line}`);
 
 function normalise(text: string, dir: string): string {
   return (
@@ -199,21 +199,21 @@ function normalise(text: string, dir: string): string {
 async function ask(proxy: RunningProxy, line: string): Promise<Answer> {
   const end = await proxy.adm('--', line);
   return {
-    line,
     code: end.code,
     stdout: normalise(end.stdout, proxy.dir),
     stderr: normalise(end.stderr, proxy.dir),
   };
 }
 
-async function walk(box: Sandbox, product: Product): Promise<Answer[]> {
+async function walk(box: Sandbox, product: Product): Promise<Answers<Answer>> {
   const proxy = await startProxy(box, { product, mode: 'd' });
   // The daemon takes commands when its working directory is complete.
-  for (let i = 0; i < 100 && (await proxy.adm('ping')).code !== 0; i++) await delay(100);
+  await until('the daemon takes commands', async () => (await proxy.adm('ping')).code === 0);
   const file = `${proxy.dir}.good.vcl`;
   writeFileSync(file, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
-  const answers: Answer[] = [];
-  for (const line of STEPS) answers.push(await ask(proxy, line.replace('FILE', file)));
+  const answers = new Map<string, Answer>();
+  for (const [i, line] of STEPS.entries())
+    answers.set(KEYS[i] as string, await ask(proxy, line.replace('FILE', file)));
   proxy.daemon.child.stdin?.end();
   await proxy.daemon.exit(10_000);
   return answers;
@@ -226,19 +226,21 @@ const MEANT: Record<string, string> = {
 /** Answers whose words are ours: the compiler's messages, and why a worker cannot start. */
 const OURS = /^Message from VCC-compiler:\n(?!Cannot read file)/;
 
-describe.skipIf(!there)('program commands beside Varnish’s', () => {
+describe('program commands beside Varnish’s', () => {
   const box = new Sandbox('proxyd-prog');
-  let reference: Answer[] = [];
-  let ours: Answer[] = [];
+  let reference: Reference<Answer>;
+  let ours: Answers<Answer>;
   beforeAll(async () => {
-    [reference, ours] = await Promise.all([walk(box, 'varnish'), walk(box, 'proxyd')]);
+    const inputs = inputsOf(STEPS.join('\n'), KEYS);
+    [reference, ours] = await walked.both(inputs, (product) => walk(box, product));
   }, 180_000);
   afterAll(() => box.dispose());
 
   for (const [i, line] of STEPS.entries()) {
-    it(`${i}: ${line}`, () => {
-      const theirs = reference[i] as Answer;
-      const own = ours[i] as Answer;
+    const key = KEYS[i] as string;
+    it(key, () => {
+      const theirs = reference.get(key);
+      const own = ours.get(key) as Answer;
       expect(own.code).toBe(theirs.code);
       if (line === 'start' || MEANT[line] !== undefined || OURS.test(theirs.stdout)) return;
       // A file that cannot be read is named by each in its own way.
@@ -331,15 +333,25 @@ async function travel(box: Sandbox, product: Product): Promise<string[]> {
   return seen;
 }
 
-describe.skipIf(!there)('requests through labels beside Varnish’s', () => {
+describe('requests through labels beside Varnish’s', () => {
   const box = new Sandbox('proxyd-lab');
   afterAll(() => box.dispose());
 
-  it('take the same way and leave the same records', async () => {
-    const [reference, ours] = await Promise.all([travel(box, 'varnish'), travel(box, 'proxyd')]);
-    expect(reference.length).toBeGreaterThan(150);
-    expect(ours).toEqual(reference);
-  }, 60_000);
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
+  beforeAll(async () => {
+    const inputs = inputsOf(JSON.stringify([SITES, REQUESTS]), ['the way']);
+    [reference, ours] = await travelled.both(
+      inputs,
+      async (product) => new Map([['the way', await travel(box, product)]]),
+    );
+  }, 120_000);
+
+  it('take the same way and leave the same records', () => {
+    const theirs = reference.get('the way');
+    expect(theirs.length).toBeGreaterThan(150);
+    expect(ours.get('the way')).toEqual(theirs);
+  });
 });
 
 /** A program becomes cold some time after it went out of use. */
@@ -349,7 +361,7 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
   const list = async (): Promise<string> => normalise((await proxy.adm('vcl.list')).stdout, proxy.dir);
   // When exactly a program cools depends on how busy the machine is: looks only when as many are cold as must be, and
   // so late that one too many would show.
-  const cooled = async (programs: number): Promise<void> => {
+  const untilCold = async (programs: number): Promise<void> => {
     await delay(2600);
     await until(
       `${programs} cold programs`,
@@ -367,29 +379,38 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
     await say(inline('kept', NONE, 'warm'));
     await say('vcl.label l labelled');
     await say(inline('switching', to('l')));
-    await cooled(2);
+    await untilCold(2);
     // Warmed by use, by a label, by command; a label taken away cools what it pointed to.
     await say('vcl.use unused');
     await say('vcl.label l other');
     await say('vcl.state kept auto');
-    await cooled(3);
+    await untilCold(3);
     await say('vcl.state kept warm');
     await say('vcl.use boot');
     await say('vcl.discard switching l');
-    await cooled(3);
+    await untilCold(3);
   } finally {
     await proxy.stop();
   }
   return seen;
 }
 
-describe.skipIf(!there)('temperatures beside Varnish’s', () => {
+describe('temperatures beside Varnish’s', () => {
   const box = new Sandbox('proxyd-cool');
   afterAll(() => box.dispose());
 
-  it('follow use, labels and commands', async () => {
-    const [reference, ours] = await Promise.all([cool(box, 'varnish'), cool(box, 'proxyd')]);
-    expect(reference.join('')).toContain('auto     cold');
-    expect(ours).toEqual(reference);
-  }, 60_000);
+  let reference: Reference<string[]>;
+  let ours: Answers<string[]>;
+  beforeAll(async () => {
+    [reference, ours] = await cooled.both(
+      inputsOf(NONE, ['lists']),
+      async (product) => new Map([['lists', await cool(box, product)]]),
+    );
+  }, 120_000);
+
+  it('follow use, labels and commands', () => {
+    const theirs = reference.get('lists');
+    expect(theirs.join('')).toContain('auto     cold');
+    expect(ours.get('lists')).toEqual(theirs);
+  });
 });

@@ -61,10 +61,7 @@ export class Recording {
   }
 
   /** The answers to these inputs: those of `play`, or where nothing is played those that were recorded. */
-  async reference<T extends Told>(
-    inputs: Inputs,
-    play: () => Promise<Answers<T>>,
-  ): Promise<Reference<T>> {
+  async reference<T extends Told>(inputs: Inputs, play: () => Promise<Answers<T>>): Promise<Reference<T>> {
     return this.settle(inputs, MODE === 'replay' ? null : await play());
   }
 
@@ -90,10 +87,14 @@ export class Recording {
       if (input === undefined) throw new Error(`no case of ${this.#name} is called ${JSON.stringify(key)}`);
       const entry = kept?.entries.get(key);
       if (entry === undefined) {
-        throw new Error(`recorded/${this.#name}.txt has no answer of Varnish to ${JSON.stringify(key)}; ${again}`);
+        throw new Error(
+          `recorded/${this.#name}.txt has no answer of Varnish to ${JSON.stringify(key)}; ${again}`,
+        );
       }
       if (entry.input !== hash(input)) {
-        throw new Error(`${JSON.stringify(key)} has changed since recorded/${this.#name}.txt was made; ${again}`);
+        throw new Error(
+          `${JSON.stringify(key)} has changed since recorded/${this.#name}.txt was made; ${again}`,
+        );
       }
       if (played === null) return entry.told as T;
       const now = played.get(key);
@@ -108,7 +109,8 @@ export class Recording {
     const entries = new Map<string, Entry>();
     for (const [key, input] of inputs) {
       const told = played.get(key);
-      if (told === undefined) throw new Error(`Varnish was not asked ${JSON.stringify(key)} of ${this.#name}`);
+      if (told === undefined)
+        throw new Error(`Varnish was not asked ${JSON.stringify(key)} of ${this.#name}`);
       entries.set(key, { input: hash(input), told });
     }
     mkdirSync(dirname(this.#file.pathname), { recursive: true });

@@ -112,7 +112,12 @@ describe('expressions beside Varnish’s daemon', () => {
   });
 
   it.each(
-    ASKED.map(({ key, pattern, subject, replacement }) => [pattern, JSON.stringify(subject), replacement, key]),
+    ASKED.map(({ key, pattern, subject, replacement }) => [
+      pattern,
+      JSON.stringify(subject),
+      replacement,
+      key,
+    ]),
   )('%s on %s, replaced by %s', (_pattern, _subject, _replacement, key = '') => {
     expect(ours.get(key)).toBe(reference.get(key));
   });

@@ -236,11 +236,7 @@ export function suiteInputs({ cases, program, params, storage }: Suite): Promise
 }
 
 /** Plays all cases and returns what was seen, by case name. */
-export async function playCases(
-  box: Sandbox,
-  product: Product,
-  suite: Suite,
-): Promise<Map<string, Seen>> {
+export async function playCases(box: Sandbox, product: Product, suite: Suite): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
   const program = readFileSync(new URL(suite.program, import.meta.url), 'utf8')
     .replaceAll('@ORIGIN@', String(origin.port))

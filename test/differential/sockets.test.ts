@@ -117,7 +117,10 @@ const COUNTERS = 'ends of sessions';
 
 const PLACES = ['tcp', 'tcp PROXY', 'unix', 'unix PROXY'] as const;
 
-async function play(box: Sandbox, product: Product): Promise<{ seen: Map<string, Seen>; counters: Counters }> {
+async function play(
+  box: Sandbox,
+  product: Product,
+): Promise<{ seen: Map<string, Seen>; counters: Counters }> {
   const port = await freePort();
   const dir = box.path(product);
   const path = `${dir}.sock`;

@@ -65,7 +65,6 @@ const TOO_LARGE = ['/one/whole/2000000', '/pass/whole/2000000'];
 const COUNTERS =
   /^MAIN\.(n_object|n_lru_nuked|n_lru_moved|n_lru_limited|beresp_shortlived|beresp_uncacheable|fetch_failed)$/;
 
-
 type Part = string[] | string | [string, number][];
 
 async function play(box: Sandbox, product: Product): Promise<Answers<Part>> {

@@ -15,7 +15,8 @@ export function varnishKnows(...extensions: string[]): boolean {
   return extensions.every((name) => {
     const known = asked.get(name) ?? compiles(`import ${name};`);
     asked.set(name, known);
-    if (MODE === 'record' && !known) throw new Error(`Varnish’s extension ${name} is not installed: nothing is recorded`);
+    if (MODE === 'record' && !known)
+      throw new Error(`Varnish’s extension ${name} is not installed: nothing is recorded`);
     return known;
   });
 }
