@@ -1,6 +1,5 @@
 // The public suite of HTTP cache tests in front of proxyd, under both profiles of http_profile, and of varnishd.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isTriedAgain } from '../differential/runner.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';
 import { freePort } from '../harness/origin.ts';
 import { installed, Sandbox, until } from '../harness/processes.ts';
@@ -46,18 +45,9 @@ describe.skipIf(suite === null)('the public HTTP cache tests', () => {
       await startProxy(box, { program, params: { http_profile: 'rfc9111' } }),
     );
     if (installed('varnishd')) proxies.push(await startProxy(box, { program, product: 'varnish' }));
-  }, 180_000);
-
-  // Once for all tests, and again for one that is retried.
-  let played = false;
-  beforeEach(async ({ task }) => {
-    if (played && !isTriedAgain(task)) return;
-    played = true;
-    const run = (p: RunningProxy): Promise<SuiteTest[]> => runSuite(box, suite as string, p.port);
-    let results: SuiteTest[][] = [];
-    // The suite gives up on what takes long: a machine that was too busy is not given three at once again.
-    if (isTriedAgain(task)) for (const p of proxies) results.push(await run(p));
-    else results = await Promise.all(proxies.map(run));
+    const results: SuiteTest[][] = [];
+    // The suite gives up on what takes long: a busy machine is not given three at once.
+    for (const p of proxies) results.push(await runSuite(box, suite as string, p.port));
     [classic, strict] = results as [SuiteTest[], SuiteTest[]];
     varnish = results[2] ?? null;
     for (const [name, r] of [
@@ -67,7 +57,7 @@ describe.skipIf(suite === null)('the public HTTP cache tests', () => {
     ] as const)
       if (r !== null)
         console.log(`${name}: ${passed(r, 'required')} required, ${passed(r, 'optimal')} optimal`);
-  }, 180_000);
+  }, 400_000);
 
   it('rfc9111: all but what is meant', () => {
     const failed = strict.filter((t) => t.kind !== 'check' && t.result !== true);

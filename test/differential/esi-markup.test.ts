@@ -7,7 +7,7 @@ import { fetchOnce } from '../harness/http-client.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, startProxy } from '../harness/proxy.ts';
-import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
+import { type Answers, type Reference, recording } from './recording.ts';
 
 const DOCS = Number(process.env.PROXYD_ESI_DOCS ?? 240);
 const SEED = Number(process.env.PROXYD_ESI_SEED ?? 1);

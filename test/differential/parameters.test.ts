@@ -331,17 +331,17 @@ describe('parameters beside Varnish’s', () => {
 
   beforeAll(async () => {
     const theirs = MODE === 'replay' ? null : await playTheirs();
-    facts = rows.settle(new Map([['all', '']]), theirs && theirs.facts);
+    facts = rows.settle(new Map([['all', '']]), theirs?.facts ?? null);
     said = lines.settle(
       new Map(LINE_KEYS.map((key) => [key, LINE_KEYS.join('\n')])),
-      theirs && theirs.lineAnswers,
+      theirs?.lineAnswers ?? null,
     );
     taken = values.settle(
       new Map([
         ...WITHOUT_EFFECT.map((row) => [row.name, valuesWithoutEffect(row).join('\n')] as const),
         ...SHARED.map((row) => [row.name, valuesOf(row).join('\n')] as const),
       ]),
-      theirs && theirs.valueAnswers,
+      theirs?.valueAnswers ?? null,
     );
     ours = await startSide(box, 'proxyd');
   }, 240_000);

@@ -21,11 +21,14 @@ function line(text: string): string {
 }
 
 function write(told: Told, depth: number, name: string, out: string[]): void {
-  const put = (text: string): void => void out.push(`${' '.repeat(depth)}${name}${text}`);
+  const put = (text: string): void => {
+    out.push(`${' '.repeat(depth)}${name}${text}`);
+  };
   if (typeof told === 'string') {
-    if (!told.includes('\n')) return put(line(told));
-    put('|');
-    for (const each of told.split('\n')) out.push(`${' '.repeat(depth + 1)}${line(each)}`);
+    if (told.includes('\n')) {
+      put('|');
+      for (const each of told.split('\n')) out.push(`${' '.repeat(depth + 1)}${line(each)}`);
+    } else put(line(told));
   } else if (told === null || typeof told !== 'object') put(`=${JSON.stringify(told)}`);
   else if (Array.isArray(told)) {
     put('[');
@@ -33,8 +36,8 @@ function write(told: Told, depth: number, name: string, out: string[]): void {
   } else {
     put('{');
     for (const [key, each] of Object.entries(told)) {
-      if (each === undefined) continue;
-      write(each, depth + 1, `${PLAIN_NAME.test(key) ? key : JSON.stringify(key)}: `, out);
+      if (each !== undefined)
+        write(each, depth + 1, `${PLAIN_NAME.test(key) ? key : JSON.stringify(key)}: `, out);
     }
   }
 }

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { beforeEach, expect } from 'vitest';
 import { findProgram } from '../harness/processes.ts';
 import { type Entry, readRecording, recordingText, type Told } from './recording-text.ts';
@@ -81,10 +81,11 @@ export class Recording {
   settle<T extends Told>(inputs: Inputs, played: Answers<T> | null): Reference<T> {
     if (MODE === 'record') this.#write(inputs, played ?? new Map());
     const kept = existsSync(this.#file) ? readRecording(readFileSync(this.#file, 'utf8')) : null;
-    const again = `record it with: npm run test:record -- ${this.#name.split(/[/:]/)[0]}`;
     const get = (key: string): T => {
       const input = inputs.get(key);
       if (input === undefined) throw new Error(`no case of ${this.#name} is called ${JSON.stringify(key)}`);
+      const test = basename(expect.getState().testPath ?? 'test', '.test.ts');
+      const again = `record it with: npm run test:record -- ${test}.test`;
       const entry = kept?.entries.get(key);
       if (entry === undefined) {
         throw new Error(

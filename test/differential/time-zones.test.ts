@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeRecord, LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { findProgram, run } from '../harness/processes.ts';
+import { run } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
+import { type Answers, inPool, inputsOf, type Reference, recording } from './recording.ts';
 
-const THEIRS = findProgram('varnishncsa');
+const answers = recording('time-zones');
 const dir = mkdtempSync(join(tmpdir(), 'zones-'));
 const FILE = join(dir, 'times.vsl');
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -42,13 +43,29 @@ const ZONES = [
   ...['Nowhere/City', '', undefined],
 ];
 
-describe.skipIf(THEIRS === null)('local time in access logs', () => {
-  it.each(ZONES)('TZ=%s', async (tz) => {
-    const args = ['-r', FILE, '-F', '%t %{%F %T %z %Z}t'];
-    const env = { TZ: tz };
-    const theirs = await run(THEIRS as string, args, { env });
-    const ours = await run(process.execPath, [join(ROOT, 'dist/console/bin/proxyncsa.js'), ...args], { env });
-    expect(theirs.stdout.split('\n').length).toBe(TIMES.length + 1);
-    expect(ours.stdout).toBe(theirs.stdout);
+const KEYS = ZONES.map((tz) => `TZ=${tz}`);
+
+describe('local time in access logs', () => {
+  let reference: Reference<string>;
+  let ours: Answers<string>;
+  beforeAll(async () => {
+    const format = '%t %{%F %T %z %Z}t';
+    [reference, ours] = await answers.both(inputsOf(`${format} ${TIMES.join()}`, KEYS), async (product) => {
+      const [program, lead] =
+        product === 'varnish'
+          ? ['varnishncsa', []]
+          : [process.execPath, [join(ROOT, 'dist/console/bin/proxyncsa.js')]];
+      const said = await inPool(ZONES, 2, async (tz) => {
+        const env = { ...process.env, TZ: tz };
+        return (await run(program, [...lead, '-r', FILE, '-F', format], { env })).stdout;
+      });
+      return new Map(KEYS.map((key, i) => [key, said[i] ?? '']));
+    });
+  }, 60_000);
+
+  it.each(KEYS)('%s', (key) => {
+    const theirs = reference.get(key);
+    expect(theirs.split('\n').length).toBe(TIMES.length + 1);
+    expect(ours.get(key)).toBe(theirs);
   });
 });

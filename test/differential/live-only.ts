@@ -1,0 +1,19 @@
+// Test files of this folder and of test/conformance that `npm test` leaves out, and why: they need Varnish itself, or
+// take more than a comparison may take there. `npm run test:peers` plays all of them.
+
+export const LIVE_ONLY: Readonly<Record<string, string>> = {
+  'conformance/http-cache.test.ts': 'plays a public suite of several hundred tests against three proxies',
+  'differential/admin-tools.test.ts': 'Varnish’s own varnishadm asks our daemon',
+  'differential/command-lines.test.ts': 'runs each tool of both products some three hundred times',
+  'differential/directors-balance.test.ts': 'statistics of two thousand requests: nothing is compared',
+  'differential/esi-sites.test.ts': 'compares with a reference of its own, on several daemons',
+  'differential/jail.test.ts': 'what a worker of each daemon has left is asked of the kernel',
+  'differential/log-fragments.test.ts': 'Varnish’s tools read our recordings',
+  'differential/log-queries.test.ts': 'Varnish’s varnishlog reads our recordings',
+  'differential/log-recordings.test.ts': 'the log tools of each product read what the other wrote',
+  'differential/log-tools.test.ts': 'Varnish’s tools read random recordings',
+  'differential/nonsense-options.test.ts': 'starts each daemon some hundred times',
+  'differential/query.test.ts': 'Varnish’s varnishlog reads our recordings',
+  'differential/tag-names.test.ts': 'Varnish’s tools are asked for each beginning of each name',
+  'differential/varnish-source.test.ts': 'reads the sources of Varnish',
+};

@@ -1,0 +1,4 @@
+// Scenarios of edge-side includes.
+import { compareScenarios } from './compare-scenarios.ts';
+
+compareScenarios(/^esi-/);
