@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LIVE_ONLY } from './differential/live-only.ts';
 
 const CORES = availableParallelism();
 /** Files at a time of tests that drive processes, and mostly wait for them. */

@@ -15,5 +15,5 @@ export const LIVE_ONLY: Readonly<Record<string, string>> = {
   'differential/nonsense-options.test.ts': 'starts each daemon some hundred times',
   'differential/query.test.ts': 'Varnish’s varnishlog reads our recordings',
   'differential/tag-names.test.ts': 'Varnish’s tools are asked for each beginning of each name',
-  'differential/varnish-source.test.ts': 'reads the sources of Varnish',
+  'differential/varnish-source.test.ts': 'the console is attached to a running Varnish',
 };
