@@ -211,8 +211,9 @@ const PLAYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
   },
 
   'stale-on-error': async ({ origin, get, body }) => {
-    let state: 'good' | 'bad' | 'broken' | 'new' = 'good';
-    const replies: Record<typeof state, Reply> = {
+    type State = 'good' | 'bad' | 'broken' | 'new';
+    let state: State = 'good';
+    const replies: Record<State, Reply> = {
       good: respond('200 OK', { 'Cache-Control': 'max-age=1' }, 'good'),
       bad: respond('500 Oops', {}, 'bad'),
       broken: [{ reset: true }],

@@ -3,17 +3,11 @@
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
 
-export interface TypeRow {
-  readonly name: string;
-  /** A value as a program writes it; '' for types that have no literal. */
-  readonly literal: string;
-  /** Its text where a STRING is needed; '' for types that have none. */
-  readonly text: string;
-  /** When it holds as a condition; '' for types that cannot be one. */
-  readonly truth: string;
-  readonly help: string;
-}
-
+/**
+ * @param literal a value as a program writes it; '' for types that have no literal
+ * @param text its text where a STRING is needed; '' for types that have none
+ * @param truth when it holds as a condition; '' for types that cannot be one
+ */
 const row = <N extends string>(name: N, literal: string, text: string, truth: string, help: string) => ({
   name,
   literal,
