@@ -8,7 +8,12 @@ afterEach(async () => {
   open = null;
 });
 
-const kinds = (f: Fixture): string[] => f.manager.events.all().map(({ kind, text }) => `${kind}: ${text}`);
+/** Without the long turns of this process, which has other things to do beside a manager. */
+const kinds = (f: Fixture): string[] =>
+  f.manager.events
+    .all()
+    .filter(({ kind }) => kind !== 'turn')
+    .map(({ kind, text }) => `${kind}: ${text}`);
 
 it('keeps the last of each kind, whatever the others do', () => {
   const list = new EventList();
@@ -66,7 +71,9 @@ it('outlives the worker, and has its death and the next start', async () => {
   ]);
   const { body } = await f.manager.command('event.list');
   expect(body).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z parameter {2}default_ttl 60\.000 \(was 120\.000\)$/m);
-  const json = JSON.parse((await f.manager.command('event.list -j')).body) as unknown[];
+  const json = (JSON.parse((await f.manager.command('event.list -j')).body) as unknown[]).filter(
+    (row) => (row as { kind?: string }).kind !== 'turn',
+  );
   expect(json[3]).toMatchObject({ kind: 'worker', time: expect.any(Number) });
   expect(json).toHaveLength(3 + 5);
 });
