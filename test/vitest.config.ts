@@ -60,7 +60,8 @@ export default defineConfig({
           name: 'peers',
           include: ['test/{differential,conformance}/**/*.test.ts'],
           // Without PROXYD_PEERS=live Varnish's answers come from files, and these have none.
-          exclude: process.env.PROXYD_PEERS === 'live' ? [] : Object.keys(LIVE_ONLY).map((file) => `test/${file}`),
+          exclude:
+            process.env.PROXYD_PEERS === 'live' ? [] : Object.keys(LIVE_ONLY).map((file) => `test/${file}`),
           sequence: { groupOrder: 1 },
         },
       },

@@ -13,9 +13,13 @@ const FRAMES = isFull ? 3000 : 1200;
 it('holds the heap flat over frames of distinct lines', async () => {
   const script = fileURLToPath(new URL('./memory-frames.ts', import.meta.url));
   const TSX_TSCONFIG_PATH = fileURLToPath(new URL('../../../.tsconfig.base.json', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script, String(FRAMES)], {
-    env: { ...process.env, NODE_ENV: 'production', TSX_TSCONFIG_PATH },
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', script, String(FRAMES)],
+    {
+      env: { ...process.env, NODE_ENV: 'production', TSX_TSCONFIG_PATH },
+    },
+  );
   const { early, late, frames } = JSON.parse(stdout) as { early: number; late: number; frames: number };
   expect(frames).toBeGreaterThanOrEqual(FRAMES);
   expect((late - early) / 2 ** 20).toBeLessThan(1);
