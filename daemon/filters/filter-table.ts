@@ -62,8 +62,7 @@ class Side<F extends Filter> {
     if (known !== undefined) return known;
     const filters = this.filters.filter((_, i) => (bits & (1 << i)) !== 0);
     const text = filters.map(({ name }) => ` ${name}`).join('');
-    // All bodies share it.
-    const made = Object.freeze({ filters, text, record: Object.freeze(constantRecord(Tag.Filters, text)) });
+    const made = { filters, text, record: constantRecord(Tag.Filters, text) };
     this.usual[bits] = made;
     return made;
   }
