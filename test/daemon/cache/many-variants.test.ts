@@ -104,6 +104,7 @@ it('of very many fetches at once nearly none waits for another in vain', () => {
   const b = new Bench();
   b.put('/v', 1, 'x', { vary: 'L' }, { L: 'first' });
   let waits = 0;
-  for (let i = 0; i < (isFull ? 3000 : 1000); i++) if (b.lookup('/v', { L: `l${i}` })[0] === LookupAnswer.BUSY) waits++;
+  for (let i = 0; i < (isFull ? 3000 : 1000); i++)
+    if (b.lookup('/v', { L: `l${i}` })[0] === LookupAnswer.BUSY) waits++;
   expect(waits).toBeLessThan(5);
 });

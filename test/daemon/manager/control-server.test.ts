@@ -29,6 +29,12 @@ let held: Promise<void>;
 /** Of a subscription to counters with a long list of them. */
 const LONG = 77;
 
+/** Notes the end of a stream for the test in which it was opened. */
+function closing(id: number): () => void {
+  const ended = closedStreams;
+  return () => void ended.push(id);
+}
+
 const host: ControlHost = {
   identity: () => 'me',
   version: '9.9',
@@ -47,7 +53,7 @@ const host: ControlHost = {
       sink.json({ t: 'past', id, samples: [[request.from]] });
       sink.json({ t: 'end', id });
     });
-    return { close: () => closedStreams.push(id) };
+    return { close: closing(id) };
   },
   openLog: async (id, sub, sink) => {
     if (sub.query === 'broken') {
@@ -55,7 +61,7 @@ const host: ControlHost = {
     }
     sinks.push(sink);
     logs.push(sub);
-    return { close: () => closedStreams.push(id) };
+    return { close: closing(id) };
   },
   openCounters: async (id, sub, sink) => {
     if (sub.interval === LONG) {
@@ -63,12 +69,12 @@ const host: ControlHost = {
       void sink
         .text(Buffer.from(info))
         .then(() => sink.json({ t: 'values', id, at: 1.5, values: ['taken'] }));
-      return { close: () => closedStreams.push(id) };
+      return { close: closing(id) };
     }
     sink.json({ t: 'counters', id, info: [] });
     sink.json({ t: 'values', id, at: 1.5, values: [] });
     if (sub.interval === 0) sink.json({ t: 'end', id });
-    return { close: () => closedStreams.push(id) };
+    return { close: closing(id) };
   },
   fault: (cause) => faults.push(cause),
 };

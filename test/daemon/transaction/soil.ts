@@ -12,7 +12,8 @@ function soilOnce(object: object, seen: Set<object>): void {
   if (object instanceof HttpMessage) object.push('x-dirt', 'X-Dirt: 1');
   for (const [name, value] of Object.entries(object)) {
     if (name === 'base') continue;
-    if (Array.isArray(value)) value.push('dirt');
+    // A list that others may share is left to them.
+    if (Array.isArray(value)) Object.assign(object, { [name]: [...value, 'dirt'] });
     else if (typeof value === 'object' && value !== null) {
       // What all share gives way to one that is changed: other tests see the same one.
       const own = Object.isFrozen(value) ? { ...value } : value;
