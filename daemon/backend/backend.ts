@@ -10,7 +10,6 @@ import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
 import { errorText } from '../system-error.ts';
-import type { TurnQueue } from '../turns/turn-queue.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
 import { connectOrigin, type ReadBuffer } from './connect.ts';
@@ -42,8 +41,6 @@ export interface BackendEnvironment {
   readonly readBuffer: ReadBuffer;
   /** Lets the pieces of request bodies out. */
   readonly pacer: PiecePacer;
-  /** Lets origins that are ready at once go on some in each turn. */
-  readonly reads: TurnQueue;
   readonly stats: Pick<
     MainCounters,
     | 'backend_conn'

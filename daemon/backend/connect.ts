@@ -4,7 +4,6 @@
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
-import type { TurnQueue } from '../turns/turn-queue.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -23,7 +22,6 @@ export interface ConnectionEnvironment {
   readonly readBuffer: ReadBuffer;
   readonly limits: HeadLimits;
   readonly pacer: PiecePacer;
-  readonly reads: TurnQueue;
 }
 
 /**
@@ -44,7 +42,7 @@ export function connectOrigin(
     timeout,
     reading(env.readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
     (socket) => {
-      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer, env.reads);
+      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer);
       return conn;
     },
   );

@@ -4,8 +4,6 @@
 // Reads land in one buffer that all connections of a worker share, so bytes are passed on before receive()
 // returns or copied into `carry`. Special case: a response that comes before it is wanted (an early answer to an
 // upload) is kept and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
-// Thousands may become readable in one turn, and what a read sets off takes longer than the read: those for which the
-// turn has no time hold their bytes until they are called.
 
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
@@ -23,7 +21,6 @@ import {
   socketDescriptor,
   systemError,
 } from '../system-error.ts';
-import type { TurnQueue } from '../turns/turn-queue.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
@@ -42,11 +39,9 @@ import { onLastBytes } from './last-bytes.ts';
 import { bodyFailure, OriginFailure, uploadFailure } from './origin-failure.ts';
 import { OriginWriter } from './origin-writer.ts';
 import type { PiecePacer } from './piece-pacer.ts';
-import type { IdlePlace } from './pool.ts';
 
 /** Bytes kept of a response that nobody has asked for yet; reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
-const NO_BYTES = Buffer.alloc(0);
 
 /** Milliseconds for which `Keep-Alive: timeout=5` may be relied on: a request in the last second may be too late. */
 function keptFor(hint: string): number {
@@ -78,8 +73,6 @@ export class OriginConnection {
   /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
-  /** Its place there; null while it has none. */
-  idle: IdlePlace | null = null;
   /** Milliseconds of idleness after which the origin may close, from its Keep-Alive. */
   keepFor = Number.POSITIVE_INFINITY;
   /** The text of the last Keep-Alive: an origin sends the same each time. */
@@ -106,11 +99,6 @@ export class OriginConnection {
   private paused = false;
   /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
   private stopped = false;
-  private readonly reads: TurnQueue;
-  /** Whether it waits for a turn; bytes that it has read meanwhile, and whether the origin has ended its side after them. */
-  private waits = false;
-  private held: Buffer = NO_BYTES;
-  private endHeld = false;
 
   constructor(
     socket: Socket,
@@ -118,9 +106,7 @@ export class OriginConnection {
     owner: ConnectionOwner,
     limits: HeadLimits,
     pacer: PiecePacer,
-    reads: TurnQueue,
   ) {
-    this.reads = reads;
     this.socket = socket;
     this.poolKey = poolKey;
     this.owner = owner;
@@ -328,38 +314,9 @@ export class OriginConnection {
 
   /** Bytes from the socket; they are lent. Returns false to stop reading. */
   receive(buf: LentBytes, start: number, end: number): boolean {
-    const more = this.mayRead() ? this.received(buf, start, end) : this.hold(buf, start, end);
+    const more = this.received(buf, start, end);
     if (!more) this.stopped = true;
     return more;
-  }
-
-  /** Only of what somebody waits for comes much after the read. */
-  private mayRead(): boolean {
-    if (this.waits) return false;
-    return (this.state !== AT.HEAD && this.state !== AT.BODY) || this.mayGoOn();
-  }
-
-  private mayGoOn(): boolean {
-    this.waits = !this.reads.enter(this);
-    return !this.waits;
-  }
-
-  private hold(buf: LentBytes, start: number, end: number): boolean {
-    const bytes = keep(buf, start, end);
-    this.held = this.held.length === 0 ? bytes : Buffer.concat([this.held, bytes]);
-    return this.held.length < MAX_CARRY;
-  }
-
-  /** What has waited goes on. */
-  turn(): void {
-    if (!this.waits) return;
-    this.waits = false;
-    const { held, endHeld } = this;
-    this.held = NO_BYTES;
-    this.endHeld = false;
-    if (held.length > 0 && !this.received(held, 0, held.length)) this.stopped = true;
-    if (endHeld) this.endedSide();
-    else if (this.stopped && !this.paused) this.read();
   }
 
   private received(buf: LentBytes, start: number, end: number): boolean {
@@ -471,29 +428,12 @@ export class OriginConnection {
 
   private onEnd(): void {
     this.ended = behindEnd(socketDescriptor(this.socket));
-    if (this.mayEnd()) {
-      this.endedSide();
-      return;
-    }
-    this.endHeld = true;
-    // Nobody may take it meanwhile.
-    if (this.state === AT.IDLE) this.owner.gone(this);
-  }
-
-  private mayEnd(): boolean {
-    if (this.waits) return false;
-    return (this.state !== AT.HEAD && this.state !== AT.BODY && this.state !== AT.IDLE) || this.mayGoOn();
-  }
-
-  private endedSide(): void {
     if (this.state === AT.HEAD) this.fail('closed-before-head');
     else if (this.state === AT.BODY) this.bodyEnded();
     else if (this.state === AT.IDLE) this.fail('closed-before-head');
   }
 
   private onGone(error: SystemError): void {
-    // Before that came what has waited.
-    this.turn();
     if (this.state === AT.CLOSED) return;
     this.ended ??= error;
     switch (this.state) {
@@ -515,11 +455,7 @@ export class OriginConnection {
   }
 
   private timedOut(): void {
-    // It is this side that was late.
-    if (this.waits) {
-      this.deadline.start(this.betweenBytes);
-      this.turn();
-    } else if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
+    if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
     // If a part of the head has come, the first byte was not late.
     else if (this.heads.carry.length > 0)
       this.failWith(new OriginFailure('between-bytes-timeout', '', 'timeout'));

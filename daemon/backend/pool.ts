@@ -1,48 +1,13 @@
 // Kept connections by address: the last one used is the first one taken, since it is the least likely to have been
 // closed by the origin. Backends of all programs share it, so a reload keeps its connections. An idle connection
 // that becomes readable or ends is closed at once: its bytes belong to no request (SAFETY rule 5).
-// One timer serves all: each list has its longest idle connection first. Thousands may have to be closed together:
-// each leaves its list in a step, and they are closed some in a turn.
+// One timer serves all: each list has its longest idle connection first.
 
-import { turns } from '../turns/turns.ts';
 import type { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 
-/** Connections to one address, in the order in which they became idle: each has its neighbours. */
-class IdleList {
-  oldest: OriginConnection | null = null;
-  youngest: OriginConnection | null = null;
-  size = 0;
-
-  push(conn: OriginConnection): void {
-    const { youngest } = this;
-    conn.idle = { list: this, older: youngest, younger: null };
-    if (youngest?.idle) youngest.idle.younger = conn;
-    else this.oldest = conn;
-    this.youngest = conn;
-    this.size++;
-  }
-
-  remove(conn: OriginConnection): void {
-    const { older, younger } = conn.idle as IdlePlace;
-    conn.idle = null;
-    if (older?.idle) older.idle.younger = younger;
-    else this.oldest = younger;
-    if (younger?.idle) younger.idle.older = older;
-    else this.youngest = older;
-    this.size--;
-  }
-}
-
-/** Where a connection is in the pool. */
-export interface IdlePlace {
-  readonly list: IdleList;
-  older: OriginConnection | null;
-  younger: OriginConnection | null;
-}
-
 export class ConnectionPool {
-  private readonly kept = new Map<string, IdleList>();
+  private readonly kept = new Map<string, OriginConnection[]>();
   private readonly timer = new Deadline(() => this.expire());
   private timing = false;
   private idleTimeout: number;
@@ -63,9 +28,8 @@ export class ConnectionPool {
   take(key: string): OriginConnection | null {
     const list = this.kept.get(key);
     for (;;) {
-      const conn = list?.youngest ?? null;
-      if (conn === null) return null;
-      this.drop(conn);
+      const conn = list?.pop();
+      if (conn === undefined) return null;
       if (!conn.isOpen) continue;
       if (conn.keepFor === Number.POSITIVE_INFINITY || performance.now() - conn.idleSince < conn.keepFor)
         return conn;
@@ -81,7 +45,7 @@ export class ConnectionPool {
     }
     let list = this.kept.get(conn.poolKey);
     if (list === undefined) {
-      list = new IdleList();
+      list = [];
       this.kept.set(conn.poolKey, list);
     }
     list.push(conn);
@@ -93,17 +57,18 @@ export class ConnectionPool {
 
   /** Forgets a connection that closed; harmless when it was not idle. */
   drop(conn: OriginConnection): void {
-    const { idle } = conn;
-    if (idle === null) return;
-    idle.list.remove(conn);
-    if (idle.list.size === 0) this.kept.delete(conn.poolKey);
+    const list = this.kept.get(conn.poolKey);
+    const at = list?.indexOf(conn) ?? -1;
+    if (list === undefined || at < 0) return;
+    list.splice(at, 1);
+    if (list.length === 0) this.kept.delete(conn.poolKey);
   }
 
   /** Idle connections, to one address or in all. */
   size(key?: string): number {
-    if (key !== undefined) return this.kept.get(key)?.size ?? 0;
+    if (key !== undefined) return this.kept.get(key)?.length ?? 0;
     let n = 0;
-    for (const list of this.kept.values()) n += list.size;
+    for (const list of this.kept.values()) n += list.length;
     return n;
   }
 
@@ -112,12 +77,7 @@ export class ConnectionPool {
     this.closed = true;
     this.timing = false;
     this.timer.stop();
-    for (const list of [...this.kept.values()]) while (list.oldest !== null) this.closeIdle(list.oldest);
-  }
-
-  private closeIdle(conn: OriginConnection): void {
-    this.drop(conn);
-    conn.destroy();
+    for (const list of [...this.kept.values()]) for (const conn of [...list]) conn.destroy();
   }
 
   /** Closes connections that were idle for too long, and sets the timer for the next. */
@@ -125,16 +85,11 @@ export class ConnectionPool {
     const now = performance.now();
     const limit = now - this.idleTimeout * 1000;
     let oldest = Number.POSITIVE_INFINITY;
-    for (const list of [...this.kept.values()]) {
-      while (list.oldest !== null && list.oldest.idleSince <= limit) {
-        this.closeIdle(list.oldest);
-        turns.tookLong();
-        if (!turns.mayGoOn()) {
-          turns.later(() => this.expire());
-          return;
-        }
-      }
-      if (list.oldest !== null) oldest = Math.min(oldest, list.oldest.idleSince);
+    for (const [key, list] of [...this.kept]) {
+      const fresh = list.findIndex((conn) => conn.idleSince > limit);
+      for (const conn of list.slice(0, fresh < 0 ? list.length : fresh)) conn.destroy();
+      if (list.length === 0) this.kept.delete(key);
+      else oldest = Math.min(oldest, (list[0] as OriginConnection).idleSince);
     }
     this.timing = oldest !== Number.POSITIVE_INFINITY;
     if (this.timing) this.timer.start((oldest - limit) / 1000);

@@ -7,8 +7,6 @@ import { HoldDown } from '../backend/hold-down.ts';
 import { PiecePacer } from '../backend/piece-pacer.ts';
 import { ProbeSchedule } from '../backend/probe-schedule.ts';
 import { socketWires } from '../backend/socket-wire.ts';
-import { TurnQueue } from '../turns/turn-queue.ts';
-import { turns } from '../turns/turns.ts';
 import type { Worker } from './worker.ts';
 
 export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
@@ -25,7 +23,6 @@ export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
     wires: handleWires(readBuffer) ?? socketWires(readBuffer),
     readBuffer,
     pacer: new PiecePacer(),
-    reads: new TurnQueue(turns),
     stats: worker.stats,
     get limits() {
       return worker.responseLimits;

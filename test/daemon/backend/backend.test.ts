@@ -27,8 +27,6 @@ import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { type MainCounters, newMainCounters, newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
-import { TurnQueue } from '../../../daemon/turns/turn-queue.ts';
-import { turns } from '../../../daemon/turns/turns.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -56,7 +54,6 @@ beforeEach(() => {
     wires: socketWires(shared),
     readBuffer: shared,
     pacer: new PiecePacer(),
-    reads: new TurnQueue(turns),
     now: () => 0,
     healthLog: () => undefined,
     healthChanged: () => undefined,

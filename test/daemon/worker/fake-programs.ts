@@ -9,8 +9,7 @@ import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
-import { TurnQueue } from '../../../daemon/turns/turn-queue.ts';
-import { Turns, turns } from '../../../daemon/turns/turns.ts';
+import { Turns } from '../../../daemon/turns/turns.ts';
 import type { ProgramServices } from '../../../daemon/worker/program-entry.ts';
 import { textLog } from '../../harness/fake-core.ts';
 
@@ -44,7 +43,6 @@ export function fakePrograms(): FakePrograms {
       wires: () => ({ local: null, write: () => undefined, close: () => undefined }),
       readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
       pacer: new PiecePacer(),
-      reads: new TurnQueue(turns),
       stats,
       limits,
       params: {} as ProgramServices['backendEnvironment']['params'],
