@@ -223,7 +223,10 @@ describe('switches', () => {
     await asEdge(other, '/a');
     advance(30);
     const answer = await asEdge(other, '/a');
-    expectUnits(Number(field(answer, 'age')), 31);
+    // A second more for each that the machine has taken.
+    const age = Number(field(answer, 'age'));
+    expect(age).toBeGreaterThanOrEqual(30 * UNIT);
+    expect(age).toBeLessThan(31 * UNIT);
     expect(field(answer, 'edge-control')).toBe(`max-age=${70 * UNIT}`);
     expect(field(answer, 'cache-control')).toBe(`max-age=${60 * UNIT}, post-check=${60 * UNIT}`);
     // The edge takes the age off.
