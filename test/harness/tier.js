@@ -34,7 +34,14 @@ const TIERS = {
     tests('threads-4', ['system'], { env: { PROXYD_TEST_THREADS: '4' }, files: ofThreads }),
     tests('threads-without-handles', ['smoke'], { env: WITHOUT_HANDLES }),
   ],
-  newest: [newest],
+  newest: [() => onNewest('newest', ['unit', 'system'])],
+  // Of the last two, as much as .ci/run has time for: they play the smoke tests where those play the system tests.
+  'threads-smoke': [
+    tests('smoke-1', ['smoke'], { env: { PROXYD_TEST_THREADS: '1' } }),
+    tests('smoke-4', ['smoke'], { env: { PROXYD_TEST_THREADS: '4' } }),
+    tests('smoke-published', ['smoke'], { env: { PROXYD_PRIVATE_INTERFACES: 'off' } }),
+  ],
+  'newest-smoke': [() => onNewest('newest-smoke', ['unit', 'smoke'])],
 };
 
 const split = process.argv.indexOf('--');
@@ -127,13 +134,13 @@ async function onceMore(name, report, command, env) {
   return code === 0;
 }
 
-/** Unit and system tests on the newest Node; where it cannot be had, a notice. */
-async function newest() {
+/** These projects on the newest Node; where it cannot be had, a notice. */
+async function onNewest(name, projects) {
   if ((await run([...NEWEST, '--version'])) === 0)
-    return tests('newest', ['unit', 'system'], { env: { PROXYD_RUNS: 'full' }, node: NEWEST })();
+    return tests(name, projects, { env: { PROXYD_RUNS: 'full' }, node: NEWEST })();
   console.log(`notice: ${NEWEST[3]} cannot be had here; skipped`);
   const skipped = [{ file: 'newest Node', ms: 0, tests: [{ name: NEWEST[3], status: 'skipped' }] }];
-  writeReport({ run: 'newest', ended: Date.now(), seconds: 0, files: skipped, problems: [] });
+  writeReport({ run: name, ended: Date.now(), seconds: 0, files: skipped, problems: [] });
   return true;
 }
 
