@@ -5,8 +5,11 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 import { ROOT } from './proxy.ts';
 import { writeReport } from './tier-reports.js';
 
+/** The stack of an error that ran out of time says neither. */
 const text = (errors: readonly { message: string; stack?: string | undefined }[]): string =>
-  errors.map((error) => error.stack ?? error.message).join('\n');
+  errors
+    .map(({ message, stack = '' }) => (stack.includes(message) ? stack : `${message}\n${stack}`))
+    .join('\n');
 
 export default class TierReporter implements Reporter {
   readonly #started = performance.now();

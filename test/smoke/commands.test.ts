@@ -1,5 +1,5 @@
 // The admin commands and the programs beside the daemon: parameters and their bounds, the secret, programs without a
-// daemon, versions, and the journal of an edge network, which is on the disk before a purge is answered.
+// daemon, and versions.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,8 +26,7 @@ beforeAll(async () => {
     program: backendProgram(origin.port),
     args: ['-S', secret, '-T', '127.0.0.1:0'],
   });
-  address =
-    /127\.0\.0\.1[ :](\d+)/.exec(readFileSync(join(proxy.dir, '_.cli'), 'utf8').toString())?.[1] ?? '';
+  address = /CLI on (\S+)/.exec(proxy.daemon.stderr)?.[1] ?? '';
 });
 afterAll(async () => {
   await box.dispose();
@@ -72,9 +71,9 @@ describe('proxyadm', () => {
     const ask = (...args: string[]) => tool('proxyd', 'adm', [...args, 'status']);
     const [dir, tcp, without, other] = await Promise.all([
       ask('-n', proxy.dir),
-      ask('-T', `127.0.0.1:${address}`, '-S', secret),
-      ask('-T', `127.0.0.1:${address}`),
-      ask('-T', `127.0.0.1:${address}`, '-S', wrong),
+      ask('-T', address, '-S', secret),
+      ask('-T', address),
+      ask('-T', address, '-S', wrong),
     ]);
     expect(dir).toMatchObject({ code: 0, stdout: 'Child in state running\n', stderr: '' });
     expect(tcp).toMatchObject({ code: 0, stdout: 'Child in state running\n' });

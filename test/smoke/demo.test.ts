@@ -10,7 +10,7 @@ afterAll(() => box.dispose());
 it('prints its traffic, and ends with all its processes', async () => {
   const demo = box.start('demo', process.execPath, [join(ROOT, 'dist/console/bin/demo.js'), '--plain']);
   await until('summaries', () => (demo.stdout.match(/requests\/s +hit rate/g)?.length ?? 0) >= 2);
-  expect(demo.stdout).toMatch(/^proxyd on http:\/\/127\.0\.0\.1:\d+\//m);
+  expect(demo.stdout).toMatch(/^The cache: http:\/\/127\.0\.0\.1:\d+\//m);
   const tree = processTree(demo.pid);
   // The demo itself, the edge network, the manager, the worker.
   expect(tree.length).toBeGreaterThanOrEqual(4);
