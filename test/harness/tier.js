@@ -36,11 +36,12 @@ const TIERS = {
   ],
   newest: [() => onNewest('newest', ['unit', 'system'])],
   // Of the last two, as much as .ci/run has time for: they play the smoke tests where those play the system tests.
-  'threads-smoke': [
-    tests('smoke-1', ['smoke'], { env: { PROXYD_TEST_THREADS: '1' } }),
-    tests('smoke-4', ['smoke'], { env: { PROXYD_TEST_THREADS: '4' } }),
-    tests('smoke-published', ['smoke'], { env: { PROXYD_PRIVATE_INTERFACES: 'off' } }),
-  ],
+  'threads-smoke': ['1', '4'].map((threads) =>
+    tests(`smoke-${threads}`, ['smoke'], {
+      env: { PROXYD_TEST_THREADS: threads },
+      files: () => ['traffic', 'bodies', 'invalidation'].map((name) => `test/smoke/${name}.test.ts`),
+    }),
+  ),
   'newest-smoke': [() => onNewest('newest-smoke', ['unit', 'smoke'])],
 };
 
