@@ -27,6 +27,8 @@ const UPLOADS = ['pass', 'cached', 'synth'].flatMap((way) =>
 /** Many times what the kernel takes for a connection. */
 const BIG = 'x'.repeat(30_000_000);
 const LARGE = ['/large/length', '/large/chunks'];
+/** Seconds a daemon waits for more of a body: longer than a busy machine takes to send 30 MB, or to see a connection end. */
+const IDLE = '3';
 const PROGRAM = `vcl 4.1;
 import std;
 backend default { .host = "127.0.0.1"; .port = "@ORIGIN@"; }
@@ -105,7 +107,7 @@ describe('what is logged when', () => {
 
   async function play(product: Product, origin: Origin, breaks: number): Promise<Answers<string[]>> {
     const program = PROGRAM.replace('@ORIGIN@', String(origin.port)).replace('@BREAKS@', String(breaks));
-    const proxy = await startProxy(box, { product, program, params: { timeout_idle: '0.5' } });
+    const proxy = await startProxy(box, { product, program, params: { timeout_idle: IDLE } });
     for (const url of UPLOADS) await upload(proxy, url);
     for (const url of LARGE) await large(proxy, url);
     const seen = await until('the whole log', async () => {

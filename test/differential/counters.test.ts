@@ -58,7 +58,9 @@ async function start(box: Sandbox, product: Product): Promise<Side> {
     timeout_linger: '20',
     timeout_idle: '60',
   };
+  // Both have one pool of connections to an origin: each thread of ours has its own, and which of them accepts is luck.
   if (product === 'varnish') Object.assign(params, { thread_stats_rate: '0', thread_pools: '1' });
+  else params.worker_threads = '1';
   const proxy = await startProxy(box, {
     product,
     program,
