@@ -26,12 +26,11 @@ import { ProcessCode } from '../../own-process.ts';
 import type { Account } from '../../privileges.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
 import { findModule, type ModuleFile, readModule } from './module-file.ts';
+import { Patience, processorMs } from './patience.ts';
 
 /** What one description may cost: processor time, and time in which it does nothing. On a busy machine it waits for its
  * turns, which is not its fault. */
 const TIMEOUT_MS = 5000;
-/** What is busy uses at least so much of its time, whatever else runs. */
-const LEAST_SHARE = 1 / 100;
 /** Longest wall time, in timeouts. */
 const MOST_TIMEOUTS = 8;
 const LARGEST_OUTPUT = 1024 * 1024;
@@ -192,7 +191,7 @@ async function runChild(args: readonly string[], options: DescribeOptions): Prom
     };
     const late = `it did not describe itself within ${timeout / 1000} s`;
     const timer = setTimeout(() => stop(late), timeout * MOST_TIMEOUTS);
-    const patience = new Patience(timeout);
+    const patience = new Patience(timeout, performance.now());
     const watch = setInterval(() => {
       if (residentPages(child.pid) > MEMORY_PAGES) stop('it took too much memory while it was read');
       else if (patience.isOver(processorMs(child.pid), performance.now())) stop(late);
@@ -241,39 +240,6 @@ function readAnswer(text: string): ChildAnswer | null {
 function residentPages(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]);
-  } catch {
-    return 0;
-  }
-}
-
-/** Tells a process that hangs or computes without end from one that waits for a busy machine. */
-class Patience {
-  private readonly limit: number;
-  /** When it was last seen to do something, and its processor time then; in ms. */
-  private since = performance.now();
-  private used = 0;
-
-  constructor(limit: number) {
-    this.limit = limit;
-  }
-
-  /** @param used its processor time, in ms */
-  isOver(used: number, now: number): boolean {
-    if (used - this.used > (now - this.since) * LEAST_SHARE) {
-      this.since = now;
-      this.used = used;
-    }
-    return used > this.limit || now - this.since > this.limit;
-  }
-}
-
-/** Processor time of all threads of a process in ms, to a hundredth of a second; 0 where it cannot be known. */
-function processorMs(pid: number | undefined): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may hold blanks.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
   } catch {
     return 0;
   }
