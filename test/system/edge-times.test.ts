@@ -45,7 +45,7 @@ async function start(name: string, more: Record<string, string>): Promise<Runnin
     env: {
       EDGE_CONNECTOR_CONFIG: conf,
       CLOCK_AHEAD: AHEAD,
-      NODE_OPTIONS: `--import ${ROOT}test/harness/shifted-clock.js`,
+      NODE_OPTIONS: `--require ${ROOT}test/harness/shifted-clock.cjs`,
     },
   });
 }

@@ -1,7 +1,8 @@
-// Loaded before a program (node --import): its clock is ahead by as many milliseconds as stand in the file that
+// Loaded before a program (node --require, which threads do as well): its clock is ahead by as many milliseconds as stand in the file that
 // CLOCK_AHEAD names. Wall time and performance.now() move together, as they do when time simply passes.
-import { openSync, readSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
+'use strict';
+const { openSync, readSync } = require('node:fs');
+const { performance } = require('node:perf_hooks');
 
 const file = openSync(process.env.CLOCK_AHEAD, 'r');
 const bytes = Buffer.alloc(16);
