@@ -32,13 +32,14 @@ const fields = fc.record(
   { requiredKeys: ['L'] },
 ) as fc.Arbitrary<Record<string, string>>;
 const key = fc.constantFrom(...KEYS);
+const FLAGS = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(0) },
+  fc.constantFrom(OF_HIT_MISS, OF_HIT_PASS, OF_FAILURE, OF_FAILURE | OF_HIT_MISS),
+);
 const life = fc.record({
+  flags: FLAGS,
   ttl: fc.integer({ min: 1, max: 30 }),
   grace: fc.integer({ min: 0, max: 5 }),
-  flags: fc.oneof(
-    { weight: 8, arbitrary: fc.constant(0) },
-    fc.constantFrom(OF_HIT_MISS, OF_HIT_PASS, OF_FAILURE, OF_FAILURE | OF_HIT_MISS),
-  ),
 });
 const list = fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...LISTS) }, fc.constantFrom(...MANY));
 const put = fc.record({
@@ -90,6 +91,12 @@ const FIRST = [
   { op: 'get', key: '/v', fields: { L: 'none' }, more: {} },
 ];
 
+/** A history, every other one without markers. */
+const plainly = (steps: readonly Record<string, unknown>[], markers: boolean): Record<string, unknown>[] =>
+  steps.map((step) =>
+    markers || !('life' in step) ? step : { ...step, life: { ...(step.life as object), flags: 0 } },
+  );
+
 /** Plays a history on both and compares each answer. @param only the list of all objects; null: each has its own */
 function play(steps: readonly Record<string, unknown>[], only: string | null): void {
   const both = [new Bench(SMALL), plain()] as const;
@@ -100,6 +107,14 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
     const [own, other] = both.map(act) as [T, T];
     expect(own).toEqual(other);
     return own;
+  };
+  const hasMarkers = steps.some(({ life }) => ((life as { flags: number } | undefined)?.flags ?? 0) !== 0);
+  /** Objects that go: a marker that a new object hides stays in a chain where it lies further behind than is looked, and is
+   * found by an index. */
+  const count = (act: (b: Bench) => number): void => {
+    const [own, other] = both.map(act) as [number, number];
+    if (hasMarkers) expect(own).toBeLessThanOrEqual(other);
+    else expect(own).toBe(other);
   };
   for (const step of steps) {
     const s = step as {
@@ -145,30 +160,34 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
         b.cache.references.deref(oc);
         return true;
       });
-    } else if (s.op === 'purge') each((b) => b.cache.invalidation.purge(s.key, b.now));
+    } else if (s.op === 'purge') count((b) => b.cache.invalidation.purge(s.key, b.now));
     else if (s.op === 'wait') for (const b of both) b.now += s.seconds;
-    else if (s.op === 'expire') each((b) => b.cache.maintenance.expiry.step(b.now, 1000));
+    else if (s.op === 'expire') count((b) => b.cache.maintenance.expiry.step(b.now, 1000));
     else if (s.op === 'ban')
       each((b) => b.cache.bans.addText(`obj.http.Content-Length != 1 || obj.age > ${s.vxid}s`, b.now));
     for (const b of both) b.settle();
     most = Math.max(most, stateOf(both[0]).crowds.inUse);
   }
   for (const { ocs } of pending) each((b, i) => b.cache.references.deref(ocs[i] as Oc));
-  for (const k of KEYS) each((b) => b.cache.invalidation.purge(k, b.now));
+  for (const k of KEYS) count((b) => b.cache.invalidation.purge(k, b.now));
   expect(stateOf(both[0]).crowds.inUse).toBe(0);
   expect(both[0].counters).toMatchObject({ n_object: 0, n_objectcore: 0, n_objecthead: 0 });
   expect(most).toBeGreaterThan(0);
 }
 
+/** Without shrinking, which takes minutes and the memory of what the spies have seen. */
+const RUNS = { numRuns: 25, endOnFailure: true };
+
 it('answers as the chain does: many lists of names, bans', () => {
   fc.assert(
     fc.property(
+      fc.boolean(),
       fc.array(fc.oneof(...common, { weight: 1, arbitrary: ban }), { minLength: 60, maxLength: 100 }),
-      (steps) => {
-        play([...FIRST, ...steps], null);
+      (markers, steps) => {
+        play([...FIRST, ...plainly(steps, markers)], null);
       },
     ),
-    { numRuns: 25 },
+    RUNS,
   );
 });
 
@@ -176,12 +195,13 @@ it('answers as the chain does: fetches under way of one list', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('L', 'L, M', 'M, L, N'),
+      fc.boolean(),
       fc.array(fc.oneof(...common, { weight: 12, arbitrary: end }), { minLength: 60, maxLength: 100 }),
-      (only, steps) => {
-        play([...FIRST, ...steps], only);
+      (only, markers, steps) => {
+        play([...FIRST, ...plainly(steps, markers)], only);
       },
     ),
-    { numRuns: 25 },
+    RUNS,
   );
 });
 
