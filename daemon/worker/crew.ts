@@ -116,6 +116,7 @@ export class Crew {
     });
     // The code goes once into a thread as its program, and not again as a message.
     const { code, ...init } = start.init;
+    const program = new URL(`data:text/javascript,${encodeURIComponent(code ?? '')}`);
     for (const seat of seats.slice(1)) {
       waiting.add(seat.thread);
       const data: ThreadStart = {
@@ -124,11 +125,7 @@ export class Crew {
         init: { ...init, code: null },
         common: start.common,
       };
-      const thread = new Thread(code ?? '', {
-        eval: true,
-        workerData: data,
-        transferList: portsOf(seat),
-      });
+      const thread = new Thread(program, { workerData: data, transferList: portsOf(seat) });
       thread.on('error', (error) => failed(`Thread ${seat.thread}: ${textOf(error)}`));
       thread.on('exit', (status) => failed(`Thread ${seat.thread} ended with status ${status}`));
     }

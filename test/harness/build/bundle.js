@@ -13,14 +13,12 @@ import { PLAIN } from './plain-width.js';
 /** Processes of the daemon, by their modules. */
 const DAEMON = [
   'daemon/proxyd',
+  'daemon/worker/main',
   'daemon/extensions/load/describe-child',
   'daemon/manager/compile-child',
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];
-/** The worker, whose threads begin with the same code: a thread that begins with an ES module has its whole text as an
- * address, which takes as long as everything else of its start. */
-const WORKER = 'daemon/worker/main';
 /** What the daemon loads with --fleet: a file of its own beside it. */
 const BUS = 'daemon/fleet/nats-bus';
 /** What commands load when they have a terminal: a file of its own beside them. */
@@ -70,14 +68,6 @@ export async function bundle(root, commands) {
   const results = await Promise.all([
     ...[...DAEMON, BUS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
     build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured] }),
-    build({
-      ...options,
-      ...COMMON,
-      // In a function of its own: what is read from standard input has its names among the global ones otherwise.
-      banner: { js: `'use strict'; (() => { ${COMMON.banner.js}` },
-      footer: { js: '})();' },
-      entryPoints: [entry(WORKER)],
-    }),
     ...commands.map((name) =>
       build({
         ...options,
