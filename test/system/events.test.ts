@@ -40,8 +40,10 @@ async function attached(): Promise<DaemonSession> {
   return session;
 }
 
+/** Without long turns, which hang on what else the machine does: turns.test.ts has those. */
+const events = (session: DaemonSession) => session.events.all().filter(({ kind }) => kind !== 'turn');
 const texts = (session: DaemonSession): string[] =>
-  session.events.all().map(({ kind, text }) => `${kind}: ${text.replace(/\(\d+\)/, '(pid)')}`);
+  events(session).map(({ kind, text }) => `${kind}: ${text.replace(/\(\d+\)/, '(pid)')}`);
 
 it('has health with its cause, commands, bans of programs and deaths of workers, for the first and the late', async () => {
   const watching = await attached();
@@ -69,10 +71,11 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
   ];
   expect(texts(watching)).toEqual(expected);
   const late = await attached();
-  expect(late.events.all()).toEqual(watching.events.all());
-  expect(late.events.all().at(1)?.at).toBeGreaterThanOrEqual(began);
+  expect(events(late)).toEqual(events(watching));
+  expect(events(late).at(1)?.at).toBeGreaterThanOrEqual(began);
   const { stdout } = await proxy.adm('event.list');
-  expect(stdout.trimEnd().split('\n')).toHaveLength(expected.length);
+  const listed = stdout.trimEnd().split('\n');
+  expect(listed.filter((line) => !line.includes('did nothing else for'))).toHaveLength(expected.length);
   watching.close();
   late.close();
 });
