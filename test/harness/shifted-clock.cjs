@@ -1,5 +1,5 @@
-// Loaded before a program (node --require, which threads do as well): its clock is ahead by as many milliseconds as stand in the file that
-// CLOCK_AHEAD names. Wall time and performance.now() move together, as they do when time simply passes.
+// Loaded before a program and its threads (node --require): its clock is ahead by as many milliseconds as stand in the file
+// that CLOCK_AHEAD names. Wall time and performance.now() move together, as they do when time simply passes.
 'use strict';
 const { openSync, readSync } = require('node:fs');
 const { performance } = require('node:perf_hooks');
