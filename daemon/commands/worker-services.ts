@@ -5,7 +5,7 @@ import type { WorkerCommand } from '../../protocol/tables/commands.ts';
 import type { Bans } from '../cache/roles.ts';
 import type { Director } from '../contract/context.ts';
 import type { EdgeReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
-import type { VclProgram } from '../contract/program.ts';
+import type { CompiledProgram } from '../contract/program.ts';
 import type { EdgeConfig } from '../edge/edge-config.ts';
 import type { PurgeQueue } from '../edge/queue/purge-queue.ts';
 import type { CommandCall, ListenerAddress } from '../link.ts';
@@ -18,7 +18,7 @@ export interface EdgeServices {
   readonly queue: PurgeQueue | null;
   /** Why there is no queue though there ought to be. */
   readonly broken: string | null;
-  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null;
+  invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null;
 }
 
 export interface WorkerServices {

@@ -3,9 +3,17 @@
 // Units: times in seconds (epoch for points in time), sizes in bytes.
 
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
-import type { EdgeReceipt, EdgeService, FleetReceipt, FleetService } from './invalidation.ts';
-import type { PrivMap } from './priv.ts';
-import type { VclProgram } from './program.ts';
+import type { ExtensionFilter } from './body-filter.ts';
+import type {
+  EdgeReceipt,
+  EdgeService,
+  FleetReceipt,
+  FleetService,
+  Invalidation,
+  SoftLives,
+} from './invalidation.ts';
+import type { Priv, PrivMap } from './priv.ts';
+import type { CompiledProgram, ReturnCode, RunTimeDecl } from './program.ts';
 import type { SharedState } from './shared-state.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -89,13 +97,6 @@ export interface VclObject {
   readonly uncacheable: boolean;
   readonly storageName: string;
   readonly canEsi: boolean;
-}
-
-/** What a soft purge leaves of lifetimes, in seconds: ttl from now; a negative grace or keep stays as it is. */
-export interface SoftLives {
-  ttl: number;
-  grace: number;
-  keep: number;
 }
 
 /** What a program sets in req.* and client.*. A restart keeps it; another program that takes over begins without. */
@@ -309,4 +310,79 @@ export class VclContext {
     this.vcl = vcl;
     this.log = log;
   }
+
+  /** Passes an invalidation of this task on to the edge and the fleet, unless the program limited it to this node. The
+   * state of the program ends when the receipts in `owed` and `published` have arrived. */
+  raise(event: Omit<Invalidation, 'origin'>): void {
+    const { edge, fleet } = this.host;
+    if (edge === null && fleet === null) return;
+    const vxid = this.req?.attempt.vxid ?? this.bo?.attempt.vxid ?? 0;
+    const whole = { ...event, origin: `vxid ${vxid}` };
+    const receipt = this.localOnly ? null : edge?.invalidated(whole, this.vcl.compiled);
+    if (receipt) {
+      this.owed ??= [];
+      this.owed.push(receipt);
+    }
+    if (fleet === null || this.thisNodeOnly) return;
+    this.published ??= [];
+    this.published.push(fleet.publish(whole));
+  }
+
+  /** The subject of a purge by the request's URL: host and path. */
+  get urlSubject(): string {
+    const http = this.req?.http;
+    return http === undefined ? '' : `${http.get('host') ?? ''}${http.url}`;
+  }
+}
+
+/** What happens to a program that imports an extension. */
+export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
+
+/** The part of an extension that a loaded program keeps. */
+export interface ImportedExtension {
+  name: string;
+  /** Body filters by the names that programs use. */
+  filters?: Readonly<Record<string, ExtensionFilter>>;
+  /** Called once per event with the PRIV_VCL cell: `load` before vcl_init, `discard` after vcl_fini. A text (or a thrown
+   * ExtensionError) refuses `load` and `warm`; for the other events it is only logged. */
+  event?: (ctx: VclContext, event: ExtensionEvent, priv: Priv) => string | undefined;
+}
+
+/** A state or sub as a generator: yields the results of calls that may wait. */
+export type StateSteps = (ctx: VclContext) => Generator<unknown, ReturnCode, unknown>;
+
+export interface ProgramObject {
+  readonly self: object;
+  readonly destroy: (self: object) => void;
+}
+
+/** A loaded program, made by vcl/loader.ts. */
+export interface VclProgram {
+  readonly name: string;
+  readonly compiled: CompiledProgram;
+  /** Directors by VCL name: declared backends and what vcl_init made. */
+  readonly directors: Map<string, Director>;
+  readonly defaultDirector: Director | null;
+  /**
+   * Finds or makes a backend while the program runs; null where there are none to be had.
+   * @param lasting as long as the program; others go some minutes after their last use, and are asked for each time
+   * @throws ExtensionError
+   */
+  makeBackend: ((decl: RunTimeDecl, lasting: boolean) => Director) | null;
+  /** PRIV_VCL cells of extensions; ended when the program goes. */
+  readonly privs: PrivMap;
+  /** The extensions it imports, in the order of their imports. */
+  readonly extensions: readonly ImportedExtension[];
+  /** Each is made ready when it is first used, or before: prepare() does nothing the second time. */
+  readonly regexes: readonly { prepare(): unknown }[];
+  /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
+  readonly objects: ProgramObject[];
+  /** Go on with what such objects have to do before the program may be used; false when there is no more of it. */
+  readonly preparations: (() => boolean)[];
+  /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
+  readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
+  /** By state id: whether the builtin program is all that the state runs. */
+  readonly isPlain: readonly boolean[];
+  /** By state id: the state where it makes calls that may wait, null where it makes none. */
+  readonly waiting: readonly (StateSteps | null)[];
 }

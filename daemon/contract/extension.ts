@@ -17,9 +17,8 @@
 // A call that cannot go on throws ExtensionError with the text for the log: the transaction fails, in vcl_init
 // the load of the program.
 
-import type { ExtensionFilter } from './body-filter.ts';
-import type { VclContext } from './context.ts';
-import type { Priv } from './priv.ts';
+import type { ImportedExtension, VclContext } from './context.ts';
+import type { OutsideModule } from './program.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the signature says what the arguments are; the checker enforces it
 export type ExtensionCall = (ctx: VclContext, ...args: any[]) => unknown;
@@ -64,11 +63,7 @@ export interface ExtensionMethod {
   call: (ctx: VclContext, self: any, ...args: any[]) => unknown;
 }
 
-/** What happens to a program that imports the extension. */
-export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
-
-export interface Extension {
-  name: string;
+export interface Extension extends ImportedExtension {
   /** What it is for, in a few words: the first line of its manual page. */
   help: string;
   /** Further sections of its manual page, by their headings; empty lines part paragraphs. */
@@ -77,12 +72,22 @@ export interface Extension {
   outside?: boolean;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
-  /** Body filters by the names that programs use. */
-  filters?: Readonly<Record<string, ExtensionFilter>>;
-  /** Called once an event, with the PRIV_VCL cell: `load` before vcl_init, `discard` after vcl_fini. A text (or an
-   * ExtensionError) refuses `load` and `warm`; it is only logged otherwise. */
-  event?: (ctx: VclContext, event: ExtensionEvent, priv: Priv) => string | undefined;
 }
 
 /** Finds an extension by its name; undefined when there is none. */
 export type ExtensionLookup = (name: string) => Extension | undefined;
+
+/** An `import` of an extension that is not built in, as the compiler asks for it. */
+export interface ImportRequest {
+  name: string;
+  /** Text after `from`, or null. */
+  from: string | null;
+}
+
+export type DescribedModule =
+  | { extension: Extension; module: OutsideModule; problem?: undefined }
+  /** `at`: the token that the message points at. */
+  | { problem: string; at: 'name' | 'import' };
+
+/** Undefined if it has not been described yet: the compiler then records the request and continues. */
+export type OutsideLookup = (request: ImportRequest) => DescribedModule | undefined;

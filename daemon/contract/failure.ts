@@ -3,7 +3,7 @@
 // default value, as Varnish's conversions do; VclFailure is thrown where there is no value to go on with.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { VclContext } from './context.ts';
+import type { MessageLog } from '../http1/message.ts';
 
 export class VclFailure extends Error {
   /** Whether the log names the VCL line: for failures whose text Varnish does not prescribe. */
@@ -25,7 +25,7 @@ export class ExtensionError extends VclFailure {
 }
 
 /** Logs a failure and marks the task; generated code returns `fail` after the statement. */
-export function softFail(ctx: VclContext, message: string): void {
+export function softFail(ctx: { readonly log: MessageLog; failure: string | null }, message: string): void {
   ctx.log.put(Tag.VCL_Error, message);
   if (ctx.failure === null) ctx.failure = message;
 }

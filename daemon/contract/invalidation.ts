@@ -1,12 +1,18 @@
 // An invalidation as an event: what was purged or banned here, said once the local work is done, so that an edge network
-// and the other proxies of a fleet can be told too. Every way to invalidate from a program comes by raise(); commands ask
+// and the other proxies of a fleet can be told too. Programs raise them with VclContext.raise(); commands ask
 // the same two services.
 //
 // What the others' part needs is written down before anybody is answered: a state of a program that has raised an event
 // is over only when its receipts are there (daemon/transaction/program-state.ts).
 
-import type { SoftLives, VclContext } from './context.ts';
-import type { VclProgram } from './program.ts';
+import type { CompiledProgram } from './program.ts';
+
+/** What a soft purge leaves of lifetimes, in seconds: ttl from now; a negative grace or keep stays as it is. */
+export interface SoftLives {
+  ttl: number;
+  grace: number;
+  keep: number;
+}
 
 /** What was done here. `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */
 export interface Invalidation {
@@ -77,7 +83,7 @@ export interface EdgeService {
   headers(response: EdgeDelivery): Readonly<Record<string, string | null>>;
   /** Never rejects; null when the edge is not to be told: no program in force imports the connector, or it is not
    * configured, which is said once. */
-  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null;
+  invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null;
 }
 
 export interface EdgeSettings {
@@ -98,24 +104,17 @@ export interface EdgeDelivery {
   readonly host: string;
 }
 
-/** Tells the edge and the fleet of what a program has invalidated, unless it asked not to. */
-export function raise(ctx: VclContext, event: Omit<Invalidation, 'origin'>): void {
-  const { edge, fleet } = ctx.host;
-  if (edge === null && fleet === null) return;
-  const vxid = ctx.req?.attempt.vxid ?? ctx.bo?.attempt.vxid ?? 0;
-  const whole = { ...event, origin: `vxid ${vxid}` };
-  const receipt = ctx.localOnly ? null : edge?.invalidated(whole, ctx.vcl);
-  if (receipt) {
-    ctx.owed ??= [];
-    ctx.owed.push(receipt);
-  }
-  if (fleet === null || ctx.thisNodeOnly) return;
-  ctx.published ??= [];
-  ctx.published.push(fleet.publish(whole));
+/** "stored 4711, applied by 2 of 3 nodes, not yet by c" */
+export function fleetReply({ state, seq, applied, nodes, behind, detail }: FleetReceipt): string {
+  if (state === 'lost') return `not stored: ${detail}`;
+  if (state === 'unknown') return `perhaps stored: ${detail}`;
+  const missing = behind.length === 0 ? '' : `, not yet by ${behind.join(' ')}`;
+  return `stored ${seq}, applied by ${applied} of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}${missing}`;
 }
 
-/** The subject of a purge by the request's URL. */
-export function urlSubject(ctx: VclContext): string {
-  const http = ctx.req?.http;
-  return http === undefined ? '' : `${http.get('host') ?? ''}${http.url}`;
+/** What is certain without an acknowledgement. */
+export function fleetFailure({ state }: FleetReceipt): string {
+  return state === 'lost'
+    ? 'Applied here, not stored for the fleet'
+    : 'Applied here, perhaps stored for the fleet';
 }

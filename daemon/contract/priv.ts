@@ -4,8 +4,6 @@
 // Keys are objects that the extension holds (its own definition, or an object it made), so that two extensions
 // never meet. Whoever ends the task calls endPrivs.
 
-import type { VclContext } from './context.ts';
-
 export interface Priv {
   value: unknown;
   /** Called once with the value when the cell's life ends. What it throws is lost: nobody is left to fail. */
@@ -25,20 +23,23 @@ export function privCell(map: PrivMap, key: object): Priv {
 }
 
 /** PRIV_TASK. */
-export function taskPriv(ctx: VclContext, key: object): Priv {
+export function taskPriv(ctx: { priv: PrivMap | null }, key: object): Priv {
   ctx.priv ??= new Map();
   return privCell(ctx.priv, key);
 }
 
 /** PRIV_TOP: shared by a request and the fragments it includes; null outside client requests. */
-export function topPriv(ctx: VclContext, key: object): Priv | null {
+export function topPriv(
+  ctx: { readonly req: { readonly top: { topPrivs: PrivMap | null } } | null },
+  key: object,
+): Priv | null {
   if (ctx.req === null) return null;
   ctx.req.top.topPrivs ??= new Map();
   return privCell(ctx.req.top.topPrivs, key);
 }
 
 /** PRIV_VCL. */
-export function programPriv(ctx: VclContext, key: object): Priv {
+export function programPriv(ctx: { readonly vcl: { readonly privs: PrivMap } }, key: object): Priv {
   return privCell(ctx.vcl.privs, key);
 }
 

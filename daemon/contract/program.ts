@@ -1,11 +1,7 @@
-// The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
-// and sent to the worker; VclProgram is the loaded thing whose states can be run.
+// A compiled config program: plain data, made by the manager and sent to the worker, which loads it (VclProgram in
+// context.ts).
 
 import { STATES as STATE_ROWS } from '../../protocol/tables/states.ts';
-import type { Director, VclContext } from './context.ts';
-import type { Extension } from './extension.ts';
-import type { PrivMap } from './priv.ts';
-import type { StateSteps } from './waiting.ts';
 
 /** A `backend` declaration. A field is absent where the program does not give it: the parameter's default then holds, or
  * nothing. Times in seconds. */
@@ -126,39 +122,3 @@ export const State: { readonly [N in StateName]: number } = Object.fromEntries(
 
 /** What a state returned. Codes are indexes into tables/returns.ts RETURNS. */
 export type ReturnCode = number;
-
-export interface ProgramObject {
-  readonly self: object;
-  readonly destroy: (self: object) => void;
-}
-
-/** A loaded program. Made by loader.ts. */
-export interface VclProgram {
-  readonly name: string;
-  readonly compiled: CompiledProgram;
-  /** Directors by VCL name: declared backends and what vcl_init made. */
-  readonly directors: Map<string, Director>;
-  readonly defaultDirector: Director | null;
-  /**
-   * Finds or makes a backend while the program runs; null where there are none to be had.
-   * @param lasting as long as the program; others go some minutes after their last use, and are asked for each time
-   * @throws ExtensionError
-   */
-  makeBackend: ((decl: RunTimeDecl, lasting: boolean) => Director) | null;
-  /** PRIV_VCL cells of extensions; ended when the program goes. */
-  readonly privs: PrivMap;
-  /** The extensions it imports, in the order of their imports. */
-  readonly extensions: readonly Extension[];
-  /** Each is made ready when it is first used, or before: prepare() does nothing the second time. */
-  readonly regexes: readonly { prepare(): unknown }[];
-  /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
-  readonly objects: ProgramObject[];
-  /** Go on with what such objects have to do before the program may be used; false when there is no more of it. */
-  readonly preparations: (() => boolean)[];
-  /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
-  readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
-  /** By state id: whether the builtin program is all that the state runs. */
-  readonly isPlain: readonly boolean[];
-  /** By state id: the state where it makes calls that may wait, null where it makes none. */
-  readonly waiting: readonly (StateSteps | null)[];
-}

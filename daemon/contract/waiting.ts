@@ -7,7 +7,6 @@
 // functions must give their answer at once. A long vcl_init is a generator nevertheless: it yields nothing where it may be
 // interrupted.
 
-import type { VclContext } from './context.ts';
 import { ExtensionError, VclFailure } from './failure.ts';
 import type { ReturnCode } from './program.ts';
 
@@ -57,17 +56,17 @@ export function awaited(label: string, promise: PromiseLike<unknown>, seconds: n
   });
 }
 
-export type StateSteps = (ctx: VclContext) => Generator<unknown, ReturnCode, unknown>;
+type Steps<Context> = (ctx: Context) => Generator<unknown, ReturnCode, unknown>;
 
 /** A state or sub that may wait, as a function that does not. */
-export interface WaitingState {
-  (ctx: VclContext): ReturnCode;
-  readonly steps: StateSteps;
+export interface WaitingState<Context> {
+  (ctx: Context): ReturnCode;
+  readonly steps: Steps<Context>;
 }
 
 /** For generated code: makes an ordinary function of a generator. */
-export function waiting(steps: StateSteps): WaitingState {
-  const atOnce = (ctx: VclContext): ReturnCode => {
+export function waiting<Context>(steps: Steps<Context>): WaitingState<Context> {
+  const atOnce = (ctx: Context): ReturnCode => {
     for (const running = withoutWaiting(steps(ctx)); ; ) {
       const { done, value } = running.next();
       if (done === true) return value;

@@ -11,7 +11,7 @@ import type {
   EdgeSettings,
   Invalidation,
 } from '../contract/invalidation.ts';
-import type { VclProgram } from '../contract/program.ts';
+import type { CompiledProgram } from '../contract/program.ts';
 import { allOf, limit, perMinuteFromQuota } from '../throttle/throttle.ts';
 import { cacheTags, MAX_TAGS } from './cache-tags.ts';
 import type { EdgeConfig } from './edge-config.ts';
@@ -150,8 +150,8 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
     return this.#provider.formatHeaders(delivery, tags, this.#switches);
   }
 
-  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null {
-    const heard = this.#parts.activeImports() || program?.compiled.imports.includes(IMPORT) === true;
+  invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null {
+    const heard = this.#parts.activeImports() || program?.imports.includes(IMPORT) === true;
     if (!heard) return null;
     const { elsewhere } = this.#parts;
     if (this.configured) return (elsewhere ?? this).record(event);

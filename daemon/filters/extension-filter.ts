@@ -3,7 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BodyTransform, ExtensionFilter, FilterOutput } from '../contract/body-filter.ts';
-import type { Extension } from '../contract/extension.ts';
+import type { ImportedExtension } from '../contract/context.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { DeliveryFilter, FetchFilter, Filter, Outlet, Processor } from './filter.ts';
@@ -12,10 +12,10 @@ const NOTHING = Buffer.alloc(0);
 const NO_PIECES: Iterator<Uint8Array> = [][Symbol.iterator]();
 
 /** Rows by the extension, which several programs may share. */
-const ROWS = new WeakMap<Extension, readonly Filter[]>();
+const ROWS = new WeakMap<ImportedExtension, readonly Filter[]>();
 
 /** The filters of an extension. */
-export function filtersOf(extension: Extension): readonly Filter[] {
+export function filtersOf(extension: ImportedExtension): readonly Filter[] {
   let rows = ROWS.get(extension);
   if (rows === undefined) {
     const made = Object.entries(extension.filters ?? {});

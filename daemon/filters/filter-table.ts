@@ -2,7 +2,7 @@
 // is what the program reads, what is logged as Filters, and what a chain is made of.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Extension } from '../contract/extension.ts';
+import type { ImportedExtension } from '../contract/context.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 import { RANGE } from './byte-range.ts';
@@ -104,7 +104,7 @@ export function usualFetchFilters(
  */
 export function namedFetchFilters(
   text: string,
-  extensions: readonly Extension[],
+  extensions: readonly ImportedExtension[],
 ): FilterList<FetchFilter> | UnknownFilter {
   return FETCH.ofText(text, (name) => ownFilter(extensions, name, 'fetch') as FetchFilter | undefined);
 }
@@ -121,7 +121,7 @@ export function usualDeliveryFilters(facts: DeliveryFacts, params: FilterParams)
 /** As namedFetchFilters, for a delivered body. */
 export function namedDeliveryFilters(
   text: string,
-  extensions: readonly Extension[],
+  extensions: readonly ImportedExtension[],
 ): FilterList<DeliveryFilter> | UnknownFilter {
   return DELIVERY.ofText(
     text,
@@ -129,7 +129,11 @@ export function namedDeliveryFilters(
   );
 }
 
-function ownFilter(extensions: readonly Extension[], name: string, side: Filter['side']): Filter | undefined {
+function ownFilter(
+  extensions: readonly ImportedExtension[],
+  name: string,
+  side: Filter['side'],
+): Filter | undefined {
   for (const extension of extensions) {
     const found = filtersOf(extension).find((row) => row.name === name && row.side === side);
     if (found !== undefined) return found;
@@ -138,7 +142,7 @@ function ownFilter(extensions: readonly Extension[], name: string, side: Filter[
 }
 
 /** Why the filters of these extensions cannot be used together: two have one name, or one that of a built-in filter. */
-export function filterClash(extensions: readonly Extension[]): string | null {
+export function filterClash(extensions: readonly ImportedExtension[]): string | null {
   const owners = new Map(TABLE.map(({ name }) => [name, 'the proxy itself']));
   for (const extension of extensions) {
     for (const { name } of filtersOf(extension)) {

@@ -1,8 +1,7 @@
 // Invalidations as messages: JSON with a version. What comes from the bus is input like any other: read() takes nothing on
 // trust, bounds everything, and gives a reason in place of an event.
 
-import type { SoftLives } from '../contract/context.ts';
-import type { Invalidation } from '../contract/invalidation.ts';
+import type { Invalidation, SoftLives } from '../contract/invalidation.ts';
 import { LONGEST_MESSAGE } from './fleet-names.ts';
 
 const VERSION = 1;

@@ -1,8 +1,8 @@
 // One run of the compiler as plain data, what goes in and what comes out: the same in the manager and in a process of its
 // own (compile-child.ts), to the byte of every message.
 
+import type { DescribedModule, ImportRequest } from '../contract/extension.ts';
 import type { CompiledProgram, OutsideModule } from '../contract/program.ts';
-import type { DescribedModule, ImportWish } from '../contract/wish.ts';
 import { compile } from '../extensions/compile-with-builtins.ts';
 import { checkManifest, describedExtension } from '../extensions/load/manifest.ts';
 import { sourceOf } from '../fleet/bundled-files.ts';
@@ -28,7 +28,7 @@ export interface Known {
 
 /** What has to be known for the next run. */
 export interface Asked {
-  readonly wishes: readonly ImportWish[];
+  readonly wishes: readonly ImportRequest[];
   readonly names: readonly string[];
 }
 
@@ -52,7 +52,7 @@ type Refused = Extract<DescribedModule, { problem: string }>;
 
 export type JobAnswer = { readonly findings: Findings; readonly asked: Asked } | { readonly thrown: string };
 
-export function wishKey(wish: ImportWish): string {
+export function wishKey(wish: ImportRequest): string {
   return JSON.stringify([wish.name, wish.from]);
 }
 

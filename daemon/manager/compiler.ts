@@ -7,7 +7,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
-import type { DescribedModule, ImportWish } from '../contract/wish.ts';
+import type { DescribedModule, ImportRequest } from '../contract/extension.ts';
 import type { ModuleCache, ModuleDescriber } from '../extensions/load/describe.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
@@ -121,7 +121,7 @@ function lengthOf({ text, bundle }: SourceText): number {
 }
 
 interface Ask {
-  describe(wish: ImportWish): Promise<DescribedModule>;
+  describe(wish: ImportRequest): Promise<DescribedModule>;
   addresses(name: string): Promise<string[]>;
 }
 

@@ -4,7 +4,6 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { raise, urlSubject } from '../contract/invalidation.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
@@ -136,7 +135,7 @@ export function purge(req: Request): Step<Request> {
   core.stats.n_purges++;
   const count = core.cache.invalidation.purge(req.attempt.hashKey, ctx.now);
   core.stats.n_obj_purged += count;
-  raise(ctx, { kind: 'purge', soft: false, subject: urlSubject(ctx), count });
+  ctx.raise({ kind: 'purge', soft: false, subject: ctx.urlSubject, count });
   return inClientState(req, State.purge, afterPurge);
 }
 

@@ -3,8 +3,7 @@
 
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
-import type { VclHost } from '../contract/context.ts';
-import type { VclProgram } from '../contract/program.ts';
+import type { VclHost, VclProgram } from '../contract/context.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';

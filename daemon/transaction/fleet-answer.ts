@@ -4,8 +4,8 @@
 import { RETURN, RETURNS } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from '../contract/context.ts';
-import { fleetFailure, fleetReply } from '../contract/fleet-words.ts';
 import type { FleetReceipt } from '../contract/invalidation.ts';
+import { fleetFailure, fleetReply } from '../contract/invalidation.ts';
 import { type ReturnCode, STATES, State } from '../contract/program.ts';
 
 const GATEWAY_TIMEOUT = 504;

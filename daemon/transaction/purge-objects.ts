@@ -5,7 +5,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
-import { raise, STALE, urlSubject } from '../contract/invalidation.ts';
+import { STALE } from '../contract/invalidation.ts';
 import type { Request } from './request.ts';
 
 /** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
@@ -25,7 +25,7 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
     core.stats.n_obj_soft_purged += count;
   }
   const lives = soft === null || isUsual(soft) ? {} : { lives: soft };
-  raise(req.ctx, { kind: 'purge', soft: soft !== null, subject: urlSubject(req.ctx), count, ...lives });
+  req.ctx.raise({ kind: 'purge', soft: soft !== null, subject: req.ctx.urlSubject, count, ...lives });
   // Varnish logs nothing of the purges that it knows.
   if (alone) req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}_variant: ${count}`);
   return count;
@@ -38,7 +38,7 @@ export function purgeRest(req: Request): void {
   const count = core.cache.invalidation.purge(attempt.hashKey, ctx.now, null, attempt.oc);
   core.stats.n_purges++;
   core.stats.n_obj_purged += count;
-  raise(ctx, { kind: 'purge', soft: false, subject: urlSubject(ctx), count });
+  ctx.raise({ kind: 'purge', soft: false, subject: ctx.urlSubject, count });
   req.log.put(Tag.Notice, `purge.others: ${count}`);
 }
 

@@ -11,9 +11,14 @@ import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
 import { OF_ESI, OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
-import { RequestSettings, VclContext, type VclObject, type VclRequest } from '../contract/context.ts';
+import {
+  RequestSettings,
+  VclContext,
+  type VclObject,
+  type VclProgram,
+  type VclRequest,
+} from '../contract/context.ts';
 import { endPrivs, type PrivMap } from '../contract/priv.ts';
-import type { VclProgram } from '../contract/program.ts';
 import type { Waiting } from '../contract/waiting.ts';
 import type { DeliveryFacts } from '../filters/filter.ts';
 import { usualDeliveryFilters } from '../filters/filter-table.ts';

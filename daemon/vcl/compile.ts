@@ -4,9 +4,8 @@
 // source order, so the user's code runs first and the builtin's follows if it did not return.
 
 import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
-import type { ExtensionLookup } from '../contract/extension.ts';
+import type { ExtensionLookup, ImportRequest, OutsideLookup } from '../contract/extension.ts';
 import type { CompiledProgram } from '../contract/program.ts';
-import type { ImportWish, OutsideLookup } from '../contract/wish.ts';
 import type { Declaration } from './ast.ts';
 import { builtinText, type Profile } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
@@ -52,7 +51,7 @@ export interface CompileOptions extends ReaderOptions {
 export type CompileResult =
   | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined; wishes?: undefined }
   /** `wishes`: imports that `outside` does not describe. Compile again once they are described. */
-  | { errors: Diagnostic[]; warnings: Diagnostic[]; wishes: ImportWish[]; program?: undefined };
+  | { errors: Diagnostic[]; warnings: Diagnostic[]; wishes: ImportRequest[]; program?: undefined };
 
 const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subroutine' } as const;
 

@@ -5,17 +5,10 @@
 import { compileFunction } from 'node:vm';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Director, VclContext } from '../contract/context.ts';
-import type { Extension, ExtensionEvent, ExtensionLookup, ExtensionObject } from '../contract/extension.ts';
+import type { Director, ExtensionEvent, ProgramObject, VclContext, VclProgram } from '../contract/context.ts';
+import type { Extension, ExtensionLookup, ExtensionObject } from '../contract/extension.ts';
 import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../contract/priv.ts';
-import {
-  type CompiledProgram,
-  type ProgramObject,
-  type ReturnCode,
-  STATES,
-  State,
-  type VclProgram,
-} from '../contract/program.ts';
+import { type CompiledProgram, type ReturnCode, STATES, State } from '../contract/program.ts';
 import type { WaitingState } from '../contract/waiting.ts';
 import { PARAMETERS } from './codegen/generate.ts';
 import { scriptName } from './runtime/place.ts';
@@ -85,7 +78,7 @@ export function loadProgram(
     preparations,
     states,
     isPlain: STATES.map((state) => compiled.facts[`vcl_${state}`]?.builtinOnly === true),
-    waiting: states.map((state) => (state as Partial<WaitingState>).steps ?? null),
+    waiting: states.map((state) => (state as Partial<WaitingState<VclContext>>).steps ?? null),
   };
 }
 

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import type { VclContext, VclHost } from '../contract/context.ts';
-import { raise, STALE } from '../contract/invalidation.ts';
+import { STALE } from '../contract/invalidation.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
 import type { Worker } from './worker.ts';
 
@@ -25,7 +25,7 @@ export function makeHost(worker: Worker): VclHost {
     softBan: (expression, ctx) => ban(worker, expression, true, ctx),
     purgeTags: (keys, soft, ctx) => {
       const count = purgeKeys(worker, keys, soft);
-      if (ctx !== undefined) raise(ctx, { kind: 'tags', soft, subject: keys, count });
+      if (ctx !== undefined) ctx.raise({ kind: 'tags', soft, subject: keys, count });
       return count;
     },
     purgeUrl: (url, soft, ctx) => purgeUrl(worker, url, soft, ctx),
@@ -47,7 +47,7 @@ export function makeHost(worker: Worker): VclHost {
 function ban(worker: Worker, expression: string, soft: boolean, ctx?: VclContext): string | null {
   const problem = addBan(worker, expression, soft);
   if (problem === null && ctx !== undefined)
-    raise(ctx, { kind: 'ban', soft, subject: expression, count: null });
+    ctx.raise({ kind: 'ban', soft, subject: expression, count: null });
   return problem;
 }
 
@@ -62,6 +62,6 @@ function purgeUrl(
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   const plainHash = ctx.vcl.compiled.facts.vcl_hash?.builtinOnly === true;
   const count = purgePath(worker, host, path, soft ? STALE : null, plainHash);
-  raise(ctx, { kind: 'purge', soft, subject: `${host}${path}`, count });
+  ctx.raise({ kind: 'purge', soft, subject: `${host}${path}`, count });
   return count === null ? { purged: 0, banned: true } : { purged: count };
 }

@@ -10,9 +10,14 @@ import type { Backend, BackendEnvironment } from '../backend/backend.ts';
 import { buildBackends } from '../backend/directory.ts';
 import { RunTimeBackends } from '../backend/run-time-backends.ts';
 import type { BackendRow } from '../backend/shared-backends.ts';
-import { type Director, VclContext, type VclHost, type VclLog } from '../contract/context.ts';
+import {
+  type Director,
+  VclContext,
+  type VclHost,
+  type VclLog,
+  type VclProgram,
+} from '../contract/context.ts';
 import { ExtensionError } from '../contract/failure.ts';
-import type { VclProgram } from '../contract/program.ts';
 import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import { filterClash } from '../filters/filter-table.ts';
 import type { LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';

@@ -7,8 +7,7 @@
 // A load may take many turns. Nobody sees the program before the last of them: it is among the others when it is ready, or
 // nothing of it remains.
 
-import type { Director } from '../contract/context.ts';
-import type { Extension } from '../contract/extension.ts';
+import type { Director, ImportedExtension } from '../contract/context.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { ProgramIdentity } from './backend-threads.ts';
@@ -200,7 +199,7 @@ export class ProgramTable {
     const { stats } = this.services;
     let backends = 0;
     let discarded = 0;
-    const extensions = new Set<Extension>();
+    const extensions = new Set<ImportedExtension>();
     for (const e of this.all) {
       if (!(e instanceof ProgramEntry)) continue;
       for (const { decl } of e.backends.values()) if (decl.none !== true) backends++;

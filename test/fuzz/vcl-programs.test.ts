@@ -4,7 +4,8 @@
 // where to begin; a failure names its seed.
 
 import { describe, expect, it } from 'vitest';
-import { STATES, type VclProgram } from '../../daemon/contract/program.ts';
+import type { VclProgram } from '../../daemon/contract/context.ts';
+import { STATES } from '../../daemon/contract/program.ts';
 import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
 import { formatDiagnostics } from '../../daemon/vcl/diagnostics.ts';

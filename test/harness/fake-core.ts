@@ -2,8 +2,8 @@
 // counters, a log that keeps texts, and a cache of one object whose references are counted. A test replaces what its
 // step looks at.
 
-import { type Director, RequestSettings } from '../../daemon/contract/context.ts';
-import { State, type StateName, type VclProgram } from '../../daemon/contract/program.ts';
+import { type Director, RequestSettings, type VclProgram } from '../../daemon/contract/context.ts';
+import { State, type StateName } from '../../daemon/contract/program.ts';
 import { BusyObj, type FetchMode } from '../../daemon/fetch/busyobj.ts';
 import { newMainCounters } from '../../daemon/stats/counter-fields.ts';
 import { SharedCount } from '../../daemon/threads/shared-count.ts';

@@ -4,11 +4,10 @@
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../contract/context.ts';
-import type { Extension } from '../../contract/extension.ts';
+import type { VclContext, VclProgram } from '../../contract/context.ts';
+import type { DescribedModule, Extension } from '../../contract/extension.ts';
 import { endPrivs } from '../../contract/priv.ts';
-import { State, type VclProgram } from '../../contract/program.ts';
-import type { DescribedModule } from '../../contract/wish.ts';
+import { State } from '../../contract/program.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { formatDiagnostics } from '../../vcl/diagnostics.ts';
 import { finiProgram, initProgram, loadProgram } from '../../vcl/loader.ts';

@@ -11,11 +11,11 @@ import {
   VclContext,
   type VclHost,
   type VclLog,
+  type VclProgram,
   type VclRequest,
   type VclSession,
 } from '../../contract/context.ts';
 import { OwnState } from '../../contract/own-state.ts';
-import type { VclProgram } from '../../contract/program.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
 import { type ConstantRecord, HttpMessage } from '../../http1/message.ts';
 import { Params } from '../../params/parameter-set.ts';

@@ -20,8 +20,8 @@ import { join } from 'node:path';
 import { createOwn, stranger, writeAll } from '../../../protocol/files/own-file.ts';
 import { inPackage } from '../../../protocol/files/package-files.ts';
 import { ownUid } from '../../../protocol/files/trust.ts';
+import type { DescribedModule, ImportRequest } from '../../contract/extension.ts';
 import type { OutsideModule } from '../../contract/program.ts';
-import type { DescribedModule, ImportWish } from '../../contract/wish.ts';
 import { ProcessCode } from '../../own-process.ts';
 import type { Account } from '../../privileges.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
@@ -68,7 +68,7 @@ export interface DescribeOptions {
 export class ModuleDescriber {
   readonly #known = new Map<string, { kind: OutsideModule['kind']; manifest: unknown }>();
 
-  async describe(wish: ImportWish, options: DescribeOptions): Promise<DescribedModule> {
+  async describe(wish: ImportRequest, options: DescribeOptions): Promise<DescribedModule> {
     const found = findModule(wish.name, wish.from, options.path);
     if (found === null) return { problem: `Could not find VMOD ${wish.name}`, at: 'name' };
     const could = (why: string): DescribedModule => ({

@@ -2,9 +2,10 @@
 // follows vmod_purge(3); the two functions for one variant are additions. softpurge has the one function that older recipes
 // call.
 
-import type { SoftLives, VclContext } from '../../contract/context.ts';
+import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
+import type { SoftLives } from '../../contract/invalidation.ts';
 import { State } from '../../contract/program.ts';
 
 const LIVES = 'DURATION ttl=0, DURATION grace=-1, DURATION keep=-1';

@@ -2,8 +2,7 @@
 // no foreign code and waits for nothing: an extension without a description is noted as a wish, and the program is
 // compiled again when the wishes have been described.
 
-import type { Extension } from '../../contract/extension.ts';
-import type { DescribedModule, ImportWish } from '../../contract/wish.ts';
+import type { DescribedModule, Extension, ImportRequest } from '../../contract/extension.ts';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Reporter, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
@@ -87,7 +86,7 @@ function find(model: ProgramModel, d: Import): Extension {
   return found.extension;
 }
 
-function lookUp(model: ProgramModel, wish: ImportWish): DescribedModule | undefined {
+function lookUp(model: ProgramModel, wish: ImportRequest): DescribedModule | undefined {
   if (model.outside === null) return undefined;
   const found = model.outside(wish);
   if (found === undefined) model.wishes.push(wish);

@@ -1,9 +1,15 @@
 // The state of one compilation: symbols, hoisted constants, subs with the variables they use and the subs they call.
 // Filled by the checks, read by codegen. One object per compilation; nothing outlives it.
 
-import type { Extension, ExtensionLookup, ExtensionObject } from '../../contract/extension.ts';
+import type {
+  DescribedModule,
+  Extension,
+  ExtensionLookup,
+  ExtensionObject,
+  ImportRequest,
+  OutsideLookup,
+} from '../../contract/extension.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../../contract/program.ts';
-import type { DescribedModule, ImportWish, OutsideLookup } from '../../contract/wish.ts';
 import type { Reporter, Span } from '../diagnostics.ts';
 import type { Message } from '../error-texts.ts';
 import type { TracePoints } from '../trace-points.ts';
@@ -128,7 +134,7 @@ export class ProgramModel {
   /** Extensions from files: the known ones, those that the program imports, those not described yet. */
   outside: OutsideLookup | null = null;
   readonly modules: (DescribedModule & { problem?: undefined })[] = [];
-  readonly wishes: ImportWish[] = [];
+  readonly wishes: ImportRequest[] = [];
   /** Names of imports and objects that failed: they are not reported as unknown, too. */
   readonly brokenNames = new Set<string>();
   unsafePath = true;

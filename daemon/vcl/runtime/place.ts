@@ -1,6 +1,6 @@
 // Finds the line of the VCL program that an error came from, by the stack trace of the generated code.
 
-import type { VclProgram } from '../../contract/program.ts';
+import type { VclProgram } from '../../contract/context.ts';
 
 /** Name of the generated script of a program, as stack traces show it. */
 export function scriptName(program: string): string {

@@ -3,10 +3,10 @@
 
 import { RETURN, RETURNS } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../contract/context.ts';
+import type { StateSteps, VclContext, VclProgram } from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
-import { type ReturnCode, STATES, State, type VclProgram } from '../../contract/program.ts';
-import { type StateSteps, Waiting, withoutWaiting } from '../../contract/waiting.ts';
+import { type ReturnCode, STATES, State } from '../../contract/program.ts';
+import { Waiting, withoutWaiting } from '../../contract/waiting.ts';
 import { PreparedRecords } from '../../log/tx-log.ts';
 import { programPlace } from './place.ts';
 import { SubReturned } from './sub-value.ts';

@@ -1,8 +1,8 @@
 // Functions of outside extensions that answer with a promise: what the program gets, what fails it, and where the
 // compiler refuses such a call.
 import { describe, expect, it } from 'vitest';
+import type { StateSteps } from '../../../daemon/contract/context.ts';
 import { State, type StateName } from '../../../daemon/contract/program.ts';
-import type { StateSteps } from '../../../daemon/contract/waiting.ts';
 import { adaptExtension } from '../../../daemon/extensions/load/adapt.ts';
 import type { OutsideContext, OutsideExtension } from '../../../daemon/extensions/load/interface.ts';
 import { checkManifest, readManifest } from '../../../daemon/extensions/load/manifest.ts';

@@ -1,8 +1,8 @@
 // What the compiler and the loader do for extensions, with one that is made for it: arguments, private data,
 // objects, subs as values, events and failures. Which programs are refused was compared with Varnish's.
 import { describe, expect, it } from 'vitest';
-import { type Director, VclContext } from '../../../daemon/contract/context.ts';
-import type { Extension, ExtensionCall, ExtensionEvent } from '../../../daemon/contract/extension.ts';
+import { type Director, type ExtensionEvent, VclContext } from '../../../daemon/contract/context.ts';
+import type { Extension, ExtensionCall } from '../../../daemon/contract/extension.ts';
 import { ExtensionError } from '../../../daemon/contract/failure.ts';
 import { endPrivs, type Priv } from '../../../daemon/contract/priv.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';

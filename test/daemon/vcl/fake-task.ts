@@ -9,11 +9,12 @@ import {
   VclContext,
   type VclHost,
   type VclObject,
+  type VclProgram,
   type VclRequest,
   type VclSession,
 } from '../../../daemon/contract/context.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
-import { State, type StateName, type VclProgram } from '../../../daemon/contract/program.ts';
+import { State, type StateName } from '../../../daemon/contract/program.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../daemon/extensions/registry.ts';
 import type { LentBytes } from '../../../daemon/http1/lent-bytes.ts';

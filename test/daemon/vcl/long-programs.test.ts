@@ -1,6 +1,6 @@
 // Programs so long that their subs are cut into several functions: what they do does not change with their length.
 import { describe, expect, it } from 'vitest';
-import type { VclProgram } from '../../../daemon/contract/program.ts';
+import type { VclProgram } from '../../../daemon/contract/context.ts';
 import { isFull } from '../../harness/runs.ts';
 import { load, taskOf } from './fake-task.ts';
 

@@ -2,8 +2,9 @@
 // and later, and that no other state waits.
 
 import { describe, expect, it } from 'vitest';
+import type { StateSteps } from '../../../daemon/contract/context.ts';
 import { State } from '../../../daemon/contract/program.ts';
-import { type StateSteps, Waiting } from '../../../daemon/contract/waiting.ts';
+import { Waiting } from '../../../daemon/contract/waiting.ts';
 import { runWaitingState } from '../../../daemon/vcl/runtime/run-state.ts';
 import { RETURNS } from '../../../protocol/tables/returns.ts';
 import { load, type Task, task } from './fake-task.ts';

@@ -1,7 +1,7 @@
 // goto: which addresses are reached, how often names are asked for, and what fails.
 import { beforeEach, expect, it } from 'vitest';
+import type { StateSteps } from '../../../../daemon/contract/context.ts';
 import { type RunTimeDecl, State } from '../../../../daemon/contract/program.ts';
-import type { StateSteps } from '../../../../daemon/contract/waiting.ts';
 import { gotoExtension } from '../../../../daemon/extensions/goto/goto.ts';
 import { runWaitingState } from '../../../../daemon/vcl/runtime/run-state.ts';
 import { type Task, task } from '../../vcl/fake-task.ts';
