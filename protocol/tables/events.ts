@@ -8,25 +8,26 @@ export interface EventKindRow {
   readonly help: string;
 }
 
+function row<const N extends string>(
+  name: N,
+  mark: string,
+  help: string,
+): EventKindRow & { readonly name: N } {
+  return { name, mark, help };
+}
+
+// biome-ignore format: a row is a line
 const ROWS = [
-  { name: 'worker', mark: 'W', help: 'A worker started, stopped or died' },
-  { name: 'panic', mark: '!', help: 'A worker panicked' },
-  { name: 'program', mark: 'P', help: 'A program was loaded, used, labelled or discarded' },
-  { name: 'parameter', mark: 'S', help: 'A parameter was set' },
-  {
-    name: 'health',
-    mark: 'H',
-    help: 'A backend went sick (down) or healthy (up), by its probe or by an operator',
-  },
-  { name: 'ban', mark: 'B', help: 'A ban was added' },
-  { name: 'purges', mark: 'X', help: 'Purges at a high rate, or of many objects, began or ended' },
-  { name: 'hit-rate', mark: '%', help: 'The hit rate dropped' },
-  {
-    name: 'turn',
-    mark: 'L',
-    help: 'A thread, or the manager, did one thing for a quarter of a second or longer',
-  },
-  { name: 'trouble', mark: 'T', help: 'Something that operators should see' },
+  row('worker', 'W', 'A worker started, stopped or died'),
+  row('panic', '!', 'A worker panicked'),
+  row('program', 'P', 'A program was loaded, used, labelled or discarded'),
+  row('parameter', 'S', 'A parameter was set'),
+  row('health', 'H', 'A backend went sick (down) or healthy (up), by its probe or by an operator'),
+  row('ban', 'B', 'A ban was added'),
+  row('purges', 'X', 'Purges at a high rate, or of many objects, began or ended'),
+  row('hit-rate', '%', 'The hit rate dropped'),
+  row('turn', 'L', 'A thread, or the manager, did one thing for a quarter of a second or longer'),
+  row('trouble', 'T', 'Something that operators should see'),
 ] as const satisfies readonly EventKindRow[];
 
 export type EventKind = (typeof ROWS)[number]['name'];

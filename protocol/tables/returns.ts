@@ -13,73 +13,35 @@ export interface ReturnRow {
 const CLIENT = ['recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver', 'synth'] as const;
 const BACKEND = ['backend_fetch', 'backend_response', 'backend_error'] as const;
 
+function row<const N extends string>(
+  name: N,
+  states: readonly string[],
+  args: ReturnRow['args'],
+  help: string,
+): ReturnRow & { readonly name: N } {
+  return { name, states, args, help };
+}
+
+// biome-ignore format: a row is a line
 export const RETURNS = [
-  { name: '', states: [], args: 'none', help: 'No return: the calling sub continues.' },
-  {
-    name: 'abandon',
-    states: BACKEND,
-    args: 'none',
-    help: 'Give up the fetch; the client gets a 503 unless the fetch ran in the background.',
-  },
-  {
-    name: 'deliver',
-    states: ['hit', 'deliver', 'synth', 'backend_response', 'backend_error'],
-    args: 'none',
-    help: 'Continue with the response at hand: towards the client, or from a fetch into the cache.',
-  },
-  {
-    name: 'error',
-    states: ['backend_fetch', 'backend_response'],
-    args: 'optional-status',
-    help: 'Continue in vcl_backend_error with this status and reason, 503 by default.',
-  },
-  {
-    name: 'fail',
-    states: [...CLIENT, ...BACKEND, 'init'],
-    args: 'optional-message',
-    help: 'Fail this transaction, or the load of the program in vcl_init.',
-  },
-  { name: 'fetch', states: ['miss', 'pass', 'backend_fetch'], args: 'none', help: 'Ask the backend.' },
-  { name: 'hash', states: ['recv'], args: 'none', help: 'Look the object up in the cache.' },
-  { name: 'lookup', states: ['hash'], args: 'none', help: 'The key is complete: look up.' },
-  { name: 'ok', states: ['init', 'fini'], args: 'none', help: 'Loading or unloading may continue.' },
-  {
-    name: 'pass',
-    states: ['recv', 'miss', 'hit', 'backend_response'],
-    args: 'optional-duration',
-    help: 'Fetch without the cache; from vcl_backend_response, keep a marker that makes requests pass for the given time.',
-  },
-  {
-    name: 'pipe',
-    states: ['recv', 'pipe'],
-    args: 'none',
-    help: 'Copy bytes both ways without reading them.',
-  },
-  { name: 'purge', states: ['recv'], args: 'none', help: 'Remove the object and its variants.' },
-  {
-    name: 'restart',
-    states: ['pass', 'purge', 'miss', 'hit', 'deliver', 'synth', 'recv'],
-    args: 'none',
-    help: 'Begin again at vcl_recv, with the request as it is now.',
-  },
-  {
-    name: 'retry',
-    states: ['backend_response', 'backend_error'],
-    args: 'none',
-    help: 'Fetch again, from vcl_backend_fetch.',
-  },
-  {
-    name: 'synth',
-    states: ['recv', 'pipe', 'pass', 'purge', 'miss', 'hit', 'deliver'],
-    args: 'status',
-    help: 'Answer from vcl_synth with this status and reason.',
-  },
-  {
-    name: 'vcl',
-    states: ['recv'],
-    args: 'label',
-    help: 'Hand the request to the program that a label names.',
-  },
+  row('', [], 'none', 'No return: the calling sub continues.'),
+  row('abandon', BACKEND, 'none', 'Give up the fetch; the client gets a 503 unless the fetch ran in the background.'),
+  row('deliver', ['hit', 'deliver', 'synth', 'backend_response', 'backend_error'], 'none',
+    'Continue with the response at hand: towards the client, or from a fetch into the cache.'),
+  row('error', ['backend_fetch', 'backend_response'], 'optional-status', 'Continue in vcl_backend_error with this status and reason, 503 by default.'),
+  row('fail', [...CLIENT, ...BACKEND, 'init'], 'optional-message', 'Fail this transaction, or the load of the program in vcl_init.'),
+  row('fetch', ['miss', 'pass', 'backend_fetch'], 'none', 'Ask the backend.'),
+  row('hash', ['recv'], 'none', 'Look the object up in the cache.'),
+  row('lookup', ['hash'], 'none', 'The key is complete: look up.'),
+  row('ok', ['init', 'fini'], 'none', 'Loading or unloading may continue.'),
+  row('pass', ['recv', 'miss', 'hit', 'backend_response'], 'optional-duration',
+    'Fetch without the cache; from vcl_backend_response, keep a marker that makes requests pass for the given time.'),
+  row('pipe', ['recv', 'pipe'], 'none', 'Copy bytes both ways without reading them.'),
+  row('purge', ['recv'], 'none', 'Remove the object and its variants.'),
+  row('restart', ['pass', 'purge', 'miss', 'hit', 'deliver', 'synth', 'recv'], 'none', 'Begin again at vcl_recv, with the request as it is now.'),
+  row('retry', ['backend_response', 'backend_error'], 'none', 'Fetch again, from vcl_backend_fetch.'),
+  row('synth', ['recv', 'pipe', 'pass', 'purge', 'miss', 'hit', 'deliver'], 'status', 'Answer from vcl_synth with this status and reason.'),
+  row('vcl', ['recv'], 'label', 'Hand the request to the program that a label names.'),
 ] as const satisfies readonly ReturnRow[];
 
 export type ReturnName = Exclude<(typeof RETURNS)[number]['name'], ''>;

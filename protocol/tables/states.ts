@@ -16,43 +16,21 @@ const row = <N extends string, S extends StateRow['side']>(name: N, side: S, hel
   help,
 });
 
+// biome-ignore format: a row is a line
 export const STATES = [
-  row(
-    'recv',
-    'client',
-    'A request has been read, or begins again after a restart. Clean it up, choose a backend, and decide whether it is looked up, passed, piped or answered at once.',
-  ),
-  row(
-    'pipe',
-    'client',
-    'The request is about to become a tunnel of bytes between client and backend. Change what is sent to the backend in bereq.',
-  ),
+  row('recv', 'client',
+    'A request has been read, or begins again after a restart. Clean it up, choose a backend, and decide whether it is looked up, passed, piped or answered at once.'),
+  row('pipe', 'client', 'The request is about to become a tunnel of bytes between client and backend. Change what is sent to the backend in bereq.'),
   row('pass', 'client', 'The request goes to the backend, and its response is not kept.'),
-  row(
-    'hash',
-    'client',
-    'Makes the key of the object: everything given to hash_data() is part of it. Runs after vcl_recv.',
-  ),
-  row(
-    'purge',
-    'client',
-    'The object and its variants have been removed. Decides how the client is answered.',
-  ),
+  row('hash', 'client', 'Makes the key of the object: everything given to hash_data() is part of it. Runs after vcl_recv.'),
+  row('purge', 'client', 'The object and its variants have been removed. Decides how the client is answered.'),
   row('miss', 'client', 'No usable object was found, and it is about to be fetched.'),
   row('hit', 'client', 'An object was found; obj describes it. It may be in grace.'),
   row('deliver', 'client', 'A response is about to be sent. Changes of resp are for this client only.'),
   row('synth', 'client', 'A response is made here, after return (synth(…)) or a failure. Fill resp.'),
   row('backend_fetch', 'backend', 'A request is about to be sent to a backend; bereq can be changed.'),
-  row(
-    'backend_response',
-    'backend',
-    'The head of a response has arrived. Decides whether and for how long it is kept; changes of beresp are stored.',
-  ),
-  row(
-    'backend_error',
-    'backend',
-    'No response could be fetched, or return (error(…)) asked for one. Fill beresp; it can be cached like a fetched one.',
-  ),
+  row('backend_response', 'backend', 'The head of a response has arrived. Decides whether and for how long it is kept; changes of beresp are stored.'),
+  row('backend_error', 'backend', 'No response could be fetched, or return (error(…)) asked for one. Fill beresp; it can be cached like a fetched one.'),
   row('init', null, 'The program has been loaded. Make objects with new; nothing can be fetched yet.'),
   row('fini', null, 'The program is being discarded, and no request uses it any more.'),
 ] as const;

@@ -14,46 +14,29 @@ export interface FunctionRow {
   readonly help: string;
 }
 
+function row<const N extends string>(
+  name: N,
+  signature: string,
+  syntax: string,
+  help: string,
+  facts?: Pick<FunctionRow, 'places' | 'ours'>,
+): FunctionRow & { readonly name: N } {
+  return { name, signature, syntax, help, ...facts };
+}
+
+// biome-ignore format: a row is a line
 export const FUNCTIONS = [
-  {
-    name: 'regsub',
-    signature: 'STRING regsub(STRING, REGEX, STRING)',
-    syntax: 'regsub(text, regex, replacement)',
-    help: 'The text with the first match of the regular expression replaced. In the replacement \\0 is the whole match and \\1 to \\9 are its groups; \\\\ is a backslash. Without a match the text is unchanged.',
-  },
-  {
-    name: 'regsuball',
-    signature: 'STRING regsuball(STRING, REGEX, STRING)',
-    syntax: 'regsuball(text, regex, replacement)',
-    help: 'As regsub(), with every match replaced.',
-  },
-  {
-    name: 'hash_data',
-    signature: 'VOID hash_data(STRING)',
-    syntax: 'hash_data(text)',
-    places: 'hash',
-    help: 'Adds a text to the key of the object. Requests with the same parts in the same order share an object.',
-  },
-  {
-    name: 'synthetic',
-    signature: 'VOID synthetic(STRING)',
-    syntax: 'synthetic(text)',
-    places: 'synth backend_error',
-    help: 'Adds a text to the body of the response that this state makes, as `set resp.body += …` and `set beresp.body += …` do.',
-  },
-  {
-    name: 'ban',
-    signature: 'VOID ban(STRING)',
-    syntax: 'ban(expression)',
-    help: 'Invalidates all objects stored so far that match the expression. A wrong expression is logged (VCL_Error), and nothing is banned; std.ban() also returns whether it worked.',
-  },
-  {
-    name: 'querysort',
-    signature: 'STRING querysort(STRING)',
-    syntax: 'querysort(url)',
-    ours: true,
-    help: 'The URL with the parameters of its query in the order of their bytes, without empty ones. The same as std.querysort(). Not in Varnish.',
-  },
+  row('regsub', 'STRING regsub(STRING, REGEX, STRING)', 'regsub(text, regex, replacement)',
+    'The text with the first match of the regular expression replaced. In the replacement \\0 is the whole match and \\1 to \\9 are its groups; \\\\ is a backslash. Without a match the text is unchanged.'),
+  row('regsuball', 'STRING regsuball(STRING, REGEX, STRING)', 'regsuball(text, regex, replacement)', 'As regsub(), with every match replaced.'),
+  row('hash_data', 'VOID hash_data(STRING)', 'hash_data(text)',
+    'Adds a text to the key of the object. Requests with the same parts in the same order share an object.', { places: 'hash' }),
+  row('synthetic', 'VOID synthetic(STRING)', 'synthetic(text)',
+    'Adds a text to the body of the response that this state makes, as `set resp.body += …` and `set beresp.body += …` do.', { places: 'synth backend_error' }),
+  row('ban', 'VOID ban(STRING)', 'ban(expression)',
+    'Invalidates all objects stored so far that match the expression. A wrong expression is logged (VCL_Error), and nothing is banned; std.ban() also returns whether it worked.'),
+  row('querysort', 'STRING querysort(STRING)', 'querysort(url)',
+    'The URL with the parameters of its query in the order of their bytes, without empty ones. The same as std.querysort(). Not in Varnish.', { ours: true }),
 ] as const satisfies readonly FunctionRow[];
 
 export type FunctionName = (typeof FUNCTIONS)[number]['name'];

@@ -17,34 +17,23 @@ const row = <S extends string, K extends OperatorRow['kind']>(symbol: S, kind: K
   help,
 });
 
+// biome-ignore format: a row is a line
 export const OPERATORS = [
   row('=', 'assignment', 'In set: the new value.'),
-  row(
-    '+=',
-    'assignment',
-    'In set: the old value plus the new one. Strings, headers and bodies get the text appended.',
-  ),
+  row('+=', 'assignment', 'In set: the old value plus the new one. Strings, headers and bodies get the text appended.'),
   row('-=', 'assignment', 'In set: the old value less the new one.'),
   row('*=', 'assignment', 'In set: the old value times the new one.'),
   row('/=', 'assignment', 'In set: the old value divided by the new one.'),
   row('||', 'or', 'Either condition holds. The right one is not evaluated if the left one holds.'),
   row('&&', 'and', 'Both conditions hold. The right one is not evaluated if the left one does not hold.'),
-  row(
-    '!',
-    'not',
-    'The condition does not hold. It applies to the whole comparison after it: `!req.url ~ "x"` is `!(req.url ~ "x")`.',
-  ),
+  row('!', 'not', 'The condition does not hold. It applies to the whole comparison after it: `!req.url ~ "x"` is `!(req.url ~ "x")`.'),
   row('==', 'comparison', 'Both values are equal. An unset string equals no other.'),
   row('!=', 'comparison', 'The values are not equal.'),
   row('<', 'comparison', 'Less than; strings are compared by their bytes.'),
   row('>', 'comparison', 'More than.'),
   row('<=', 'comparison', 'At most.'),
   row('>=', 'comparison', 'At least.'),
-  row(
-    '~',
-    'comparison',
-    'A string matches a regular expression, somewhere unless ^ or $ tie it down; or an address is in an acl.',
-  ),
+  row('~', 'comparison', 'A string matches a regular expression, somewhere unless ^ or $ tie it down; or an address is in an acl.'),
   row('!~', 'comparison', 'It does not match.'),
   row('+', 'sum', 'Sum; with a string on a side, or where a string is needed, both texts joined.'),
   row('-', 'sum', 'Difference. It needs blanks where a name stands before it: `a-b` is one name.'),

@@ -16,79 +16,28 @@ const row = <N extends string>(name: N, literal: string, text: string, truth: st
   help,
 });
 
+// biome-ignore format: a row is a line
 export const TYPES = [
-  row(
-    'STRING',
-    '"text" or {"text"} or """text"""',
-    'itself',
-    'it is set, also if empty',
-    'Text, as bytes. "…" stands on one line; {"…"} and """…""" may span lines and contain quotes. A backslash is an ordinary character.',
-  ),
-  row(
-    'STRINGS',
-    '"a" + req.url',
-    'its parts joined',
-    'any part is set',
-    'Strings joined with +; unset parts count as empty.',
-  ),
+  row('STRING', '"text" or {"text"} or """text"""', 'itself', 'it is set, also if empty',
+    'Text, as bytes. "…" stands on one line; {"…"} and """…""" may span lines and contain quotes. A backslash is an ordinary character.'),
+  row('STRINGS', '"a" + req.url', 'its parts joined', 'any part is set', 'Strings joined with +; unset parts count as empty.'),
   row('BOOL', 'true or false', 'true or false', 'it is true', 'A truth value.'),
   row('INT', '42', 'its digits', 'it is not 0', 'A whole number of at most 15 digits.'),
-  row(
-    'REAL',
-    '1.5',
-    'with three decimals',
-    '',
-    'A number with up to 12 digits before the point and 3 after it.',
-  ),
+  row('REAL', '1.5', 'with three decimals', '', 'A number with up to 12 digits before the point and 3 after it.'),
   row('BYTES', '10MB', 'its number of bytes', '', 'A size: a number and a unit.'),
-  row(
-    'DURATION',
-    '90s',
-    'seconds with three decimals',
-    'it is more than 0',
-    'A span of time: a number and a unit.',
-  ),
-  row(
-    'TIME',
-    'now',
-    'a date as in HTTP headers',
-    '',
-    'A point in time. There is no literal: take `now`, another variable or std.time().',
-  ),
-  row(
-    'IP',
-    '"192.0.2.1"',
-    'the address',
-    '',
-    'An address, IPv4 or IPv6. A string literal becomes one where an IP is needed.',
-  ),
+  row('DURATION', '90s', 'seconds with three decimals', 'it is more than 0', 'A span of time: a number and a unit.'),
+  row('TIME', 'now', 'a date as in HTTP headers', '', 'A point in time. There is no literal: take `now`, another variable or std.time().'),
+  row('IP', '"192.0.2.1"', 'the address', '', 'An address, IPv4 or IPv6. A string literal becomes one where an IP is needed.'),
   row('ACL', 'its name', 'its name', '', 'An acl of the program, for matching with ~.'),
-  row(
-    'BACKEND',
-    'its name, default or none',
-    'its name',
-    'it is not none',
-    'A backend or a director. `default` is the default backend.',
-  ),
+  row('BACKEND', 'its name, default or none', 'its name', 'it is not none', 'A backend or a director. `default` is the default backend.'),
   row('PROBE', 'its name', '', '', 'A probe of the program. Its name is text where a STRING is expected.'),
-  row(
-    'HEADER',
-    'req.http.Name',
-    'the header’s value',
-    'the header exists',
-    'A header by its name, for functions that change it. Names that are no words stand in quotes: req.http."x.y" (4.1).',
-  ),
+  row('HEADER', 'req.http.Name', 'the header’s value', 'the header exists',
+    'A header by its name, for functions that change it. Names that are no words stand in quotes: req.http."x.y" (4.1).'),
   row('HTTP', 'req, bereq, beresp or resp', '', '', 'A whole message, as an argument of functions.'),
   row('STEVEDORE', 'storage.NAME', 'storage.NAME', '', 'A storage of -s.'),
   row('BLOB', ':aGVsbG8=:', 'base64 between colons', '', 'Bytes.'),
   row('BODY', '', '', '', 'The body of a message: set from a STRING or a BLOB, never read.'),
-  row(
-    'REGEX',
-    '"^/news/"',
-    '',
-    '',
-    'A regular expression. It must be a literal, because it is compiled when the program is loaded.',
-  ),
+  row('REGEX', '"^/news/"', '', '', 'A regular expression. It must be a literal, because it is compiled when the program is loaded.'),
   row('SUB', 'its name', '', '', 'A sub of the program, as an argument of functions.'),
   row('ENUM', 'a word', 'the word', '', 'One of the words that a function lists for an argument.'),
   row('VCL', '', '', '', 'A program, as a label of vcl.label names it.'),
@@ -139,43 +88,26 @@ export const TIME_UNIT_ROWS: readonly UnitRow[] = [...TIME_UNITS].map(([unit, si
   help: TIME_NAMES[unit] ?? '',
 }));
 
-interface MemberRow {
-  readonly of: Type;
-  readonly name: string;
-  /** Whether it is called with parentheses. */
-  readonly call: boolean;
-  readonly gives: Type;
-  readonly help: string;
-}
+/** @param call whether it is called with parentheses */
+const member = (of: Type, name: string, call: boolean, gives: Type, help: string) => ({
+  of,
+  name,
+  call,
+  gives,
+  help,
+});
 
+// biome-ignore format: a row is a line
 export const MEMBERS = [
-  {
-    of: 'STRING',
-    name: 'lower',
-    call: true,
-    gives: 'STRING',
-    help: 'The text with A to Z as small letters; other bytes stay.',
-  },
-  {
-    of: 'STRING',
-    name: 'upper',
-    call: true,
-    gives: 'STRING',
-    help: 'The text with a to z as capitals; other bytes stay.',
-  },
-  {
-    of: 'BACKEND',
-    name: 'resolve',
-    call: true,
-    gives: 'BACKEND',
-    help: 'The backend that a director would choose now.',
-  },
-  { of: 'STEVEDORE', name: 'free_space', call: false, gives: 'BYTES', help: 'Free space of the storage.' },
-  { of: 'STEVEDORE', name: 'used_space', call: false, gives: 'BYTES', help: 'Used space of the storage.' },
-  { of: 'STEVEDORE', name: 'happy', call: false, gives: 'BOOL', help: 'Whether the storage takes objects.' },
-] as const satisfies readonly MemberRow[];
+  member('STRING', 'lower', true, 'STRING', 'The text with A to Z as small letters; other bytes stay.'),
+  member('STRING', 'upper', true, 'STRING', 'The text with a to z as capitals; other bytes stay.'),
+  member('BACKEND', 'resolve', true, 'BACKEND', 'The backend that a director would choose now.'),
+  member('STEVEDORE', 'free_space', false, 'BYTES', 'Free space of the storage.'),
+  member('STEVEDORE', 'used_space', false, 'BYTES', 'Used space of the storage.'),
+  member('STEVEDORE', 'happy', false, 'BOOL', 'Whether the storage takes objects.'),
+];
 
 /** The member of a type, however it is used. */
-export function memberOf(type: Type, name: string): MemberRow | undefined {
+export function memberOf(type: Type, name: string): (typeof MEMBERS)[number] | undefined {
   return MEMBERS.find((m) => m.of === type && m.name === name);
 }
