@@ -1,5 +1,5 @@
-// The static checks, side by side: Biome, exports that nothing imports, and the types of the product, then of the tests,
-// which see the product as the compiler has declared it. Exits 1 when one of them finds something.
+// The static checks, side by side: Biome, exports that nothing imports, the words of comments, and the types of the
+// product, then of the tests, which see the product as the compiler has declared it. Exits 1 when one finds something.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,7 @@ function passes(program, ...args) {
 const results = await Promise.all([
   passes(bin('biome'), 'check', '.'),
   passes(process.execPath, 'test/harness/dead-exports.js'),
+  passes(process.execPath, 'test/harness/comment-words.js'),
   passes(bin('tsc'), '-b').then((built) => built && passes(bin('tsc'), '-p', 'test', '--noEmit')),
 ]);
 if (results.includes(false)) process.exitCode = 1;

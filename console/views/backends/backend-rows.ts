@@ -17,7 +17,6 @@ import type { Tone } from '../../model/panel.ts';
 import type { ProbeAnswer, ProbeState } from '../../model/probe-answers.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
 import { backendDetail, probeWords } from './backend-detail.ts';
-import { backendQuery } from './backend-query.ts';
 
 export const BACKENDS_LINE = 'backend.list -j -p';
 /** Polls that a row has room for. */
@@ -182,4 +181,32 @@ function row(
     ],
     detail: () => backendDetail(session, b, { answer, happy, traffic, namesakes }),
   };
+}
+
+export function backendQuery(b: BackendRow, all: ReadonlyMap<string, BackendRow>): string {
+  const names = [...leaves(b, all, new Set())].map(shortName);
+  const none = b.type === 'backend' ? [] : [`Director ${shortName(b.name)} `];
+  const refused = [...names.map((name) => `backend ${name}: `), ...none];
+  const failed = `FetchError ~ "^${oneOf(refused)}"`;
+  if (names.length === 0) return failed;
+  const opened =
+    names.length === 1 ? `BackendOpen[2] eq "${names[0]}"` : `BackendOpen[2] ~ "^${oneOf(names)}$"`;
+  return b.health === 'sick'
+    ? `${failed} or (${opened} and (FetchError or BerespStatus >= 500))`
+    : `${opened} or ${failed}`;
+}
+
+/** Identifiers of VCL have nothing that a regular expression would take for its own. */
+function oneOf(words: readonly string[]): string {
+  return words.length === 1 ? (words[0] as string) : `(${words.join('|')})`;
+}
+
+/** Full names of the backends below it, or its own. */
+function leaves(b: BackendRow, all: ReadonlyMap<string, BackendRow>, seen: Set<string>): Set<string> {
+  if (b.type === 'backend') return new Set([b.name]);
+  // A director may be below itself.
+  if (seen.has(b.name)) return new Set();
+  seen.add(b.name);
+  const members = memberNames(b).flatMap((name) => all.get(name) ?? []);
+  return new Set(members.flatMap((member) => [...leaves(member, all, seen)]));
 }

@@ -4,7 +4,8 @@
 
 import type { Evidence, Unserved, Verdict } from '../../model/unserved.ts';
 import { uncacheable } from '../log/why/uncacheable.ts';
-import { livesIn, lookupReason, why } from '../log/why/why.ts';
+import { lookupReason, why } from '../log/why/why.ts';
+import { livesIn } from '../log/why/why-case.ts';
 
 export function judge(request: Unserved, evidence: Evidence): Verdict {
   const reason = lookupReason(

@@ -13,12 +13,20 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
-import { backendRows } from './dashboard-backends.ts';
 import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
-import { errorRows, turnRemark } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
-import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
-import { threadLines, threadRows } from './dashboard-threads.ts';
+import {
+  backendRows,
+  errorRows,
+  latencySummary,
+  percentileRemark,
+  sampleRemark,
+  statusRows,
+  threadLines,
+  threadRows,
+  topRows,
+  turnRemark,
+} from './dashboard-rows.ts';
 import { storageRows, trafficRemark, trafficRows } from './dashboard-traffic.ts';
 
 export interface DashboardLayout {

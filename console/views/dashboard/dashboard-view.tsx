@@ -9,7 +9,7 @@ import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
-import { countersText } from '../stats/counters-text.ts';
+import { countersText } from '../stats/stat-rows.ts';
 import { CHART_WINDOWS } from './dashboard-charts.ts';
 import { openPanel, type PanelName } from './dashboard-panels.ts';
 import { Dashboard, type PanelPlace, panelPlaces } from './dashboard-screen.tsx';

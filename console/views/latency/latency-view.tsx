@@ -1,11 +1,17 @@
-// The latency view: how long requests took, hits apart from the rest, and how that went over the last minutes.
+// The latency view: how long requests took, hits apart from the rest, and their percentiles over the last minutes.
 
+import { type ReactNode, useContext } from 'react';
+import { ChartContext, ThemeContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import { span } from '../../draw/spans.ts';
+import { Live } from '../../draw/use-console.ts';
 import type { Quantity } from '../../model/latency-meter.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import { PLAIN_VIEW, type ScreenProps, type View } from '../../model/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
-import { countersText } from '../stats/counters-text.ts';
-import { LatencyScreen } from './latency-screen.tsx';
+import { countersText } from '../stats/stat-rows.ts';
+import { histogramRows, PERCENTILE_ROWS, percentileRows, titleRow, trailRows } from './latency-rows.ts';
 
 /** In the order of the key that changes it. */
 const QUANTITIES: readonly Quantity[] = ['all', 'hits', 'others'];
@@ -64,4 +70,52 @@ export const LATENCY_VIEW: View = {
 /** Seconds with three digits: rounded to the nearest, some of the slowest would be left out. */
 function roundedDown(seconds: number): string {
   return seconds === 0 ? '0' : (seconds * 0.995).toPrecision(3);
+}
+
+/** From so many rows on there is room for what went before. */
+const ROOM_FOR_TRAIL = 14;
+
+function LatencyScreen({
+  controller,
+  quantity,
+  width,
+  height,
+}: ScreenProps & { quantity: Quantity }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const chart = useContext(ChartContext);
+  const { session } = controller;
+  const room = height - PERCENTILE_ROWS - 3;
+  const below = room < ROOM_FOR_TRAIL ? 0 : Math.max(6, Math.floor(room * 0.45));
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Box height={2}>
+        <Live session={session}>
+          {() => <Lines rows={[titleRow(session, quantity, width)]} width={width} height={1} />}
+        </Live>
+      </Box>
+      <Live session={session}>
+        {() =>
+          session.sample.latency.size === 0 ? (
+            <Lines rows={[[span('  no traffic yet', 'muted')]]} width={width} height={1} />
+          ) : (
+            <>
+              <Rows
+                rows={[
+                  ...histogramRows(session, quantity, width, room - below, theme),
+                  ...(below === 0 ? [] : trailRows(session, quantity, width, below, chart)),
+                ]}
+                width={width}
+                height={room}
+              />
+              <Lines
+                rows={[[], ...percentileRows(session, width)]}
+                width={width}
+                height={PERCENTILE_ROWS + 1}
+              />
+            </>
+          )
+        }
+      </Live>
+    </Box>
+  );
 }

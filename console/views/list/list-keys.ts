@@ -1,15 +1,28 @@
 // The keys that every list view has below its own.
 
+import type { Controller } from '../../model/controller.ts';
 import type { FieldKind } from '../../model/field.ts';
 import type { KeyGroup } from '../../model/key-row.ts';
 import { lineOf } from '../../model/line-editor.ts';
+import type { StateSlot } from '../../model/ui-state.ts';
 import { steps } from '../../model/view.ts';
-import type { ListView } from './list-view.tsx';
+import type { ListDefinition } from './list-definition.ts';
+import type { ListAction, ListState } from './list-state.ts';
 
 /** Rows that the detail pane is scrolled by. */
 const SCROLL = 4;
 
-export function listKeys(view: ListView): KeyGroup {
+export interface ListCommands {
+  readonly state: StateSlot<ListState>;
+  readonly definition: ListDefinition;
+  act(controller: Controller, action: ListAction): void;
+  /** Opens the row under the cursor. */
+  enter(controller: Controller): void;
+  /** Scrolls the detail pane. */
+  scroll(controller: Controller, rows: number): void;
+}
+
+export function listKeys(view: ListCommands): KeyGroup {
   const filter: FieldKind = {
     kind: 'filter',
     follow: (c, text) => view.act(c, { type: 'filter', text }),

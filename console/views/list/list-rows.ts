@@ -7,6 +7,7 @@ import { cellSpans, toneRow } from '../../draw/tone-rows.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { folded } from '../../model/folded-lines.ts';
 import type { Size } from '../../model/layout.ts';
+import type { ListDefinition } from './list-definition.ts';
 import {
   columnWidths,
   type ListRow,
@@ -16,7 +17,6 @@ import {
   selectedIndex,
   shownRows,
 } from './list-state.ts';
-import type { ListDefinition } from './list-view.tsx';
 
 /** What a list view shows of its rows. */
 export interface ShownList {

@@ -14,6 +14,7 @@ import { Bar, Words } from '../../draw/words.tsx';
 import { folded } from '../../model/folded-lines.ts';
 import { PANEL_EDGES, PANEL_RULES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
+import type { ListDefinition } from './list-definition.ts';
 import {
   columnTitle,
   detailRows,
@@ -24,7 +25,6 @@ import {
   titleRow,
 } from './list-rows.ts';
 import { columnWidths, type ListState, listBody } from './list-state.ts';
-import type { ListDefinition } from './list-view.tsx';
 
 /** With more rows than this in its window a list is left to the sink: Ink takes some microseconds for each cell. */
 const FEW_ROWS = 24;

@@ -1,22 +1,18 @@
-// List views: each is a row of columns, the commands it is made of, the way their answers become rows, and its own
-// keys. Drawing, filtering, sorting, the mouse, copying and export come with the list.
+// A list view made from its definition: filter, sort, mouse, copying, export and drawing are the same for all of them.
 
-import type { Ask } from '../../model/admin-store.ts';
 import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
 import { folded } from '../../model/folded-lines.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
-import type { Subject } from '../../model/row-subject.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
-import { listKeys } from './list-keys.ts';
+import type { ListDefinition } from './list-definition.ts';
+import { type ListCommands, listKeys } from './list-keys.ts';
 import { emptyWords } from './list-rows.ts';
 import { ListScreen } from './list-screen.tsx';
 import {
   columnWidths,
   INITIAL_LIST,
-  type ListAction,
   type ListColumn,
   type ListRow,
   type ListState,
@@ -28,42 +24,11 @@ import {
   shownRows,
 } from './list-state.ts';
 
-/** `act` gets the selected row, and nothing happens without one. */
-export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(controller: Controller, row: ListRow): void });
-
-export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 'short' | 'brief'> {
-  readonly columns: readonly ListColumn[];
-  /** Asked while the view is open. */
-  readonly asks: readonly Ask[];
-  readonly initial?: Partial<ListState>;
-  readonly keys: readonly ListKey[];
-  /** Rows in their natural order, of what is known right now; never throws. */
-  rows(session: DaemonSession, option: string): ListRow[];
-  /** Beside the title: what the rows are, how many. */
-  remark(session: DaemonSession, option: string): string;
-  /** In the place of rows when there are none. */
-  empty(session: DaemonSession, option: string): string;
-  /** As of a view; it always does when absent. */
-  applies?(session: DaemonSession): boolean;
-  /** Called before it is shown. */
-  open?(controller: Controller): void;
-  /** What a row stands for: see Subject. */
-  subjects?(row: ListRow): readonly Subject[];
-  /** Enter on a row. */
-  enter(controller: Controller, row: ListRow): void;
-}
-
-export interface ListView extends View {
+export interface ListView extends View, ListCommands {
   readonly state: StateSlot<ListState>;
-  readonly definition: ListDefinition;
   rows(controller: Controller): ListRow[];
   /** The row under the cursor. */
   selected(controller: Controller): ListRow | undefined;
-  /** Opens the row under the cursor. */
-  enter(controller: Controller): void;
-  act(controller: Controller, action: ListAction): void;
-  /** Scrolls the detail pane. */
-  scroll(controller: Controller, rows: number): void;
 }
 
 export function listView(definition: ListDefinition): ListView {

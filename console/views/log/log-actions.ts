@@ -6,8 +6,7 @@ import { LOG_COLUMNS, type LogColumn, logWidths } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { countMatches, findTransaction } from './log-search.ts';
 import { LOG_STATE, type LogAction, logBody, reduceLog, selectedEntry, selectedPlace } from './log-state.ts';
-import { placeOf } from './log-tree.ts';
-import { linksOf } from './transaction-links.ts';
+import { linksOf, placeOf } from './log-tree.ts';
 import { whyPanel } from './why-panel.ts';
 
 /** Applies an action to what is on screen. */

@@ -10,12 +10,12 @@ import { bytes, clock, duration } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { decodeRecords } from '../../model/transaction.ts';
 import { earlierOf, invalidatedBefore } from './log-search.ts';
-import type { RowPlace } from './log-tree.ts';
+import { linksOf, type RowPlace } from './log-tree.ts';
 import { timeline, timelineBar } from './timeline.ts';
-import { linksOf } from './transaction-links.ts';
 import { partOf, partsFor } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
-import { type Reason, why } from './why/why.ts';
+import { why } from './why/why.ts';
+import type { Reason } from './why/why-case.ts';
 
 const EARLIER = 30;
 

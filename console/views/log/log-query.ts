@@ -1,18 +1,21 @@
-// The query of the log: its field, the queries that are suggested and kept, and the commands of the palette that set it.
+// The log's query: its input field with completion from records seen so far, queries suggested by the selected row,
+// saved queries, and the palette commands that set it.
 
 import type { Candidate } from '../../model/completion.ts';
 import type { Controller } from '../../model/controller.ts';
 import type { FieldKind } from '../../model/field.ts';
 import { lineOf } from '../../model/line-editor.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import type { LogReader } from '../../model/log-store.ts';
 import type { PaletteRow } from '../../model/palette.ts';
 import type { Choice } from '../../model/panel.ts';
 import { remember } from '../../model/recall.ts';
 import { namedQueries } from '../../model/saved-queries.ts';
-import { likeThis } from './like-this.ts';
+import { decodeRecords, type LogRecord } from '../../model/transaction.ts';
 import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
-import { placeOf } from './log-tree.ts';
-import { completeFromLog } from './query-values.ts';
+import { placeOf, type RowPlace } from './log-tree.ts';
+import { quoted } from './written-query.ts';
 
 /** Another query than before, to which Escape leads back. */
 export function applyQuery(c: Controller, query: string): void {
@@ -155,4 +158,142 @@ export function queryCommands(drill: (c: Controller, query: string) => void): Pa
       run: (c, name) => save(c, name, null),
     },
   ];
+}
+
+export interface SuggestedQuery {
+  query: string;
+  note: string;
+}
+
+function likeThis(entry: LogEntry, place: RowPlace): SuggestedQuery[] {
+  const out: SuggestedQuery[] = [];
+  const add = (query: string, note: string): void => {
+    if (!out.some((s) => s.query === query)) out.push({ query, note });
+  };
+  const tx = entry.transactions[Math.max(0, place.tx)];
+  if (tx === undefined) return out;
+  const records = decodeRecords(tx.records);
+  const here = place.record < 0 ? undefined : records[place.record];
+  if (here !== undefined) recordQueries(here, add);
+  const find = (name: string): string | undefined => records.find((r) => r.name === name)?.text;
+  const url = find('ReqURL') ?? find('BereqURL');
+  const tag = find('ReqURL') === undefined ? 'BereqURL' : 'ReqURL';
+  if (url !== undefined) {
+    add(`${tag} eq ${quoted(url)}`, 'this URL');
+    const folder = /^(\/[^/?]+)\//.exec(url)?.[1];
+    if (folder !== undefined) add(`${tag} ~ ${quoted(`^${folder}/`)}`, `below ${folder}`);
+  }
+  const status = find('RespStatus') ?? find('BerespStatus');
+  if (status !== undefined)
+    add(`${find('RespStatus') === undefined ? 'BerespStatus' : 'RespStatus'} == ${status}`, 'this status');
+  if (entry.summary.handling !== '') {
+    const call =
+      entry.summary.handling.startsWith('hit') && entry.summary.handling !== 'hit'
+        ? null
+        : entry.summary.handling;
+    add(
+      call === null
+        ? entry.summary.handling === 'hitmiss'
+          ? 'HitMiss'
+          : 'HitPass'
+        : `VCL_call eq ${quoted(call.toUpperCase())}`,
+      'handled like this',
+    );
+  }
+  const host =
+    records.find((r) => /^host:/i.test(r.text) && r.name.endsWith('reqHeader'))?.text ??
+    records.find((r) => r.name === 'ReqHeader' && /^host:/i.test(r.text))?.text;
+  if (host !== undefined) add(`ReqHeader:Host eq ${quoted(host.slice(5).trim())}`, 'this host');
+  const client = find('ReqStart')?.split(' ')[0];
+  if (client !== undefined) add(`ReqStart[1] eq ${quoted(client)}`, 'this client');
+  const backend = find('BackendOpen')?.split(' ')[1];
+  if (backend !== undefined) add(`BackendOpen[2] eq ${quoted(backend)}`, 'this backend');
+  const took = entry.summary.seconds;
+  if (took > 0) add(`Timestamp:Resp[2] >= ${took.toPrecision(2)}`, 'as slow or slower');
+  add(`vxid == ${tx.vxid}`, 'this transaction');
+  return out;
+}
+
+function recordQueries(record: LogRecord, add: (query: string, note: string) => void): void {
+  const { name, text } = record;
+  if (/Header$/.test(name)) {
+    const colon = text.indexOf(':');
+    const header = text.slice(0, colon);
+    if (colon > 0 && /^[\w-]+$/.test(header)) {
+      add(`${name}:${header} eq ${quoted(text.slice(colon + 1).trim())}`, 'this header');
+      add(`${name}:${header}`, 'any value of it');
+      return;
+    }
+  }
+  if (text === '') add(name, 'this record');
+  else add(`${name} eq ${quoted(text)}`, 'this record');
+}
+
+const LOOKED_THROUGH = 300;
+const MOST = 60;
+
+/** Null where the text before the cursor asks for no value. */
+export function completeFromLog(
+  text: string,
+  cursor: number,
+  store: LogReader,
+): { from: number; candidates: Candidate[] } | null {
+  const head = text.slice(0, cursor);
+  const header = /(\w+Header):([\w-]*)$/i.exec(head);
+  if (header !== null) {
+    const [, tag = '', begun = ''] = header;
+    const found = collect(
+      store,
+      (r) => (same(r.name, tag) ? /^([\w-]+):/.exec(r.text)?.[1] : undefined),
+      begun,
+      true,
+    );
+    return { from: cursor - begun.length, candidates: found };
+  }
+  const value = /(\w+)(?::([\w-]+))?(?:\s*(?:==|!=)|\s+(?:eq|ne)(?=[\s"]))\s*("?)([^"\s]*)$/i.exec(head);
+  if (value === null) return null;
+  const [, tag = '', field, quote = '', begun = ''] = value;
+  const isId = tag.toLowerCase() === 'vxid';
+  const found = collect(
+    store,
+    (r, vxid) => {
+      if (isId) return String(vxid);
+      if (!same(r.name, tag)) return undefined;
+      if (field === undefined) return r.text;
+      return r.text.slice(0, field.length + 1).toLowerCase() === `${field.toLowerCase()}:`
+        ? r.text.slice(field.length + 1).trim()
+        : undefined;
+    },
+    begun,
+    false,
+  );
+  // A text is quoted unless it is one word already, or the quote stands there.
+  const put = (word: string): string =>
+    quote === '"' ? `${word}"` : /^[\w.-]+$/.test(word) ? word : `"${word.replace(/["\\]/g, '\\$&')}"`;
+  return { from: cursor - begun.length, candidates: found.map((c) => ({ ...c, text: put(c.text) })) };
+}
+
+function collect(
+  store: LogReader,
+  pick: (record: { name: string; text: string }, vxid: number) => string | undefined,
+  begun: string,
+  anyCase: boolean,
+): Candidate[] {
+  const counts = new Map<string, number>();
+  const start = anyCase ? begun.toLowerCase() : begun;
+  for (let i = store.size - 1; i >= Math.max(0, store.size - LOOKED_THROUGH); i--) {
+    for (const tx of (store.at(i) as LogEntry).transactions) {
+      for (const record of decodeRecords(tx.records)) {
+        const word = pick(record, tx.vxid);
+        if (word === undefined || word === '' || !(anyCase ? word.toLowerCase() : word).startsWith(start))
+          continue;
+        if (counts.size < MOST || counts.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+      }
+    }
+  }
+  return [...counts].map(([text, n]) => ({ text, help: n === 1 ? 'seen once' : `seen ${n} times` }));
+}
+
+function same(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
 }

@@ -1,8 +1,11 @@
-// A group of the log as rows of a tree: the summary, below it its transactions, below each its records. Only what is
-// unfolded has rows; counts are taken from the records when they are asked for, so that a folded group costs nothing.
+// A log group as rows of a tree: the summary, its transactions, their records. Only unfolded parts have rows; record
+// counts are taken on demand, so that a folded group costs nothing.
 
 import { countRecords } from '../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
+import { decodeRecords } from '../../model/transaction.ts';
 
 export interface Folds {
   /** Groups and their transactions are unfolded unless toggled; else folded unless toggled. */
@@ -91,4 +94,32 @@ export function pruned<F extends Folds>(folds: F, oldest: number): F {
     toggled: new Set([...folds.toggled].filter((seq) => seq >= oldest)),
     opened: new Set([...folds.opened].filter((key) => Number.parseInt(key, 10) >= oldest)),
   };
+}
+
+export interface TransactionLink {
+  kind:
+    | 'backend request'
+    | 'subrequest'
+    | 'restart'
+    | 'object'
+    | 'hit-for-miss object'
+    | 'hit-for-pass object';
+  vxid: number;
+}
+
+/** Children first, then objects. */
+export function linksOf(tx: LogTransaction): TransactionLink[] {
+  const out: TransactionLink[] = [];
+  for (const { tag, text } of decodeRecords(tx.records)) {
+    const [first = '', second = '', third = ''] = text.split(' ');
+    if (tag === Tag.Link)
+      out.push({
+        kind: first === 'bereq' ? 'backend request' : third.startsWith('restart') ? 'restart' : 'subrequest',
+        vxid: Number(second),
+      });
+    else if (tag === Tag.Hit) out.push({ kind: 'object', vxid: Number(first) });
+    else if (tag === Tag.HitMiss) out.push({ kind: 'hit-for-miss object', vxid: Number(first) });
+    else if (tag === Tag.HitPass) out.push({ kind: 'hit-for-pass object', vxid: Number(first) });
+  }
+  return out.filter((l) => l.vxid > 0);
 }

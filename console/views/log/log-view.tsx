@@ -1,17 +1,27 @@
-// The log view: groups of transactions as they come, chosen by a query, unfolded to their records.
+// The log view: groups of transactions as they arrive, filtered by a query, that unfold down to their records.
 
+import { RecordCursor } from '../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { groupJson } from '../../format/log-json.ts';
+import { groupText } from '../../format/log-text.ts';
 import type { Controller } from '../../model/controller.ts';
 import { type Place, stepAction } from '../../model/layout.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
 import { longestRecord } from '../../model/record-length.ts';
+import { livesOf } from '../../model/request-group.ts';
+import type { Subject } from '../../model/row-subject.ts';
+import { type Tagged, withTags } from '../../model/tagged.ts';
+import { readTransaction } from '../../model/traffic-facts.ts';
+import { decodeRecords } from '../../model/transaction.ts';
 import { stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { actOnLog } from './log-actions.ts';
-import { copySelected, exportLog, spokenRow } from './log-excerpt.ts';
 import { LOG_KEYS } from './log-keys.ts';
 import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
 import { LogScreen } from './log-screen.tsx';
 import { LOG_STATE, logBody, selectedEntry, selectedPlace, visibleRows } from './log-state.ts';
-import { logSubjects } from './log-subjects.ts';
+import { placeOf } from './log-tree.ts';
 import { missingWords } from './query-bar.tsx';
 
 export const LOG_VIEW: View = {
@@ -98,4 +108,81 @@ function click(c: Controller, { x, y }: Place) {
   if (from < 0 || to >= rows.length) return;
   if (from === to && !before.follow) actOnLog(c, { type: 'detail' });
   else actOnLog(c, { type: 'move', rows: to - from });
+}
+
+/** `at`: index of the transaction under the cursor, -1 for the group as a whole. `longestRecord`: bytes at which a record's
+ * text may have been cut. */
+function logSubjects(entry: LogEntry, at: number, longestRecord: number): Subject[] {
+  const { transactions } = entry;
+  const here = transactions[at] ?? transactions[0];
+  const tx = here?.type === 'session' ? transactions.find((one) => one.type === 'request') : here;
+  if (tx === undefined) return [];
+  const { url, host } = at >= 0 && here === tx ? lookedUp(tx) : lastLookedUp(livesOf(transactions, tx));
+  const pages: Subject[] =
+    url === ''
+      ? []
+      : [
+          { kind: 'url', key: url, of: host, ...(tx.type === 'bereq' ? {} : { sent: sentAs(tx) }) },
+          { kind: 'path', key: url.replace(/[?#].*$/s, ''), of: host },
+        ];
+  const fetches = tx.type === 'bereq' ? [tx] : transactions.filter((one) => one.parent === tx.vxid);
+  return [...pages, ...fetches.flatMap((tx) => tagsOf(tx, longestRecord))];
+}
+
+/** Of a restart what was sent is with the first life, and this is what came of it. */
+function sentAs(tx: LogTransaction): { url: string; host: string } {
+  const { url, host } = readTransaction(tx);
+  return { url, host };
+}
+
+function tagsOf({ type, records }: LogTransaction, longestRecord: number): Subject[] {
+  const cursor = new RecordCursor(type === 'bereq' ? records : new Uint8Array());
+  let tags: readonly Tagged[] = [];
+  while (cursor.next()) tags = withTags(tags, cursor, longestRecord);
+  return tags.map(({ tag, header }) => ({ kind: 'tag', key: tag, of: header }));
+}
+
+function copySelected(c: Controller) {
+  const state = c.stateOf(LOG_STATE);
+  const entry = selectedEntry(state, c.session.log);
+  if (entry === undefined || entry.gap !== '') return c.notify('warn', 'nothing to copy');
+  const place = placeOf(state, entry, state.offset);
+  const tx = entry.transactions[place.tx];
+  if (tx !== undefined && place.record >= 0) {
+    const record = decodeRecords(tx.records)[place.record];
+    return c.copy(record === undefined ? '' : record.text, 'the record');
+  }
+  c.copy(asText(groupText(tx === undefined ? entry.transactions : [tx], false)), 'the transaction');
+}
+
+/** As proxylog prints it. */
+function exportLog(c: Controller, json: boolean): string {
+  const { log } = c.session;
+  let out = '';
+  for (let i = 0; i < log.size; i++) {
+    const { transactions } = log.at(i) as LogEntry;
+    if (transactions.length > 0) out += json ? groupJson(transactions) : groupText(transactions, false);
+  }
+  return json ? out : asText(out);
+}
+
+function spokenRow(c: Controller): string {
+  const state = c.stateOf(LOG_STATE);
+  if (state.follow) return '';
+  const entry = selectedEntry(state, c.session.log);
+  if (entry === undefined) return '';
+  if (entry.gap !== '') return entry.gap;
+  const place = selectedPlace(state, c.session.log);
+  const tx = entry.transactions[place.tx];
+  if (tx !== undefined && place.record >= 0) {
+    const record = decodeRecords(tx.records)[place.record];
+    return record === undefined ? '' : `${record.name} ${record.text}`;
+  }
+  const s = entry.summary;
+  return tx === undefined ? `${s.handling} ${s.status} ${s.method} ${s.url}` : `${tx.type} ${tx.vxid}`;
+}
+
+/** Log text holds one byte a character. */
+function asText(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
 }

@@ -15,7 +15,8 @@ import type { RowPlace } from './log-tree.ts';
 import type { BanFact } from './why/ban-match.ts';
 import { partOf, partsFor } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
-import { type Reason, why } from './why/why.ts';
+import { why } from './why/why.ts';
+import type { Reason } from './why/why-case.ts';
 import { pageQuery } from './written-query.ts';
 
 /** Groups of history, newest first, that a sentence is made of. */

@@ -1,9 +1,88 @@
-// The changes from one program to another, file by file under their names. The main files are compared with each other
-// whatever they are called, every other file with the one of the same name. Files that are the same are only counted.
+// The changes from one program to another, by file and line, each with a few unchanged lines around it. Main files are
+// compared with each other whatever their names, other files by name. Texts that differ too much to compare in time are
+// shown as replaced as a whole.
 
+import { diffArrays } from 'diff';
 import type { ToneLine } from '../../model/panel.ts';
 import type { ProgramFile } from '../../model/program-files.ts';
-import { type DiffLine, diffLines, lineDiff, wholeText } from './line-diff.ts';
+
+export interface DiffLine {
+  kind: 'same' | 'gone' | 'new' | 'skip';
+  text: string;
+  /** Line number in the text it belongs to, from 1; of `new` and `same` in the newer one. */
+  line: number;
+}
+
+/** Milliseconds that a person does not notice. */
+const PATIENCE = 200;
+
+/** [] when the texts are the same. `context` lines are kept around each change. */
+export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
+  const a = before.replace(/\n$/, '').split('\n');
+  const b = after.replace(/\n$/, '').split('\n');
+  const parts = diffArrays(a, b, { timeout: PATIENCE }) ?? [
+    { value: a, removed: true, added: false },
+    { value: b, removed: false, added: true },
+  ];
+  if (parts.every((part) => !part.added && !part.removed)) return [];
+  const all: DiffLine[] = [];
+  let old = 0;
+  let now = 0;
+  for (const { value, removed, added } of parts) {
+    for (const text of value) {
+      if (!added) old++;
+      if (!removed) now++;
+      all.push({
+        kind: added ? 'new' : removed ? 'gone' : 'same',
+        text,
+        line: removed ? old : now,
+      });
+    }
+  }
+  return around(all, context);
+}
+
+/** All lines of a text that the other side does not have. */
+function wholeText(kind: 'new' | 'gone', text: string): DiffLine[] {
+  const lines = text.replace(/\n$/, '').split('\n');
+  return lines.map((line, i) => ({ kind, text: line, line: i + 1 }));
+}
+
+function around(all: readonly DiffLine[], context: number): DiffLine[] {
+  const near = new Uint8Array(all.length);
+  for (const [i, line] of all.entries()) {
+    if (line.kind !== 'same') near.fill(1, Math.max(0, i - context), Math.min(all.length, i + context + 1));
+  }
+  const out: DiffLine[] = [];
+  let skipped = 0;
+  const skip = (): void => {
+    if (skipped > 0) out.push({ kind: 'skip', text: `${skipped} lines the same`, line: 0 });
+    skipped = 0;
+  };
+  for (const [i, line] of all.entries()) {
+    if (near[i] === 0) skipped++;
+    else {
+      skip();
+      out.push(line);
+    }
+  }
+  skip();
+  return out;
+}
+
+/** Marks say the same as the colours. */
+function diffLines(diff: readonly DiffLine[]): ToneLine[] {
+  return diff.map((d): ToneLine => {
+    if (d.kind === 'skip') return [{ text: `      ... ${d.text} ...`, tone: 'faint' }];
+    const mark = d.kind === 'gone' ? '-' : d.kind === 'new' ? '+' : ' ';
+    const tone = d.kind === 'gone' ? 'bad' : d.kind === 'new' ? 'good' : 'muted';
+    return [
+      { text: `${String(d.line).padStart(5)} `, tone: 'faint', fixed: true },
+      { text: `${mark} `, tone, fixed: true },
+      { text: d.text, tone },
+    ];
+  });
+}
 
 export interface Program {
   name: string;

@@ -190,3 +190,14 @@ export function description(counter: Counter | undefined, width: number, theme: 
     ];
   });
 }
+
+/** Name, value and change a second; as columns or as NDJSON, where a value keeps all its digits. */
+export function countersText(counters: readonly Counter[], json: boolean): string {
+  return counters
+    .map(({ info, current, change }) =>
+      json
+        ? `{"name":${JSON.stringify(info.name)},"value":${current},"change":${change}}\n`
+        : `${info.name}\t${current}\t${change.toFixed(2)}\n`,
+    )
+    .join('');
+}

@@ -11,8 +11,8 @@ import { drill, LOG_VIEW } from '../log/log-view.tsx';
 import { PANICS_VIEW } from '../panics/panics-view.ts';
 import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
 import { STORAGE_VIEW } from '../storage/storage-view.ts';
-import { countersText } from './counters-text.ts';
 import { actOnStats, selectedCounter, statKeys } from './stat-keys.ts';
+import { countersText } from './stat-rows.ts';
 import { cursorIndex, STAT_STATE, statListRows, statTop, visibleCounters } from './stat-state.ts';
 import { StatsScreen } from './stats-screen.tsx';
 

@@ -1,8 +1,9 @@
-// What a row of a ranking stands for: itself first, then what is wider. Rows are named as clients sent them; in the cache is
-// what the program made of that, so it is what the newest request of the row was looked up as.
+// The subjects of a ranking's row, the row itself first and wider ones after it, and the log query for its requests.
+// Rows have the names that clients sent; the cache has those that the program made of them, taken from the newest request.
 
 import { pathOf, prefixOf, type RankingName } from '../../model/rankings.ts';
 import type { Subject, SubjectKind } from '../../model/row-subject.ts';
+import { quoted } from '../log/written-query.ts';
 
 export interface RankedRow {
   key: string;
@@ -65,4 +66,45 @@ export function asLookedUp(ranking: RankingName, row: RankedRow): string[] {
 
 function lookedUpAs(name: string): string {
   return `The newest was looked up as ${name}.`;
+}
+
+const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
+  url: (key) => `ReqURL eq ${quoted(key)}`,
+  page: (key) => {
+    const slash = key.indexOf('/');
+    return `ReqHeader:Host eq ${quoted(key.slice(0, slash))} and ReqURL ~ ${begin(key.slice(slash), '([?#]|$)')}`;
+  },
+  prefix: (key) => `ReqURL ~ ${key === '/' ? quoted('^/[^/]*([?#]|$)') : begin(key)}`,
+  host: (key) => `ReqHeader:Host eq ${quoted(key)}`,
+  client: (key) => `ReqStart[1] eq ${quoted(key)}`,
+  network: (key) => `ReqStart[1] ~ ${quoted(key.endsWith('/64') ? v6(key) : v4(key))}`,
+  forwarded: (key) => `ReqHeader:X-Forwarded-For ~ ${begin(key, '(,|$)')}`,
+  status: (key) => `RespStatus == ${key}`,
+  method: (key) => `ReqMethod eq ${quoted(key)}`,
+  agent: (key) => `ReqHeader:User-Agent eq ${quoted(key)}`,
+  // One that got no connection is named by the error alone.
+  backend: (key) => `BackendOpen[2] eq ${quoted(key)} or FetchError ~ ${begin(`backend ${key}: `)}`,
+  fragment: (key) => `Begin[3] eq "esi" and ReqURL eq ${quoted(key)}`,
+};
+
+export function rankQuery(ranking: RankingName, key: string): string {
+  return QUERIES[ranking](key);
+}
+
+function v4(key: string): string {
+  return `^(::ffff:)?${escaped(key.replace(/0\/24$/, ''))}`;
+}
+
+/** Groups of zeros at the end of the prefix may be left out of an address. */
+function v6(key: string): string {
+  const [, head = '', zeros = ''] = /^(.*?)((?::0)*)::\/64$/.exec(key) ?? [];
+  return `^${head}${zeros === '' ? ':' : `(::|${zeros}:)`}`;
+}
+
+function begin(text: string, end = ''): string {
+  return quoted(`^${escaped(text)}${end}`);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

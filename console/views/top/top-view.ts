@@ -11,8 +11,7 @@ import type { Ranked, Window } from '../../model/traffic-sample.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
-import { rankQuery } from './rank-queries.ts';
-import { asLookedUp, STANDS_FOR } from './rank-subjects.ts';
+import { asLookedUp, rankQuery, STANDS_FOR } from './rank-subjects.ts';
 
 const SHOWN = 500;
 

@@ -7,7 +7,7 @@ import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
 import { compileErrors, lintRemark } from '../../../console/views/programs/compile-error.ts';
-import { lineDiff } from '../../../console/views/programs/line-diff.ts';
+import { lineDiff } from '../../../console/views/programs/program-changes.ts';
 import { remarkedFiles } from '../../../console/views/programs/source-remarks.ts';
 
 describe('lineDiff', () => {

@@ -6,7 +6,7 @@ import { readIncludeFailure } from '../../../../protocol/esi-notes.ts';
 import { duration } from '../../../model/numbers.ts';
 import { type Fragment, failureOf, handlingName, slowestOf, some, uncachedBecause } from './fragments.ts';
 import type { Evidence, Facts } from './request-facts.ts';
-import type { Case, Rule } from './why.ts';
+import type { Case, Rule } from './why-case.ts';
 
 /** Sentences with more evidence than this are not read. */
 const MOST_EVIDENCE = 8;

@@ -15,7 +15,7 @@ import {
 } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
-import type { Case, Rule } from './why.ts';
+import type { Case, Rule } from './why-case.ts';
 
 const CACHED_METHODS = ['GET', 'HEAD'];
 

@@ -1,4 +1,5 @@
 // Rows of backends and directors, of an answer of the daemon and of its records of probes.
+
 import { describe, expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
@@ -8,7 +9,7 @@ import { answerWords, ProbeAnswers } from '../../../../console/model/probe-answe
 import type { Recording } from '../../../../console/model/recording.ts';
 import { ReplaySource } from '../../../../console/model/replay-source.ts';
 import { BACKENDS_LINE, backendRows } from '../../../../console/views/backends/backend-rows.ts';
-import { backendRows as dashboardRows } from '../../../../console/views/dashboard/dashboard-backends.ts';
+import { backendRows as dashboardRows } from '../../../../console/views/dashboard/dashboard-rows.ts';
 import { encodeRecord } from '../../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { Tag } from '../../../../protocol/tables/tags.ts';

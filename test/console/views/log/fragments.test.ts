@@ -10,7 +10,8 @@ import { placeOf, rowOf, rowsOf } from '../../../../console/views/log/log-tree.t
 import { timeline } from '../../../../console/views/log/timeline.ts';
 import { FRAGMENT_RULES } from '../../../../console/views/log/why/fragment-rules.ts';
 import { fragmentsLine, fragmentsOf, partOf, partsFor } from '../../../../console/views/log/why/fragments.ts';
-import { type Reason, why } from '../../../../console/views/log/why/why.ts';
+import { why } from '../../../../console/views/log/why/why.ts';
+import type { Reason } from '../../../../console/views/log/why/why-case.ts';
 import { includeFailureText, readIncludeFailure } from '../../../../protocol/esi-notes.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { FAKE_START, fakeGroup, record } from '../../fake-recording.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { LogStore } from '../../../../console/model/log-store.ts';
-import { completeFromLog } from '../../../../console/views/log/query-values.ts';
+import { completeFromLog } from '../../../../console/views/log/log-query.ts';
 import { FAKE_START, fakeGroup } from '../../fake-recording.ts';
 
 const store = new LogStore({ maxBytes: 1e6, maxEntries: 100 });

@@ -1,5 +1,6 @@
 // Each rule of "why?" on what a real proxyd logged for it (test/harness/why/): the case's last request, with all that
 // was logged of its URL before. A rule that no case makes speak fails the last test.
+
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -7,10 +8,11 @@ import { answerItems, textField } from '../../../../console/model/admin-store.ts
 import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
 import { timeline } from '../../../../console/views/log/timeline.ts';
 import { type BanFact, banMatches } from '../../../../console/views/log/why/ban-match.ts';
-import { explainFetchError } from '../../../../console/views/log/why/fetch-errors.ts';
+import { explainFetchError } from '../../../../console/views/log/why/error-rules.ts';
 import { FRAGMENT_RULES } from '../../../../console/views/log/why/fragment-rules.ts';
 import { Facts } from '../../../../console/views/log/why/request-facts.ts';
-import { type Reason, WHY_RULES, why } from '../../../../console/views/log/why/why.ts';
+import { WHY_RULES, why } from '../../../../console/views/log/why/why.ts';
+import type { Reason } from '../../../../console/views/log/why/why-case.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 
 interface Recorded {

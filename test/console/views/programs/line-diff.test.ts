@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { lineDiff } from '../../../../console/views/programs/line-diff.ts';
+import { lineDiff } from '../../../../console/views/programs/program-changes.ts';
 
 it('undone gives the older text, and done the newer one', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', '}', ''), { maxLength: 30 }).map((l) => l.join('\n'));

@@ -1,5 +1,6 @@
 // Whatever Top counts, Enter shows: the query of each row finds at least as many groups as the row has counted, in what a
 // real proxyd logged (restarts, purges, passes, failed fetches among it).
+
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -8,11 +9,11 @@ import type { DaemonSession } from '../../../../console/model/daemon-session.ts'
 import { RANKING_NAMES } from '../../../../console/model/rankings.ts';
 import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
 import { TrafficSample } from '../../../../console/model/traffic-sample.ts';
-import { backendQuery } from '../../../../console/views/backends/backend-query.ts';
+import { backendQuery } from '../../../../console/views/backends/backend-rows.ts';
 import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
 import { judge } from '../../../../console/views/causes/judge.ts';
 import { pageQuery } from '../../../../console/views/log/written-query.ts';
-import { rankQuery } from '../../../../console/views/top/rank-queries.ts';
+import { rankQuery } from '../../../../console/views/top/rank-subjects.ts';
 import { LogSelection } from '../../../../queries/log-selection.ts';
 
 const file = new URL('../log/why-recorded.json.gz', import.meta.url);

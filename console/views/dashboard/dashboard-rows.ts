@@ -1,0 +1,296 @@
+// Rows of the dashboard's panels: percentiles, status classes and rankings of the sampled traffic, backends, the last
+// errors, and the worker's threads. Figures from a sample say so unless the sample is everything.
+
+import { ellipsis, padEnd, widthOf, wordsFit } from '../../draw/cells.ts';
+import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
+import type { StyleName, Theme } from '../../draw/theme.ts';
+import { probeBits } from '../../draw/tone-rows.ts';
+import { type BackendRow, healthTone, shortName } from '../../model/backends.ts';
+import { hasNoWorker, threadDelay } from '../../model/daemon-health.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { SessionEvent } from '../../model/event-log.ts';
+import { folded } from '../../model/folded-lines.ts';
+import { placeOfName } from '../../model/instance-address.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import { clock, count, duration, percent, rate } from '../../model/numbers.ts';
+import { isTrouble, toneOf } from '../events/event-tones.ts';
+import { handlingStyle } from '../log/log-rows.ts';
+
+const SHARES = [0.5, 0.9, 0.99];
+const FEW_SHARES = [0.5, 0.99];
+/** The longest duration and a blank. */
+const DURATION_CELLS = 7;
+
+export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
+  const { latency } = session.sample;
+  if (latency.size === 0) return nothing(session, 'no traffic yet', width);
+  const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
+  const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
+  return [
+    [cell('', 8), ...shares.map((s) => cellRight(`p${s * 100}`, cells, 'muted'))],
+    ...(['all', 'hits', 'others'] as const).map(
+      (kind): Row => [
+        cell(kind, 8, kind === 'hits' ? 'hit' : kind === 'others' ? 'miss' : 'strong'),
+        ...shares.map((share) => {
+          const value = latency.percentile(share, kind);
+          return cellRight(value === null ? theme.glyphs.dash : duration(value), cells);
+        }),
+      ],
+    ),
+  ];
+}
+
+/** The same in a few words, where there is no room for a table. */
+export function percentileRemark(session: DaemonSession): Row {
+  const of = (share: number): string => {
+    const value = session.sample.latency.percentile(share);
+    return value === null ? '' : `p${share * 100} ${duration(value)}`;
+  };
+  return session.sample.latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
+}
+
+export function sampleRemark(session: DaemonSession): Row {
+  const share = session.sampleShare();
+  return share >= 0.99 ? [] : [span(`of ${percent(share)}`, 'faint')];
+}
+
+const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
+  { from: 200, label: '2xx', style: 'good' },
+  { from: 300, label: '3xx', style: 'accent' },
+  { from: 400, label: '4xx', style: 'warn' },
+  { from: 500, label: '5xx', style: 'bad' },
+];
+
+export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
+  const ranks = session.sample.all('status');
+  const total = ranks.reduce((sum, r) => sum + r.requests, 0);
+  if (total === 0) return nothing(session, 'no traffic yet', width);
+  const rows = CLASSES.map(({ from, label, style }): Row => {
+    const inside = ranks.filter((r) => Number(r.key) >= from && Number(r.key) < from + 100);
+    const n = inside.reduce((sum, r) => sum + r.requests, 0);
+    const room = Math.max(0, width - 13);
+    return [
+      cell(label, 4, style),
+      cellRight(percent(n / total), 7),
+      span('  '),
+      ...(room >= 4 ? bar(n / total, room, theme, style) : []),
+    ];
+  });
+  for (const r of [...ranks].filter((one) => Number(one.key) >= 400).sort((a, b) => b.requests - a.requests))
+    rows.push([
+      cell(r.key, 4, Number(r.key) >= 500 ? 'bad' : 'warn'),
+      cellRight(count(r.requests), 7, 'muted'),
+    ]);
+  return rows.slice(0, height);
+}
+
+export function topRows(
+  session: DaemonSession,
+  by: 'requests' | 'misses',
+  width: number,
+  height: number,
+  theme: Theme,
+): Row[] {
+  const ranks = session.sample.top('url', by, height).filter((r) => r[by] > 0);
+  if (ranks.length === 0)
+    return nothing(session, by === 'misses' ? 'no misses yet' : 'no traffic yet', width);
+  return ranks.map((r) =>
+    spread(
+      [span(ellipsis(r.key, width - 9, theme.glyphs.ellipsis))],
+      [span(count(r[by]), by === 'misses' ? 'miss' : 'strong')],
+      width,
+    ),
+  );
+}
+
+/** What nobody has said yet is not said. */
+function nothing(session: DaemonSession, text: string, width: number): Row[] {
+  return session.everUp ? words(text, width) : [];
+}
+
+function words(text: string, width: number): Row[] {
+  return folded([[{ text }]], width).map((line) => [span(line.map((part) => part.text).join(''), 'muted')]);
+}
+
+export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
+  if (session.backends.length === 0) return nothing(session, session.backendsUnknown || 'no backends', width);
+  // The sick come first: on a short panel they must not be the ones cut off.
+  const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+  const room = Math.max(6, width - AROUND_NAME);
+  // All are of one program: its name gives way first.
+  const labels = order.every((b) => b.name.length <= room)
+    ? order.map((b) => b.name)
+    : order.map((b) => placeOfName(b.name) + shortName(b.name));
+  const nameWidth = Math.min(Math.max(...labels.map((label) => label.length)), room);
+  return order.map((b, i) =>
+    backendRow(
+      b,
+      padEnd(ellipsis(labels[i] as string, nameWidth, theme.glyphs.ellipsis), nameWidth),
+      session,
+      width,
+      theme,
+    ),
+  );
+}
+
+/** Cells of mark, health and load. */
+const AROUND_NAME = 19;
+
+function rank(b: BackendRow): number {
+  return b.health === 'sick' ? 0 : b.health === 'unknown' ? 1 : 2;
+}
+
+function backendRow(b: BackendRow, name: string, session: DaemonSession, width: number, theme: Theme): Row {
+  const sick = b.health === 'sick';
+  const { bullet, down, dash } = theme.glyphs;
+  const style = healthTone(b.health, session.cutOff);
+  const left: Span[] = [
+    span(`${sick ? down : bullet} `, style),
+    span(name),
+    span(` ${padEnd(b.health, 8)}`, style),
+  ];
+  const used = 2 + widthOf(name) + 9;
+  const counter = `VBE.${b.name}.req`;
+  // A director counts nothing itself.
+  const load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
+  const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
+  const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
+  if (b.members !== null) {
+    const said = ` ${b.members.healthy}/${b.members.all} members`;
+    if (width - used >= said.length + load.length + 1) left.push(span(said, 'muted'));
+  } else if (b.probe === null) {
+    if (width - used >= 20)
+      left.push(
+        span(
+          b.admin !== 'sick' ? ` ${dash} ${b.type === 'backend' ? 'no probe' : b.type}` : ` ${b.admin}`,
+          'faint',
+        ),
+      );
+  } else {
+    const score = ` ${b.probe.good}/${b.probe.window}`;
+    if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
+    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 4);
+    if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
+  }
+  return spread(left, right, width);
+}
+
+/** Seconds of a turn from which clients notice, and from which something is wrong: the daemon tells of it as an event. */
+const SLOW_TURN = 0.05;
+const LONG_TURN = 0.25;
+
+/** The longest are hitmiss and hitpass, and a blank. */
+const HANDLING = 8;
+/** From this width on there is room for how long a request took. */
+const WITH_TIME = 64;
+
+export function errorRows(
+  session: DaemonSession,
+  width: number,
+  height: number,
+  utc: boolean,
+  theme: Theme,
+): Row[] {
+  const found: { at: number; row: Row }[] = [];
+  for (let i = session.errors.size - 1; i >= 0 && found.length < height; i--) {
+    const entry = session.errors.at(i) as LogEntry;
+    if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
+  }
+  const happened = session.events.all().filter((event) => isTrouble(event.kind));
+  for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
+  found.sort((a, b) => b.at - a.at);
+  const { connection } = session;
+  if (found.length === 0 && connection.state === 'waiting') return words(connection.reason, width);
+  if (found.length === 0) return nothing(session, 'none so far', width);
+  return found.slice(0, height).map((f) => f.row);
+}
+
+/** The longest turn of the last minute, and the work that all others waited for. */
+export function turnRemark(session: DaemonSession): Row {
+  const turn = session.turns.get();
+  if (turn === null || hasNoWorker(session)) return [];
+  const style: StyleName = turn.seconds >= LONG_TURN ? 'bad' : turn.seconds >= SLOW_TURN ? 'warn' : 'muted';
+  const work = turn.work === '' ? '' : ` (${turn.work})`;
+  return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
+}
+
+function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {
+  const s = entry.failure ?? entry.summary;
+  const error = s.error === '' ? entry.fetchError : s.error;
+  const room = Math.max(0, Math.floor(width / 3));
+  const right = error === '' ? [] : [span(`  ${wordsFit(error, room, theme.glyphs.ellipsis)}`, 'bad')];
+  const took = Number.isNaN(s.seconds) ? '' : duration(s.seconds);
+  return spread(
+    [
+      span(`${clock(s.at, utc)}  `, 'muted'),
+      span(`${s.status}  `, 'bad'),
+      cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
+      ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
+      span(`${s.method} `, 'strong'),
+      span(s.url),
+    ],
+    right,
+    width,
+  );
+}
+
+function eventRow(event: SessionEvent, utc: boolean): Row {
+  const { at, kind, text } = event;
+  const said = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
+  return [span(`${clock(at, utc)}  `, 'muted'), span(said, toneOf(kind))];
+}
+
+/** Cells of a thread without its name, and between two. */
+const FIGURES = 25;
+const GAP = 2;
+/** Seconds of delay from which clients notice, and from which something is wrong (chosen). */
+const SLOW = 0.05;
+const STUCK = 0.5;
+
+/** Rows that all threads take in so many cells. */
+export function threadLines(threads: readonly string[], width: number): number {
+  return Math.ceil(threads.length / threadsInRow(threads, width));
+}
+
+function nameCells(threads: readonly string[]): number {
+  return Math.max(2, ...threads.map((name) => name.length + 1));
+}
+
+function threadsInRow(threads: readonly string[], width: number): number {
+  return Math.max(1, Math.floor((width + GAP) / (nameCells(threads) + FIGURES + GAP)));
+}
+
+export function threadRows(session: DaemonSession, width: number, height: number): Row[] {
+  const { threads } = session.counters;
+  const inRow = threadsInRow(threads, width);
+  const room = inRow * height;
+  let shown = threads;
+  let more = 0;
+  if (threads.length > room) {
+    // The last place says how many there are besides, unless there is but one place.
+    const places = Math.max(1, room - 1);
+    shown = [...threads]
+      .sort((a, b) => threadDelay(session.counters, b) - threadDelay(session.counters, a))
+      .slice(0, places);
+    more = threads.length - shown.length;
+  }
+  const cells = shown.map((name) => threadCells(session, name, nameCells(threads)));
+  if (more > 0) cells.push([span(`and ${more} more`, 'muted')]);
+  return Array.from({ length: Math.min(height, Math.ceil(cells.length / inRow)) }, (_, row) =>
+    cells
+      .slice(row * inRow, (row + 1) * inRow)
+      .flatMap((one, i) => (i === 0 ? one : [span(' '.repeat(GAP)), ...one])),
+  );
+}
+
+function threadCells(session: DaemonSession, name: string, cells: number): Span[] {
+  const { counters } = session;
+  const delay = threadDelay(counters, name);
+  const style: StyleName = delay >= STUCK ? 'bad' : delay >= SLOW ? 'warn' : 'muted';
+  return [
+    cell(name, cells, 'strong'),
+    cellRight(`${rate(counters.rate(`THR.${name}.requests`))}/s`, 8),
+    cellRight(`${count(Number(counters.value(`THR.${name}.connections_open`)))} conn`, 10),
+    cellRight(duration(delay), 7, style),
+  ];
+}
