@@ -1,4 +1,4 @@
-// The time that charts cover: how long, how its left end is called, and what happened in it.
+// The period that charts cover: its length, axis labels, and event marks.
 
 import type { ChartMark } from '../draw/chart.ts';
 import type { DaemonSession } from '../model/daemon-session.ts';
@@ -7,17 +7,17 @@ import { markOf, toneOf } from './events/event-tones.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;
 
-/** Seconds that the charts cover; null: what there is, up to a quarter of an hour. */
+/** Seconds that the charts cover; null: the available data, up to a quarter of an hour. */
 export type ChartWindow = number | null;
 
-/** Of what there is, in round steps, so that a chart neither starts empty nor jumps. */
+/** The length of the available data in round steps, so that a chart neither starts empty nor jumps. */
 export function chartSpan(session: DaemonSession, window: ChartWindow): number {
   if (window !== null) return window;
   const seconds = session.requests.spanTo(session.lastDataAt);
   return PERIODS.find((p) => seconds <= p) ?? 900;
 }
 
-/** What stands at the ends of the axis of the last `period` seconds: times, where the right end is not now. */
+/** Labels at both ends of the axis over the last `period` seconds: clock times unless the right end is now. */
 export function axisEnds(session: DaemonSession, period: number): { left: string; right: string } {
   const { lastDataAt, source, utc } = session;
   if (!session.cutOff && source.recorded !== true) return { left: ago(period), right: 'now' };
@@ -29,7 +29,7 @@ function ago(seconds: number): string {
   return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
 }
 
-/** What happened in the last `period` seconds, on the axis. */
+/** Marks of events in the last `period` seconds. */
 export function marksOf(session: DaemonSession, period: number): ChartMark[] {
   const from = session.lastDataAt - period;
   return session.events

@@ -1,5 +1,5 @@
-// The keys, commands and rules of the console as a Markdown page, of their tables alone. A test keeps the page
-// console/KEYS.md the same as what is made here.
+// The console's keys, commands and rules as a Markdown page, generated from their tables. A test keeps
+// console/KEYS.md in sync.
 
 import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/key-meanings.ts';
 import { keyLabels } from '../model/key-row.ts';

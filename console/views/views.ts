@@ -1,5 +1,5 @@
-// The views of the console, in the order of Tab; the first is shown at the start. A new view is a folder beside this
-// file and a line here.
+// The console's views, in the order of Tab; the first is shown at start. To add a view, create a folder here and add
+// a line.
 
 import type { View } from '../model/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const root = new URL('../../', import.meta.url).pathname;
 /** Folders whose comments are held to this. */
-const FOLDERS = [];
+const FOLDERS = ['console/views'];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;
 const REFUSED = /^(?:What|Who)\b|\bis told\b/;

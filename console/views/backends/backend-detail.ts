@@ -1,4 +1,4 @@
-// What is to say about one backend or director: its address, what its probe was answered, its members, its counters.
+// Detail lines of one backend or director: address, probe results, members, counters.
 
 import { textField } from '../../model/admin-store.ts';
 import type { BackendTraffic } from '../../model/backend-traffic.ts';
@@ -10,7 +10,7 @@ import { answerWords, isTimeout, type ProbeAnswer } from '../../model/probe-answ
 import { programFiles } from '../../model/program-files.ts';
 import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
-/** Polls that a pane has room for. */
+/** Probe results shown in the detail pane. */
 const BITS = 48;
 
 /** Varnish's names of the probe's bitmaps, oldest step first. */
@@ -25,12 +25,12 @@ const PROBE_BITS: readonly [string, string][] = [
   ['bits_H', 'good'],
 ];
 
-/** What is known of a backend beside its row in the list. */
+/** Facts about a backend that its row in backend.list does not have. */
 export interface BackendFacts {
   answer: ProbeAnswer | undefined;
   happy: bigint;
   traffic: BackendTraffic | undefined;
-  /** Other rows whose backends have the same name in their programs. */
+  /** Number of other rows whose backends have the same name in their programs. */
   namesakes: number;
 }
 
@@ -50,13 +50,13 @@ export function backendDetail(
   ];
 }
 
-/** The column that says so gives way on a narrow screen. Of a healthy one without a probe nobody need have said so. */
+/** Narrow screens drop the admin column, so the detail repeats it, except for a healthy backend without a probe. */
 function operatorLines({ admin, probe }: BackendRow): ToneLine[] {
   if (admin !== 'sick' && (admin !== 'healthy' || probe === null)) return [];
   return [labelled('Declared', `${admin} by an operator`)];
 }
 
-/** An answer to a backend's probe in a few words; that there was none in time, with the time. */
+/** A probe's answer in a few words; for a timeout, the time waited. */
 export function probeWords(session: DaemonSession, name: string, { text }: ProbeAnswer): string {
   return answerWords(text, isTimeout(text) ? declaredBackend(session, name)?.probe?.timeout : undefined);
 }
@@ -180,7 +180,7 @@ function labelled(label: string, text: string, spark?: readonly number[]): ToneL
   return spark === undefined ? line : [...line, { text: '', tone: 'accent', spark }];
 }
 
-/** How many of the newest `window` bits are set. */
+/** Number of set bits among the newest `window`. */
 function ones(bits: string, window: number): number {
   if (!/^\d+$/.test(bits)) return 0;
   const newest = BigInt(bits) & ((1n << BigInt(window)) - 1n);

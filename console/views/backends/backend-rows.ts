@@ -1,5 +1,5 @@
-// The rows of backends and directors: what is no member of another stands at the edge, members below their directors.
-// A backend that is a member of several directors stands below each of them.
+// Rows of backends and directors: backends that belong to no director are not indented, members are, below their
+// director. A member of several directors has a row below each of them.
 
 import { VBE_COUNTERS } from '../../../protocol/tables/counters.ts';
 import { textField } from '../../model/admin-store.ts';
@@ -19,10 +19,10 @@ import type { ListCell, ListRow } from '../list/list-state.ts';
 import { backendDetail, probeWords } from './backend-detail.ts';
 
 export const BACKENDS_LINE = 'backend.list -j -p';
-/** Polls that a row has room for. */
+/** Probe results shown in a row. */
 export const BITS = 16;
 
-/** Letters of the log, and the daemon's bitmaps of them. */
+/** Probe result letters in the log, in the order of the daemon's bitmaps. */
 const LETTERS = '46UxXrRH';
 
 export function backendRows(session: DaemonSession): ListRow[] {
@@ -37,7 +37,7 @@ export function backendRows(session: DaemonSession): ListRow[] {
     rows.push(row(session, b, here, all, now));
     for (const name of memberNames(b)) {
       const member = all.get(name);
-      // A director may be below itself.
+      // A director may contain itself.
       if (member !== undefined && !here.includes(name)) place(member, here);
     }
   };
@@ -46,18 +46,19 @@ export function backendRows(session: DaemonSession): ListRow[] {
   return rows;
 }
 
-/** With their probes, or what a recording has of them. */
+/** Backends with their probes; in a recording, those that it has. */
 function listed(session: DaemonSession): readonly BackendRow[] {
   const body = session.admin.body(BACKENDS_LINE);
   return body === '' ? session.backends : parseBackendList(body);
 }
 
-/** In JSON and as text: '' where nothing is known. */
+/** For JSON and text; '' if unknown. */
 function seconds(value: number | null | undefined): string {
   return value === null || value === undefined ? '' : value.toFixed(6);
 }
 
-/** How it answered. The log does not name its program: what nothing was asked of has answered nothing. */
+/** Traffic by response class. The log names backends without their program; backends without requests have no
+ * responses. */
 function trafficOf(
   session: DaemonSession,
   { name, type }: BackendRow,
@@ -72,17 +73,17 @@ function trafficOf(
     : session.sample.backendTraffic(now).get(shortName(name));
 }
 
-/** Fetches that got no connection, for whatever cause. */
+/** Fetches that got no connection, for any reason. */
 function failuresOf({ counters }: DaemonSession, name: string): number {
   const of = (counter: string): number => Number(counters.value(`VBE.${name}.${counter}`));
   const causes = FAILURES.reduce((sum, cause) => sum + of(cause), 0);
-  // `fail` is the sum of its causes where it is counted at all.
+  // `fail` is the sum of its causes if it is counted at all.
   return Math.max(of('fail'), causes) + of('helddown') + of('unhealthy');
 }
 
 const FAILURES = VBE_COUNTERS.map((row) => row.name).filter((name) => name.startsWith('fail_'));
 
-/** The last answer to a probe, if the log has it. */
+/** The last probe result, if the log has it. */
 function lastAnswer(session: DaemonSession, b: BackendRow): ProbeAnswer | undefined {
   const state: ProbeState = {
     bits: [...LETTERS].map((l) => (isOdd(textField(b.details, `bits_${l}`)) ? l : '-')).join(''),
@@ -109,7 +110,7 @@ function row(
   const tone: Tone = healthTone(health, session.cutOff);
   const of = (counter: string): string => `VBE.${name}.${counter}`;
   const counted = counters.get(of('req')) !== undefined;
-  // A director counts nothing itself.
+  // Directors have no counters.
   const figure = (text: string, by: number, how: Tone): ListCell =>
     counted ? { text, by, tone: how } : { text: '', by: -1 };
   const load = counters.rate(of('req'));
@@ -196,15 +197,15 @@ export function backendQuery(b: BackendRow, all: ReadonlyMap<string, BackendRow>
     : `${opened} or ${failed}`;
 }
 
-/** Identifiers of VCL have nothing that a regular expression would take for its own. */
+/** VCL identifiers contain no regular expression metacharacters. */
 function oneOf(words: readonly string[]): string {
   return words.length === 1 ? (words[0] as string) : `(${words.join('|')})`;
 }
 
-/** Full names of the backends below it, or its own. */
+/** Full names of the backends below a director; a backend's own name. */
 function leaves(b: BackendRow, all: ReadonlyMap<string, BackendRow>, seen: Set<string>): Set<string> {
   if (b.type === 'backend') return new Set([b.name]);
-  // A director may be below itself.
+  // A director may contain itself.
   if (seen.has(b.name)) return new Set();
   seen.add(b.name);
   const members = memberNames(b).flatMap((name) => all.get(name) ?? []);

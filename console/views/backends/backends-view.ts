@@ -1,4 +1,4 @@
-// The backends and directors: health and who decides it, probes and their last answers, load and failures of each.
+// The backends view: health and its source, probes and their last results, load, failures.
 
 import { PARTS } from '../../model/backend-traffic.ts';
 import type { Controller } from '../../model/controller.ts';

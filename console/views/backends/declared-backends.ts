@@ -1,27 +1,26 @@
-// Where backends are and how they are probed, as their program declares it: the list of backends says neither. Only
-// `backend` and `probe` declarations are read, and of values only what is written there; what a program makes while it
-// runs is not known here.
+// Addresses and probes of backends as declared in the program, which backend.list does not report. Only `backend` and
+// `probe` declarations with literal values are read; backends created at run time are unknown here.
 
 export interface DeclaredBackend {
-  /** host:port, or a socket's path. */
+  /** host:port, or the path of a socket. */
   address: string;
-  /** Null without one. */
+  /** Null without a probe. */
   probe: { asks: string; interval: string; timeout: string } | null;
 }
 
 type Fields = Map<string, string | Fields>;
 
-/** Strings of all three kinds, words and numbers, and the marks that part them; comments are passed over. */
+/** All three kinds of strings, words, numbers and punctuation; comments are skipped. */
 const TOKEN =
   /(?:\/\/|#)[^\n]*|\/\*[\s\S]*?\*\/|"""([\s\S]*?)"""|\{"([\s\S]*?)"\}|"([^"\n]*)"|([\w.-]+)|([{};=])|\s+|./g;
 
 interface Token {
   text: string;
-  /** Is it a word or a string, and no mark? */
+  /** A word or a string, as opposed to punctuation. */
   value: boolean;
 }
 
-/** By the names that the program gives them. */
+/** Keyed by the name in the program. */
 export function declaredBackends(sources: readonly string[]): Map<string, DeclaredBackend> {
   const backends = new Map<string, Fields>();
   const probes = new Map<string, Fields>();
@@ -51,7 +50,7 @@ function tokensOf(source: string): Token[] {
   return tokens;
 }
 
-/** What stands in a block, and where it ends. Strings that follow each other are lines of one. */
+/** The fields of a block, and the index of its end. Adjacent strings are lines of one value. */
 function fieldsOf(tokens: readonly Token[], from: number): { fields: Fields; end: number } {
   const fields: Fields = new Map();
   const isMark = (token: Token | undefined, text: string): boolean =>
@@ -86,14 +85,14 @@ function declared(fields: Fields, probes: ReadonlyMap<string, Fields>): Declared
     address,
     probe: {
       asks: request === '' ? `GET ${textOf(probe, 'url', '/')}` : (request.split('\n', 1)[0] as string),
-      // The defaults are those of vcl-probe(7).
+      // Defaults as in vcl-probe(7).
       interval: textOf(probe, 'interval', '5s'),
       timeout: textOf(probe, 'timeout', '2s'),
     },
   };
 }
 
-/** The port may stand with the host. */
+/** The host may contain the port. */
 function withPort(host: string, port: string): string {
   if (/^(\[.*\]|[^:]*):\w+$/.test(host)) return host;
   return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`;

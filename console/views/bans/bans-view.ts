@@ -1,4 +1,4 @@
-// Bans in force, newest first, and below them the tags (surrogate keys) that objects in the seen traffic carry.
+// Bans in force, newest first, and after them the surrogate keys of objects seen in traffic.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
 import type { Controller } from '../../model/controller.ts';
@@ -10,9 +10,9 @@ import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
 const LINE = 'ban.list -j';
-/** Varnish keeps no condition of a ban that is completed. */
+/** Varnish does not keep the condition of a completed ban. */
 const FORGOTTEN = '(completed: its condition is not kept)';
-/** The oldest of the list may be a mark. */
+/** The oldest entry may be a marker without a condition. */
 const NO_CONDITION = '(a mark: objects were tested up to here)';
 
 export const BANS_VIEW: ListView = listView({

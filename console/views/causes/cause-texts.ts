@@ -1,13 +1,13 @@
-// What a cause of misses and passes is called, and what would change it. The names are those of the rules of "why?",
-// and those that judge.ts adds.
+// Titles of causes of misses and passes, and how to fix each. Causes are named after the rules of "why?", plus those
+// that judge.ts adds.
 
 interface CauseText {
-  /** `detail` sets requests of one rule apart. */
+  /** `detail` distinguishes requests of the same rule. */
   label(detail: string): string;
-  /** Where the label has no room: rows of one cause differ early. */
+  /** Short label: the part that differs between rows of one cause comes first. */
   brief?(detail: string): string;
   change: string | ((detail: string) => string);
-  /** Instead, where a request that was not seen may have been the cause. */
+  /** Used instead if an unsampled request may be the cause. */
   sampled?: string;
 }
 
@@ -15,7 +15,7 @@ const KEEP =
   'In vcl_backend_response set beresp.ttl and unset what forbids to keep it, where the response is the same for everybody; else let the backend send max-age.';
 const PROGRAM = 'The program asks for it: the Programs view (5) shows where.';
 
-/** What would have a response kept, by a word of the reason why it is not. */
+/** How to make a response cacheable, by a word in the reason why it is not. */
 const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
   [
     /fetch failed|status is 5/,
@@ -40,7 +40,7 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
 
 const notKept = (detail: string): string => NOT_KEPT.find(([reason]) => reason.test(detail))?.[1] ?? KEEP;
 
-/** What sets a reason apart, without what leads to it. */
+/** The distinguishing part of a reason, without its introduction. */
 function word(detail: string): string {
   return detail
     .replace(/^it has an? /, '')

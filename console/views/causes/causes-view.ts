@@ -1,5 +1,5 @@
-// Why requests were no hits, as a ranking of causes: how many, how much of the hit rate each costs, its URLs, and what
-// would change it. Of the last misses and passes of the sample; "why?" of the log explains each of them.
+// Causes of misses and passes, ranked: number of requests, cost in hit rate, URLs, and a fix. Covers the last misses
+// and passes in the sample; "why?" in the log explains each one.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { amount, clock, count, percent } from '../../model/numbers.ts';
@@ -14,7 +14,7 @@ import { causeBrief, causeChange, causeLabel } from './cause-texts.ts';
 import { judge } from './judge.ts';
 
 const URLS = 6;
-/** Shares above this are all: counters and log do not come at the same moment. */
+/** Shares above this count as 1: counters and log arrive at different moments. */
 const ALL = 0.99;
 
 interface MissedUrl extends Pick<Unserved, 'host' | 'url' | 'sent'> {
@@ -32,7 +32,7 @@ interface Cause {
 
 interface Survey {
   causes: readonly Cause[];
-  /** Misses and passes with a verdict, of how many; all requests in that time. */
+  /** Misses and passes with a verdict, misses and passes in total, and all requests in that period. */
   judged: number;
   unserved: number;
   requests: number;
@@ -63,7 +63,7 @@ export const CAUSES_VIEW: ListView = listView({
   remark: (session) => {
     const { judged, unserved, requests, since } = surveyOf(session);
     const share = session.sampleShare();
-    // In front, as in Top: a narrow title ends early.
+    // At the front, as in Top: a narrow title is cut at its end.
     const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
     const looked = judged < unserved ? `, ${count(judged)} looked at` : '';
     const from = since === 0 ? '' : ` since ${clock(since, session.utc)}`;
@@ -97,7 +97,7 @@ function surveyOf(session: DaemonSession): Survey {
     const key = `${one.verdict.cause} ${one.verdict.detail}`;
     const cause = causes.get(key) ?? { verdict: one.verdict, requests: 0, urls: new Map() };
     causes.set(key, cause);
-    // The newest speaks for all.
+    // The newest verdict represents all of them.
     cause.verdict = one.verdict;
     cause.requests++;
     countUrl(cause, one);

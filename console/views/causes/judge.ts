@@ -1,6 +1,6 @@
-// The verdict on a request that was no hit: what the rules of "why?" say first of its lookup. Where nothing in the
-// sample tells why there was no object, near misses are looked for: the same path kept with another query string, the
-// same URL under another host.
+// The verdict on a request that was not a hit: the first reason that the rules of "why?" give for its lookup. If the
+// sample has no explanation, near misses are searched: the same path cached with another query string, or the same
+// URL under another host.
 
 import type { Evidence, Unserved, Verdict } from '../../model/unserved.ts';
 import { uncacheable } from '../log/why/uncacheable.ts';
@@ -20,7 +20,7 @@ export function judge(request: Unserved, evidence: Evidence): Verdict {
   if (reason.rule === 'never-seen') {
     const near = nearMiss(request, evidence);
     if (near !== null) return near;
-    // The rule speaks of a log that holds all requests, and the sample does not.
+    // The rule's sentence assumes a log of all requests; this is a sample.
     return {
       cause: reason.rule,
       detail: '',
@@ -53,7 +53,7 @@ function nearMiss(request: Unserved, { beside, hit, hitBeside }: Evidence): Verd
       };
 }
 
-/** Did it bring a response that is fresh at this time? */
+/** Did the fetch store a response that is still fresh at `now`? */
 function isKept({ group }: Unserved, now: number): boolean {
   return livesIn(group).some(({ fetch }) => {
     if (fetch === null || fetch.reason === 'pass' || fetch.reason === 'pipe') return false;

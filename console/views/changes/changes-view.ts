@@ -1,5 +1,5 @@
-// What changed in the last minute, five, or fifteen: what happened, and the counters and URLs whose rates moved most, each
-// beside as long a time before. Enter opens what a row is about.
+// Changes in the last minute, five or fifteen: events, and the counters and URLs whose rates moved most compared with
+// a period of the same length before. Enter opens the subject of a row.
 
 import { type Change, changesOf } from '../../model/changes.ts';
 import type { Controller } from '../../model/controller.ts';
@@ -74,7 +74,7 @@ export const CHANGES_VIEW: ListView = listView({
   enter: (c, row) => open(c, row.facts),
 });
 
-/** Where events are not known, there may have been some. */
+/** If the source has no events, there may still have been some. */
 function nothingHappened({ source }: DaemonSession): string {
   return source.eventsTell === undefined ? 'nothing happened' : 'no event is known';
 }
@@ -83,8 +83,8 @@ function minutesOf(option: string): (typeof MINUTES)[number] {
   return MINUTES.find((one) => String(one) === option) ?? 1;
 }
 
-/** Events that say the same as one, the newest first: among many of them the counters and URLs would not be seen. What is
- * said of the hit rate has other numbers each time. */
+/** Groups events with the same text, newest first, so that repeated events do not push counters and URLs off the
+ * screen. Hit rate events count as equal whatever their figures. */
 function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent[]][] {
   const found = new Map<string, [SessionEvent, ...SessionEvent[]]>();
   for (const event of [...events].reverse()) {
@@ -100,7 +100,7 @@ function sameKey({ kind, text }: SessionEvent): string {
   return kind === 'hit-rate' ? kind : `${kind} ${text}`;
 }
 
-/** Times of events that are named (chosen). */
+/** Event times listed in the detail (chosen). */
 const TIMES = 20;
 
 function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: DaemonSession): ListRow {
@@ -171,7 +171,7 @@ function changeRow({ kind, name, asked, before, now }: Change): ListRow {
   };
 }
 
-/** The rates as they are: the factor that ranks them is smoothed. */
+/** Unsmoothed rates: only the factor used for ranking is smoothed. */
 function comparison(before: number, now: number): string {
   if (before === 0 || now === 0) return '';
   const times = now / before;

@@ -1,4 +1,4 @@
-// The two charts of the dashboard and the figures beside their titles.
+// The dashboard's two charts and the figures next to their titles.
 
 import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
@@ -11,17 +11,17 @@ import { axisEnds, type ChartWindow, chartSpan, marksOf } from '../chart-period.
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
 
-/** Slices of a chart of so many cells. */
+/** Time slices for a chart of this width. */
 function slicesOf(width: number): number {
   return Math.max(8, width - 8);
 }
 
-/** Is there room for means beside maxima, and is there a difference between them? */
+/** Do means differ from maxima, and is there room to show both? */
 function hasMeans(session: DaemonSession, window: ChartWindow, width: number, height: number): boolean {
   return height >= 8 && chartSpan(session, window) >= 2 * slicesOf(width);
 }
 
-/** Nothing is being collected where nobody answers. */
+/** Without a connection no data is being collected. */
 function notYet(session: DaemonSession): readonly Row[] {
   return [[span(session.cutOff ? 'no connection' : 'collecting…', 'muted')]];
 }
@@ -36,7 +36,7 @@ export function requestRows(
   if (session.requests.length < 2) return notYet(session);
   if (chart === null) return [];
   const period = chartSpan(session, window);
-  // Maxima: a mean hides the burst that brought the trouble.
+  // Maxima: a mean would hide short bursts.
   const { max: peaks, mean } = session.rates
     .over(period)
     .requests.slices(session.lastDataAt, period, slicesOf(width));
@@ -70,7 +70,7 @@ export function hitRateRows(
   const rates = session.rates.over(period);
   const over = (series: Series): number[] => series.slices(session.lastDataAt, period, slicesOf(width)).mean;
   const lookups = over(rates.lookups);
-  // Without lookups there is no rate: nothing is drawn.
+  // Without lookups there is no rate, and nothing is drawn.
   const values = over(rates.hits).map((hits, i) =>
     lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
   );
@@ -84,7 +84,8 @@ export function hitRateRows(
   });
 }
 
-/** The requests a second now, and what is the line and what the area where there are both; `width` and `height` are the panel's. */
+/** Current requests per second, and a legend if the chart has a line and an area; `width` and `height` are the
+ * panel's. */
 export function requestsRemark(
   session: DaemonSession,
   width: number,
@@ -98,7 +99,7 @@ export function requestsRemark(
   return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
 }
 
-/** Hit rate over 10, 100 and 1000 seconds, or what there is yet; the longer give way on a narrow panel. */
+/** Hit rate over 10, 100 and 1000 seconds or the available data; a narrow panel drops the longer ones. */
 export function hitRateRemark(session: DaemonSession, width: number): Row {
   const out: Span[] = [];
   const windows = width >= 52 ? [10, 100, 1000] : width >= 38 ? [10, 100] : [10];
@@ -106,13 +107,13 @@ export function hitRateRemark(session: DaemonSession, width: number): Row {
     const { n, seconds, rate: value } = session.hitRate.window(size);
     if (out.length > 0) out.push(span('  '));
     out.push(span(`${Math.round(seconds)}s `, 'faint'), span(percent(value), 'line2'));
-    // A longer window has nothing more.
+    // Longer windows would show the same data.
     if (n < size) break;
   }
   return out;
 }
 
-/** The next short multiple of a power of ten: a scale that people read. */
+/** The next round number (1, 2 or 5 times a power of ten), for a readable scale. */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8, 10]) if (value <= step * power) return step * power;

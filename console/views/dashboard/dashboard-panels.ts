@@ -1,4 +1,4 @@
-// The panels of the dashboard, and the view or query that each opens. Their places are in dashboard-screen.tsx.
+// The dashboard's panels, and the view or query that each one opens. dashboard-screen.tsx places them.
 
 import type { Controller } from '../../model/controller.ts';
 import { earliest } from '../../model/rankings.ts';
@@ -16,13 +16,13 @@ function topBy(c: Controller, title: string): void {
   TOP_VIEW.act(c, { type: 'sort-by', column, descending: true });
 }
 
-/** Epoch seconds at which the oldest ended of those that the classes from 400 on have counted. */
+/** Epoch seconds at which the oldest counted request with status >= 400 ended. */
 function refusedSince(c: Controller): number {
   const refused = c.session.sample.all('status').filter(({ key }) => Number(key) >= 400);
   return refused.reduce((since, rank) => earliest(since, rank.since), 0);
 }
 
-/** What Enter shows, in reading order. */
+/** The targets of Enter, in reading order. */
 const BEHIND = {
   requests: (c) => topBy(c, 'REQUESTS'),
   'hit-rate': (c) => {

@@ -40,7 +40,7 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
   ];
 }
 
-/** The same in a few words, where there is no room for a table. */
+/** The same in a few words, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
   const of = (share: number): string => {
     const value = session.sample.latency.percentile(share);
@@ -103,7 +103,7 @@ export function topRows(
   );
 }
 
-/** What nobody has said yet is not said. */
+/** Empty before the first connection: nothing is known yet. */
 function nothing(session: DaemonSession, text: string, width: number): Row[] {
   return session.everUp ? words(text, width) : [];
 }
@@ -114,10 +114,10 @@ function words(text: string, width: number): Row[] {
 
 export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
   if (session.backends.length === 0) return nothing(session, session.backendsUnknown || 'no backends', width);
-  // The sick come first: on a short panel they must not be the ones cut off.
+  // Sick backends come first, so that a short panel does not cut them off.
   const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
   const room = Math.max(6, width - AROUND_NAME);
-  // All are of one program: its name gives way first.
+  // If all names do not fit, the program's name is dropped: all backends belong to the same one.
   const labels = order.every((b) => b.name.length <= room)
     ? order.map((b) => b.name)
     : order.map((b) => placeOfName(b.name) + shortName(b.name));
@@ -133,7 +133,7 @@ export function backendRows(session: DaemonSession, width: number, theme: Theme)
   );
 }
 
-/** Cells of mark, health and load. */
+/** Cells of the glyph, health and load. */
 const AROUND_NAME = 19;
 
 function rank(b: BackendRow): number {
@@ -151,7 +151,7 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   ];
   const used = 2 + widthOf(name) + 9;
   const counter = `VBE.${b.name}.req`;
-  // A director counts nothing itself.
+  // Directors have no counters.
   const load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
   const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
@@ -175,13 +175,13 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   return spread(left, right, width);
 }
 
-/** Seconds of a turn from which clients notice, and from which something is wrong: the daemon tells of it as an event. */
+/** Turn lengths in seconds that clients notice, and that indicate a problem; the latter also raises an event. */
 const SLOW_TURN = 0.05;
 const LONG_TURN = 0.25;
 
-/** The longest are hitmiss and hitpass, and a blank. */
+/** The longest, hitmiss and hitpass, and a blank. */
 const HANDLING = 8;
-/** From this width on there is room for how long a request took. */
+/** Minimum width for the duration column. */
 const WITH_TIME = 64;
 
 export function errorRows(
@@ -205,7 +205,7 @@ export function errorRows(
   return found.slice(0, height).map((f) => f.row);
 }
 
-/** The longest turn of the last minute, and the work that all others waited for. */
+/** The longest turn of the last minute, and the work that blocked the thread. */
 export function turnRemark(session: DaemonSession): Row {
   const turn = session.turns.get();
   if (turn === null || hasNoWorker(session)) return [];
@@ -240,14 +240,14 @@ function eventRow(event: SessionEvent, utc: boolean): Row {
   return [span(`${clock(at, utc)}  `, 'muted'), span(said, toneOf(kind))];
 }
 
-/** Cells of a thread without its name, and between two. */
+/** Cells per thread besides its name, and between two threads. */
 const FIGURES = 25;
 const GAP = 2;
-/** Seconds of delay from which clients notice, and from which something is wrong (chosen). */
+/** Event loop delays in seconds that clients notice, and that indicate a problem (chosen). */
 const SLOW = 0.05;
 const STUCK = 0.5;
 
-/** Rows that all threads take in so many cells. */
+/** Rows needed for all threads at this width. */
 export function threadLines(threads: readonly string[], width: number): number {
   return Math.ceil(threads.length / threadsInRow(threads, width));
 }
@@ -267,7 +267,7 @@ export function threadRows(session: DaemonSession, width: number, height: number
   let shown = threads;
   let more = 0;
   if (threads.length > room) {
-    // The last place says how many there are besides, unless there is but one place.
+    // The last place shows how many are omitted, unless there is only one place.
     const places = Math.max(1, room - 1);
     shown = [...threads]
       .sort((a, b) => threadDelay(session.counters, b) - threadDelay(session.counters, a))

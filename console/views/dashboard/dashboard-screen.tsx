@@ -1,6 +1,6 @@
-// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, threads if there are
-// several, latency, status classes, what is asked for most, the last errors. All rows are made by plain functions of the session; this file only
-// places them.
+// The dashboard: requests and hit rate over time, request outcomes, backends, storage, threads if there are several,
+// latency, status classes, most requested URLs, the last errors. Rows come from pure functions of the session; this
+// file only lays them out.
 
 import { type ReactNode, useContext } from 'react';
 import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
@@ -31,11 +31,11 @@ import { storageRows, trafficRemark, trafficRows } from './dashboard-traffic.ts'
 
 export interface DashboardLayout {
   chart: { left: number; right: number; height: number };
-  /** Widths of traffic, backends and storage; storage 0 means that it is not shown apart. */
+  /** Widths of traffic, backends and storage; storage is 0 if it has no panel of its own. */
   middle: { traffic: number; backends: number; storage: number; height: number };
-  /** Rows of the threads' panel; 1 is a line without a border, 0 without threads. */
+  /** Height of the threads panel; 1 is a line without a border, 0 without threads. */
   threads: number;
-  /** Latency, status classes and rankings; 0 rows where they have no room. */
+  /** Height of latency, status classes and rankings; 0 if they do not fit. */
   extra: number;
   latency: number;
   status: number;
@@ -43,15 +43,15 @@ export interface DashboardLayout {
   errors: number;
 }
 
-/** Does the dashboard show storage apart, and the sample's panels? */
+/** Is there room for a storage panel, and for the sample's panels? */
 function dashboardRoom(width: number, height: number): { storage: boolean; sample: boolean } {
   return { storage: width >= 110, sample: height >= 29 && width >= 100 };
 }
 
-/** Rows of threads that the panel has at the most (chosen). */
+/** Maximum rows of the threads panel (chosen). */
 const THREAD_LINES = 4;
 
-/** Sizes of the dashboard's panels for a body of `width` by `height`. */
+/** Panel sizes for a body of `width` by `height`. */
 function dashboardLayout(width: number, height: number, names: readonly string[]): DashboardLayout {
   const left = Math.floor(width / 2);
   const middle = height >= 25 ? 9 : height >= 20 ? 8 : 7;
@@ -59,7 +59,7 @@ function dashboardLayout(width: number, height: number, names: readonly string[]
   const room = dashboardRoom(width, height);
   const extra = room.sample ? (height >= 59 ? 18 : height >= 43 ? 12 : 8) : 0;
   const lines = Math.min(THREAD_LINES, threadLines(names, width - PANEL_EDGES));
-  // A border costs two rows, which a small terminal does not have.
+  // A border costs two rows, too much for a small terminal.
   const threads = names.length === 0 ? 0 : height >= 25 ? lines + 2 : 1;
   const rest = height - middle - extra - threads;
   const chart = Math.max(6, Math.min(30, Math.floor(rest * 0.58), rest - least));
@@ -89,7 +89,7 @@ export interface PanelPlace {
   height: number;
 }
 
-/** Where the panels are, from the upper left corner of the body. */
+/** Panel positions, relative to the upper left corner of the body. */
 export function panelPlaces(width: number, height: number, threads: readonly string[]): PanelPlace[] {
   const l = dashboardLayout(width, height, threads);
   const rows: [number, [PanelName, number][]][] = [
@@ -136,7 +136,7 @@ export function panelPlaces(width: number, height: number, threads: readonly str
 export interface DashboardProps extends ScreenProps {
   /** The panel under the cursor. */
   cursor: PanelName | null;
-  /** What the charts cover. */
+  /** The period that the charts cover. */
   window: ChartWindow;
 }
 
@@ -264,7 +264,7 @@ export function Dashboard({ controller, width, height, cursor, window }: Dashboa
   );
 }
 
-/** Percentiles where no panel has them, and the longest turn. */
+/** Percentiles if there is no latency panel, and the longest turn. */
 function errorsRemark(session: DaemonSession, isSmall: boolean): Row {
   const percentiles = isSmall ? percentileRemark(session) : [];
   const turn = turnRemark(session);
@@ -273,7 +273,7 @@ function errorsRemark(session: DaemonSession, isSmall: boolean): Row {
     : [...percentiles, ...turn];
 }
 
-/** The threads where a panel has no room: a line under its cursor. */
+/** Threads as a single line with a cursor, if a panel does not fit. */
 function ThreadLine({
   session,
   cursor,
@@ -296,14 +296,14 @@ interface DashboardPanelProps {
   title: string;
   width: number;
   height: number;
-  /** Its rows, for so many cells and rows. */
+  /** Rows for this width and height. */
   rows(width: number, height: number): readonly Row[];
   remark?(): Row;
-  /** Does every cell change with the time? */
+  /** Does every cell change over time? */
   chart?: boolean;
 }
 
-/** A panel stays as it is, and what is in it follows the data. */
+/** The frame is static; only the content is redrawn with new data. */
 function DashboardPanel({
   session,
   cursor,

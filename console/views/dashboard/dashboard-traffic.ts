@@ -1,4 +1,4 @@
-// What became of the requests, bytes out, objects, storage use: figures with bars, or with a donut where it has room.
+// Request outcomes, bytes out, objects, storage use: figures with bars, or a donut if it fits.
 
 import type { ChartPainter } from '../../draw/chart.ts';
 import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
@@ -14,13 +14,13 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
-/** A lookup of a fragment is a lookup: where pages have fragments, the shares are of both. */
+/** Lookups of fragments count as lookups, so shares include them. */
 export function trafficRemark(session: DaemonSession): Row {
   const fragments = session.counters.rate('MAIN.esi_req');
   return fragments > 0 ? [span(`with ${rate(fragments)}/s fragments`, 'faint')] : [];
 }
 
-/** Cells of the donut, and the least of the figures beside it. */
+/** Size of the donut, and the minimum width of the figures next to it. */
 const RING = { width: 14, height: 7, beside: 15 };
 
 export function trafficRows(
@@ -32,7 +32,7 @@ export function trafficRows(
   chart: ChartPainter | null,
 ): Row[] {
   const { counters } = session;
-  // No rate of 0 of what was never reached.
+  // No zero rates before the first connection.
   if (!session.everUp) return [];
   const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
   const total = Math.max(
@@ -73,7 +73,7 @@ export function trafficRows(
   return rows;
 }
 
-/** What the donut shows as figures, and three more. */
+/** The donut's shares as figures, and three more. */
 function figures(session: DaemonSession, rates: readonly number[], total: number, width: number): Row[] {
   const { counters } = session;
   const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
@@ -95,7 +95,7 @@ function beside(left: readonly Row[], right: readonly Row[], height: number): Ro
   return left.slice(0, height).map((row, i) => [...row, span(' '), ...(right[i] ?? [])]);
 }
 
-/** What the cache keeps, and what left it. */
+/** Counters of stored objects, and of those that left the cache. */
 const KEPT: readonly (readonly [string, string])[] = [
   ['MAIN.n_object', 'objects'],
   ['MAIN.n_expired', 'expired'],
@@ -103,7 +103,7 @@ const KEPT: readonly (readonly [string, string])[] = [
   ['MAIN.bans', 'bans'],
 ];
 
-/** One row a storage with its use, then objects and evictions. */
+/** A row per storage with its use, then objects and evictions. */
 export function storageRows(session: DaemonSession, width: number, theme: Theme): Row[] {
   if (!session.everUp) return [];
   const { counters } = session;
@@ -132,7 +132,7 @@ export function storageRows(session: DaemonSession, width: number, theme: Theme)
   }
   for (const [name, label] of KEPT) {
     const counter = counters.get(name);
-    // A recorded log does not tell them.
+    // Recorded logs do not have them.
     if (counter !== undefined)
       rows.push(spread([span(label, 'muted')], [span(count(Number(counter.current)))], width));
   }

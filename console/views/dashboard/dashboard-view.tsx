@@ -1,5 +1,4 @@
-// The dashboard: the work of the daemon at a glance. A cursor goes from panel to panel, and Enter opens the view or the
-// query that a panel stands for.
+// The dashboard. A cursor moves between panels, and Enter opens the view or query of a panel.
 
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -14,7 +13,7 @@ import { CHART_WINDOWS } from './dashboard-charts.ts';
 import { openPanel, type PanelName } from './dashboard-panels.ts';
 import { Dashboard, type PanelPlace, panelPlaces } from './dashboard-screen.tsx';
 
-/** The panel under the cursor; null before one was chosen. */
+/** The panel under the cursor; null until one is selected. */
 const CURSOR: StateSlot<PanelName | null> = { initial: null, carry: (panel) => panel };
 
 const WINDOW: StateSlot<ChartWindow> = { initial: null, carry: (window) => window };
@@ -93,7 +92,7 @@ function backendWords({ backends, backendsUnknown }: DaemonSession): string {
   return `${all}, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}`;
 }
 
-/** Among the panels that a screen of this size shows. */
+/** Moves among the panels shown at this screen size. */
 function step(c: Controller, by: 1 | -1): void {
   const shown = places(c).map((place) => place.name);
   const at = shown.indexOf(c.stateOf(CURSOR) as PanelName);

@@ -1,4 +1,4 @@
-// The edge connector: what waits for the edge network, what it would not take, and the network's state in the head line.
+// The edge connector: purges queued for the edge network, rejected purges, and the network's state in the title.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
 import type { Controller } from '../../model/controller.ts';
@@ -114,7 +114,7 @@ export const EDGE_VIEW: ListView = listView({
   enter: (c) => EDGE_VIEW.act(c, { type: 'detail' }),
 });
 
-/** For purges in these states; of others the connector would only say that it has none of that number. */
+/** Only for purges in these states; the connector reports others as nonexistent. */
 function submit(
   command: string,
   states: readonly string[],
@@ -135,13 +135,13 @@ function entries(session: DaemonSession, line: string): readonly unknown[] {
   return Array.isArray(items) ? items : [];
 }
 
-/** What ended last. */
+/** The purges that finished last. */
 function recent(session: DaemonSession): readonly unknown[] {
   const items = (statusOf(session) as { recent?: unknown } | undefined)?.recent;
   return Array.isArray(items) ? items : [];
 }
 
-/** Calls that the throttle allows now, of those of a period. */
+/** Calls left in the throttle's period, out of its total. */
 function tokens(session: DaemonSession, status: unknown): string {
   const { calls } = (status as { settings?: { calls?: string } }).settings ?? {};
   const left = session.counters.value('EDGE.tokens_left');
@@ -180,7 +180,7 @@ function row(session: DaemonSession, item: unknown): ListRow {
   };
 }
 
-/** The network's id of the purge, or what its last answer was. */
+/** The network's id of the purge, or its last response. */
 function answerText(item: unknown): string {
   const purge = textField(item, 'purgeId');
   return purge === '' ? textField(item, 'detail') : `purge ${purge}`;

@@ -1,4 +1,4 @@
-// How an event is marked on a chart and coloured in lists, by its kind.
+// Marks of events in charts and their colours in lists, by kind.
 
 import { EVENT_KINDS } from '../../../protocol/tables/events.ts';
 import type { SessionEvent } from '../../model/event-log.ts';
@@ -8,12 +8,12 @@ type Kind = SessionEvent['kind'];
 
 const MARKS: ReadonlyMap<string, string> = new Map(EVENT_KINDS.map((row) => [row.name, row.mark]));
 
-/** One cell; the connection of this console is not the daemon's and has none. */
+/** One cell; connection events of this console are not the daemon's and have none. */
 export function markOf(kind: Kind): string {
   return MARKS.get(kind) ?? '';
 }
 
-/** What happened as a cell beside one that says the kind: its text without that word, and with the host of a ban last. */
+/** An event's text for a cell next to its kind: without the kind's name, and with the host of a ban last. */
 export function textCell(kind: Kind, text: string): { text: string; brief: string } {
   const own = text.startsWith(`${kind} `) ? text.slice(kind.length + 1) : text;
   return { text: own, brief: hostLast(own) };
@@ -35,7 +35,7 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
   }
 }
 
-/** What is wrong, or has been: among errors there is no room for all that was done. */
+/** Events that are problems: the dashboard's errors have no room for routine ones. */
 export function isTrouble(kind: Kind): boolean {
   return kind === 'program' || toneOf(kind) !== 'accent';
 }

@@ -1,5 +1,5 @@
-// What happened to the daemon besides its traffic, the newest first: as its manager keeps it, also from before the console
-// came. Enter opens what an event is about.
+// Events of the daemon besides its traffic, newest first: kept by the manager, including those before the console
+// connected. Enter opens the subject of an event.
 
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -53,7 +53,7 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
     key: `${when} ${text}`,
     facts: { kind, text, time: String(at) },
     cells: [
-      // Of another day there is only room for that.
+      // Events of another day show only the date if there is no room.
       { text: when, brief: when.split(' ')[0] ?? when, by: at, tone: 'muted' },
       { text: ago, by: at, tone: 'faint' },
       { text: markOf(kind), tone: toneOf(kind) },
@@ -71,7 +71,7 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
   };
 }
 
-/** The view, or the part of the log, that an event of this kind is about. */
+/** The view, or log query, for events of this kind. */
 export function openEvent(c: Controller, kind: SessionEvent['kind']): void {
   switch (kind) {
     case 'health':

@@ -1,10 +1,10 @@
-// The answers of fleet.nodes and fleet.log as both views of the fleet read them. What a node of another version does not tell
-// of is null; what is no node or no invalidation is left out.
+// Replies to fleet.nodes and fleet.log, parsed for both fleet views. Fields that a node of another version does not
+// report are null; malformed entries are skipped.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 
-/** Invalidations that are asked for. */
+/** Number of invalidations requested. */
 const LAST = 100;
 
 export const NODES_LINE = 'fleet.nodes -j';
@@ -16,9 +16,9 @@ export interface FleetNode {
   /** current, behind, silent, away. */
   readonly state: string;
   readonly worker: string;
-  /** Seconds since its last sign of life. */
+  /** Seconds since its last heartbeat. */
   readonly seen: number;
-  /** The last number of the stream that it has applied. */
+  /** The last stream sequence number that it has applied. */
   readonly applied: number;
   readonly lag: number;
   readonly lagSeconds: number;
@@ -28,21 +28,21 @@ export interface FleetNode {
   readonly threads: number | null;
   readonly version: string;
   readonly address: string;
-  /** host:port; '' for none. */
+  /** host:port; '' if it has none. */
   readonly console: string;
   readonly listen: readonly string[];
 }
 
 export interface FleetEntry {
-  /** Null when it is not known to be in the stream. */
+  /** Null unless it is known to be in the stream. */
   readonly seq: number | null;
   /** Epoch seconds. */
   readonly at: number;
   readonly from: string;
   readonly by: string;
-  /** With "soft" before it; '' for a message that is none. */
+  /** With "soft" in front if it is; '' for an invalid message. */
   readonly kind: string;
-  /** What it takes; why it is none. */
+  /** The subject of the invalidation, or why the message is invalid. */
   readonly subject: string;
   /** applied, refused, lost, unknown. */
   readonly state: string;
@@ -77,7 +77,7 @@ export function nodesOf(session: DaemonSession): readonly FleetNode[] {
   });
 }
 
-/** The newest first. */
+/** Newest first. */
 export function entriesOf(session: DaemonSession): readonly FleetEntry[] {
   const items = answerItems(session.admin.body(LOG_LINE));
   return items.reverse().flatMap((item): FleetEntry[] => {
@@ -98,17 +98,17 @@ export function entriesOf(session: DaemonSession): readonly FleetEntry[] {
   });
 }
 
-/** Whether a node has it; the one that published it has done it before it did so. */
+/** Whether a node has applied it; the publisher applies an invalidation before publishing it. */
 export function has({ name, applied }: FleetNode, { seq, from }: FleetEntry): boolean {
   return from === name || (seq !== null && applied >= seq);
 }
 
-/** The nodes that an invalidation has not come to. */
+/** Nodes that have not applied an invalidation. */
 export function missing(nodes: readonly FleetNode[], entry: FleetEntry): readonly string[] {
   return nodes.filter((node) => !has(node, entry)).map(({ name }) => name);
 }
 
-/** How far it has come, in words. */
+/** Its progress over the nodes, in words. */
 export function wayOf(nodes: readonly FleetNode[], entry: FleetEntry): string {
   if (entry.state === 'lost') return 'not stored';
   if (entry.seq === null) return 'perhaps stored';
@@ -118,12 +118,12 @@ export function wayOf(nodes: readonly FleetNode[], entry: FleetEntry): string {
   return without.length === 0 ? reached : `${reached}, not ${without.join(' ')}`;
 }
 
-/** Only a node of a fleet counts what it does in one. */
+/** Only nodes of a fleet have fleet counters. */
 export function isInFleet({ counters }: DaemonSession): boolean {
   return counters.get('FLEET.connected') !== undefined;
 }
 
-/** In the place of rows, where there are none. */
+/** Text in place of rows, if there are none. */
 export function noFleet(session: DaemonSession, none: string): string {
   if (session.connection.state !== 'up') return 'no connection';
   const { product } = session.source;

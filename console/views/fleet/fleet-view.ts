@@ -1,5 +1,5 @@
-// The nodes of the fleet: how far each has come, what it runs and serves, and the way of the last invalidations over them, a
-// column of marks each. Enter goes on in a node as a context.
+// The fleet's nodes: replication position, program and load, and the progress of the last invalidations, a column of
+// marks each. Enter opens a node as a context.
 
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -20,11 +20,11 @@ import {
   wayOf,
 } from './fleet-answers.ts';
 
-/** Invalidations whose way is shown, a cell each, the newest at the right. */
+/** Invalidations in the progress column, one cell each, newest on the right. */
 const TRACK = 12;
 const DETAILS = 5;
 
-/** Cells of what became of one on a node. */
+/** Width of the state of an invalidation on a node. */
 const WORD = 9;
 const WORD_TONES: Readonly<Record<string, Tone>> = { applied: 'good', 'not yet': 'warn' };
 const TONES: Readonly<Record<string, Tone>> = { current: 'good', behind: 'warn', silent: 'bad', away: 'bad' };
@@ -35,7 +35,7 @@ export const FLEET_VIEW: ListView = listView({
   title: 'Fleet',
   short: 'Fleet',
   brief: 'Flt',
-  // As it happens.
+  // Refreshed on every change.
   asks: [
     { line: NODES_LINE, every: 1 },
     { line: LOG_LINE, every: 1 },
@@ -69,7 +69,8 @@ export const FLEET_VIEW: ListView = listView({
   enter: (c, { facts }) => goOn(c, facts.node ?? '', facts.self === 'true', facts.console ?? ''),
 });
 
-/** The address comes from the node's heartbeat; the secret is the operator's, and proves nothing to another address. */
+/** The address comes from the node's heartbeat. The secret is the operator's, and its challenge response is useless at
+ * another address. */
 function goOn(c: Controller, node: string, self: boolean, address: string) {
   if (self) return c.notify('info', `${node} is the one that is shown`);
   const { instances } = c.options;
@@ -105,7 +106,7 @@ function row(session: DaemonSession, node: FleetNode, entries: readonly FleetEnt
   };
 }
 
-/** A node without a worker serves nobody, however current it is. */
+/** A node without a worker serves no traffic, even if it is current. */
 function stateOf({ state, worker }: FleetNode): string {
   return worker === '' || worker === 'running' ? state : worker;
 }

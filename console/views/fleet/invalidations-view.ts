@@ -1,4 +1,4 @@
-// The last invalidations of the fleet, the newest first: who published them, what they took, and how far each has come.
+// The fleet's last invalidations, newest first: publisher, subject, and progress over the nodes.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock, rate } from '../../model/numbers.ts';

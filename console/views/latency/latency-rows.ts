@@ -16,15 +16,15 @@ const KINDS = [
   { name: 'others', label: 'not hits' },
 ] as const;
 
-/** Rows of the table of percentiles. */
+/** Rows of the percentile table. */
 export const PERCENTILE_ROWS = 1 + KINDS.length;
 
-/** From this width on the title has room for what is measured. */
+/** Minimum width for the quantity in the title. */
 const WIDE = 100;
 
 const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits' } as const;
 
-/** What is counted, and of how many requests. */
+/** The quantity shown, and the number of requests. */
 export function titleRow(session: DaemonSession, shown: Quantity, width: number): Row {
   const { size, since } = session.sample.latency;
   const sampled = session.sampleShare() < 0.99 ? `, ${percent(session.sampleShare())} sampled` : '';
@@ -46,7 +46,7 @@ export function titleRow(session: DaemonSession, shown: Quantity, width: number)
 /** Lower eighths of a cell. */
 const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 
-/** Columns with their axes, at least six rows of them. */
+/** Columns with their axes, at least six rows. */
 export function histogramRows(
   session: DaemonSession,
   shown: Quantity,
@@ -58,7 +58,7 @@ export function histogramRows(
   const height = Math.max(4, screenHeight - 2);
   const { from, to, cells } = histogram(session, shown, width);
   const max = Math.max(1, ...cells.map((c) => c.hit + c.other));
-  // In eighths of a cell; what is there at all is seen.
+  // In eighths of a cell; nonzero counts are always visible.
   const eighths = (n: number): number => (n === 0 ? 0 : Math.max(1, Math.round((n / max) * height * 8)));
   const rows: Row[] = [];
   for (let y = height - 1; y >= 0; y--) {
@@ -83,19 +83,19 @@ export function histogramRows(
   return rows;
 }
 
-/** A cell of which hits take so many eighths, and all so many. Of two kinds in it the one that takes more is drawn. */
+/** A cell filled up to these eighths by hits and by all requests. If both kinds share it, the larger part is drawn. */
 function mark(hits: number, all: number, isLowest: boolean, { glyphs }: Theme): Span {
   const isFilled = all >= 4 || (isLowest && all > 0);
   if (all > 0 && hits >= all / 2) {
     if (glyphs.braille) return span(EIGHTHS[all] as string, 'hit');
     return isFilled ? span('|', 'hit') : span(' ');
   }
-  // There are no eighths of a shade, and colour alone would not tell it from hits.
+  // Shades have no eighths, and colour alone would not distinguish it from hits.
   return isFilled ? span(glyphs.braille ? '▒' : '#', 'miss') : span(' ');
 }
 
-/** How many requests each of `width` columns stands for: of equal parts of the stretch that has values, at least two powers of
- * ten wide. Where there are more columns than steps of the scale, neighbours show the same step. */
+/** Requests per column: equal steps of the logarithmic range that has values, at least two powers of ten wide. If
+ * there are more columns than buckets, neighbours show the same bucket. */
 function histogram(
   session: DaemonSession,
   shown: Quantity,
@@ -110,7 +110,7 @@ function histogram(
   while (to > from && hit(to) + other(to) === 0) to--;
   from = Math.max(0, from - (from % PER_DECADE));
   to = Math.min(BUCKETS - 1, Math.max(to, from + 2 * PER_DECADE));
-  // As many steps in each part: parts of one and of two would draw peaks that are none.
+  // The same number of buckets per column: mixing one and two would draw false peaks.
   const each = Math.ceil((to - from + 1) / width);
   const parts = Math.ceil((to - from + 1) / each);
   to = from + parts * each - 1;
@@ -137,7 +137,7 @@ function axis(from: number, to: number, width: number): Row {
   return [span(text, 'faint')];
 }
 
-/** A row of titles and a row a kind of request. */
+/** A row of titles, and a row per kind of request. */
 export function percentileRows(session: DaemonSession, width: number): Row[] {
   const meter = session.sample.latency;
   const each = Math.min(10, Math.floor((width - 11) / SHARES.length));
@@ -156,9 +156,9 @@ export function percentileRows(session: DaemonSession, width: number): Row[] {
   ];
 }
 
-/** All that the sample keeps. */
+/** Everything that the sample keeps. */
 const SECONDS = 300;
-/** Of a slice: in less a small site has too few requests for a percentile (tried). */
+/** Minimum length of a slice: in shorter ones a small site has too few requests for a percentile (tried). */
 const LEAST_SECONDS = 3;
 
 /** `height` rows: a legend, the chart. */

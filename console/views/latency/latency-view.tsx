@@ -13,7 +13,7 @@ import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/stat-rows.ts';
 import { histogramRows, PERCENTILE_ROWS, percentileRows, titleRow, trailRows } from './latency-rows.ts';
 
-/** In the order of the key that changes it. */
+/** In the order in which the key cycles. */
 const QUANTITIES: readonly Quantity[] = ['all', 'hits', 'others'];
 
 const QUANTITY: StateSlot<Quantity> = { initial: 'all', carry: (quantity) => quantity };
@@ -67,12 +67,12 @@ export const LATENCY_VIEW: View = {
   screen: (props) => <LatencyScreen {...props} quantity={stateOf(props.ui, QUANTITY)} />,
 };
 
-/** Seconds with three digits: rounded to the nearest, some of the slowest would be left out. */
+/** Three digits, rounded down: rounding to the nearest could exclude some of the slowest. */
 function roundedDown(seconds: number): string {
   return seconds === 0 ? '0' : (seconds * 0.995).toPrecision(3);
 }
 
-/** From so many rows on there is room for what went before. */
+/** Minimum height for the chart over time. */
 const ROOM_FOR_TRAIL = 14;
 
 function LatencyScreen({

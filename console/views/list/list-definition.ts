@@ -8,26 +8,26 @@ import type { Subject } from '../../model/row-subject.ts';
 import type { View } from '../../model/view.ts';
 import type { ListColumn, ListRow, ListState } from './list-state.ts';
 
-/** `act` gets the selected row, and nothing happens without one. */
+/** `act` gets the selected row, and is not called without one. */
 export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(controller: Controller, row: ListRow): void });
 
 export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 'short' | 'brief'> {
   readonly columns: readonly ListColumn[];
-  /** Asked while the view is open. */
+  /** Polled while the view is open. */
   readonly asks: readonly Ask[];
   readonly initial?: Partial<ListState>;
   readonly keys: readonly ListKey[];
-  /** Rows in their natural order, of what is known right now; never throws. */
+  /** Rows in their natural order, from current data; never throws. */
   rows(session: DaemonSession, option: string): ListRow[];
-  /** Beside the title: what the rows are, how many. */
+  /** Next to the title: kind and number of rows. */
   remark(session: DaemonSession, option: string): string;
-  /** In the place of rows when there are none. */
+  /** Text in place of rows, if there are none. */
   empty(session: DaemonSession, option: string): string;
-  /** As of a view; it always does when absent. */
+  /** As in View; always true if absent. */
   applies?(session: DaemonSession): boolean;
-  /** Called before it is shown. */
+  /** Called before the view is shown. */
   open?(controller: Controller): void;
-  /** What a row stands for: see Subject. */
+  /** The subjects of a row. */
   subjects?(row: ListRow): readonly Subject[];
   /** Enter on a row. */
   enter(controller: Controller, row: ListRow): void;

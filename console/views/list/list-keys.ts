@@ -1,4 +1,4 @@
-// The keys that every list view has below its own.
+// Keys that all list views share, after their own.
 
 import type { Controller } from '../../model/controller.ts';
 import type { FieldKind } from '../../model/field.ts';
@@ -9,7 +9,7 @@ import { steps } from '../../model/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import type { ListAction, ListState } from './list-state.ts';
 
-/** Rows that the detail pane is scrolled by. */
+/** Rows per scroll step of the detail pane. */
 const SCROLL = 4;
 
 export interface ListCommands {

@@ -18,16 +18,16 @@ import {
   shownRows,
 } from './list-state.ts';
 
-/** What a list view shows of its rows. */
+/** The visible part of a list. */
 export interface ShownList {
-  /** The rows in its window, from row `top` of those that pass the filter. */
+  /** The rows on screen, starting at row `top` of those that match the filter. */
   window: readonly ListRow[];
-  /** Index in the window of the selected row; -1 without one. */
+  /** Index of the selected row in `window`; -1 without one. */
   selected: number;
   widths: readonly number[];
   all: number;
   passing: number;
-  /** Rows that lie outside of the window. */
+  /** Number of rows above and below the window, as text. */
   more: string;
 }
 
@@ -69,7 +69,7 @@ export function titleRow(
   if (more !== '') right.push(span(`${more}  `, 'accent'));
   right.push(span(`${passing === all ? all : `${passing} of ${all}`} `, 'muted'));
   const beside = width - rowWidth(right) - 4;
-  // The header has the whole title, too.
+  // The header shows the full title as well.
   const whole = definition.title.length + widthOf(remark) <= beside;
   const title = ` ${whole ? definition.title : definition.short}`;
   const room = beside - title.length + 1;
@@ -77,7 +77,7 @@ export function titleRow(
     column === undefined
       ? ''
       : `by ${column.title.toLowerCase()}${state.descending ? ', highest first' : ''}`;
-  // The mark in the heading says it too.
+  // The column heading marks the sort order as well.
   if (order !== '' && remark.length + order.length + 2 <= room) right.unshift(span(`${order}  `, 'muted'));
   return spread(
     [span(title, 'title'), span(`  ${clausesFit(remark, room, theme.glyphs.ellipsis)}`, 'muted')],
@@ -86,16 +86,16 @@ export function titleRow(
   );
 }
 
-/** Has the daemon answered what the rows are made of? Before that their number says nothing. */
+/** Have all commands of the list been answered? Before that the row count is meaningless. */
 function answered({ admin }: DaemonSession, { asks }: ListDefinition): boolean {
   return asks.every(({ line }) => (admin.answer(line)?.status ?? 0) !== 0);
 }
 
-/** Status of a command that is not known. */
+/** CLI status: unknown command. */
 const UNKNOWN = 101;
 
-/** Why there is no answer that the rows could be made of, where there never will be one: in a recording that does not have
- * it. The views of another product say themselves what that has not. */
+/** Why the rows will never be available: the recording does not have them. Views of other products explain themselves
+ * what is missing. */
 function missing({ admin, source }: DaemonSession, { asks }: ListDefinition): string {
   if (source.product !== undefined) return '';
   const unknown = asks.find(
@@ -104,7 +104,7 @@ function missing({ admin, source }: DaemonSession, { asks }: ListDefinition): st
   return unknown === undefined ? '' : admin.unanswered(unknown.line);
 }
 
-/** What stands in the place of rows. */
+/** Text in place of rows. */
 export function emptyWords(
   session: DaemonSession,
   definition: ListDefinition,
@@ -125,7 +125,7 @@ export function emptyWords(
   return definition.empty(session, state.option);
 }
 
-/** A column's title with the mark of the sorted one. */
+/** The column's title, with an arrow on the sorted one. */
 export function columnTitle(definition: ListDefinition, state: ListState, i: number, theme: Theme): string {
   const mark = i !== state.sort ? '' : state.descending ? theme.glyphs.down : theme.glyphs.up;
   return `${definition.columns[i]?.title ?? ''}${mark}`;
@@ -154,11 +154,11 @@ export function listRow(
 
 export interface ShownDetail {
   rows: Row[];
-  /** Which lines of how many, where not all have room. */
+  /** Range of visible lines and their total, unless all fit. */
   place: string;
 }
 
-/** What is to say about a row, in `height` rows of `width` cells. */
+/** Detail lines of a row, in `height` rows of `width` cells. */
 export function detailRows(
   row: ListRow | undefined,
   state: ListState,

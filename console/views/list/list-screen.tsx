@@ -1,4 +1,4 @@
-// Every list view: what list-rows.ts makes of its definition, placed.
+// Layout of all list views; list-rows.ts makes the rows.
 
 import { isDeepStrictEqual } from 'node:util';
 import { memo, type ReactNode, useContext } from 'react';
@@ -26,9 +26,9 @@ import {
 } from './list-rows.ts';
 import { columnWidths, type ListState, listBody } from './list-state.ts';
 
-/** With more rows than this in its window a list is left to the sink: Ink takes some microseconds for each cell. */
+/** Longer lists are painted by the frame sink: Ink takes microseconds per cell. */
 const FEW_ROWS = 24;
-/** Of what stands in place of rows. */
+/** Indent of the text in place of rows. */
 const INDENT = 2;
 
 export interface ListScreenProps extends ScreenProps {

@@ -1,39 +1,38 @@
-// The one list that all admin views are: columns, filter, sort, selection, paging and a detail pane, pure.
-// A view is rows of cells and nothing more; it never knows where they are drawn. Positions are row keys, so
-// that rows that come and go under the cursor do not move it to another.
+// State and reducer of list views, pure: columns, filter, sort, selection, paging and a detail pane, independent of
+// drawing. The cursor is a row key, so that rows that appear or vanish do not move it to another row.
 
 import { bodyRows, type Size } from '../../model/layout.ts';
 import type { ToneLine, ToneText } from '../../model/panel.ts';
 
 export interface ListCell extends ToneText {
-  /** Stands in its place where it has no room. */
+  /** Shown instead if the text does not fit. */
   brief?: string;
-  /** What sorts it; its text when absent. */
+  /** Sort key; the text if absent. */
   by?: number | string;
-  /** Share of a whole, 0..1: drawn as a bar with the text after it. */
+  /** Share of a whole, 0..1: drawn as a bar followed by the text. */
   share?: number;
 }
 
 export interface ListRow {
-  /** Names the row across refreshes. */
+  /** Identifies the row across refreshes. */
   key: string;
-  /** Above its detail; its key when absent. */
+  /** Heading of the detail pane; the key if absent. */
   title?: string;
   cells: readonly ListCell[];
-  /** Lines of the detail pane; made for the selected row only. */
+  /** Lines of the detail pane; called for the selected row only. */
   detail(): readonly ToneLine[];
-  /** What actions and exports need to know of it. */
+  /** Data for actions and exports. */
   facts: Readonly<Record<string, string>>;
 }
 
 export interface ListColumn {
   title: string;
-  /** Cells it needs at the least. */
+  /** Minimum width in cells. */
   min: number;
-  /** Share of the room that is left; 0 or absent stays at `min`. */
+  /** Share of the remaining room; 0 or absent stays at `min`. */
   grow?: number;
   right?: boolean;
-  /** Narrow terminals lose the columns with the highest number first; absent stays. */
+  /** Narrow terminals drop columns with the highest number first; absent is never dropped. */
   drop?: number;
 }
 
@@ -41,15 +40,15 @@ export interface ListState {
   filter: string;
   /** Key of the selected row; '' is the first. */
   selected: string;
-  /** Its place when last seen: where the cursor stays when the row goes. */
+  /** Its last known index: the cursor stays there if the row vanishes. */
   at: number;
   top: number;
-  /** Index of the column that sorts; -1 is the order in which rows come. */
+  /** Index of the sort column; -1 for the natural order. */
   sort: number;
   descending: boolean;
-  /** What it shows of its rows: only changed ones, a ranking; '' is all, or the first. */
+  /** Choice of rows, such as only changed ones or a ranking; '' is all, or the first. */
   option: string;
-  /** Is the detail pane open, and how far scrolled? */
+  /** Is the detail pane open, and its scroll offset. */
   detail: boolean;
   scroll: number;
 }
@@ -66,7 +65,7 @@ export const INITIAL_LIST: ListState = {
   scroll: 0,
 };
 
-/** Who asks for another order wants to see what comes first, and goes on seeing it while rows change places. */
+/** Sorting moves the cursor to the top, where it stays while rows change places. */
 const TOP: Pick<ListState, 'selected' | 'at' | 'top' | 'scroll'> = { selected: '', at: 0, top: 0, scroll: 0 };
 
 export type ListAction =
@@ -75,16 +74,16 @@ export type ListAction =
   | { type: 'end' }
   | { type: 'filter'; text: string }
   | { type: 'sort'; columns: number }
-  /** By this column; a second time the other way round. */
+  /** Sorts by this column; a second time in reverse. */
   | { type: 'sort-by'; column: number; descending: boolean }
   | { type: 'reverse' }
-  /** Opens at the top again. */
+  /** Returns to the top. */
   | { type: 'option'; option: string }
   | { type: 'detail' }
-  /** `last` is the line at which the detail pane shows its end. */
+  /** `last` is the offset at which the detail pane shows its end. */
   | { type: 'scroll'; rows: number; last: number };
 
-/** Rows that the filter lets through, sorted. All words must occur in a row, in any case; `!word` must not. */
+/** Rows that match the filter, sorted. A row must contain all words, ignoring case, and no `!word`. */
 export function shownRows(state: ListState, rows: readonly ListRow[]): ListRow[] {
   const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const kept = words.length === 0 ? [...rows] : rows.filter((row) => matches(row, words));
@@ -109,7 +108,7 @@ function compare(a: number | string, b: number | string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Place of the selected row among those shown; its neighbour's when it is gone; -1 without rows. */
+/** Index of the selected row in `shown`; its neighbour's if it is gone; -1 without rows. */
 export function selectedIndex(state: ListState, shown: readonly ListRow[]): number {
   if (shown.length === 0) return -1;
   const at = shown.findIndex((row) => row.key === state.selected);
@@ -127,7 +126,7 @@ export function listTop(state: ListState, at: number, count: number, height: num
   return Math.max(0, Math.min(Math.max(least, Math.min(state.top, at)), Math.max(0, count - height)));
 }
 
-/** Applies an action; `rows` are those after it, `height` is the number of rows that the list has on screen. */
+/** Applies an action; `rows` are those after it, `height` is the list's on screen. */
 export function reduceList(
   state: ListState,
   action: ListAction,
@@ -178,7 +177,7 @@ function place(
   return { ...state, selected, at, scroll, top: listTop(state, at, last + 1, height) };
 }
 
-/** Width of each column in `width` cells with a blank between; 0 for those that had to go. */
+/** Width of each column in `width` cells with a blank between them; 0 for dropped ones. */
 export function columnWidths(columns: readonly ListColumn[], width: number): number[] {
   const shown = columns.map(() => true);
   const needed = (): number => columns.reduce((sum, c, i) => (shown[i] === true ? sum + c.min + 1 : sum), -1);
@@ -199,7 +198,7 @@ export function columnWidths(columns: readonly ListColumn[], width: number): num
   return widths;
 }
 
-/** A list view: a title row, a heading, the list, and the detail pane when it is open. */
+/** Heights in a list view: a title row, a heading, the list, and the detail pane if open. */
 export function listBody(size: Size, detail: boolean): { list: number; detail: number } {
   const room = Math.max(1, bodyRows(size) - 2);
   if (!detail || room < 12) return { list: room, detail: 0 };

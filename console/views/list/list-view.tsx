@@ -40,7 +40,7 @@ export function listView(definition: ListDefinition): ListView {
   const shown = (c: Controller): ListRow[] => shownRows(c.stateOf(state), view.rows(c));
   const withRow = (c: Controller, act: (c: Controller, row: ListRow) => void): void => {
     const row = view.selected(c);
-    // Without a row there is none on the screen: it says why, such as that the daemon has not answered yet.
+    // Without a row the screen explains why, for example that the daemon has not answered yet; so does this.
     if (row === undefined)
       c.notify('warn', emptyWords(c.session, definition, c.stateOf(state), view.rows(c).length));
     else act(c, row);
@@ -125,7 +125,7 @@ function rowText(row: ListRow | undefined): string {
   return row === undefined ? '' : row.cells.map((cell) => cell.text).join('\t');
 }
 
-/** A title, the heading, the list. */
+/** Rows on screen: title, heading, list. */
 function click(c: Controller, view: ListView, { x, y }: Place) {
   const { columns } = view.definition;
   const state = c.stateOf(view.state);

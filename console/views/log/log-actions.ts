@@ -1,4 +1,4 @@
-// The actions of the log view's keys.
+// Actions of the log view's keys.
 
 import type { Controller } from '../../model/controller.ts';
 import { count } from '../../model/numbers.ts';
@@ -9,7 +9,7 @@ import { LOG_STATE, type LogAction, logBody, reduceLog, selectedEntry, selectedP
 import { linksOf, placeOf } from './log-tree.ts';
 import { whyPanel } from './why-panel.ts';
 
-/** Applies an action to what is on screen. */
+/** Applies an action with the current screen size. */
 export function actOnLog(c: Controller, action: LogAction): void {
   const state = c.stateOf(LOG_STATE);
   const { list } = logBody(c.size, state.detail || action.type === 'detail');
@@ -27,7 +27,7 @@ export function nextGrouping(c: Controller): void {
   c.notify('info', `grouping by ${grouping}`);
 }
 
-/** Each choice shows a column, or takes it away. */
+/** Each choice toggles a column. */
 export function chooseColumns(c: Controller): void {
   const { columns } = c.stateOf(LOG_STATE);
   const choices = LOG_COLUMNS.map(({ name, title }) => ({
@@ -57,7 +57,7 @@ export function scroll(c: Controller, rows: number): void {
   actOnLog(c, { type: 'scroll', rows, lines });
 }
 
-/** To the first linked transaction that is kept: a backend request, a subrequest, the fetch of the object hit. */
+/** Jumps to the first linked transaction in the store: a backend request, a subrequest, the fetch of the object hit. */
 export function followLink(c: Controller) {
   const { log } = c.session;
   actOnLog(c, { type: 'move', rows: 0 });
@@ -84,7 +84,7 @@ export function explain(c: Controller) {
   void whyPanel(c, entry, selectedPlace(c.stateOf(LOG_STATE), c.session.log));
 }
 
-/** To the text in what is shown: from the selected row on, else before it. */
+/** Jumps to the next match after the selected row, or else to one before it. */
 export function searchText(c: Controller, text: string) {
   actOnLog(c, { type: 'move', rows: 0 });
   actOnLog(c, { type: 'search', text });

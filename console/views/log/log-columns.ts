@@ -1,6 +1,5 @@
-// Columns that the log's list has when they are chosen: of the client's request its host, client and agent, and the backend
-// that it was fetched from. They stand between method and URL; on a screen without room they are narrower, other columns give
-// way for them, and in the end the last ones.
+// Optional columns of the log list: the client request's host, client and agent, and the backend fetched from. They
+// are between method and URL; on a narrow screen they shrink, then other columns go, then the last of them.
 
 import type { LogEntry } from '../../model/log-entry.ts';
 import { readTraffic } from '../../model/traffic-facts.ts';
@@ -14,11 +13,11 @@ export const LOG_COLUMNS = [
 
 export type LogColumn = (typeof LOG_COLUMNS)[number]['name'];
 
-/** Cells that a chosen column has at the least, and that are left to the URL, whatever is chosen. */
+/** Minimum width of an optional column, and of the URL. */
 const LEAST = 10;
 const LEAST_URL = 12;
 
-/** Cells of the columns in a row; those with 0 are not there. */
+/** Column widths; 0 for absent ones. */
 export interface LogWidths {
   method: number;
   more: readonly { name: LogColumn; title: string; cells: number }[];
@@ -28,14 +27,14 @@ export interface LogWidths {
   vxid: number;
 }
 
-/** Of the mark, the time, the handling and the status, and the blank behind the URL. */
+/** Width of the mark, time, handling, status, and the blank after the URL. */
 const BEFORE = 29;
 const METHOD = 8;
 const BODY = 9;
 const TOOK = 9;
 const VXID = 11;
 
-/** For what was chosen the size of the body gives way on a narrow screen, and then the method. */
+/** For the optional columns, a narrow screen drops the body size and then the method. */
 export function logWidths(chosen: ReadonlySet<LogColumn>, width: number): LogWidths {
   const vxid = width >= 92 ? VXID : 0;
   const full = width >= 72 ? BODY : 0;
@@ -53,7 +52,7 @@ export function logWidths(chosen: ReadonlySet<LogColumn>, width: number): LogWid
   return best as LogWidths;
 }
 
-/** As many of the chosen ones as have their least room, in the order of the table; what is left is the URL's. */
+/** As many of them as fit at minimum width, in table order; the rest is the URL's. */
 function fittingColumns(chosen: ReadonlySet<LogColumn>, room: number): Pick<LogWidths, 'more' | 'url'> {
   const fitting = LOG_COLUMNS.filter(({ name }) => chosen.has(name)).slice(
     0,
@@ -68,7 +67,7 @@ function fittingColumns(chosen: ReadonlySet<LogColumn>, room: number): Pick<LogW
   return { more, url: room - more.reduce((sum, { cells }) => sum + cells, 0) };
 }
 
-/** What stands in the columns of a group; '' where the log says nothing of it. */
+/** Column texts of a group; '' if the log has none. */
 export function columnTexts(entry: LogEntry): Readonly<Record<LogColumn, string>> {
   const facts = readTraffic(entry.transactions);
   const request = facts.find(({ kind }) => kind === 'request');

@@ -1,5 +1,5 @@
-// The detail pane of the log: why it went as it went, where the time went, what it is linked with, and the records of
-// the selected transaction. Lines of a group are made once and kept for the few looked at last.
+// The log's detail pane: why?, where the time went, links, and the records of the selected transaction. Lines are
+// cached for the last few groups.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { ellipsis, padEnd } from '../../draw/cells.ts';
@@ -19,7 +19,7 @@ import type { Reason } from './why/why-case.ts';
 
 const EARLIER = 30;
 
-/** `place` names the transaction whose records are shown; the first one's when it is the summary. */
+/** `place` selects the transaction whose records are shown; the first one for the summary. */
 export function detailLines(
   entry: LogEntry,
   place: RowPlace,
@@ -68,14 +68,14 @@ export function detailLines(
   return out;
 }
 
-/** Of the page, or of the fragment that `place` is in, from what is kept here alone; `w` asks the daemon for more. */
+/** Reasons for the page or the fragment at `place`, from the local store only; `w` also queries the daemon. */
 export function reasonsOf(entry: LogEntry, place: RowPlace, session: DaemonSession): Reason[] {
   const part = partOf(entry.transactions, place.tx);
   const elsewhere = invalidatedBefore(session.kept, entry, EARLIER);
   return why(part, { earlier: keptOf(entry, part, session), elsewhere, bans: null, since: sinceOf(session) });
 }
 
-/** Requests kept here for the URL of a page or fragment, newest first: those of the page's URL and those in it. */
+/** Local requests for the URL of a page or fragment, newest first: for the URL itself and for fragments in it. */
 export function keptOf(
   entry: LogEntry,
   part: readonly LogTransaction[],
@@ -95,7 +95,7 @@ function startOf(part: readonly LogTransaction[]): number {
   return request === undefined ? Number.POSITIVE_INFINITY : new Facts(request).at;
 }
 
-/** Epoch seconds of the oldest group kept; 0 when unknown. */
+/** Epoch seconds of the oldest stored group; 0 if unknown. */
 export function sinceOf(session: DaemonSession): number {
   for (let i = 0; i < Math.min(20, session.kept.size); i++) {
     const at = session.kept.at(i)?.summary.at ?? 0;
@@ -104,7 +104,7 @@ export function sinceOf(session: DaemonSession): number {
   return 0;
 }
 
-/** The sentence, wrapped; with `evidence` the records that prove it and the hint. */
+/** The sentence, wrapped; with `evidence`, its records and the hint. */
 export function reasonLines(reason: Reason, width: number, evidence: boolean): ToneLine[] {
   const out: ToneLine[] = wrap(reason.sentence, width - 2).map((text, i) => [
     { text: i === 0 ? '● ' : '  ', tone: 'accent' },

@@ -1,5 +1,3 @@
-// The keys of the log view.
-
 import type { Controller } from '../../model/controller.ts';
 import type { FieldKind } from '../../model/field.ts';
 import type { KeyRow } from '../../model/key-row.ts';
@@ -18,12 +16,12 @@ import {
 import { chooseLikeThis, chooseSaved, editQuery } from './log-query.ts';
 import type { LogAction } from './log-state.ts';
 
-/** Rows that the detail pane is scrolled by. */
+/** Rows per scroll step of the detail pane. */
 const SCROLL = 4;
-/** Cells that long texts are moved by. */
+/** Cells per horizontal scroll step. */
 const SHIFT = 20;
 
-/** The marks of the search follow what is typed; Enter goes to the next one. */
+/** Matches are highlighted while typing; Enter goes to the next one. */
 const SEARCH_FIELD: FieldKind = {
   kind: 'search',
   follow: (c, text) => actOnLog(c, { type: 'search', text }),

@@ -17,7 +17,7 @@ import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf, type RowPlace } from './log-tree.ts';
 import { quoted } from './written-query.ts';
 
-/** Another query than before, to which Escape leads back. */
+/** Sets another query; Escape returns to the former one. */
 export function applyQuery(c: Controller, query: string): void {
   const state = c.stateOf(LOG_STATE);
   const { query: former, reach } = c.session;
@@ -30,10 +30,10 @@ export function applyQuery(c: Controller, query: string): void {
   setQuery(c, query);
 }
 
-/** The query alone: Escape leads where it led. */
+/** Sets the query only; Escape still leads to where it did. */
 export function setQuery(c: Controller, query: string, counted = 0): void {
   const { query: former, kept, source } = c.session;
-  // What the daemon can tell again begins anew.
+  // Events that the daemon can replay start over.
   const above =
     former === '' || former === query || source.retells === true
       ? ''
@@ -48,9 +48,9 @@ export function setQuery(c: Controller, query: string, counted = 0): void {
 /** Steps that Escape remembers (chosen). */
 const MOST_ORIGINS = 20;
 
-/** A query for records that cannot come goes on; but it is said, once for each. */
+/** A query for records that cannot occur is accepted, with a warning once per query. */
 function nameOddity(c: Controller, query: string): void {
-  // A recording may be of another daemon.
+  // The recording may be from another daemon.
   if (c.options.instances.replay !== undefined) return;
   const check = query === '' ? null : c.options.checkQuery(query);
   const note = check?.ok === true ? check.note : undefined;
@@ -232,7 +232,7 @@ function recordQueries(record: LogRecord, add: (query: string, note: string) => 
 const LOOKED_THROUGH = 300;
 const MOST = 60;
 
-/** Null where the text before the cursor asks for no value. */
+/** Null if the text before the cursor expects no value. */
 export function completeFromLog(
   text: string,
   cursor: number,
@@ -267,7 +267,7 @@ export function completeFromLog(
     begun,
     false,
   );
-  // A text is quoted unless it is one word already, or the quote stands there.
+  // Quotes the value unless it is a plain word or already in quotes.
   const put = (word: string): string =>
     quote === '"' ? `${word}"` : /^[\w.-]+$/.test(word) ? word : `"${word.replace(/["\\]/g, '\\$&')}"`;
   return { from: cursor - begun.length, candidates: found.map((c) => ({ ...c, text: put(c.text) })) };

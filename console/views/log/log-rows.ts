@@ -1,5 +1,5 @@
-// Rows of the log list. Records are decoded for what is on screen only; the few groups decoded last are
-// kept, so that a paused screen costs nothing and a moving one little.
+// Rows of the log list. Only records on screen are decoded, and the last few groups are cached, so that a paused
+// screen costs nothing.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { clip, ellipsis, widthOf } from '../../draw/cells.ts';
@@ -24,7 +24,7 @@ import { isOpen, isUnfolded, placeOf } from './log-tree.ts';
 import { fragmentsLine, fragmentsOf } from './why/fragments.ts';
 
 const KEPT = 128;
-/** Of the name of a record. */
+/** Width of a record's tag name. */
 const TAG_CELLS = 15;
 
 const KINDS: Readonly<Record<LogTransaction['type'], string>> = {
@@ -63,7 +63,7 @@ export class LogPainter {
     ];
   }
 
-  /** What is selected, and while following the newest, in `height` rows of `width` cells. */
+  /** The selected entry, or the newest while following, in `height` rows of `width` cells. */
   detail(session: DaemonSession, view: LogState, width: number, height: number, theme: Theme): LogDetail {
     const entry = selectedEntry(view, session.log);
     const place = selectedPlace(view, session.log);
@@ -115,7 +115,7 @@ export class LogPainter {
     );
   }
 
-  /** A transaction of an unfolded group: what it is, and its own outcome. */
+  /** A transaction of an unfolded group: its kind and outcome. */
   private head(entry: LogEntry, index: number, view: LogState, theme: Theme): Row {
     const tx = entry.transactions[index] as LogTransaction;
     const s = summarise(tx);
@@ -136,7 +136,7 @@ export class LogPainter {
     return row;
   }
 
-  /** Of the pages looked at last: each row of them is drawn again and again. */
+  /** Cached for the last few pages, whose rows are drawn again and again. */
   private fragments(entry: LogEntry): string {
     return kept(this.pages, entry.seq, () => fragmentsLine(fragmentsOf(entry.transactions)));
   }
@@ -178,7 +178,7 @@ export class LogPainter {
   }
 }
 
-/** Of what was made last: the same rows are drawn again and again. */
+/** Caches the last few results: the same rows are drawn again and again. */
 function kept<K, V>(made: Map<K, V>, key: K, make: () => V): V {
   const known = made.get(key);
   if (known !== undefined) return known;
@@ -188,12 +188,12 @@ function kept<K, V>(made: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** Two cells a level below the summary's. */
+/** Two cells per level below the summary. */
 function indent(entry: LogEntry, index: number): string {
   return '  '.repeat(Math.max(1, entry.transactions[index]?.level ?? 1)).padStart(3);
 }
 
-/** Matches of a search, marked in every span of a row. */
+/** Highlights search matches in each span of a row. */
 function marked(row: Row, search: string): Row {
   if (search === '') return row;
   const insensitive = anyCase(search);
@@ -210,19 +210,19 @@ function marked(row: Row, search: string): Row {
   });
 }
 
-/** A text moved to the left, as far as it does not fit into its room: its end stops at the right. */
+/** The text scrolled horizontally, but not past its end. */
 function scrolled(text: string, shift: number, room: number, theme: Theme): string {
   const from = Math.min(shift, widthOf(text) - room);
   return from <= 0 ? text : `${theme.glyphs.ellipsis}${text.slice(from + widthOf(theme.glyphs.ellipsis))}`;
 }
 
-/** How many fragments the page has, and how often the request was restarted. */
+/** Number of fragments of the page, and of restarts. */
 function beyondUrl({ fragments, restarts }: LogEntry): string {
   const restarted = restarts === 0 ? '' : ` +${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`;
   return `${fragments === 0 ? '' : ` +${fragments} esi`}${restarted}`;
 }
 
-/** The URL, and behind it what there is to say of the group. */
+/** The URL, followed by notes on the group. */
 function urlCells(url: string, more: string, width: number, shift: number, theme: Theme): Row {
   const beside = more === '' || width < more.length + 8 ? 0 : more.length;
   const room = width - 1 - beside;

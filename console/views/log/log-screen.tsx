@@ -1,4 +1,4 @@
-// The log view: the query bar with its verdict, the tree of groups, and the detail pane beside or below it.
+// The log view: the query bar with its status, the tree of groups, and the detail pane next to or below it.
 
 import { memo, type ReactNode, useContext, useState } from 'react';
 import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
@@ -75,7 +75,7 @@ function Detail({ session, state, painter, width, height }: DetailProps): ReactN
   const theme = useContext(ThemeContext);
   const inner = { width: width - PANEL_EDGES, height: height - 2 };
   const detail = () => painter.detail(session, state, inner.width, inner.height, theme);
-  // One element from one state of the view to the next: the panel around it is drawn when its title changes.
+  // The same element across states: the frame is only redrawn if its title changes.
   const records = <Live session={session}>{() => <Rows rows={detail().rows} {...inner} />}</Live>;
   return (
     <Live session={session}>

@@ -1,6 +1,5 @@
-// Looking through the kept log: for a text, for errors, for the transaction of an id. A text is looked for among the
-// distinct records of a block first, and groups are unpacked where one of them is a match. A text of small letters
-// alone is found in any case, one with a capital as it is written.
+// Searches in the stored log: for a text, for errors, for a transaction by id. Text is searched in the distinct
+// records of a block first; only blocks with a match are unpacked. All-lowercase text matches any case.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import type { LogBlock } from '../../model/log-block.ts';
@@ -14,7 +13,7 @@ export interface Found {
   place: RowPlace;
 }
 
-/** The next match after (or before) a place; null when there is none. */
+/** The next match after (or before) a place, or null. */
 export function findMatch(
   store: LogReader,
   seq: number,
@@ -39,7 +38,7 @@ export function findMatch(
   return null;
 }
 
-/** Groups that have a match, of all that are shown. */
+/** Number of groups shown that have a match. */
 export function countMatches(store: LogReader, text: string): number {
   const maybe = mayMatch(text);
   let groups = 0;
@@ -56,7 +55,7 @@ export function countMatches(store: LogReader, text: string): number {
   return groups;
 }
 
-/** Whether a group of a block has a record with the text; of one that is too large to be packed it is not known. */
+/** Tests whether a group of a block may have a record with the text; true for groups too large to be packed. */
 function mayMatch(text: string): (block: LogBlock, n: number) => boolean {
   let looked: LogBlock | null = null;
   let places: ReadonlySet<number> = new Set();
@@ -73,11 +72,11 @@ function beyond(entry: LogEntry, place: RowPlace, after: RowPlace, back: boolean
   return back ? order < 0 : order > 0;
 }
 
-/** Places of the records of a block whose payload may hold the text. */
+/** Offsets of a block's records whose payload may contain the text. */
 function matchingRecords(block: LogBlock, text: string): Set<number> {
   const places = new Set<number>();
   const end = block.filled * 4;
-  // Bytes as characters keep their positions; only ASCII has its small letters there as everywhere else.
+  // One character per byte keeps offsets; only ASCII is case-folded.
   const ascii = /^[\x20-\x7e]*$/.test(text);
   const folded = anyCase(text);
   const all = folded && !ascii ? '' : block.bytes.toString('latin1', 0, end);
@@ -119,7 +118,7 @@ export function nextError(store: LogReader, from: number, back: boolean): number
   return -1;
 }
 
-/** Where the transaction with this id is, the newest first; null when it is not kept. */
+/** Position of the transaction with this id, newest first; null if it is not stored. */
 export function findTransaction(store: LogReader, vxid: number): Found | null {
   let tx = -1;
   const found = store.find(store.size - 1, true, (block, n) => {
@@ -129,7 +128,7 @@ export function findTransaction(store: LogReader, vxid: number): Found | null {
   return found < 0 ? null : { seq: (store.at(found) as LogEntry).seq, place: { tx, record: -1 } };
 }
 
-/** Groups before this one that purged by surrogate key or added a ban, the newest first. */
+/** Groups before this one that purged by surrogate key or added a ban, newest first. */
 export function invalidatedBefore(
   store: LogStore,
   entry: LogEntry,
@@ -144,7 +143,7 @@ export function invalidatedBefore(
   return out;
 }
 
-/** Groups of the same URL and host before this one, the newest first. */
+/** Groups of the same URL and host before this one, newest first. */
 export function earlierOf(store: LogStore, entry: LogEntry, limit: number): LogEntry[] {
   const out: LogEntry[] = [];
   const { url } = entry;

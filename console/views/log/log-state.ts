@@ -1,5 +1,5 @@
-// The log screen's state, pure: which entry is at the top, which is selected, what is unfolded, whether it
-// follows. Positions are sequence numbers, so that entries falling out at the old end do not move the view.
+// State of the log screen, pure: top entry, selection, unfolded entries, following. Positions are sequence numbers,
+// so that entries dropped at the old end do not move the view.
 
 import { bodyRows, type Size } from '../../model/layout.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
@@ -27,27 +27,27 @@ export interface LogState extends Folds {
   selected: number;
   /** Selected row of that entry: 0 is its summary. */
   offset: number;
-  /** Sequence number of the entry at the top of the screen. */
+  /** Sequence number of the first entry on screen. */
   top: number;
   topRow: number;
-  /** Is the detail pane open, and how far is it scrolled? */
+  /** Is the detail pane open, and its scroll offset. */
   detail: boolean;
   scroll: number;
-  /** Cells by which texts that are too long for their place are moved to the left. */
+  /** Horizontal scroll offset of long texts, in cells. */
   shift: number;
-  /** Columns beside those that are always there. */
+  /** Optional columns shown. */
   columns: ReadonlySet<LogColumn>;
-  /** Text that n and N look for. */
+  /** Text searched by n and N. */
   search: string;
-  /** Where jumps along links began, the last at the end. */
+  /** Origins of jumps along links, last one at the end. */
   jumps: readonly { seq: number; offset: number }[];
-  /** Queries of which something odd was said. */
+  /** Queries with a warning already shown. */
   noted: ReadonlySet<string>;
-  /** Where Escape leads, the next step at the end. */
+  /** Steps back for Escape, next one at the end. */
   origins: readonly Origin[];
 }
 
-/** A view and the query that the log had there; null is the log itself. `counted`: see LogReach. */
+/** A view, and the log's query at that time; a null view is the log itself. `counted`: see LogReach. */
 export interface Origin {
   view: View | null;
   query: string;
@@ -95,7 +95,7 @@ export type LogAction =
   | { type: 'next-error'; back: boolean }
   | { type: 'search'; text: string }
   | { type: 'next-match'; back: boolean }
-  /** To a place in an entry, which is unfolded as far as needed. */
+  /** Goes to a place in an entry, unfolding it as needed. */
   | { type: 'go'; seq: number; place: RowPlace }
   | { type: 'jump'; seq: number; place: RowPlace }
   | { type: 'jump-back' };
@@ -103,18 +103,18 @@ export type LogAction =
 /** A header may be 8 KiB long (http_req_hdr_len). */
 const MOST_SHIFT = 8192;
 
-/** From this width on the detail pane stands beside the list, not below it. */
+/** From this width on the detail pane is next to the list instead of below it. */
 const BESIDE = 150;
 
 export interface LogBody {
   /** Rows of the list. */
   list: number;
-  /** The detail pane; 0 rows when closed. `beside` is its width, 0 when it lies below. */
+  /** The detail pane; 0 rows when closed. `beside` is its width, 0 if it is below the list. */
   detail: number;
   beside: number;
 }
 
-/** Query bar 2 rows (text, verdict), heading, list, and the detail pane when it is open. */
+/** The query bar's 2 rows (text, status), heading, list, and the detail pane if open. */
 export function logBody(size: Size, detail: boolean): LogBody {
   const room = Math.max(1, bodyRows(size) - 3);
   if (!detail) return { list: room, detail: 0, beside: 0 };
@@ -130,7 +130,7 @@ export interface VisibleRow {
   row: number;
 }
 
-/** The rows on a screen of `height`: the last ones while following, else from the top position down. */
+/** The rows on a screen of `height`: the last ones while following, otherwise from the top position. */
 export function visibleRows(view: LogState, store: LogReader, height: number): VisibleRow[] {
   const out: VisibleRow[] = [];
   if (store.size === 0 || height <= 0) return out;
@@ -165,7 +165,7 @@ export function selectedPlace(view: LogState, store: LogReader): RowPlace {
   return entry === undefined || view.follow ? { tx: -1, record: -1 } : placeOf(view, entry, view.offset);
 }
 
-/** Applies an action; `height` is that of the list on screen. */
+/** Applies an action; `height` is the list's on screen. */
 export function reduceLog(view: LogState, action: LogAction, store: LogReader, height: number): LogState {
   switch (action.type) {
     case 'pause':
@@ -237,7 +237,7 @@ function following(view: LogState): LogState {
   return { ...view, follow: true, selected: NONE, offset: 0, scroll: 0 };
 }
 
-/** Ends following with the view where it is and the last entry selected. */
+/** Stops following: keeps the view in place and selects the last entry. */
 function stop(view: LogState, store: LogReader, height: number): LogState {
   if (!view.follow) return pruned(view, store.at(0)?.seq ?? 0);
   const rows = visibleRows(view, store, height);
@@ -258,7 +258,7 @@ function unfold(view: LogState, store: LogReader, height: number): LogState {
   return spread(withOpen(view, entry, place.tx, true), entry, store, height);
 }
 
-/** What was unfolded is to be seen: scrolls until most of the screen shows it, its neighbours above. */
+/** Scrolls so that most of the screen shows the unfolded entry, with its predecessors above it. */
 function spread(view: LogState, entry: LogEntry, store: LogReader, height: number): LogState {
   const rows = rowsOf(view, entry);
   const last = Math.min(rows - 1, view.offset + Math.ceil(height * 0.7) - 1);
@@ -288,7 +288,7 @@ function go(view: LogState, seq: number, place: RowPlace, store: LogReader, heig
   return reveal({ ...next, offset: rowOf(next, entry, place) }, store, height);
 }
 
-/** Moves by rows: within a tall unfolded entry first, then from entry to entry. */
+/** Moves by rows, first within a tall unfolded entry, then between entries. */
 function move(view: LogState, rows: number, store: LogReader, height: number): LogState {
   let index = store.indexOf(view.selected);
   if (index < 0) return view;

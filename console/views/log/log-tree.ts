@@ -8,7 +8,7 @@ import type { LogEntry } from '../../model/log-entry.ts';
 import { decodeRecords } from '../../model/transaction.ts';
 
 export interface Folds {
-  /** Groups and their transactions are unfolded unless toggled; else folded unless toggled. */
+  /** Groups and their transactions are unfolded unless toggled; otherwise folded unless toggled. */
   unfoldAll: boolean;
   /** Groups that differ from `unfoldAll`, by sequence number. */
   toggled: ReadonlySet<number>;
@@ -16,7 +16,7 @@ export interface Folds {
   opened: ReadonlySet<string>;
 }
 
-/** What a row of an entry is: `tx` -1 is the summary, `record` -1 the head of a transaction. */
+/** A row within an entry: `tx` -1 is the summary, `record` -1 the head of a transaction. */
 export interface RowPlace {
   tx: number;
   record: number;
@@ -26,7 +26,7 @@ export function isUnfolded(folds: Folds, entry: LogEntry): boolean {
   return entry.gap === '' && folds.unfoldAll !== folds.toggled.has(entry.seq);
 }
 
-/** Are the records of a transaction shown, when its group is unfolded? A single one has nothing else to show. */
+/** Are a transaction's records shown when its group is unfolded? Always if it is the only one. */
 export function isOpen(folds: Folds, entry: LogEntry, tx: number): boolean {
   const byDefault = folds.unfoldAll || entry.transactions.length === 1;
   return byDefault !== folds.opened.has(`${entry.seq}/${tx}`);
@@ -37,7 +37,7 @@ function recordsOf(entry: LogEntry, tx: number): number {
   return transaction === undefined ? 0 : countRecords(transaction.records);
 }
 
-/** Screen rows of an entry: the summary line, and what is unfolded below it. */
+/** Screen rows of an entry: the summary line and its unfolded rows. */
 export function rowsOf(folds: Folds, entry: LogEntry): number {
   if (!isUnfolded(folds, entry)) return 1;
   let rows = 1;
@@ -59,7 +59,7 @@ export function placeOf(folds: Folds, entry: LogEntry, row: number): RowPlace {
   return { tx: -1, record: -1 };
 }
 
-/** The row of a place; 0 when it is folded away. */
+/** The row of a place; 0 if it is folded. */
 export function rowOf(folds: Folds, entry: LogEntry, place: RowPlace): number {
   if (place.tx < 0 || !isUnfolded(folds, entry)) return 0;
   let row = 1;
@@ -86,7 +86,7 @@ export function withUnfolded<F extends Folds>(folds: F, entry: LogEntry, unfolde
   return { ...folds, toggled };
 }
 
-/** Forgets the folds of groups that fell out of the store. */
+/** Drops the folds of groups that left the store. */
 export function pruned<F extends Folds>(folds: F, oldest: number): F {
   if (folds.toggled.size + folds.opened.size < 64) return folds;
   return {

@@ -46,7 +46,7 @@ export const LOG_VIEW: View = {
   click,
   hasRow: ({ session }) => session.log.size > 0,
   subjects: (c) => {
-    // The row that is meant stays under the cursor.
+    // Keeps the selected row under the cursor.
     actOnLog(c, { type: 'move', rows: 0 });
     const state = c.stateOf(LOG_STATE);
     const entry = selectedEntry(state, c.session.log);
@@ -64,8 +64,8 @@ export const LOG_VIEW: View = {
   screen: (props) => <LogScreen {...props} state={stateOf(props.ui, LOG_STATE)} />,
 };
 
-/** Shows the log with only what a query lets through. `counted`: epoch seconds at which the oldest ended of what a row had
- * counted of that; 0 where nothing was counted, or it is not known. */
+/** Shows the log filtered by a query. `counted`: epoch seconds at which the oldest request counted by the originating
+ * row ended; 0 if nothing was counted, or unknown. */
 export function drill(c: Controller, query: string, counted = 0): void {
   const within = c.state.view === LOG_VIEW;
   c.show(LOG_VIEW, c.state.from);
@@ -73,7 +73,7 @@ export function drill(c: Controller, query: string, counted = 0): void {
   else setQuery(c, query, counted);
 }
 
-/** Closes the detail pane, or goes to where one came from, with the query of that place. */
+/** Closes the detail pane, or returns to the previous view and its query. */
 function back(c: Controller): boolean {
   const state = c.stateOf(LOG_STATE);
   if (state.detail) {
@@ -88,13 +88,13 @@ function back(c: Controller): boolean {
   return true;
 }
 
-/** Views without a filter of their own have the query of the log for it. */
+/** Views without a filter use the log's query. */
 export function filterLog(c: Controller): void {
   c.show(LOG_VIEW);
   editQuery(c);
 }
 
-/** Two rows of the query bar, the heading, the list. */
+/** Rows on screen: two of the query bar, the heading, the list. */
 function click(c: Controller, { x, y }: Place) {
   if (y < 2) return editQuery(c);
   const before = c.stateOf(LOG_STATE);
@@ -110,8 +110,9 @@ function click(c: Controller, { x, y }: Place) {
   else actOnLog(c, { type: 'move', rows: to - from });
 }
 
-/** `at`: index of the transaction under the cursor, -1 for the group as a whole. `longestRecord`: bytes at which a record's
- * text may have been cut. */
+/** Subjects of a row: URL and host as the lookup saw them, since bans compare those, and the tags of its fetches.
+ * `at`: index of the transaction under the cursor, -1 for the whole group. `longestRecord`: length in bytes at which
+ * records may have been truncated. */
 function logSubjects(entry: LogEntry, at: number, longestRecord: number): Subject[] {
   const { transactions } = entry;
   const here = transactions[at] ?? transactions[0];
@@ -129,7 +130,7 @@ function logSubjects(entry: LogEntry, at: number, longestRecord: number): Subjec
   return [...pages, ...fetches.flatMap((tx) => tagsOf(tx, longestRecord))];
 }
 
-/** Of a restart what was sent is with the first life, and this is what came of it. */
+/** After a restart the request as sent is in the first transaction, this one's in the last. */
 function sentAs(tx: LogTransaction): { url: string; host: string } {
   const { url, host } = readTransaction(tx);
   return { url, host };
@@ -155,7 +156,7 @@ function copySelected(c: Controller) {
   c.copy(asText(groupText(tx === undefined ? entry.transactions : [tx], false)), 'the transaction');
 }
 
-/** As proxylog prints it. */
+/** In the format of proxylog. */
 function exportLog(c: Controller, json: boolean): string {
   const { log } = c.session;
   let out = '';
@@ -182,7 +183,7 @@ function spokenRow(c: Controller): string {
   return tx === undefined ? `${s.handling} ${s.status} ${s.method} ${s.url}` : `${tx.type} ${tx.vxid}`;
 }
 
-/** Log text holds one byte a character. */
+/** Log text has one character per byte. */
 function asText(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }

@@ -1,4 +1,4 @@
-// The query bar: the text, and below it the place of an error, what was expected there, or how it stands.
+// The query bar: the text, and below it an error with its position, expected tokens, or the status.
 
 import { memo, type ReactNode, useContext } from 'react';
 import { ellipsis, widthOf } from '../../draw/cells.ts';
@@ -20,7 +20,7 @@ const LABEL = ' query ';
 
 export interface QueryBarProps {
   session: DaemonSession;
-  /** The field being edited; that of the query is drawn here. */
+  /** The open field; the query's is drawn here. */
   open: Field | null;
   state: LogState;
   width: number;
@@ -61,7 +61,7 @@ const Asked = memo(function Asked({ query }: { query: string }): ReactNode {
   );
 });
 
-/** What is wrong with the query, below the place where it is. */
+/** An error in the query, below its position. */
 function Verdict({
   field: { line, check, offered, otherwise },
   width,
@@ -90,7 +90,7 @@ function Verdict({
   const message = `${check.message}${wanted}`;
   const carets = caret.repeat(Math.max(1, Math.min(check.to - check.from, room - before)));
   const at = LABEL.length + before;
-  // The words go to the right of the carets, or to their left when there is no room.
+  // The message is to the right of the carets, or to their left if it does not fit.
   return before + carets.length + 2 + Math.min(message.length, 30) <= room ? (
     <Box paddingLeft={at}>
       <Words style="bad">{`${carets} ${ellipsis(message, width - at - carets.length - 1, mark)}`}</Words>
@@ -112,7 +112,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
       : span(`${theme.glyphs.up} paused`, 'warn'),
     span(`  by ${session.grouping}`, 'muted'),
   ];
-  // The query is not all that is on screen yet.
+  // Parts of the screen still show the former query.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
   else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
@@ -125,7 +125,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   const groups = span(`${of}${count(kept.size)} groups kept`, 'muted');
   const size = span(bytes(kept.bytes), 'muted');
   const dropped = kept.dropped > 0 ? [span(`${count(kept.dropped)} dropped`, 'muted')] : [];
-  // Whole, or without what matters less.
+  // The full text, or without its less important parts.
   const right = [
     [received, ...lost, groups, size, ...dropped],
     [...lost, groups, size],
@@ -136,7 +136,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   return spread(left, [...(right.find((row) => rowWidth(row) <= room) ?? []), span(' ')], width);
 }
 
-/** That not all is there which a row had counted, in at most so many cells. */
+/** A remark that entries counted by the originating row are missing, in at most `room` cells. */
 export function missingWords({ counted, there }: Shortfall, utc: boolean, room = 80): string {
   const [from, left] = [clock(counted, utc), clock(there, utc)];
   const forms = [

@@ -1,6 +1,6 @@
-// Where the time of a request went: the steps between the timestamps of a transaction and of its backend request, on
-// one scale. Pure; the screen draws each step as a bar. A fragment of a page is one bar from its begin to its end: with
-// esi_parallel several run at the same time, and their steps would hide the page's.
+// Where the time of a request went: the steps between timestamps of a transaction and its backend request, on one
+// scale. Pure; the screen draws a bar per step. A fragment is one bar: with esi_parallel several run at once, and
+// their steps would hide the page's.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { type Fragment, fragmentsOf, handlingName, idsBelow } from './why/fragments.ts';
@@ -9,14 +9,14 @@ import { Facts } from './why/request-facts.ts';
 export interface TimelineStep {
   label: string;
   side: 'client' | 'backend' | 'fragment';
-  /** How deep a fragment is included; 0 for what is none. */
+  /** Include depth of a fragment; 0 for the page. */
   depth: number;
-  /** Seconds since the group began. */
+  /** Seconds since the start of the group. */
   from: number;
   to: number;
 }
 
-/** What a step that ends at a timestamp was spent on. */
+/** The work that ends at a timestamp. */
 const WORDS: Readonly<Record<string, string>> = {
   'client Req': 'request read',
   'client ReqBody': 'request body',
@@ -37,13 +37,13 @@ const WORDS: Readonly<Record<string, string>> = {
   'backend Error': 'until the failure',
 };
 
-/** Bars of fragments beyond these, the shortest, are not drawn: a page may have hundreds. */
+/** Maximum bars of fragments, longest first: a page may have hundreds. */
 const MOST_FRAGMENTS = 24;
 
 export function timeline(group: readonly LogTransaction[]): {
   steps: TimelineStep[];
   total: number;
-  /** Fragments that are not drawn. */
+  /** Number of fragments without a bar. */
   hidden: number;
 } {
   const steps: TimelineStep[] = [];
@@ -72,7 +72,7 @@ export function timeline(group: readonly LogTransaction[]): {
     raw.push({ label: `${f.url}${handling}`, side: 'fragment', depth: depthOf(f), from: f.from, to: f.to });
   }
   for (const step of raw) {
-    // A step that took no time says nothing.
+    // Steps that took no time are skipped.
     if (step.to - step.from < 1e-6) continue;
     steps.push({ ...step, from: step.from - start, to: step.to - start });
   }

@@ -1,5 +1,5 @@
-// The answer to "why?": at once from what is kept here, and then from what the daemon's own log still holds of the
-// URL and the bans in force. The second answer takes the place of the first while its panel is open.
+// The answer to "why?": at once from the local store, then again with the daemon's own log of the URL and the bans in
+// force. The second answer replaces the first while its panel is open.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { answerItems, textField } from '../../model/admin-store.ts';
@@ -19,11 +19,11 @@ import { why } from './why/why.ts';
 import type { Reason } from './why/why-case.ts';
 import { pageQuery } from './written-query.ts';
 
-/** Groups of history, newest first, that a sentence is made of. */
+/** Earlier groups considered, newest first. */
 const EARLIER = 40;
 const PATIENCE_MS = 1500;
 
-/** Of the page, or of the fragment that `place` is in. */
+/** For the page, or for the fragment at `place`. */
 export async function whyPanel(c: Controller, entry: LogEntry, place: RowPlace): Promise<void> {
   const { session } = c;
   const part = partOf(entry.transactions, place.tx);
@@ -38,7 +38,7 @@ export async function whyPanel(c: Controller, entry: LogEntry, place: RowPlace):
   show(reasonsOf(entry, place, session), 'asking the daemon for what its log holds of this URL…');
   const panel = c.state.panel;
   const [history, bans] = await Promise.all([historyOf(session, url), bansOf(session)]);
-  // Closed, or another panel by now: nobody waits for this answer.
+  // Closed or replaced in the meantime: drop the answer.
   if (c.state.panel !== panel) return;
   const told = history.groups.flatMap((group) => partsFor(group, url));
   const elsewhere = [...history.groups, ...invalidatedBefore(session.kept, entry, EARLIER)].filter((group) =>
@@ -59,12 +59,12 @@ function panelLines(reasons: readonly Reason[], remark: string, width: number): 
 
 interface History {
   groups: LogTransaction[][];
-  /** Epoch seconds of the oldest record that was looked at; 0 when unknown. */
+  /** Epoch seconds of the oldest record searched; 0 if unknown. */
   since: number;
   remark: string;
 }
 
-/** What the daemon's ring still holds: requests of the URL that fetched or purged, and what purges without a URL. */
+/** Matches in the daemon's log ring: requests for the URL that fetched or purged, and purges without a URL. */
 function historyOf(session: DaemonSession, url: string): Promise<History> {
   const query = `(${pageQuery('', url)} and (Link or VCL_call eq "PURGE" or ReqMethod ~ "PURGE$")) or Notice ~ "^(xkey|hashtwo)[.]" or ReqMethod ~ "BAN$"`;
   return new Promise((resolve) => {
@@ -103,7 +103,7 @@ async function bansOf(session: DaemonSession): Promise<BanFact[]> {
   }));
 }
 
-/** Did it begin before the group asked about? What came later took nothing from it. */
+/** Did it begin before the group in question? Later requests had no influence. */
 function isBefore(group: readonly LogTransaction[], part: readonly LogTransaction[]): boolean {
   const at = (one: readonly LogTransaction[]): number => {
     const request = one.find((tx) => tx.type === 'request');
@@ -112,7 +112,7 @@ function isBefore(group: readonly LogTransaction[], part: readonly LogTransactio
   return at(group) <= at(part);
 }
 
-/** Both histories, each transaction once, before the group, the newest first. */
+/** Both histories, each transaction once, before the group, newest first. */
 function mergeHistory(
   group: readonly LogTransaction[],
   fromDaemon: readonly (readonly LogTransaction[])[],

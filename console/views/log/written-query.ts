@@ -1,7 +1,7 @@
-// Queries of the log as views write them, for the rows from which one comes. What is equal to a text is quoted always:
-// a URL may hold anything. A host stands beside its URL, or the requests of others would come along.
+// Log queries built by views for their rows. Values compared for equality are always quoted, since a URL may contain
+// anything. The host is part of a page's query, to exclude the same URL on other hosts.
 
-/** Requests that were sent for a URL of a host, or looked up as that; '' is any host. */
+/** Requests sent for a URL of a host, or looked up as such; '' is any host. */
 export function pageQuery(host: string, url: string): string {
   const ofHost = host === '' ? '' : `ReqHeader:Host eq ${quoted(host)} and `;
   return `${ofHost}ReqURL eq ${quoted(url)}`;

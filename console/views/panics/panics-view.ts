@@ -1,4 +1,4 @@
-// The stored panic, line by line below its head, and how workers started and ended.
+// The stored panic, line by line below its headline, and starts and exits of workers.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock } from '../../model/numbers.ts';

@@ -1,5 +1,5 @@
-// Is a text a value of a parameter? By the row of the parameter table: type, bounds, choices. A first word while one
-// types; the daemon has the last one.
+// Is a text a valid value of a parameter, by its row in the parameter table: type, bounds, choices? A preview while
+// typing; the daemon decides.
 
 import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
 import { TIME_UNIT_NAMES } from '../../../protocol/units.ts';

@@ -1,4 +1,4 @@
-// The parameters: value, unit, default, what differs; below, the long description with bounds and notes.
+// The parameters: value, unit, default, differences; below, the long description with bounds and notes.
 
 import { quoteWord } from '../../../protocol/cli-quoting.ts';
 import { answerItems, textField } from '../../model/admin-store.ts';
@@ -14,7 +14,7 @@ import { checkParameter } from './parameter-check.ts';
 
 const LINE = 'param.show -j';
 
-/** What each flag asks of the operator. */
+/** Advice to the operator for each flag. */
 const FLAGS: Readonly<Record<string, string>> = {
   obj_sticky: 'looked at when an object is made: objects in the cache keep what they have',
   delayed_effect: 'takes effect after a while',
@@ -25,7 +25,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   build_options: 'depends on how the daemon was built',
 };
 
-/** The status of an answer that is longer than cli_limit. */
+/** CLI status: reply truncated at cli_limit. */
 const TRUNCATED = 201;
 
 export const PARAMETERS_VIEW: ListView = listView({
@@ -96,7 +96,7 @@ export const PARAMETERS_VIEW: ListView = listView({
 const VALUE_PROMPT: FieldKind = {
   kind: 'prompt',
   changes: true,
-  // The bounds of another product are its own.
+  // Another product's bounds are unknown here.
   verdict: (c, text, name) =>
     c.session.source.product === undefined ? checkParameter(bareName(name), text) : { ok: true },
   accept: (c, text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
@@ -119,7 +119,7 @@ function row(item: unknown): ListRow {
   const unit = textField(item, 'units');
   const told = parameterText((item as { value?: unknown } | null)?.value);
   const changed = !sameValue(told, fallback);
-  // The default is written as operators write it (48k), the value as a number: where they are the same, as the former.
+  // The default is written in units (48k), the value as a number: equal values are shown as the former.
   const value = changed ? told : fallback;
   const { flags, implemented } = item as { flags?: unknown; implemented?: unknown };
   const notes = [

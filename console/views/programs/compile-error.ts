@@ -1,5 +1,5 @@
-// Remarks on lines of a program's files: out of the compiler's words, which are the reply to a program that does not
-// compile and count in cells, and of the findings of the program check, which count in characters.
+// Remarks on source lines: parsed from the compiler's reply for a program that fails to compile, which counts columns
+// in cells, and from the findings of the program check, which counts in characters.
 
 import type { LintFinding } from '../../model/host-files.ts';
 import { inCells, type SourceRemark } from './source-remarks.ts';
@@ -7,13 +7,13 @@ import { inCells, type SourceRemark } from './source-remarks.ts';
 const PLACE = /^(?:At: )?\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?$/;
 const INCLUDED = /^Included from: \('(.*)' Line (\d+) Pos \d+\)$/;
 const MARKS = /^-*(#+)-*$/;
-/** Lines that say nothing of a place. */
+/** Lines without a source position. */
 const FRAME = /^Message from |^Running .* failed|^VCL compilation failed$|^Hint: |^\s*$/;
 
-/** The compiler's name of a program that came with the command. */
+/** The compiler's name for an inline program. */
 const INLINE = '<vcl.inline>';
 
-/** The errors of a failed vcl.load or vcl.inline, in the order of the reply. `main` is the name of what came inline. */
+/** Errors of a failed vcl.load or vcl.inline, in the order of the reply. `main` is the name of the inline program. */
 export function compileErrors(body: string, main = INLINE): SourceRemark[] {
   const named = (file = ''): string => (file === INLINE ? main : file);
   const lines = body.split('\n');
@@ -27,11 +27,11 @@ export function compileErrors(body: string, main = INLINE): SourceRemark[] {
     if (place !== null) {
       const file = named(place[1]);
       out.push({ file, ...placed(place, lines[i + 1] ?? '', lines[i + 2] ?? ''), ...words(message) });
-      // The line of the source and its marks, which are not read as words.
+      // Skip the quoted source line and its markers.
       if (MARKS.test(lines[i + 2] ?? '')) i += 2;
       message = [];
     } else if (included !== null && last !== undefined) {
-      // The innermost comes first.
+      // The innermost include comes first.
       last.includedFrom ||= `${named(included[1])} line ${included[2]}`;
     } else if (FRAME.test(line)) message = [];
     else message.push(line.trim());
@@ -44,7 +44,7 @@ function words(message: readonly string[]): Pick<SourceRemark, 'message' | 'tone
   return { message: text, tone: text.startsWith('Warning: ') ? 'warn' : 'bad' };
 }
 
-/** The compiler counts in cells, and cuts a long line around the place. */
+/** Columns are in cells, and long lines are cut around the position. */
 function placed(
   place: RegExpExecArray,
   source: string,

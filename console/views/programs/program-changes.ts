@@ -9,14 +9,14 @@ import type { ProgramFile } from '../../model/program-files.ts';
 export interface DiffLine {
   kind: 'same' | 'gone' | 'new' | 'skip';
   text: string;
-  /** Line number in the text it belongs to, from 1; of `new` and `same` in the newer one. */
+  /** Line number in its text, from 1; for `new` and `same` in the newer one. */
   line: number;
 }
 
-/** Milliseconds that a person does not notice. */
+/** Time limit in milliseconds, too short for an operator to notice. */
 const PATIENCE = 200;
 
-/** [] when the texts are the same. `context` lines are kept around each change. */
+/** [] if the texts are equal. `context` lines are kept around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
   const a = before.replace(/\n$/, '').split('\n');
   const b = after.replace(/\n$/, '').split('\n');
@@ -42,7 +42,7 @@ export function lineDiff(before: string, after: string, context = 3): DiffLine[]
   return around(all, context);
 }
 
-/** All lines of a text that the other side does not have. */
+/** All lines of a text that has no counterpart. */
 function wholeText(kind: 'new' | 'gone', text: string): DiffLine[] {
   const lines = text.replace(/\n$/, '').split('\n');
   return lines.map((line, i) => ({ kind, text: line, line: i + 1 }));
@@ -70,7 +70,7 @@ function around(all: readonly DiffLine[], context: number): DiffLine[] {
   return out;
 }
 
-/** Marks say the same as the colours. */
+/** Marks repeat the information of the colours. */
 function diffLines(diff: readonly DiffLine[]): ToneLine[] {
   return diff.map((d): ToneLine => {
     if (d.kind === 'skip') return [{ text: `      ... ${d.text} ...`, tone: 'faint' }];

@@ -1,7 +1,7 @@
-// A program's source in the operator's editor. A file that is there as it was compiled is edited where it is; a text that
-// is nowhere on this machine, such as one that came inline or of a daemon elsewhere, as a copy. What was edited is checked,
-// loaded under a name of its own, and compared with the active program before it is used. Nothing typed is lost: a text
-// that does not compile is offered for editing again, and its place is named.
+// Editing a program's source in the operator's editor. A file that matches the compiled source is edited in place;
+// other texts, such as inline programs or those of a remote daemon, as a copy. The result is checked, loaded under a
+// new name, and compared with the active program before use. A text that does not compile can be edited again, at its
+// first error.
 
 import type { Controller } from '../../model/controller.ts';
 import { bareName, placeOfName } from '../../model/instance-address.ts';
@@ -9,20 +9,20 @@ import type { Choice } from '../../model/panel.ts';
 import type { ProgramFile } from '../../model/program-files.ts';
 import { ProgramFlow } from './program-flow.ts';
 
-/** The builtin program, which is part of each. */
+/** The builtin program, which is appended to each program. */
 const BUILTIN = /^<builtin>$|^Builtin$/i;
 
 interface Edited {
-  /** The program that it began with. */
+  /** The program edited. */
   name: string;
   main: ProgramFile;
   file: ProgramFile;
   path: string;
-  /** Is it a copy, which goes when it has been loaded? */
+  /** Is it a temporary copy, to be removed after loading? */
   copy: boolean;
 }
 
-/** Asks which file where there are several. */
+/** Asks for the file if there are several. */
 export async function editProgram(c: Controller, name: string): Promise<void> {
   if (c.state.readonly) return c.notify('warn', 'read-only: what is edited could not be loaded');
   const program = await new ProgramFlow(c).program(name);
@@ -85,12 +85,12 @@ async function edit(c: Controller, edited: Edited): Promise<void> {
   });
 }
 
-/** Whether it could be loaded. */
+/** Returns whether it was loaded. */
 async function load(c: Controller, { name, main, file, path, copy }: Edited, text: string): Promise<boolean> {
   const flow = new ProgramFlow(c);
   const whole = file === main ? { path, text } : { path: main.name, text: main.text };
   const inPlace = !copy && isHere(c, main);
-  // A copy stands elsewhere, from where it would include other files: its check is that of the daemon.
+  // A copy would resolve includes from its own folder, so only the daemon can check it.
   if (inPlace && (await flow.showErrors(whole.path))) return false;
   const part = placeOfName(name).replace(/:$/, '');
   const stem = bareName(name).replace(/_\d+$/, '');

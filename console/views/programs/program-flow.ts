@@ -1,5 +1,5 @@
-// What one does with programs: look at the source, compare, load from a file, use after a look at the changes, check.
-// A program that does not compile is shown with the compiler's words at their place; nothing is loaded then.
+// Actions on programs: show the source, compare, load from a file, use after showing the changes, check. If a program
+// does not compile, the errors are shown at their lines and nothing is loaded.
 
 import type { Controller } from '../../model/controller.ts';
 import type { HostFiles, LintFinding } from '../../model/host-files.ts';
@@ -14,17 +14,17 @@ import { type Program, programChanges } from './program-changes.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
 import { annotatedSource, type RemarkedFile, remarkedFiles, type SourceRemark } from './source-remarks.ts';
 
-/** Lines that a remark is kept away from the panel's upper edge. */
+/** Lines between a remark and the panel's top. */
 const VIEW_LINES = 7;
 
-/** A program to be loaded. */
+/** A program to load. */
 export interface ProgramText {
-  /** Where it is, or how it is called. */
+  /** File path or name. */
   path: string;
   text: string;
-  /** Does the daemon read it from there? It gets the text otherwise. */
+  /** Does the daemon read the file itself? Otherwise the text is sent. */
   file: boolean;
-  /** What it is to be called, with a number where that is taken. */
+  /** Name to load it under, with a number appended if taken. */
   stem: string;
   part: string;
 }
@@ -33,7 +33,7 @@ export class ProgramFlow {
   private readonly host: OperatorHost;
   private readonly operator: Operator;
   private readonly files: HostFiles;
-  /** Of a panel's line. */
+  /** Width of a panel's line. */
   private readonly cells: () => number;
 
   constructor(controller: Controller) {
@@ -54,13 +54,13 @@ export class ProgramFlow {
     this.panel(`Source of ${name}`, lines);
   }
 
-  /** What the program would change if it replaced the active one. */
+  /** Shows the changes from the active program. */
   async diff(name: string): Promise<void> {
     const panel = await this.changes(name);
     if (panel !== null) this.host.set({ panel });
   }
 
-  /** Shows the changes and asks. */
+  /** Shows the changes and asks for confirmation. */
   async use(name: string): Promise<void> {
     if (this.host.state.readonly) return this.host.notify('warn', 'read-only: vcl.use is disabled');
     const active = activeProgram(this.host.session, name);
@@ -73,7 +73,7 @@ export class ProgramFlow {
     );
   }
 
-  /** Reads, loads, and offers to use it. `part` is the one of several instances it is for. */
+  /** Reads, loads, and offers to use it. `part` is the target among several instances. */
   async load(path: string, part = ''): Promise<void> {
     const { session, state } = this.host;
     if (state.readonly) return this.host.notify('warn', 'read-only: vcl.load is disabled');
@@ -85,10 +85,10 @@ export class ProgramFlow {
     await this.loadText({ path, text: source, file, stem: path, part });
   }
 
-  /** Loads it and offers to use it; false where it was not loaded, and why is shown. */
+  /** Loads it and offers to use it; false after a failed load, with errors shown. */
   async loadText({ path, text, file, stem, part }: ProgramText): Promise<boolean> {
     const { session } = this.host;
-    // Without a fresh list the name of a new program would count as free.
+    // A stale list could make the name of a new program look unused.
     await session.admin.ask(PROGRAMS_LINE);
     const name = this.freeName(stem, part);
     const line = file
@@ -108,9 +108,9 @@ export class ProgramFlow {
     return false;
   }
 
-  /** The errors that the program check finds, at their places; false without any, or where it cannot be run. */
+  /** Shows errors of the program check at their lines; false without errors, or if the check cannot run. */
   async showErrors(path: string): Promise<boolean> {
-    // The check is that of this project's daemon, which has not the modules of another product.
+    // The check is this project's daemon, which lacks the modules of other products.
     if (this.host.session.source.product !== undefined) return false;
     const found = await this.check(path).catch(() => []);
     const errors = found.filter((one) => one.severity === 'error').map(lintRemark);
@@ -121,7 +121,7 @@ export class ProgramFlow {
     return true;
   }
 
-  /** Findings of the program check at their places. */
+  /** Shows findings of the program check at their lines. */
   async lint(path: string): Promise<void> {
     const source = await this.read(path);
     if (source === null) return;
@@ -137,7 +137,7 @@ export class ProgramFlow {
     }
   }
 
-  /** The check is a process of its own, which takes its time. */
+  /** Runs in a process of its own, which takes a while. */
   private async check(path: string): Promise<LintFinding[]> {
     this.host.set({ running: `checking ${path}`, notice: null });
     try {
@@ -154,7 +154,7 @@ export class ProgramFlow {
     this.host.set({ panel: { kind: 'text', scroll, title, lines } });
   }
 
-  /** The files that have remarks, the main one first. Included files can be read where the compiler sees the same. */
+  /** Files that have remarks, main one first. Included files are only readable where the compiler sees the same ones. */
   private async remarked(
     remarks: readonly SourceRemark[],
     main: ProgramFile,
@@ -184,7 +184,7 @@ export class ProgramFlow {
     return { kind: 'text', scroll: 0, title: `Changes from ${before.name} to ${name}`, lines };
   }
 
-  /** With all its files, the included ones too. */
+  /** With all its files, including includes. */
   async program(name: string): Promise<Program | null> {
     const { status, body } = await this.host.session.source.command(`vcl.show -v ${name}`);
     const files = status === 200 ? programFiles(body) : [];
@@ -205,7 +205,7 @@ export class ProgramFlow {
     }
   }
 
-  /** After the file, with a number when that is taken. */
+  /** Named after the file, with a number appended if taken. */
   private freeName(path: string, part: string): string {
     const base = (path.split('/').at(-1) ?? '').replace(/\.vcl$/, '').replace(/[^\w-]/g, '_');
     const stem = /^[A-Za-z]/.test(base) ? base : `p_${base}`;

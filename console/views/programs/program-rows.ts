@@ -1,4 +1,4 @@
-// The rows of the loaded programs and labels, and which of them is active.
+// Rows of the loaded programs and labels, and the active program.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
 import { healthTone } from '../../model/backends.ts';
@@ -7,7 +7,7 @@ import { placeOfName } from '../../model/instance-address.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 
-/** The commands whose answers they are made of. */
+/** The commands that supply them. */
 export const PROGRAMS_LINE = 'vcl.list -j';
 export const NEEDS_LINE = 'vcl.deps -j';
 
@@ -71,7 +71,7 @@ function details(session: DaemonSession, name: string, status: string): readonly
   return lines;
 }
 
-/** The active program; of several instances shown as one, that of the instance to which `beside` belongs. */
+/** The active program; with several instances shown as one, that of the instance of `beside`. */
 export function activeProgram(session: DaemonSession, beside: string): string {
   const place = placeOfName(beside);
   const rows = programRows(session);

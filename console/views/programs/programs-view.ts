@@ -1,4 +1,4 @@
-// The loaded programs and labels: which is active, how warm, how busy; below, the backends and the first lines.
+// The loaded programs and labels: active one, temperature, references; below, the backends and the first lines.
 
 import type { Controller } from '../../model/controller.ts';
 import { filePrompt } from '../../model/field.ts';
@@ -99,6 +99,6 @@ export const PROGRAMS_VIEW: ListView = listView({
     return active.length === 0 ? 'none active' : `active: ${active.map((r) => r.key).join(', ')}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no programs' : 'no connection'),
-  // A label shows the program that it stands for.
+  // A label shows its target program.
   enter: (c, { key, facts }) => void new ProgramFlow(c).showSource(facts.target || key),
 });

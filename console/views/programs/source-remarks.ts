@@ -1,5 +1,5 @@
-// Sources with numbered lines and the words on them put at their places, file by file. Where the text of a file is not
-// known, or is not the one that the words are about, only the line that came with them is shown, and that is said.
+// Numbered source lines with remarks at their positions, file by file. If the text of a file is unknown or differs
+// from the one compiled, only the quoted line is shown, with a note.
 
 import type { ToneLine } from '../../model/panel.ts';
 
@@ -8,12 +8,12 @@ export interface SourceRemark {
   file: string;
   /** From 1. */
   line: number;
-  /** In cells from 1: a tab goes on to the next multiple of 8. */
+  /** In cells from 1, with tabs to the next multiple of 8. */
   column: number;
-  /** Cells that the mark is wide. */
+  /** Width of the marked part, in cells. */
   length: number;
   tone: 'bad' | 'warn';
-  /** The line as it came with the remark, in cells; a long one may be cut, and then begins at this column. */
+  /** The line as quoted by the remark, in cells; a long one may be cut, and then starts at this column. */
   quote: string;
   quoteFrom: number;
   /** "main.vcl line 3"; '' in the main file. */
@@ -22,13 +22,13 @@ export interface SourceRemark {
 
 export interface RemarkedFile {
   name: string;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   text: string | null;
   remarks: readonly SourceRemark[];
 }
 
 const TAB = 8;
-/** Cells before the text: the line's number and a blank. */
+/** Cells before the text: the line number and a blank. */
 const MARGIN = 6;
 const MOST_MARKS = 40;
 
@@ -39,7 +39,7 @@ export function inCells(line: string): string {
   return out;
 }
 
-/** The files that have remarks, in lines of `width` cells, and the line on which the first remark stands. */
+/** Files that have remarks, in lines of `width` cells, and the line of the first remark. */
 export function remarkedFiles(
   files: readonly RemarkedFile[],
   width: number,
@@ -62,13 +62,13 @@ export function remarkedFiles(
   return { lines, first: Math.max(0, first) };
 }
 
-/** The source with numbered lines and each remark below its line. */
+/** Numbered source with each remark below its line. */
 export function annotatedSource(source: string, remarks: readonly SourceRemark[], width: number): ToneLine[] {
   return linesOf(source).flatMap((text, i) => {
     const here = remarks.filter((r) => r.line === i + 1);
     if (here.length === 0) return [numbered(i + 1, text, false)];
     let shown = -1;
-    // A line is shown once more where the next remark is about another part of it.
+    // The line is repeated if the next remark is about another part of it.
     return here.flatMap((r) => {
       const shift = shiftOf(r, r.column, width);
       const again = shift !== shown;
@@ -89,7 +89,7 @@ function quotedLines(remarks: readonly SourceRemark[], width: number): ToneLine[
   ];
 }
 
-/** Cells that a line goes to the left, so that what is meant is on the screen. */
+/** Horizontal scroll offset that makes the marked part visible. */
 function shiftOf(remark: SourceRemark, column: number, width: number): number {
   const room = width - MARGIN;
   return column + marksOf(remark) <= room ? 0 : Math.max(0, column - Math.floor(room / 2));
@@ -103,7 +103,7 @@ function linesOf(source: string): string[] {
   return source.replace(/\n$/, '').split('\n').map(inCells);
 }
 
-/** Is this the text that the remark is about? */
+/** Is this the text that the remark refers to? */
 function isQuoted(text: string, { line, quote, quoteFrom }: SourceRemark): boolean {
   const whole = linesOf(text)[line - 1];
   return whole !== undefined && whole.slice(quoteFrom - 1, quoteFrom - 1 + quote.length) === quote;

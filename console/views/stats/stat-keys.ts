@@ -1,4 +1,4 @@
-// The keys of the statistics view, those of Varnish's stat tool and some more, and their actions.
+// Keys and actions of the statistics view: those of varnishstat and some more.
 
 import type { Controller } from '../../model/controller.ts';
 import type { Counter } from '../../model/counter-history.ts';
@@ -16,7 +16,7 @@ import {
   visibleCounters,
 } from './stat-state.ts';
 
-/** Applies an action to what is on screen. */
+/** Applies an action with the current screen size. */
 export function actOnStats(c: Controller, action: StatAction): void {
   const height = statListRows(c.size);
   c.setState(STAT_STATE, reduceStat(c.stateOf(STAT_STATE), action, c.session.counters.all(), height));
@@ -45,7 +45,7 @@ const FILTER: FieldKind = { kind: 'filter', follow: (c, text) => actOnStats(c, {
 
 const acts = (action: StatAction) => (c: Controller) => actOnStats(c, action);
 
-/** `open` shows what the counter under the cursor counts. */
+/** `open` shows the subject of the counter under the cursor. */
 export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
   return [
     { keys: ['h'], command: 'help', help: 'Toggle this help', run: openHelp },

@@ -1,5 +1,5 @@
-// Rows of the statistics view: uptimes and hit rates, the columns NAME CURRENT CHANGE AVERAGE AVG_10
-// AVG_100 AVG_1000, the selected counter's description. A narrow terminal drops averages from the right.
+// Rows of the statistics view: uptimes and hit rates, the columns NAME CURRENT CHANGE AVERAGE AVG_10 AVG_100
+// AVG_1000, the selected counter's description. Narrow terminals drop averages from the right.
 
 import { cell, cellRight, moreRows, type Row, span, sparkline, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
@@ -11,11 +11,11 @@ import { scaledBytes, uptime } from '../../model/numbers.ts';
 import { cursorIndex, LEVELS, type StatState, statTop, visibleCounters } from './stat-state.ts';
 
 const COLUMN = 14;
-/** A sparkline of sixteen cells with the blanks before it. */
+/** A sparkline of sixteen cells and the blanks before it. */
 const SPARK = 18;
 const TITLES = ['CURRENT', 'CHANGE', 'AVERAGE', 'AVG_10', 'AVG_100', 'AVG_1000'] as const;
 
-/** Which columns have room, and how wide the names are. */
+/** Columns that fit, and the width of names. */
 export interface StatColumns {
   name: number;
   titles: readonly string[];
@@ -37,12 +37,12 @@ export function headingRow({ name, titles, sparks }: StatColumns): Row {
   ];
 }
 
-/** The counters in the window of `height` rows; `cursor` is the row of the selected one, -1 without counters. */
+/** The counters in the window of `height` rows; `cursor` is the selected row, -1 without counters. */
 export interface ShownCounters {
   rows: Row[];
   cursor: number;
   current: Counter | undefined;
-  /** Which of how many, and how many lie outside of the window. */
+  /** Position, total, and number of counters outside of the window. */
   place: string;
   more: string;
 }
@@ -70,7 +70,7 @@ export function shownCounters(
   };
 }
 
-/** How the counters are shown: in words, and the level among the levels. */
+/** Display settings in words, and the level among all levels. */
 export function statusRows(view: StatState): { remarks: string; levels: Row } {
   const remarks = [
     view.filters.map(({ kind, glob }) => `${kind === 'include' ? '-I' : '-X'} ${glob}`).join(' '),
@@ -89,7 +89,7 @@ export function statusRows(view: StatState): { remarks: string; levels: Row } {
   };
 }
 
-/** Two rows: uptimes on the left, samples and hit rates of the three windows on the right. */
+/** Two rows: uptimes on the left, samples and hit rates of three windows on the right. */
 export function headRows(session: DaemonSession, width: number): Row[] {
   const windows = WINDOWS.map((w) => session.hitRate.window(w));
   const wide = width >= 64;
@@ -120,7 +120,7 @@ export function headRows(session: DaemonSession, width: number): Row[] {
   ];
 }
 
-/** A recorded log does not tell it. */
+/** Recorded logs do not have it. */
 function managerUptime({ counters }: DaemonSession): string {
   const counter = counters.get('MGT.uptime');
   return counter === undefined ? 'not known' : uptime(Number(counter.current));
@@ -168,7 +168,7 @@ function scaled(value: number): string {
   return Math.abs(value) < 1024 ? value.toFixed(2) : scaledBytes(value);
 }
 
-/** A bitmap's newest 40 bits, as Varnish shows them. */
+/** A bitmap's newest 40 bits, in Varnish's format. */
 function hex(value: bigint): string {
   return (value & 0xffffffffffn).toString(16).padStart(10, '0');
 }
@@ -191,7 +191,7 @@ export function description(counter: Counter | undefined, width: number, theme: 
   });
 }
 
-/** Name, value and change a second; as columns or as NDJSON, where a value keeps all its digits. */
+/** Name, value and change per second, as columns or as NDJSON; values keep all their digits. */
 export function countersText(counters: readonly Counter[], json: boolean): string {
   return counters
     .map(({ info, current, change }) =>

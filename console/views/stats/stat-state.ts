@@ -1,5 +1,5 @@
-// The statistics screen's state, pure: level, unseen counters, scaling, raw gauges, filter, cursor, and
-// the choice of rows and columns. Semantics and keys are Varnish's stat tool's.
+// State of the statistics screen, pure: level, unseen counters, scaling, raw gauges, filter, cursor, and the
+// selection of rows and columns. Semantics and keys are those of varnishstat.
 
 import type { CounterSubscription } from '../../../protocol/messages.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
@@ -7,7 +7,7 @@ import type { Counter } from '../../model/counter-history.ts';
 import { bodyRows, type Size } from '../../model/layout.ts';
 import type { StateSlot } from '../../model/ui-state.ts';
 
-/** In the order of the table, or the greatest first. */
+/** In table order, or greatest first. */
 const STAT_SORTS = ['table', 'name', 'current', 'change'] as const;
 export type StatSort = (typeof STAT_SORTS)[number];
 
@@ -17,20 +17,20 @@ export const LEVELS: readonly Level[] = ['info', 'diag', 'debug'];
 export type CounterFilters = NonNullable<CounterSubscription['filters']>;
 
 export interface StatState {
-  /** Of the command line, for as long as the console runs: the first that matches a name decides about it. */
+  /** From the command line, fixed for the process: the first one that matches a name wins. */
   filters: CounterFilters;
   level: Level;
   showUnseen: boolean;
   raw: boolean;
   scale: boolean;
-  /** Lower-case text that a name must contain. */
+  /** Lower-case text that names must contain. */
   filter: string;
   /** Name of the counter under the cursor; '' is the first. */
   selected: string;
   top: number;
   /** Seconds between samples. */
   interval: number;
-  /** Names that stand at the top, whatever the level and the filter. */
+  /** Names shown at the top, whatever the level and filter. */
   pinned: readonly string[];
   sort: StatSort;
   reversed: boolean;
@@ -81,7 +81,7 @@ export function visibleCounters(view: StatState, counters: readonly Counter[]): 
   return [...pinned, ...sorted(rest, view)];
 }
 
-/** As the daemon chooses for a subscription. */
+/** The same choice as the daemon makes for a subscription. */
 function isChosen(filters: CounterFilters, name: string): boolean {
   const first = filters.find(({ glob }) => matchesGlob(glob, name));
   return first === undefined ? filters.every(({ kind }) => kind === 'exclude') : first.kind === 'include';
@@ -105,7 +105,7 @@ export function cursorIndex(view: StatState, rows: readonly Counter[]): number {
   );
 }
 
-/** Applies an action; `height` is that of the list, `counters` all of them. */
+/** Applies an action; `height` is the list's, `counters` are all of them. */
 export function reduceStat(
   view: StatState,
   action: StatAction,
@@ -151,7 +151,7 @@ export function reduceStat(
     case 'filter':
       return keep({ ...view, filter: action.text.toLowerCase() }, counters, height);
     case 'interval': {
-      // By tenths of a second, as Varnish's tool.
+      // In tenths of a second, as in varnishstat.
       const next = Math.round((view.interval + action.step * 0.1) * 10) / 10;
       return { ...view, interval: Math.max(0.1, Math.min(1000, next)) };
     }

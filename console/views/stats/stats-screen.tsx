@@ -1,4 +1,4 @@
-// The statistics view: Varnish's stat tool, column for column.
+// The statistics view, with the columns of varnishstat.
 
 import { memo, type ReactNode, useContext } from 'react';
 import { ThemeContext } from '../../draw/contexts.ts';
@@ -21,7 +21,7 @@ import type { StatState } from './stat-state.ts';
 
 /** Rows around the list: two of uptimes, the heading, the status and two of description. */
 const AROUND = 6;
-/** From this width on there is room for how many counters lie outside of the window. */
+/** Minimum width for the number of counters outside of the window. */
 const PLACE_WIDTH = 80;
 
 export function StatsScreen({
@@ -69,7 +69,7 @@ export function StatsScreen({
   );
 }
 
-/** The selected counter: its name, how the list is shown, and what it counts. */
+/** The selected counter: name, display settings, description. */
 const Status = memo(function Status({
   view,
   counter,

@@ -1,5 +1,4 @@
-// The statistics view: Varnish's stat tool, key for key and column for column. Enter goes from a counter to what it
-// counts.
+// The statistics view, with the keys and columns of varnishstat. Enter opens the subject of a counter.
 
 import type { Controller } from '../../model/controller.ts';
 import { type Place, stepAction } from '../../model/layout.ts';
@@ -46,7 +45,7 @@ export const STATS_VIEW: View = {
   screen: (props) => <StatsScreen {...props} state={stateOf(props.ui, STAT_STATE)} />,
 };
 
-/** What a counter counts, as a query of the log or as a view. */
+/** The subject of a counter, as a log query or a view. */
 const COUNTED: readonly (readonly [RegExp, string | View])[] = [
   [/^MAIN\.cache_hit$/, 'VCL_call eq "HIT"'],
   [/^MAIN\.cache_miss$/, 'VCL_call eq "MISS"'],
@@ -72,7 +71,7 @@ function openCounter(c: Controller) {
   else c.showBehind(to);
 }
 
-/** Two rows of uptimes, the heading, the list. */
+/** Rows on screen: two of uptimes, the heading, the list. */
 function click(c: Controller, { y }: Place) {
   const height = statListRows(c.size);
   if (y === 2) return actOnStats(c, { type: 'sort' });

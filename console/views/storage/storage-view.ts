@@ -1,4 +1,4 @@
-// The storages: use of each, pieces of memory, refusals; below, what left the cache and why.
+// The storages: use of each, segments, refusals; below, objects that left the cache and why.
 
 import { answerItems, textField } from '../../model/admin-store.ts';
 import { hasNoWorker } from '../../model/daemon-health.ts';
@@ -10,7 +10,7 @@ import { type ListView, listView } from '../list/list-view.tsx';
 
 const LINE = 'storage.list -j';
 
-/** What became of objects, by counter. */
+/** Outcomes of objects, by counter. */
 const FATES: readonly [string, string][] = [
   ['MAIN.n_object', 'objects in the cache'],
   ['MAIN.n_objecthead', 'keys they are filed under'],

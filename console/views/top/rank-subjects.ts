@@ -7,10 +7,10 @@ import { quoted } from '../log/written-query.ts';
 
 export interface RankedRow {
   key: string;
-  /** Of the newest, as it was sent. */
+  /** Of the newest request, as sent. */
   url: string;
   host: string;
-  /** As the lookup had them. */
+  /** As the lookup saw them. */
   lookupUrl: string;
   lookupHost: string;
 }
@@ -29,12 +29,12 @@ const url: Stands = ({ key, host, lookupUrl, lookupHost }) => [
 export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
   url,
   fragment: url,
-  // Asked for again is the newest URL of it: under the path alone there may be nothing.
+  // A refetch uses the newest full URL: the bare path may not exist.
   page: (row) => [
     { kind: 'path', key: pathOf(row.lookupUrl), of: row.lookupHost },
     { kind: 'url', key: row.lookupUrl, of: row.lookupHost, sent: { url: row.url, host: row.host } },
   ],
-  // What else the program puts below the other prefix is not this row's.
+  // Other URLs that the program maps to that prefix do not belong to this row.
   prefix: ({ key, lookupUrl }) => [
     { kind: prefixOf(lookupUrl) === key ? 'prefix' : 'rewritten', key, of: '' },
   ],
@@ -48,7 +48,7 @@ export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
   backend: one('backend'),
 };
 
-/** A sentence on what the program makes of a row's name, if it changes that. */
+/** A sentence on how the program rewrites a row's name, if it does. */
 export function asLookedUp(ranking: RankingName, row: RankedRow): string[] {
   const [first] = STANDS_FOR[ranking](row);
   switch (first?.kind) {
@@ -82,7 +82,7 @@ const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
   status: (key) => `RespStatus == ${key}`,
   method: (key) => `ReqMethod eq ${quoted(key)}`,
   agent: (key) => `ReqHeader:User-Agent eq ${quoted(key)}`,
-  // One that got no connection is named by the error alone.
+  // Without a connection, only the error names the backend.
   backend: (key) => `BackendOpen[2] eq ${quoted(key)} or FetchError ~ ${begin(`backend ${key}: `)}`,
   fragment: (key) => `Begin[3] eq "esi" and ReqURL eq ${quoted(key)}`,
 };
@@ -95,7 +95,7 @@ function v4(key: string): string {
   return `^(::ffff:)?${escaped(key.replace(/0\/24$/, ''))}`;
 }
 
-/** Groups of zeros at the end of the prefix may be left out of an address. */
+/** Trailing groups of zeros may be omitted in an address. */
 function v6(key: string): string {
   const [, head = '', zeros = ''] = /^(.*?)((?::0)*)::\/64$/.exec(key) ?? [];
   return `^${head}${zeros === '' ? ':' : `(::|${zeros}:)`}`;

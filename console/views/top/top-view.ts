@@ -1,5 +1,5 @@
-// What is asked for most: URLs, hosts, clients and more, from the sample, over a minute, five, or all that was seen, by
-// requests, misses, passes, errors, bytes, time. Where the sample is not all, requests a second are scaled to the
+// Rankings of URLs, hosts, clients and more, from the sample, over one or five minutes or everything sampled, by
+// requests, misses, passes, errors, bytes, time. If the sample is partial, requests per second are scaled by the
 // daemon's own count.
 
 import type { Controller } from '../../model/controller.ts';
@@ -53,10 +53,10 @@ export const TOP_VIEW: ListView = listView({
     const ranked = rankedBy(session, option);
     const { requests, since, seconds } = ranked;
     const share = shareOf(session, option, ranked);
-    // A window that has not been seen whole begins where the sample does.
+    // A window longer than the sample starts where the sample does.
     const whole = window.seconds !== null && seconds >= window.seconds;
     const when = whole ? `, ${window.label}` : since === 0 ? '' : ` since ${clock(since, session.utc)}`;
-    // The share in front: a narrow title ends early, and without it the counts would pass for all requests.
+    // The share comes first: a narrow title is cut at its end, and without it the counts would look like totals.
     return `by ${RANKINGS[ranking].title}${share < 1 ? `, ${percent(share)} sampled` : ''}, ${count(requests)} requests${when}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no traffic yet' : 'no connection'),
@@ -102,7 +102,7 @@ export const TOP_VIEW: ListView = listView({
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
-/** An option is the name of a ranking, and the index of a window behind a blank. */
+/** An option is the name of a ranking, a blank, and the index of a window. */
 function chosen(option: string): { ranking: RankingName; window: (typeof WINDOWS)[number] } {
   const [name = '', index = ''] = option.split(' ');
   const ranking = RANKING_NAMES.find((one) => one === name) ?? 'url';
@@ -122,10 +122,10 @@ function rankedBy(session: DaemonSession, option: string): Ranked {
   return session.sample.ranked(ranking, window.seconds, session.now(), SHOWN);
 }
 
-/** Shares above this are all: counters and log do not come at the same moment. */
+/** Shares above this count as 1: counters and log arrive at different moments. */
 const ALL = 0.95;
 
-/** Share of the clients' requests that the sample has. */
+/** Share of client requests in the sample. */
 function shareOf(session: DaemonSession, option: string, { requests, seconds }: Ranked): number {
   const all = session.requestRate(seconds);
   if (session.sampleShare() === 1) return 1;
@@ -191,7 +191,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
   };
 }
 
-/** What became of them; what is left was answered by the program, piped or not finished. */
+/** Outcomes; the rest was synthesized, piped, or is unfinished. */
 export function handledWords({
   requests,
   hits,

@@ -1,5 +1,5 @@
-// Would a ban hit an object, as far as the log can tell? The condition's language is the daemon's; what the log does
-// not show (ages, lifetimes) is a maybe.
+// Would a ban match an object, as far as the log shows? Conditions on ages and lifetimes, which the log lacks,
+// evaluate to "maybe".
 
 import { compileRegex } from '../../../../queries/regex/bounded-regex.ts';
 import type { Facts } from './request-facts.ts';
@@ -8,13 +8,13 @@ export interface BanFact {
   /** Epoch seconds. */
   at: number;
   spec: string;
-  /** Does what it matches become stale, instead of going? */
+  /** Do matching objects become stale instead of being removed? */
   soft: boolean;
 }
 
 type Verdict = 'yes' | 'no' | 'maybe';
 
-/** `request` asks for the object now, `fetch` made it; either may be unknown. */
+/** `request` looks the object up, `fetch` stored it; either may be unknown. */
 export function banMatches(spec: string, request: Facts | null, fetch: Facts | null): Verdict {
   let verdict: Verdict = 'yes';
   for (const part of spec.split('&&')) {
@@ -45,7 +45,7 @@ function condition(text: string, request: Facts | null, fetch: Facts | null): Ve
   }
 }
 
-/** By the daemon's own engine: the value is a client's, and may not take longer than anybody would wait. */
+/** With the daemon's own engine, whose run time is bounded: the value comes from a client. */
 function matched(pattern: string, value: string, wanted: boolean): Verdict {
   try {
     const found = compileRegex(pattern).match(Buffer.from(value, 'utf8').toString('latin1'));

@@ -6,7 +6,7 @@ import type { Rule } from './why-case.ts';
 
 type Refused = NonNullable<ReturnType<typeof refusalOf>> & { evidence: Evidence };
 
-/** The first record of a transaction that says why a message was refused. */
+/** The first record with a reason for refusing the message. */
 function refusalIn(facts: Facts): Refused | null {
   for (const evidence of facts.all('Error')) {
     const found = refusalOf(evidence.text);
@@ -15,7 +15,7 @@ function refusalIn(facts: Facts): Refused | null {
   return null;
 }
 
-/** `the text (the place)` of a refusal. */
+/** `text (place)` of a refusal. */
 function told({ row, place }: Refused): string {
   return place === '' ? row.text : `${row.text} (${place})`;
 }
@@ -24,7 +24,7 @@ function present(...evidence: readonly (Evidence | undefined)[]): Evidence[] {
   return evidence.filter((e) => e !== undefined);
 }
 
-/** What is logged of a program that failed. */
+/** VCL_Error records of a failed program. */
 const OWN = /^(?!ESI depth|Attempted ESI)/;
 
 export const ERROR_RULES: readonly Rule[] = [
@@ -105,8 +105,8 @@ export const ERROR_RULES: readonly Rule[] = [
     name: 'program-error',
     explains: 'The program failed while it ran.',
     try: ({ request, fetch }) => {
-      // What was included too deep is no fault of the program, and a part that is to be read for includes ends the
-      // fetch: rules of their own say it.
+      // Other rules handle too deep includes, which are no fault of the program, and a partial response to be parsed
+      // for includes, which ends the fetch.
       const error = request.first('VCL_Error', OWN) ?? fetch?.first('VCL_Error', OWN);
       if (error === undefined) return null;
       return {

@@ -1,6 +1,6 @@
-// Rules for pages with edge-side includes: what failed, what was included too deep, what keeps the page from coming out
-// of the cache as a whole, where its time went, and what is wrong with its markup. Each speaks for itself; in a group
-// without fragments only the last can.
+// Rules for pages with edge-side includes: failed fragments, too deep includes, why a page is not served from the
+// cache entirely, where its time went, markup errors. They are independent of each other; without fragments only the
+// last one applies.
 
 import { readIncludeFailure } from '../../../../protocol/esi-notes.ts';
 import { duration } from '../../../model/numbers.ts';
@@ -8,10 +8,10 @@ import { type Fragment, failureOf, handlingName, slowestOf, some, uncachedBecaus
 import type { Evidence, Facts } from './request-facts.ts';
 import type { Case, Rule } from './why-case.ts';
 
-/** Sentences with more evidence than this are not read. */
+/** More evidence than this is not readable. */
 const MOST_EVIDENCE = 8;
 
-/** Why a body is not read for edge-side includes although the program sets do_esi. */
+/** Why a body is not parsed for includes despite do_esi. */
 const RAW = [
   {
     pattern: /^No ESI processing, .* BOM/,
@@ -39,12 +39,13 @@ function* fetches(c: Case): Generator<{ url: string; facts: Facts }> {
   for (const { url, fetch } of c.fragments) if (fetch !== null) yield { url, facts: fetch };
 }
 
-/** The inclusions that lead to a fragment, the page left out. */
+/** The chain of includes that leads to a fragment, without the page. */
 function path(f: Fragment): string {
   return f.within === null ? f.url : `${f.url} in ${path(f.within)}`;
 }
 
-/** Seconds of the page's own includes, where none was fetched while another was and more than one took its time. */
+/** Seconds spent on the page's own includes, if they were fetched one after another and more than one took measurable
+ * time. */
 function oneByOne(fragments: readonly Fragment[], slowest: Fragment): number {
   const own = fragments.filter((f) => f.within === null).toSorted((a, b) => a.from - b.from);
   if (own.some((f, i) => f.from < (own[i - 1]?.to ?? 0))) return 0;

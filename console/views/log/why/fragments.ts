@@ -1,7 +1,6 @@
-// The fragments of a page, from a group of the log: a fragment is a request of its own that begins with the reason
-// esi and has the including request for its parent. Read from the group alone, whoever wrote it. The first request is
-// the page, also where it is itself a fragment of another, cut out of its group by partOf(). A fragment that was
-// restarted is one, with the answer of its last life.
+// The fragments of a page, from a log group: a fragment is a request with reason esi whose parent is the including
+// request. Works for logs of any product. The first request is the page, even if it is a fragment itself, cut out by
+// partOf(). A restarted fragment is one fragment, with its last response.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { duration } from '../../../model/numbers.ts';
@@ -11,33 +10,33 @@ import { type Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 
 export interface Fragment {
-  /** As the page asked for it. */
+  /** As requested by the page. */
   url: string;
-  /** The last life of its request, and its fetch. */
+  /** Its request after restarts, and its fetch. */
   request: Facts;
   fetch: Facts | null;
-  /** The fragment that includes it; null for the page. */
+  /** The including fragment; null for the page. */
   within: Fragment | null;
   handling: Handling;
-  /** Epoch seconds: when it began, and when it and all within it had come. It may be written later, when what stands
-   * before it in the page is. */
+  /** Epoch seconds: start, and arrival of its last byte and of all fragments in it. Its Resp may be later, because
+   * delivery is in page order. */
   from: number;
   to: number;
-  /** Seconds until it had come itself, without those in which a fragment within it was coming. */
+  /** Seconds until its own body arrived, without those spent on fragments in it. */
   own: number;
 }
 
-/** In the order of their ids in the group: that of their includes, level by level. */
+/** In order of their ids in the group: the order of includes, level by level. */
 export function fragmentsOf(group: readonly LogTransaction[]): Fragment[] {
   if (!group.some(isFragment)) return [];
   const out: Fragment[] = [];
   const page = group.find((tx) => tx.type === 'request');
-  /** The fragment that a transaction belongs to, by vxid. */
+  /** The fragment of a transaction, by vxid. */
   const owner = new Map<number, Fragment>();
   for (const tx of group) {
     const above = owner.get(tx.parent);
     if (tx.type === 'bereq') {
-      // A refresh in the background is none of the page's; of retries the last counts.
+      // Background fetches are not part of the page; of retries the last counts.
       if (above === undefined || tx.reason === 'bgfetch') continue;
       above.fetch = new Facts(tx);
       owner.set(tx.vxid, above);
@@ -59,7 +58,7 @@ export function fragmentsOf(group: readonly LogTransaction[]): Fragment[] {
       owner.set(tx.vxid, above);
     }
   }
-  // From the last: those within a fragment stand after it.
+  // From the end: nested fragments come after the one that includes them.
   for (const fragment of out.toReversed()) {
     const came = cameAt(fragment);
     const inner = out.filter((f) => f.within === fragment);
@@ -69,13 +68,13 @@ export function fragmentsOf(group: readonly LogTransaction[]): Fragment[] {
   return out;
 }
 
-/** When the last byte of a fragment was there. Its Resp may be much later: it waits for its turn, or for the client. */
+/** When the last byte of a fragment arrived. Its Resp may be much later, as it waits for its turn or the client. */
 function cameAt({ from, request, fetch }: Fragment): number {
   const ready = request.times.get('Process')?.at ?? request.until;
   return Math.max(from, Math.min(request.until, Math.max(ready, fetch?.until ?? 0)));
 }
 
-/** The fragment that a transaction belongs to, with all that it began; the whole group for what belongs to none. */
+/** The fragment of a transaction with all its descendants; the whole group if it belongs to none. */
 export function partOf(group: readonly LogTransaction[], index: number): readonly LogTransaction[] {
   const byId = new Map(group.map((tx) => [tx.vxid, tx]));
   let root = group[index];
@@ -83,7 +82,7 @@ export function partOf(group: readonly LogTransaction[], index: number): readonl
   return root === undefined ? group : below(group, root);
 }
 
-/** The requests of a group for a URL at some time of theirs, each with all that it began: the page, fragments. */
+/** The requests of a group that had this URL at some point, with their descendants: the page, fragments. */
 export function partsFor(group: readonly LogTransaction[], url: string): (readonly LogTransaction[])[] {
   const page = group.find((tx) => tx.type === 'request');
   const ofFragments = idsBelow(group);
@@ -96,7 +95,7 @@ export function partsFor(group: readonly LogTransaction[], url: string): (readon
   ];
 }
 
-/** Ids of all that belongs to fragments of a page. */
+/** Ids of all transactions that belong to fragments. */
 export function idsBelow(group: readonly LogTransaction[]): Set<number> {
   const page = group.find((tx) => tx.type === 'request');
   const found = new Set<number>();
@@ -112,7 +111,7 @@ function below(group: readonly LogTransaction[], root: LogTransaction): LogTrans
   });
 }
 
-/** Seconds up to `end` that the fragments cover together: those that come at the same time count once. */
+/** Seconds before `end` covered by the fragments; overlaps count once. */
 function covered(spans: readonly Fragment[], end: number): number {
   let total = 0;
   let until = 0;
@@ -123,22 +122,22 @@ function covered(spans: readonly Fragment[], end: number): number {
   return total;
 }
 
-/** Seconds below which a fragment is not worth a word (chosen). */
+/** Shortest time of a fragment worth mentioning, in seconds (chosen). */
 const SEEN = 0.001;
 
-/** The one that took longest by itself; null when none took a time that is seen. */
+/** The fragment with the longest own time; null if none is measurable. */
 export function slowestOf(fragments: readonly Fragment[]): Fragment | null {
   const slowest = fragments.reduce<Fragment | null>((a, b) => (a === null || b.own > a.own ? b : a), null);
   return slowest === null || slowest.own < SEEN ? null : slowest;
 }
 
 export interface Uncached {
-  /** What stands in brackets after its URL. */
+  /** Put in brackets after its URL. */
   because: string;
   evidence: readonly Evidence[];
 }
 
-/** Why the next page needs a fetch for this fragment again; null when it does not, or when the fetch failed. */
+/** Why the next page must fetch this fragment again; null if it is cached, or the fetch failed. */
 export function uncachedBecause(f: Fragment): Uncached | null {
   if (failureOf(f) !== null) return null;
   const returned = f.request.steps.find((step) => step.returned === 'pass');
@@ -167,7 +166,7 @@ export interface Failure {
   evidence: readonly Evidence[];
 }
 
-/** What is wrong with what was put into the page; null when nothing is. */
+/** The error in an included fragment, or null. */
 export function failureOf(f: Fragment): Failure | null {
   const status = f.request.first('RespStatus');
   const error =
@@ -182,7 +181,7 @@ export function failureOf(f: Fragment): Failure | null {
   };
 }
 
-/** The line that stands in the tree beside the page. */
+/** The tree's line next to the page. */
 export function fragmentsLine(fragments: readonly Fragment[]): string {
   const parts = [`${fragments.length} ${fragments.length === 1 ? 'fragment' : 'fragments'}`];
   const slowest = slowestOf(fragments);
@@ -204,7 +203,7 @@ export function handlingName(handling: Handling): string {
   return handling === 'hitpass' ? 'hit-for-pass' : handling;
 }
 
-/** The first few of a list, each once, and how many more there are. */
+/** The first few distinct items, and the number of the rest. */
 export function some(texts: readonly string[], most = 3): string {
   const distinct = [...new Set(texts)];
   const more = distinct.length > most ? ` and ${distinct.length - most} more` : '';

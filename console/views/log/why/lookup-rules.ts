@@ -1,4 +1,4 @@
-// Rules for what the lookup found, and for requests that were not looked up at all.
+// Rules for lookup results, and for requests without a lookup.
 
 import { duration } from '../../../model/numbers.ts';
 import { type BanFact, banMatches } from './ban-match.ts';
@@ -22,7 +22,7 @@ const CACHED_METHODS = ['GET', 'HEAD'];
 const some = (...evidence: (Evidence | undefined)[]): Evidence[] =>
   evidence.filter((e): e is Evidence => e !== undefined);
 
-/** The fetch that made an object, among what the log still has. */
+/** The fetch that stored an object, if the log still has it. */
 function fetchOf(c: Case, vxid: number): Facts | null {
   if (c.fetch?.vxid === vxid) return c.fetch;
   return c.former.find((f) => f.fetch?.vxid === vxid)?.fetch ?? null;
@@ -33,7 +33,7 @@ const pass = (c: Case): Evidence | null => {
   return recv?.returned === 'pass' ? recv.evidence : null;
 };
 
-/** The expression of a ban, and the request that added it. */
+/** The ban's expression, and the request that added it. */
 function named(c: Case, ban: BanFact | undefined): string {
   return ban === undefined ? '' : `"${ban.spec}"${addedBy(ban, c.purges, c.request.at)}`;
 }
@@ -53,7 +53,7 @@ function whatItTook({ kind, soft, subject, count, request }: Purge): string {
   }
 }
 
-/** The log does not tell a pass of the program from one of the builtin program behind it. */
+/** The log does not distinguish a pass by the program from one by the builtin program appended to it. */
 const BY_BUILTIN =
   'for which the builtin program (http_profile=classic) passes what nothing before it decided on';
 
@@ -179,7 +179,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       if (mark === undefined) return null;
       const [id = '', left = ''] = mark.text.split(' ');
       const maker = fetchOf(c, Number(id));
-      // Without the fetch that left the mark, this request's own is the next best witness.
+      // Without the fetch that stored the hit-for-miss object, this request's own fetch is the best evidence.
       const cause = maker === null ? (c.fetch === null ? null : uncacheable(c.fetch)) : uncacheable(maker);
       const because =
         cause === null

@@ -12,7 +12,7 @@ function missed(c: Case): boolean {
   return c.request.step('MISS') !== undefined;
 }
 
-/** The newest request that fetched something for the same key, and its fetch. */
+/** The newest earlier request that fetched the same key, with its fetch. */
 function newestFetch(c: Case, accept: (fetch: Facts) => boolean = () => true): Required<Former> | null {
   for (const { request, fetch } of c.former) {
     if (
@@ -27,7 +27,7 @@ function newestFetch(c: Case, accept: (fetch: Facts) => boolean = () => true): R
   return null;
 }
 
-/** Names in a Vary whose values differ between the request now and the one that fetched. */
+/** Vary headers whose values differ between this request and the one that fetched. */
 function varied(c: Case, former: Former): string[] {
   const vary = former.fetch?.response.get('vary') ?? '';
   const asked = former.fetch ?? former.request;
@@ -44,17 +44,17 @@ function life(fetch: Facts): { ttl: number; grace: number; end: number; evidence
   return { ttl: last.ttl, grace: last.grace, end: from + last.ttl, evidence: last.evidence };
 }
 
-/** Epoch seconds of the lookup that decided: one that waited for the fetch of another was looked up again. */
+/** Epoch seconds of the final lookup: a request that waited on a busy object looks up again. */
 function lookedUpAt(request: Facts): number {
   return request.times.get('Waitinglist')?.at ?? (request.at === 0 ? Number.POSITIVE_INFINITY : request.at);
 }
 
-/** Epoch seconds from which on it was known what becomes of the response. */
+/** Epoch seconds at which the response's cacheability was decided. */
 function answeredAt(fetch: Facts): number {
   return fetch.times.get('Beresp')?.at ?? fetch.until;
 }
 
-/** Did this bring an object that the request could have had? */
+/** Did this fetch store an object that the request could have hit? */
 function isOfKept(c: Case, fetch: Facts): boolean {
   return (
     uncacheable(fetch) === null &&
@@ -75,7 +75,7 @@ export const MISS_RULES: readonly Rule[] = [
         (p) =>
           p.kind !== 'ban' &&
           p.request.at <= c.request.at &&
-          // Whatever was purged before the last fetch, that filled the cache again, or would have.
+          // Purges before the last fetch do not matter: it filled the cache again, or could have.
           (newest === null || p.request.at >= newest.at) &&
           tookObject(p, c.request, stored),
       );
@@ -100,7 +100,7 @@ export const MISS_RULES: readonly Rule[] = [
       );
       const newest = stored[0];
       if (newest === undefined || newest.fetch === null) return null;
-      // A former fetch of this very variant points at its end instead.
+      // An earlier fetch of this variant means it has expired, a rule of its own.
       if (stored.some((f) => varied(c, f).length === 0)) return null;
       const names = varied(c, newest);
       const name = names[0] as string;

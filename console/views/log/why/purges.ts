@@ -1,6 +1,6 @@
-// What a request invalidated, as far as its records say so: return (purge), purges from vcl_hit and vcl_miss, purges by
-// surrogate key, bans over HTTP. A purge from vcl_hit leaves no record of its own, as in Varnish: there it is known by
-// its method and by the program's answer, and its count by the X-Invalidated of the recipe invalidate.vcl.
+// Invalidations by a request, as far as its records show: return (purge), purges from vcl_hit and vcl_miss, purges by
+// surrogate key, bans over HTTP. A purge from vcl_hit leaves no record, as in Varnish: it is recognised by the method
+// and the response, its count by the X-Invalidated header of the recipe invalidate.vcl.
 
 import { duration } from '../../../model/numbers.ts';
 import { type BanFact, banMatches } from './ban-match.ts';
@@ -9,23 +9,23 @@ import type { Evidence, Facts } from './request-facts.ts';
 export interface Purge {
   kind: 'url' | 'keys' | 'ban';
   soft: boolean;
-  /** Surrogate keys between blanks, or the ban's expression; '' for the URL's own key, and where the log has none. */
+  /** Surrogate keys separated by blanks, or the ban's expression; '' for the URL's own key, or if the log has none. */
   subject: string;
-  /** Objects; null where the log does not say. */
+  /** Number of objects; null if the log does not have it. */
   count: number | null;
-  /** The request that did it. */
+  /** The request that invalidated. */
   request: Facts;
   evidence: readonly Evidence[];
 }
 
-/** As the extensions xkey, hashtwo and purge log it. */
+/** As logged by the extensions xkey, hashtwo and purge. */
 const BY_KEYS = /^(?:xkey|hashtwo)\.(soft)?purge (.*): (\d+)$/s;
 const ONE_VARIANT = /^purge\.(hard|soft)_variant: (\d+)$/;
-/** What a fetch has replaced. */
+/** Variants replaced by a fetch. */
 const OTHERS = /^purge\.others: (\d+)$/;
 const KEY_HEADERS = ['xkey', 'x-hashtwo', 'surrogate-key', 'cache-tag', 'x-cache-tags'];
 
-/** Null when nothing shows that it invalidated anything. */
+/** Null if there is no sign of an invalidation. */
 export function purgeOf(request: Facts): Purge | null {
   const recv = request.step('RECV');
   const method = request.first('ReqMethod');
@@ -36,7 +36,7 @@ export function purgeOf(request: Facts): Purge | null {
       return {
         kind: 'keys',
         soft: keys[1] !== undefined,
-        // A long list is cut off in its last key.
+        // A long list is truncated within its last key.
         subject: (keys[2] ?? '').replace(/\S*\.\.\.$/, '').trim(),
         count: Number(keys[3]),
         request,
@@ -92,7 +92,7 @@ export function purgeOf(request: Facts): Purge | null {
   return null;
 }
 
-/** Did it take, or make stale, what `fetch` brought for the URL and host of `request`? */
+/** Did it remove, or make stale, the object that `fetch` stored for the URL and host of `request`? */
 export function tookObject(purge: Purge, request: Facts, fetch: Facts | null): boolean {
   if (purge.count === 0) return false;
   switch (purge.kind) {
@@ -105,14 +105,14 @@ export function tookObject(purge: Purge, request: Facts, fetch: Facts | null): b
   }
 }
 
-/** The purges among them that are bans, as the list of bans has them. */
+/** The purges that are bans, in the form of ban.list. */
 export function bansAmong(purges: readonly Purge[]): BanFact[] {
   return purges.flatMap((p) =>
     p.kind === 'ban' && p.subject !== '' ? [{ at: p.request.at, spec: p.subject, soft: p.soft }] : [],
   );
 }
 
-/** The request that added a ban, by its expression and its time; '' where the log has none. */
+/** The request that added a ban, by expression and time; '' if the log has none. */
 export function addedBy(ban: BanFact, purges: readonly Purge[], now: number): string {
   const found = purges.find(
     (p) =>
@@ -124,10 +124,10 @@ export function addedBy(ban: BanFact, purges: readonly Purge[], now: number): st
   return found === undefined ? '' : `, which request ${found.request.vxid} added ${ago(now, found)} before`;
 }
 
-/** Seconds by which two times of one moment may differ: they are told in microseconds and milliseconds. */
+/** Tolerance in seconds for comparing times: some have microseconds, others milliseconds. */
 const CLOCK = 0.01;
 
-/** The soft ban of an administrator that made an object stale which expired at `end`; undefined without. */
+/** The administrator's soft ban that made an object stale at `end`, or undefined. */
 export function staleByBan(
   bans: readonly BanFact[],
   end: number,
@@ -139,12 +139,12 @@ export function staleByBan(
   );
 }
 
-/** Was it this that made an object stale which expired at `end`? */
+/** Did this purge make an object stale at `end`? */
 export function madeStale(purge: Purge, end: number): boolean {
   return purge.soft && end >= purge.request.at - CLOCK && end <= purge.request.until + CLOCK;
 }
 
-/** "purged by key art, 2 objects": what goes into brackets. */
+/** "purged by key art, 2 objects", for use in brackets. */
 export function purgeText({ kind, soft, subject, count, request }: Purge): string {
   const name = request.first('ReqMethod')?.text ?? '';
   const what =
@@ -164,7 +164,7 @@ export function ago(now: number, { request }: Purge): string {
   return duration(Math.max(0, now - request.at));
 }
 
-/** Are they for the same URL, at some time of theirs, and host? */
+/** Did both have the same URL, at some point, and host? */
 export function isSameKey(a: Facts, b: Facts): boolean {
   const urls = (facts: Facts): string[] =>
     facts.all(facts.type === 'bereq' ? 'BereqURL' : 'ReqURL').map((e) => e.text);

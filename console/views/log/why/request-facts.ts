@@ -1,10 +1,10 @@
-// What the records of a transaction say, as the rules of why.ts ask for it: headers as they stood in the end, the
-// states with their returns, lookups, times. Read from one transaction; nothing is guessed here.
+// The records of a transaction in the form that the rules of why? need: final headers, states with their returns,
+// lookups, times. Read from one transaction, without guessing.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { decodeRecords, type LogRecord } from '../../../model/transaction.ts';
 
-/** A record as evidence. */
+/** A record used as evidence. */
 export interface Evidence {
   vxid: number;
   tag: string;
@@ -12,7 +12,7 @@ export interface Evidence {
 }
 
 export interface Lifetime {
-  /** Who set it: RFC, VCL, HFP, Default. */
+  /** Source of the lifetime: RFC, VCL, HFP, Default. */
   source: string;
   ttl: number;
   grace: number;
@@ -33,13 +33,13 @@ export class Facts {
   readonly reason: string;
   readonly parent: number;
   readonly records: readonly LogRecord[];
-  /** Request headers (of a backend request: those sent) as they stood at the end, by lower-case name. */
+  /** Final request headers (of a backend request: those sent), by lower-case name. */
   readonly request = new Map<string, string>();
-  /** Of the response as it came: from the backend, or as it went to the client. */
+  /** Response headers: as received from the backend, or as sent to the client. */
   readonly response = new Map<string, string>();
   readonly steps: Step[] = [];
   readonly lifetimes: Lifetime[] = [];
-  /** Timestamps by event: seconds since the epoch, and since the beginning. */
+  /** Timestamps by event: epoch seconds, and seconds since the start. */
   readonly times = new Map<string, { at: number; since: number }>();
 
   constructor(tx: LogTransaction) {
@@ -51,7 +51,7 @@ export class Facts {
     for (const record of this.records) this.read(record);
   }
 
-  /** The first record of a tag, optionally with a text. */
+  /** The first record of a tag, optionally matching a pattern. */
   first(tag: string, matching?: RegExp): Evidence | undefined {
     const found = this.records.find(
       (r) => r.name === tag && (matching === undefined || matching.test(r.text)),
@@ -79,7 +79,7 @@ export class Facts {
     return Number(this.last(this.type === 'bereq' ? 'BerespStatus' : 'RespStatus')) || 0;
   }
 
-  /** Epoch seconds of the beginning; 0 when unknown. */
+  /** Epoch seconds of the start; 0 if unknown. */
   get at(): number {
     return this.times.get('Start')?.at ?? 0;
   }
@@ -93,7 +93,6 @@ export class Facts {
     return this.records.findLast((r) => r.name === tag)?.text ?? '';
   }
 
-  /** The header's record. */
   header(side: 'request' | 'response', name: string): Evidence | undefined {
     const tags = side === 'request' ? ['ReqHeader', 'BereqHeader'] : ['BerespHeader', 'RespHeader'];
     const found = this.records.findLast(
@@ -160,7 +159,7 @@ function setHeader(headers: Map<string, string>, text: string): void {
   if (colon < 0) return;
   const name = headerName(text);
   const value = text.slice(colon + 1).trim();
-  // Several lines of a name are one list.
+  // Several lines of a name form one list.
   const before = headers.get(name);
   headers.set(name, before === undefined || before === value ? value : `${before}, ${value}`);
 }

@@ -1,11 +1,11 @@
-// Why a response is not kept: the headers and lifetimes of the backend's transaction that say so.
+// Why a response is not stored, with the headers and lifetimes of the backend request that show it.
 
 import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../../../protocol/tables/kept-statuses.ts';
 import { duration } from '../../../model/numbers.ts';
 import type { Evidence, Facts, Lifetime } from './request-facts.ts';
 
 export interface Cause {
-  /** Goes after "because". */
+  /** Put after "because". */
   because: string;
   evidence: readonly Evidence[];
 }
@@ -16,7 +16,7 @@ interface HeaderRow {
   because: string;
 }
 
-/** In the order in which the builtin program looks. */
+/** In the order of checks in the builtin program. */
 const HEADERS: readonly HeaderRow[] = [
   { header: 'set-cookie', pattern: /./, because: 'it has a Set-Cookie' },
   {
@@ -36,8 +36,8 @@ function mayBeKept(status: number): boolean {
 
 const FETCH_STATE = /^BACKEND_(FETCH|RESPONSE|ERROR)$/;
 
-/** A fetch without a response to keep: it failed, or the program ended it. What it had of a lifetime before was that of a response
- * that is thrown away; an error has one only where vcl_backend_error gives it. Null where there is a response. */
+/** A fetch without a response to store: it failed, or the program abandoned it. Lifetimes before that belong to a
+ * discarded response; an error has one only from vcl_backend_error. Null if there is a response. */
 function noResponse(fetch: Facts): Cause | null {
   const { records } = fetch;
   const lastOf = (tag: string, text = /./): number =>
@@ -62,13 +62,13 @@ function noResponse(fetch: Facts): Cause | null {
     : { because: 'the program made it an error', evidence };
 }
 
-/** A lookup passes over what never was fresh, grace or not, as in Varnish. Under http_profile=rfc9111 headers that give no time
- * leave an object to revalidate: its keep tells. */
+/** Lookups skip objects that never were fresh, grace or not, as in Varnish. Under http_profile=rfc9111 responses
+ * without a lifetime are stored for revalidation, visible by their keep. */
 function isKept({ cacheable, source, ttl, keep }: Lifetime): boolean {
   return cacheable && (ttl > 0 || (source === 'RFC' && ttl === 0 && keep > 0));
 }
 
-/** Null when the response was kept. */
+/** Null if the response was stored. */
 export function uncacheable(fetch: Facts): Cause | null {
   const none = noResponse(fetch);
   const last = fetch.lifetimes.at(-1);

@@ -13,39 +13,39 @@ export interface Reason {
   rule: string;
   sentence: string;
   evidence: readonly Evidence[];
-  /** What to look at next; '' for nothing. */
+  /** Suggested next step; '' for none. */
   hint: string;
-  /** What sets it apart from others of its rule: a header, why a response is not kept. */
+  /** Distinguishes reasons of the same rule: a header, why a response is not stored. */
   apart?: string;
 }
 
 export interface WhyContext {
-  /** Groups of the same URL before this one, the newest first. */
+  /** Earlier groups of the same URL, newest first. */
   earlier: readonly (readonly LogTransaction[])[];
-  /** Groups of any URL before this one that may have invalidated its object: by surrogate key, by a ban. */
+  /** Earlier groups of any URL that may have invalidated the object, by surrogate key or ban. */
   elsewhere?: readonly (readonly LogTransaction[])[];
-  /** Null when nobody asked for them. */
+  /** Null if they were not queried. */
   bans: readonly BanFact[] | null;
-  /** Epoch seconds from which on `earlier` is complete. */
+  /** Epoch seconds since which `earlier` is complete. */
   since: number;
 }
 
-/** A former request of the URL with its fetch, if it had one. */
+/** An earlier request for the URL with its fetch, if any. */
 export interface Former {
   request: Facts;
   fetch: Facts | null;
 }
 
 export interface Case {
-  /** The request asked about: of restarts the last. */
+  /** The request in question, after its restarts. */
   request: Facts;
-  /** Its backend request, null without. */
+  /** Its backend request, or null. */
   fetch: Facts | null;
   restarts: number;
-  /** Of the page that it is; empty for what includes nothing. */
+  /** Fragments of the page; empty without includes. */
   fragments: readonly Fragment[];
   former: readonly Former[];
-  /** What may have invalidated the object before this request, the newest first: its own earlier lives among them. */
+  /** Possible invalidations of the object before this request, newest first, including those before its own restarts. */
   purges: readonly Purge[];
   bans: readonly BanFact[];
   bansKnown: boolean;
@@ -54,9 +54,9 @@ export interface Case {
 
 export interface Rule {
   name: string;
-  /** What the rule explains, for the documentation. */
+  /** Description for the documentation. */
   explains: string;
-  /** Null when the rule does not apply. */
+  /** Null if the rule does not apply. */
   try(c: Case): Omit<Reason, 'rule'> | null;
 }
 
@@ -93,7 +93,7 @@ function requestsIn(group: readonly LogTransaction[]): LogTransaction[] {
   return first === undefined ? [] : livesOf(group, first);
 }
 
-/** The lives of a group's request in order, each with its own backend request. */
+/** A group's request and its restarts in order, each with its own backend request. */
 export function livesIn(group: readonly LogTransaction[]): Former[] {
   const requests = requestsIn(group);
   const alone = requests.length === 0 ? group.find((tx) => tx.type === 'bereq') : undefined;
@@ -107,7 +107,7 @@ export function livesIn(group: readonly LogTransaction[]): Former[] {
   });
 }
 
-/** A fetch as the last of its retries ended, with the reason of the first. */
+/** A fetch after its retries, with the reason of the first. */
 function fetchFacts(group: readonly LogTransaction[], first: LogTransaction): Facts {
   let last = first;
   for (const tx of group) if (tx.type === 'bereq' && tx.parent === last.vxid) last = tx;
