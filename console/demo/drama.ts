@@ -30,7 +30,7 @@ interface Act {
   /** How the scene is while it lasts, and after it. */
   set?(scene: Scene, isOn: boolean): void;
   /** What somebody does to the proxy when it begins. */
-  deed?(hand: Stagehand): Promise<string>;
+  action?(hand: Stagehand): Promise<string>;
 }
 
 const ACTS: readonly Act[] = [
@@ -50,7 +50,7 @@ const ACTS: readonly Act[] = [
     set: (scene) => {
       scene.release++;
     },
-    deed: (hand) => hand.banStatic(),
+    action: (hand) => hand.banStatic(),
   },
   {
     at: 44,
@@ -65,7 +65,7 @@ const ACTS: readonly Act[] = [
     at: 60,
     lasts: 0,
     opens: 'a program with a mistake is given, and refused',
-    deed: (hand) => hand.loadBadProgram(),
+    action: (hand) => hand.loadBadProgram(),
   },
   {
     at: 68,
@@ -111,7 +111,7 @@ export function startDrama(scene: Scene, hand: Stagehand, told: (line: string) =
   const begin = (act: Act): void => {
     told(act.opens);
     act.set?.(scene, true);
-    act.deed?.(hand).then(
+    act.action?.(hand).then(
       (answer) => {
         if (!isOver && answer !== '') told(answer);
       },

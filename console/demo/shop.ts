@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../client/client.ts';
-import { answerItems, textField } from '../model/admin-store.ts';
+import { answerItems, textField } from '../model/session/admin-store.ts';
 import { findBus, startBus } from './bus-child.ts';
 import { type DaemonChild, startDaemon } from './daemon-child.ts';
 import { makeHome } from './demo-home.ts';

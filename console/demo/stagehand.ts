@@ -1,7 +1,7 @@
 // What the drama does to the demo's proxy, over a connection of its own.
 
 import { connect } from '../client/client.ts';
-import { inlineCommand } from '../model/undo.ts';
+import { inlineCommand } from '../model/ui/undo.ts';
 import { BAD_PROGRAM, type Stagehand } from './drama.ts';
 
 /** With its host, so that the edge network has a rule for it. */

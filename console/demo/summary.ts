@@ -1,8 +1,8 @@
 // The demo without a terminal: one plain line a second of what the proxy counted.
 
 import type { Client } from '../client/client.ts';
-import { HitRate } from '../model/hit-rate.ts';
-import { bytes, percent, rate } from '../model/numbers.ts';
+import { HitRate } from '../model/counters/hit-rate.ts';
+import { bytes, percent, rate } from '../model/ui/numbers.ts';
 
 /** Prints a line a sample; ends with the connection. */
 export function printSummaries(client: Client, print: (line: string) => void): void {

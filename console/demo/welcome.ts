@@ -1,7 +1,7 @@
 // The words of the demo, for readers who have never seen a cache: the first lines, the panel over the first screen, and the
 // commands to try afterwards. Nothing here assumes that a word of the trade is known.
 
-import type { ToneLine } from '../model/panel.ts';
+import type { ToneLine } from '../model/ui/panel.ts';
 
 /** The demo's processes, as the texts name them. */
 export interface DemoPlace {

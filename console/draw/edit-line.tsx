@@ -1,7 +1,7 @@
 // A line being edited, with its cursor.
 
 import type { ReactNode } from 'react';
-import type { Line } from '../model/line-editor.ts';
+import type { Line } from '../model/ui/line-editor.ts';
 import { widthOf } from './cells.ts';
 import { Words } from './words.tsx';
 

@@ -2,7 +2,7 @@
 // where there is no colour at all: nothing is said by colour alone. The depth comes from the environment
 // once, at the start.
 
-import type { ThemeName } from '../model/config.ts';
+import type { ThemeName } from '../model/ui/config.ts';
 import { toAscii } from './cells.ts';
 
 export type StyleName =

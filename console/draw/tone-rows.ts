@@ -1,8 +1,8 @@
 // Lines of the model as rows of the screen: tones are styles of the same name, bitmaps and bars get the glyphs of the
 // theme.
 
-import { TAB, type ToneLine, type ToneText } from '../model/panel.ts';
-import { printable } from '../model/transaction.ts';
+import { printable } from '../model/log/transaction.ts';
+import { TAB, type ToneLine, type ToneText } from '../model/ui/panel.ts';
 import { bar, type Row, type Span, span, sparkline } from './spans.ts';
 import type { Theme } from './theme.ts';
 

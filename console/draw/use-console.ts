@@ -1,9 +1,9 @@
 // Subscriptions of components to what lives outside React.
 
 import { type ReactNode, useEffect, useLayoutEffect, useSyncExternalStore } from 'react';
-import type { Controller } from '../model/controller.ts';
-import type { DaemonSession } from '../model/daemon-session.ts';
-import type { UiState } from '../model/ui-state.ts';
+import type { DaemonSession } from '../model/session/daemon-session.ts';
+import type { Controller } from '../model/ui/controller.ts';
+import type { UiState } from '../model/ui/ui-state.ts';
 
 /** Renders again whenever the session tells of new data; the number only differs. */
 function useSessionTick(session: DaemonSession): number {

@@ -6,9 +6,9 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { systemText } from '../../protocol/system-text.ts';
-import { type CheckedConfig, type ConfigTables, DEFAULT_CONFIG, parseConfig } from '../model/config.ts';
-import { checkQuery } from '../model/query-parser.ts';
-import type { SavedQueries } from '../model/saved-queries.ts';
+import { type CheckedConfig, type ConfigTables, DEFAULT_CONFIG, parseConfig } from '../model/ui/config.ts';
+import { checkQuery } from '../model/ui/query-parser.ts';
+import type { SavedQueries } from '../model/ui/saved-queries.ts';
 
 export function configPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'proxyd', 'console.json');

@@ -12,15 +12,15 @@ import { Effort } from '../../queries/text-pattern.ts';
 import { LiveSource } from '../client/live-source.ts';
 import type { Source } from '../client/source.ts';
 import { parseVarnishTarget } from '../client/varnish-target.ts';
-import type { ConsoleConfig } from '../model/config.ts';
-import { DaemonSession } from '../model/daemon-session.ts';
-import { type Instance, Instances } from '../model/instances.ts';
-import { logRecording } from '../model/log-recording.ts';
-import { groupsOfFile, groupsOfLines } from '../model/recorded-log.ts';
-import { RecordingSource } from '../model/recorder.ts';
-import { parseRecording, type Recording } from '../model/recording.ts';
-import { ReplayPlayer } from '../model/replay-player.ts';
-import type { GroupMatcher } from '../model/replay-source.ts';
+import type { GroupMatcher } from '../model/log/request-group.ts';
+import { DaemonSession } from '../model/session/daemon-session.ts';
+import { type Instance, Instances } from '../model/session/instances.ts';
+import { logRecording } from '../model/session/log-recording.ts';
+import { groupsOfFile, groupsOfLines } from '../model/session/recorded-log.ts';
+import { RecordingSource } from '../model/session/recorder.ts';
+import { parseRecording, type Recording } from '../model/session/recording.ts';
+import { ReplayPlayer } from '../model/session/replay-player.ts';
+import type { ConsoleConfig } from '../model/ui/config.ts';
 import { VarnishSource } from '../varnish/varnish-source.ts';
 
 /** Bytes of a recording that is opened: it is kept in memory. */

@@ -3,8 +3,8 @@
 // click does nothing: it must not answer what it did not aim at.
 
 import { widthOf } from '../draw/cells.ts';
-import type { Controller } from '../model/controller.ts';
-import { bodyRows, fits, HEADER_ROWS, type Place } from '../model/layout.ts';
+import type { Controller } from '../model/ui/controller.ts';
+import { bodyRows, fits, HEADER_ROWS, type Place } from '../model/ui/layout.ts';
 import { headerParts } from './components/header.tsx';
 
 export function click(c: Controller, { x, y }: Place) {

@@ -2,8 +2,8 @@
 
 import type { WriteStream } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
-import type { DaemonSession } from '../model/daemon-session.ts';
-import type { TextPanel } from '../model/panel.ts';
+import type { DaemonSession } from '../model/session/daemon-session.ts';
+import type { TextPanel } from '../model/ui/panel.ts';
 import { configPath, readConfig } from '../process/config-file.ts';
 import { type ConsoleTarget, type OpenInstances, openInstances } from '../process/open-instances.ts';
 import type { StatState } from '../views/stats/stat-state.ts';

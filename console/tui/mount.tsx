@@ -5,7 +5,7 @@ import { ChartPainter } from '../draw/chart.ts';
 import { ChartContext, PanesContext, ThemeContext, UtcContext } from '../draw/contexts.ts';
 import { render } from '../draw/ink.ts';
 import type { Theme } from '../draw/theme.ts';
-import type { Controller } from '../model/controller.ts';
+import type { Controller } from '../model/ui/controller.ts';
 import { App } from './app.tsx';
 import type { FrameSink } from './frame-sink.ts';
 

@@ -2,9 +2,9 @@
 // the view, the selected row, what is typed, questions, answers, errors, the connection. Keys are the same. The numbers of a
 // row move all the time: they are spoken when the operator does something, and now and then.
 
-import type { Controller } from '../model/controller.ts';
-import { clock } from '../model/numbers.ts';
-import type { UiState } from '../model/ui-state.ts';
+import type { Controller } from '../model/ui/controller.ts';
+import { clock } from '../model/ui/numbers.ts';
+import type { UiState } from '../model/ui/ui-state.ts';
 import { spokenHealth } from './components/health-strip.tsx';
 
 /** Seconds between two summaries of a view, and between two readings of a row that nobody has moved to. */

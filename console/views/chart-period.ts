@@ -1,8 +1,8 @@
 // The period that charts cover: its length, axis labels, and event marks.
 
 import type { ChartMark } from '../draw/chart.ts';
-import type { DaemonSession } from '../model/daemon-session.ts';
-import { clock } from '../model/numbers.ts';
+import type { DaemonSession } from '../model/session/daemon-session.ts';
+import { clock } from '../model/ui/numbers.ts';
 import { markOf, toneOf } from './events/event-tones.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;

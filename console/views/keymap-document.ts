@@ -1,12 +1,12 @@
 // The console's keys, commands and rules as a Markdown page, generated from their tables. A test keeps
 // console/KEYS.md in sync.
 
-import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/key-meanings.ts';
-import { keyLabels } from '../model/key-row.ts';
-import { keyGroups } from '../model/keymap.ts';
-import { paletteRows } from '../model/palette.ts';
-import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/row-subject.ts';
-import { BUILTIN_QUERIES } from '../model/saved-queries.ts';
+import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/ui/key-meanings.ts';
+import { keyLabels } from '../model/ui/key-row.ts';
+import { keyGroups } from '../model/ui/keymap.ts';
+import { paletteRows } from '../model/ui/palette.ts';
+import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/ui/row-subject.ts';
+import { BUILTIN_QUERIES } from '../model/ui/saved-queries.ts';
 import { WHY_RULES } from './log/why/why.ts';
 import { VIEWS } from './views.ts';
 

@@ -1,7 +1,7 @@
 // The console's views, in the order of Tab; the first is shown at start. To add a view, create a folder here and add
 // a line.
 
-import type { View } from '../model/view.ts';
+import type { View } from '../model/ui/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
 import { CAUSES_VIEW } from './causes/causes-view.ts';

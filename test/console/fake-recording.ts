@@ -1,6 +1,10 @@
 // A made-up session with a daemon: two minutes of believable counters and log, the same in every run.
 
-import { encodeTransaction, type RecordedStep, type Recording } from '../../console/model/recording.ts';
+import {
+  encodeTransaction,
+  type RecordedStep,
+  type Recording,
+} from '../../console/model/session/recording.ts';
 import { encodeRecord } from '../../protocol/log-record.ts';
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
 import {

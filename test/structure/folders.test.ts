@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { ARROWS } from './folders.ts';
 import { importsOf, modules } from './imports.ts';
 
-/** `daemon/vcl` for all below it, `daemon/link` for a file at the top of daemon/, `queries` for all of it. */
+/** `daemon/vcl` for all below it, `daemon/link` for a file at the top of daemon/, `queries` for all of it; the parts of
+ * `console/model` are folders of their own. */
 function folderOf(file: string): string {
   const [top = '', next = ''] = file.split('/');
+  if (file.startsWith('console/model/')) return dirname(file);
   if (top === 'protocol' || top === 'queries') return top;
   return dirname(file) === top ? file.replace(/\.tsx?$/, '') : `${top}/${next}`;
 }

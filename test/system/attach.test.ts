@@ -2,8 +2,8 @@
 // gap and without anything twice.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
-import type { LogReader } from '../../console/model/log-store.ts';
+import type { LogReader } from '../../console/model/log/log-store.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';

@@ -2,7 +2,7 @@
 // log what a backend did.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { BACKENDS_LINE, backendRows } from '../../console/views/backends/backend-rows.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';

@@ -2,7 +2,7 @@
 // nothing of what it still has.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -61,8 +61,8 @@ it('the log says what of a count it has not', async () => {
     return !(await isLogged('/early'));
   });
   open('/early');
-  await until('an answer', () => session.reach.shortfall(session.kept) !== null);
-  const short = session.reach.shortfall(session.kept);
+  await until('an answer', () => session.logRange.shortfall(session.kept) !== null);
+  const short = session.logRange.shortfall(session.kept);
   expect(short?.counted).toBe(counted('/early')?.since);
   expect(short?.there).toBeGreaterThan(short?.counted ?? 0);
   expect(session.log.size).toBe(0);
@@ -71,5 +71,5 @@ it('the log says what of a count it has not', async () => {
   await until('a count', () => counted('/late')?.requests === 1);
   open('/late');
   await until('its row', () => session.log.size === 1);
-  expect(session.reach.shortfall(session.kept)).toBeNull();
+  expect(session.logRange.shortfall(session.kept)).toBeNull();
 });

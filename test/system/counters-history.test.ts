@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';

@@ -1,7 +1,7 @@
 // What a real daemon says of what happened: to those who watch, and all of it to one who comes later.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';

@@ -2,8 +2,8 @@
 // program, or hangs; and a manager that hangs.
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
-import { type Health, readHealth } from '../../console/model/daemon-health.ts';
-import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { type Health, readHealth } from '../../console/model/session/daemon-health.ts';
+import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 

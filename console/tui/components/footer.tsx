@@ -7,9 +7,9 @@ import { EditLine } from '../../draw/edit-line.tsx';
 import { Box, Text } from '../../draw/ink.ts';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { Bar, Line, Words } from '../../draw/words.tsx';
-import type { Field } from '../../model/field.ts';
-import type { Keymap } from '../../model/keymap.ts';
-import type { Notice, UiState } from '../../model/ui-state.ts';
+import type { Field } from '../../model/ui/field.ts';
+import type { Keymap } from '../../model/ui/keymap.ts';
+import type { Notice, UiState } from '../../model/ui/ui-state.ts';
 
 interface FooterProps {
   ui: UiState;

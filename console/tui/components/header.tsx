@@ -8,9 +8,9 @@ import { Rows } from '../../draw/rows.tsx';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line } from '../../draw/words.tsx';
-import type { Controller } from '../../model/controller.ts';
-import { clock } from '../../model/numbers.ts';
-import type { View } from '../../model/view.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock } from '../../model/ui/numbers.ts';
+import type { View } from '../../model/ui/view.ts';
 
 export interface HeaderProps {
   controller: Controller;

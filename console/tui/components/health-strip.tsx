@@ -8,11 +8,16 @@ import { Rows } from '../../draw/rows.tsx';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import type { FillName, StyleName, Theme } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
-import type { Controller } from '../../model/controller.ts';
-import { type Health, type HealthState, type ProcessFigures, readHealth } from '../../model/daemon-health.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { ReplayControl } from '../../model/instances.ts';
-import { clock, count, duration, scaledBytes } from '../../model/numbers.ts';
+import {
+  type Health,
+  type HealthState,
+  type ProcessFigures,
+  readHealth,
+} from '../../model/session/daemon-health.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { ReplayControl } from '../../model/session/instances.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock, count, duration, scaledBytes } from '../../model/ui/numbers.ts';
 
 /** Seconds of event loop delay from which it is shown as a trouble (chosen): clients notice it. */
 const LATE = 0.1;

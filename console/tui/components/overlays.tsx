@@ -8,9 +8,9 @@ import { Panel, Remark } from '../../draw/panel.tsx';
 import { span } from '../../draw/spans.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
 import { Line, Words } from '../../draw/words.tsx';
-import type { Field } from '../../model/field.ts';
-import { helpLines, mostLeft, panelLines } from '../../model/folded-lines.ts';
-import type { Keymap } from '../../model/keymap.ts';
+import type { Field } from '../../model/ui/field.ts';
+import { helpLines, mostLeft, panelLines } from '../../model/ui/folded-lines.ts';
+import type { Keymap } from '../../model/ui/keymap.ts';
 import {
   bodyRows,
   HEADER_ROWS,
@@ -19,9 +19,9 @@ import {
   panelTextCells,
   panelTextRows,
   type Size,
-} from '../../model/layout.ts';
-import type { Panel as OpenPanel } from '../../model/panel.ts';
-import type { View } from '../../model/view.ts';
+} from '../../model/ui/layout.ts';
+import type { Panel as OpenPanel } from '../../model/ui/panel.ts';
+import type { View } from '../../model/ui/view.ts';
 
 type Of<K extends OpenPanel['kind']> = Extract<OpenPanel, { kind: K }>;
 

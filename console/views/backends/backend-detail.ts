@@ -1,13 +1,13 @@
 // Detail lines of one backend or director: address, probe results, members, counters.
 
-import { textField } from '../../model/admin-store.ts';
-import type { BackendTraffic } from '../../model/backend-traffic.ts';
-import { type BackendRow, healthTone, record, shortName } from '../../model/backends.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { answerWords, isTimeout, type ProbeAnswer } from '../../model/probe-answers.ts';
-import { programFiles } from '../../model/program-files.ts';
+import { textField } from '../../model/session/admin-store.ts';
+import { type BackendRow, healthTone, record, shortName } from '../../model/session/backends.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { answerWords, isTimeout, type ProbeAnswer } from '../../model/session/probe-answers.ts';
+import { programFiles } from '../../model/session/program-files.ts';
+import type { BackendTraffic } from '../../model/traffic/backend-traffic.ts';
+import { bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
 /** Probe results shown in the detail pane. */

@@ -2,19 +2,19 @@
 // director. A member of several directors has a row below each of them.
 
 import { VBE_COUNTERS } from '../../../protocol/tables/counters.ts';
-import { textField } from '../../model/admin-store.ts';
-import type { BackendTraffic } from '../../model/backend-traffic.ts';
+import { textField } from '../../model/session/admin-store.ts';
 import {
   type BackendRow,
   healthTone,
   memberNames,
   parseBackendList,
   shortName,
-} from '../../model/backends.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
-import type { Tone } from '../../model/panel.ts';
-import type { ProbeAnswer, ProbeState } from '../../model/probe-answers.ts';
+} from '../../model/session/backends.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { ProbeAnswer, ProbeState } from '../../model/session/probe-answers.ts';
+import type { BackendTraffic } from '../../model/traffic/backend-traffic.ts';
+import { bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
+import type { Tone } from '../../model/ui/panel.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
 import { backendDetail, probeWords } from './backend-detail.ts';
 

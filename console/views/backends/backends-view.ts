@@ -1,8 +1,8 @@
 // The backends view: health and its source, probes and their last results, load, failures.
 
-import { PARTS } from '../../model/backend-traffic.ts';
-import type { Controller } from '../../model/controller.ts';
-import { clock, percent } from '../../model/numbers.ts';
+import { PARTS } from '../../model/traffic/backend-traffic.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock, percent } from '../../model/ui/numbers.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';

@@ -1,11 +1,11 @@
 // Bans in force, newest first, and after them the surrogate keys of objects seen in traffic.
 
-import { answerItems, textField } from '../../model/admin-store.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { type FieldKind, needed } from '../../model/field.ts';
-import { clock, count, duration } from '../../model/numbers.ts';
-import { hostLast, tagCondition } from '../../model/row-subject.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { type FieldKind, needed } from '../../model/ui/field.ts';
+import { clock, count, duration } from '../../model/ui/numbers.ts';
+import { hostLast, tagCondition } from '../../model/ui/row-subject.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 

@@ -1,11 +1,11 @@
 // Causes of misses and passes, ranked: number of requests, cost in hit rate, URLs, and a fix. Covers the last misses
 // and passes in the sample; "why?" in the log explains each one.
 
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { amount, clock, count, percent } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { earliest } from '../../model/rankings.ts';
-import type { Unserved, Verdict } from '../../model/unserved.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { earliest } from '../../model/traffic/rankings.ts';
+import type { Unserved, Verdict } from '../../model/traffic/unserved.ts';
+import { amount, clock, count, percent } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';

@@ -2,7 +2,7 @@
 // sample has no explanation, near misses are searched: the same path cached with another query string, or the same
 // URL under another host.
 
-import type { Evidence, Unserved, Verdict } from '../../model/unserved.ts';
+import type { Evidence, Unserved, Verdict } from '../../model/traffic/unserved.ts';
 import { uncacheable } from '../log/why/uncacheable.ts';
 import { lookupReason, why } from '../log/why/why.ts';
 import { livesIn } from '../log/why/why-case.ts';

@@ -1,12 +1,12 @@
 // Changes in the last minute, five or fifteen: events, and the counters and URLs whose rates moved most compared with
 // a period of the same length before. Enter opens the subject of a row.
 
-import { type Change, changesOf } from '../../model/changes.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { SessionEvent } from '../../model/event-log.ts';
-import { clock, percent, rate } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
+import { type Change, changesOf } from '../../model/session/changes.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { SessionEvent } from '../../model/session/event-log.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock, percent, rate } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';

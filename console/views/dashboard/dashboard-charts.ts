@@ -2,11 +2,11 @@
 
 import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { PANEL_EDGES } from '../../model/layout.ts';
-import { percent, rate } from '../../model/numbers.ts';
-import { DAY_SECONDS, HOUR_SECONDS } from '../../model/rate-history.ts';
-import type { Series } from '../../model/series.ts';
+import { DAY_SECONDS, HOUR_SECONDS } from '../../model/counters/rate-history.ts';
+import type { Series } from '../../model/counters/series.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { PANEL_EDGES } from '../../model/ui/layout.ts';
+import { percent, rate } from '../../model/ui/numbers.ts';
 import { axisEnds, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];

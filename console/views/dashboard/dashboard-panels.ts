@@ -1,7 +1,7 @@
 // The dashboard's panels, and the view or query that each one opens. dashboard-screen.tsx places them.
 
-import type { Controller } from '../../model/controller.ts';
-import { earliest } from '../../model/rankings.ts';
+import { earliest } from '../../model/traffic/rankings.ts';
+import type { Controller } from '../../model/ui/controller.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { LATENCY_VIEW } from '../latency/latency-view.tsx';
 import { drill, LOG_VIEW } from '../log/log-view.tsx';

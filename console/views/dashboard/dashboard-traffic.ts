@@ -3,9 +3,9 @@
 import type { ChartPainter } from '../../draw/chart.ts';
 import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
-import { hasNoWorker } from '../../model/daemon-health.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, count, percent, rate } from '../../model/numbers.ts';
+import { hasNoWorker } from '../../model/session/daemon-health.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { bytes, count, percent, rate } from '../../model/ui/numbers.ts';
 
 const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
   { name: 'hit', counters: ['MAIN.cache_hit'], style: 'hit' },

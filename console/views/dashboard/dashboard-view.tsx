@@ -1,11 +1,11 @@
 // The dashboard. A cursor moves between panels, and Enter opens the view or query of a panel.
 
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bodyRows, type Place } from '../../model/layout.ts';
-import { percent, rate } from '../../model/numbers.ts';
-import { type StateSlot, stateOf } from '../../model/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { bodyRows, type Place } from '../../model/ui/layout.ts';
+import { percent, rate } from '../../model/ui/numbers.ts';
+import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/stat-rows.ts';

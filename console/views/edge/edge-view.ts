@@ -1,10 +1,10 @@
 // The edge connector: purges queued for the edge network, rejected purges, and the network's state in the title.
 
-import { answerItems, textField } from '../../model/admin-store.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { clock, count, duration, rate } from '../../model/numbers.ts';
-import type { Tone, ToneLine } from '../../model/panel.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
+import type { Tone, ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 

@@ -1,8 +1,8 @@
 // Marks of events in charts and their colours in lists, by kind.
 
 import { EVENT_KINDS } from '../../../protocol/tables/events.ts';
-import type { SessionEvent } from '../../model/event-log.ts';
-import { hostLast } from '../../model/row-subject.ts';
+import type { SessionEvent } from '../../model/session/event-log.ts';
+import { hostLast } from '../../model/ui/row-subject.ts';
 
 type Kind = SessionEvent['kind'];
 

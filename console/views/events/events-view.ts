@@ -1,10 +1,10 @@
 // Events of the daemon besides its traffic, newest first: kept by the manager, including those before the console
 // connected. Enter opens the subject of an event.
 
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { SessionEvent } from '../../model/event-log.ts';
-import { dated, duration } from '../../model/numbers.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { SessionEvent } from '../../model/session/event-log.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { dated, duration } from '../../model/ui/numbers.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
 import { CAUSES_VIEW } from '../causes/causes-view.ts';

@@ -1,8 +1,8 @@
 // Replies to fleet.nodes and fleet.log, parsed for both fleet views. Fields that a node of another version does not
 // report are null; malformed entries are skipped.
 
-import { answerItems, textField } from '../../model/admin-store.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
 
 /** Number of invalidations requested. */
 const LAST = 100;

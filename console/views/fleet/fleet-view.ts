@@ -1,10 +1,10 @@
 // The fleet's nodes: replication position, program and load, and the progress of the last invalidations, a column of
 // marks each. Enter opens a node as a context.
 
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { clock, count, percent, rate } from '../../model/numbers.ts';
-import type { Tone, ToneLine } from '../../model/panel.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { clock, count, percent, rate } from '../../model/ui/numbers.ts';
+import type { Tone, ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import {

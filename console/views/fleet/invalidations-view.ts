@@ -1,8 +1,8 @@
 // The fleet's last invalidations, newest first: publisher, subject, and progress over the nodes.
 
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { clock, rate } from '../../model/numbers.ts';
-import type { Tone, ToneLine } from '../../model/panel.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { clock, rate } from '../../model/ui/numbers.ts';
+import type { Tone, ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import {

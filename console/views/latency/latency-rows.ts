@@ -4,9 +4,9 @@
 import type { ChartPainter } from '../../draw/chart.ts';
 import { cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { BUCKETS, bucketTop, PER_DECADE, type Quantity } from '../../model/latency-meter.ts';
-import { clock, count, duration, percent } from '../../model/numbers.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { BUCKETS, bucketTop, PER_DECADE, type Quantity } from '../../model/traffic/latency-meter.ts';
+import { clock, count, duration, percent } from '../../model/ui/numbers.ts';
 import { axisEnds, chartSpan } from '../chart-period.ts';
 
 const SHARES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;

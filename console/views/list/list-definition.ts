@@ -1,11 +1,11 @@
 // The definition of a list view: its columns, the commands whose answers it shows, how they become rows, and its own keys.
 
-import type { Ask } from '../../model/admin-store.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { KeyRow } from '../../model/key-row.ts';
-import type { Subject } from '../../model/row-subject.ts';
-import type { View } from '../../model/view.ts';
+import type { Ask } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { KeyRow } from '../../model/ui/key-row.ts';
+import type { Subject } from '../../model/ui/row-subject.ts';
+import type { View } from '../../model/ui/view.ts';
 import type { ListColumn, ListRow, ListState } from './list-state.ts';
 
 /** `act` gets the selected row, and is not called without one. */

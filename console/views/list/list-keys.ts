@@ -1,11 +1,11 @@
 // Keys that all list views share, after their own.
 
-import type { Controller } from '../../model/controller.ts';
-import type { FieldKind } from '../../model/field.ts';
-import type { KeyGroup } from '../../model/key-row.ts';
-import { lineOf } from '../../model/line-editor.ts';
-import type { StateSlot } from '../../model/ui-state.ts';
-import { steps } from '../../model/view.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { FieldKind } from '../../model/ui/field.ts';
+import type { KeyGroup } from '../../model/ui/key-row.ts';
+import { lineOf } from '../../model/ui/line-editor.ts';
+import type { StateSlot } from '../../model/ui/ui-state.ts';
+import { steps } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import type { ListAction, ListState } from './list-state.ts';
 

@@ -4,9 +4,9 @@ import { clausesFit, widthOf, wordsFit } from '../../draw/cells.ts';
 import { fitRow, moreRows, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { cellSpans, toneRow } from '../../draw/tone-rows.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { folded } from '../../model/folded-lines.ts';
-import type { Size } from '../../model/layout.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { folded } from '../../model/ui/folded-lines.ts';
+import type { Size } from '../../model/ui/layout.ts';
 import type { ListDefinition } from './list-definition.ts';
 import {
   columnWidths,

@@ -11,9 +11,9 @@ import { span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
-import { folded } from '../../model/folded-lines.ts';
-import { PANEL_EDGES, PANEL_RULES } from '../../model/layout.ts';
-import type { ScreenProps } from '../../model/view.ts';
+import { folded } from '../../model/ui/folded-lines.ts';
+import { PANEL_EDGES, PANEL_RULES } from '../../model/ui/layout.ts';
+import type { ScreenProps } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import {
   columnTitle,

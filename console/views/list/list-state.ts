@@ -1,8 +1,8 @@
 // State and reducer of list views, pure: columns, filter, sort, selection, paging and a detail pane, independent of
 // drawing. The cursor is a row key, so that rows that appear or vanish do not move it to another row.
 
-import { bodyRows, type Size } from '../../model/layout.ts';
-import type { ToneLine, ToneText } from '../../model/panel.ts';
+import { bodyRows, type Size } from '../../model/ui/layout.ts';
+import type { ToneLine, ToneText } from '../../model/ui/panel.ts';
 
 export interface ListCell extends ToneText {
   /** Shown instead if the text does not fit. */

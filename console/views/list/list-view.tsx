@@ -1,11 +1,11 @@
 // A list view made from its definition: filter, sort, mouse, copying, export and drawing are the same for all of them.
 
-import type { Controller } from '../../model/controller.ts';
-import { folded } from '../../model/folded-lines.ts';
-import type { KeyRow } from '../../model/key-row.ts';
-import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
-import { type StateSlot, stateOf } from '../../model/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { folded } from '../../model/ui/folded-lines.ts';
+import type { KeyRow } from '../../model/ui/key-row.ts';
+import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/ui/layout.ts';
+import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import { type ListCommands, listKeys } from './list-keys.ts';
 import { emptyWords } from './list-rows.ts';

@@ -1,7 +1,7 @@
 // Actions of the log view's keys.
 
-import type { Controller } from '../../model/controller.ts';
-import { count } from '../../model/numbers.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { count } from '../../model/ui/numbers.ts';
 import { LOG_COLUMNS, type LogColumn, logWidths } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { countMatches, findTransaction } from './log-search.ts';
@@ -23,7 +23,7 @@ export function nextGrouping(c: Controller): void {
   const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
   const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
   session.kept.addGap(`grouping by ${grouping}`);
-  session.follow(session.query, grouping, session.reach.counted);
+  session.follow(session.query, grouping, session.logRange.counted);
   c.notify('info', `grouping by ${grouping}`);
 }
 

@@ -1,8 +1,8 @@
 // Optional columns of the log list: the client request's host, client and agent, and the backend fetched from. They
 // are between method and URL; on a narrow screen they shrink, then other columns go, then the last of them.
 
-import type { LogEntry } from '../../model/log-entry.ts';
-import { readTraffic } from '../../model/traffic-facts.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import { readTraffic } from '../../model/traffic/traffic-facts.ts';
 
 export const LOG_COLUMNS = [
   { name: 'host', title: 'HOST', cells: 20 },

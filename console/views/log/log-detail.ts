@@ -3,12 +3,12 @@
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { ellipsis, padEnd } from '../../draw/cells.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { folded } from '../../model/folded-lines.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import { bytes, clock, duration } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { decodeRecords } from '../../model/transaction.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import { decodeRecords } from '../../model/log/transaction.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { folded } from '../../model/ui/folded-lines.ts';
+import { bytes, clock, duration } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import { earlierOf, invalidatedBefore } from './log-search.ts';
 import { linksOf, type RowPlace } from './log-tree.ts';
 import { timeline, timelineBar } from './timeline.ts';

@@ -1,8 +1,8 @@
-import type { Controller } from '../../model/controller.ts';
-import type { FieldKind } from '../../model/field.ts';
-import type { KeyRow } from '../../model/key-row.ts';
-import { EMPTY_LINE } from '../../model/line-editor.ts';
-import { steps } from '../../model/view.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { FieldKind } from '../../model/ui/field.ts';
+import type { KeyRow } from '../../model/ui/key-row.ts';
+import { EMPTY_LINE } from '../../model/ui/line-editor.ts';
+import { steps } from '../../model/ui/view.ts';
 import {
   actOnLog,
   chooseColumns,

@@ -1,17 +1,16 @@
 // The log's query: its input field with completion from records seen so far, queries suggested by the selected row,
 // saved queries, and the palette commands that set it.
 
-import type { Candidate } from '../../model/completion.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { FieldKind } from '../../model/field.ts';
-import { lineOf } from '../../model/line-editor.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogReader } from '../../model/log-store.ts';
-import type { PaletteRow } from '../../model/palette.ts';
-import type { Choice } from '../../model/panel.ts';
-import { remember } from '../../model/recall.ts';
-import { namedQueries } from '../../model/saved-queries.ts';
-import { decodeRecords, type LogRecord } from '../../model/transaction.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import type { LogReader } from '../../model/log/log-store.ts';
+import { decodeRecords, type LogRecord } from '../../model/log/transaction.ts';
+import type { Candidate } from '../../model/ui/completion.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { FieldKind } from '../../model/ui/field.ts';
+import { lineOf, remember } from '../../model/ui/line-editor.ts';
+import type { PaletteRow } from '../../model/ui/palette.ts';
+import type { Choice } from '../../model/ui/panel.ts';
+import { namedQueries } from '../../model/ui/saved-queries.ts';
 import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf, type RowPlace } from './log-tree.ts';
@@ -20,9 +19,9 @@ import { quoted } from './written-query.ts';
 /** Sets another query; Escape returns to the former one. */
 export function applyQuery(c: Controller, query: string): void {
   const state = c.stateOf(LOG_STATE);
-  const { query: former, reach } = c.session;
+  const { query: former, logRange } = c.session;
   if (query !== former) {
-    const origins = [...state.origins, { view: null, query: former, counted: reach.counted }].slice(
+    const origins = [...state.origins, { view: null, query: former, counted: logRange.counted }].slice(
       -MOST_ORIGINS,
     );
     c.setState(LOG_STATE, { ...state, origins });

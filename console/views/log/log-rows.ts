@@ -6,16 +6,16 @@ import { clip, ellipsis, widthOf } from '../../draw/cells.ts';
 import { cell, cellRight, type Row, type Span, span } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import { bytes, clock, duration } from '../../model/numbers.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
 import {
   decodeRecords,
   type Handling,
   type LogRecord,
   printable,
   summarise,
-} from '../../model/transaction.ts';
+} from '../../model/log/transaction.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { bytes, clock, duration } from '../../model/ui/numbers.ts';
 import { columnTexts, logWidths } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { anyCase } from './log-search.ts';

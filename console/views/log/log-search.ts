@@ -2,10 +2,10 @@
 // records of a block first; only blocks with a match are unpacked. All-lowercase text matches any case.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import type { LogBlock } from '../../model/log-block.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogReader, LogStore } from '../../model/log-store.ts';
-import { decodeRecords } from '../../model/transaction.ts';
+import type { LogBlock } from '../../model/log/log-block.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import type { LogReader, LogStore } from '../../model/log/log-store.ts';
+import { decodeRecords } from '../../model/log/transaction.ts';
 import type { RowPlace } from './log-tree.ts';
 
 export interface Found {

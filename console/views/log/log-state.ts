@@ -1,11 +1,11 @@
 // State of the log screen, pure: top entry, selection, unfolded entries, following. Positions are sequence numbers,
 // so that entries dropped at the old end do not move the view.
 
-import { bodyRows, type Size } from '../../model/layout.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogReader } from '../../model/log-store.ts';
-import type { StateSlot } from '../../model/ui-state.ts';
-import type { View } from '../../model/view.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import type { LogReader } from '../../model/log/log-store.ts';
+import { bodyRows, type Size } from '../../model/ui/layout.ts';
+import type { StateSlot } from '../../model/ui/ui-state.ts';
+import type { View } from '../../model/ui/view.ts';
 import type { LogColumn } from './log-columns.ts';
 import { findMatch, nextError } from './log-search.ts';
 import {

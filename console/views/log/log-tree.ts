@@ -4,8 +4,8 @@
 import { countRecords } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import { decodeRecords } from '../../model/transaction.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import { decodeRecords } from '../../model/log/transaction.ts';
 
 export interface Folds {
   /** Groups and their transactions are unfolded unless toggled; otherwise folded unless toggled. */

@@ -4,18 +4,17 @@ import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { groupJson } from '../../format/log-json.ts';
 import { groupText } from '../../format/log-text.ts';
-import type { Controller } from '../../model/controller.ts';
-import { type Place, stepAction } from '../../model/layout.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
-import { longestRecord } from '../../model/record-length.ts';
-import { livesOf } from '../../model/request-group.ts';
-import type { Subject } from '../../model/row-subject.ts';
-import { type Tagged, withTags } from '../../model/tagged.ts';
-import { readTransaction } from '../../model/traffic-facts.ts';
-import { decodeRecords } from '../../model/transaction.ts';
-import { stateOf } from '../../model/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import { lastLookedUp, lookedUp, type Tagged, withTags } from '../../model/log/looked-up.ts';
+import { livesOf } from '../../model/log/request-group.ts';
+import { decodeRecords } from '../../model/log/transaction.ts';
+import { longestRecord } from '../../model/session/parameter-value.ts';
+import { readTransaction } from '../../model/traffic/traffic-facts.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { type Place, stepAction } from '../../model/ui/layout.ts';
+import type { Subject } from '../../model/ui/row-subject.ts';
+import { stateOf } from '../../model/ui/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
 import { actOnLog } from './log-actions.ts';
 import { LOG_KEYS } from './log-keys.ts';
 import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
@@ -38,7 +37,7 @@ export const LOG_VIEW: View = {
     const { session, state } = c;
     if (!session.following) session.follow(session.query, session.grouping);
     if (state.view === LOG_VIEW) return;
-    const origins = [{ view: state.view, query: session.query, counted: session.reach.counted }];
+    const origins = [{ view: state.view, query: session.query, counted: session.logRange.counted }];
     c.setState(LOG_STATE, { ...c.stateOf(LOG_STATE), origins });
   },
   move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
@@ -56,7 +55,7 @@ export const LOG_VIEW: View = {
   copy: copySelected,
   export: exportLog,
   spokenRemark: ({ session }) => {
-    const short = session.reach.shortfall(session.kept);
+    const short = session.logRange.shortfall(session.kept);
     const missing = short === null ? '' : ` ${missingWords(short, session.utc)}.`;
     return session.query === '' ? 'All transactions.' : `Query ${session.query}.${missing}`;
   },

@@ -10,10 +10,10 @@ import { type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts
 import type { Theme } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Words } from '../../draw/words.tsx';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { Field } from '../../model/field.ts';
-import type { Shortfall } from '../../model/log-reach.ts';
-import { bytes, clock, count } from '../../model/numbers.ts';
+import type { Shortfall } from '../../model/log/log-range.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Field } from '../../model/ui/field.ts';
+import { bytes, clock, count } from '../../model/ui/numbers.ts';
 import type { LogState } from './log-state.ts';
 
 const LABEL = ' query ';
@@ -116,7 +116,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
   else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
-  const short = session.reach.shortfall(kept);
+  const short = session.logRange.shortfall(kept);
   if (short !== null)
     left.push(span(`  ${missingWords(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;

@@ -2,13 +2,13 @@
 // force. The second answer replaces the first while its panel is open.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { answerItems, textField } from '../../model/admin-store.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { LogEntry } from '../../model/log-entry.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { splitGroups } from '../../model/request-group.ts';
-import { summarise } from '../../model/transaction.ts';
+import type { LogEntry } from '../../model/log/log-entry.ts';
+import { splitGroups } from '../../model/log/request-group.ts';
+import { summarise } from '../../model/log/transaction.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import { keptOf, reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
 import { invalidatedBefore } from './log-search.ts';
 import type { RowPlace } from './log-tree.ts';

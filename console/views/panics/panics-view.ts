@@ -1,8 +1,8 @@
 // The stored panic, line by line below its headline, and starts and exits of workers.
 
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { clock } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { clock } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import { toneOf } from '../events/event-tones.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';

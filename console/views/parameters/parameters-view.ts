@@ -1,13 +1,13 @@
 // The parameters: value, unit, default, differences; below, the long description with bounds and notes.
 
 import { quoteWord } from '../../../protocol/cli-quoting.ts';
-import { answerItems, textField } from '../../model/admin-store.ts';
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import type { FieldKind } from '../../model/field.ts';
-import { bareName } from '../../model/instance-address.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { parameterText, sameValue } from '../../model/parameter-value.ts';
+import { bareName } from '../../model/session/admin-line.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { parameterText, sameValue } from '../../model/session/parameter-value.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { FieldKind } from '../../model/ui/field.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { checkParameter } from './parameter-check.ts';

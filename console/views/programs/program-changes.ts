@@ -3,8 +3,8 @@
 // shown as replaced as a whole.
 
 import { diffArrays } from 'diff';
-import type { ToneLine } from '../../model/panel.ts';
-import type { ProgramFile } from '../../model/program-files.ts';
+import type { ProgramFile } from '../../model/session/program-files.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 
 export interface DiffLine {
   kind: 'same' | 'gone' | 'new' | 'skip';

@@ -3,10 +3,10 @@
 // new name, and compared with the active program before use. A text that does not compile can be edited again, at its
 // first error.
 
-import type { Controller } from '../../model/controller.ts';
-import { bareName, placeOfName } from '../../model/instance-address.ts';
-import type { Choice } from '../../model/panel.ts';
-import type { ProgramFile } from '../../model/program-files.ts';
+import { bareName, placeOfName } from '../../model/session/admin-line.ts';
+import type { ProgramFile } from '../../model/session/program-files.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { Choice } from '../../model/ui/panel.ts';
 import { ProgramFlow } from './program-flow.ts';
 
 /** The builtin program, which is appended to each program. */

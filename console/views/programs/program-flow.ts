@@ -1,14 +1,14 @@
 // Actions on programs: show the source, compare, load from a file, use after showing the changes, check. If a program
 // does not compile, the errors are shown at their lines and nothing is loaded.
 
-import type { Controller } from '../../model/controller.ts';
-import type { HostFiles, LintFinding } from '../../model/host-files.ts';
-import { bareName, placed } from '../../model/instance-address.ts';
-import { panelTextCells } from '../../model/layout.ts';
-import type { Operator, OperatorHost } from '../../model/operator.ts';
-import type { Panel, ToneLine } from '../../model/panel.ts';
-import { type ProgramFile, programFiles } from '../../model/program-files.ts';
-import { inlineCommand } from '../../model/undo.ts';
+import { bareName, placed } from '../../model/session/admin-line.ts';
+import { type ProgramFile, programFiles } from '../../model/session/program-files.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { HostFiles, LintFinding } from '../../model/ui/host-files.ts';
+import { panelTextCells } from '../../model/ui/layout.ts';
+import type { Operator, OperatorHost } from '../../model/ui/operator.ts';
+import type { Panel, ToneLine } from '../../model/ui/panel.ts';
+import { inlineCommand } from '../../model/ui/undo.ts';
 import { compileErrors, lintRemark } from './compile-error.ts';
 import { type Program, programChanges } from './program-changes.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';

@@ -1,10 +1,10 @@
 // Rows of the loaded programs and labels, and the active program.
 
-import { answerItems, textField } from '../../model/admin-store.ts';
-import { healthTone } from '../../model/backends.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { placeOfName } from '../../model/instance-address.ts';
-import type { ToneLine } from '../../model/panel.ts';
+import { placeOfName } from '../../model/session/admin-line.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import { healthTone } from '../../model/session/backends.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 
 /** The commands that supply them. */

@@ -1,7 +1,7 @@
 // The loaded programs and labels: active one, temperature, references; below, the backends and the first lines.
 
-import type { Controller } from '../../model/controller.ts';
-import { filePrompt } from '../../model/field.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { filePrompt } from '../../model/ui/field.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { editProgram } from './program-edit.ts';

@@ -1,7 +1,7 @@
 // Numbered source lines with remarks at their positions, file by file. If the text of a file is unknown or differs
 // from the one compiled, only the quoted line is shown, with a note.
 
-import type { ToneLine } from '../../model/panel.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 
 export interface SourceRemark {
   message: string;

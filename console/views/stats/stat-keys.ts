@@ -1,12 +1,12 @@
 // Keys and actions of the statistics view: those of varnishstat and some more.
 
-import type { Controller } from '../../model/controller.ts';
-import type { Counter } from '../../model/counter-history.ts';
-import type { FieldKind } from '../../model/field.ts';
-import { openHelp } from '../../model/global-keys.ts';
-import type { KeyRow } from '../../model/key-row.ts';
-import { lineOf } from '../../model/line-editor.ts';
-import { steps } from '../../model/view.ts';
+import type { Counter } from '../../model/counters/counter-history.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import type { FieldKind } from '../../model/ui/field.ts';
+import { openHelp } from '../../model/ui/global-keys.ts';
+import type { KeyRow } from '../../model/ui/key-row.ts';
+import { lineOf } from '../../model/ui/line-editor.ts';
+import { steps } from '../../model/ui/view.ts';
 import {
   cursorIndex,
   reduceStat,

@@ -3,11 +3,11 @@
 
 import { cell, cellRight, moreRows, type Row, span, sparkline, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
-import { adjusted, type Counter } from '../../model/counter-history.ts';
-import { hasNoWorker } from '../../model/daemon-health.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { WINDOWS } from '../../model/hit-rate.ts';
-import { scaledBytes, uptime } from '../../model/numbers.ts';
+import { adjusted, type Counter } from '../../model/counters/counter-history.ts';
+import { WINDOWS } from '../../model/counters/hit-rate.ts';
+import { hasNoWorker } from '../../model/session/daemon-health.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { scaledBytes, uptime } from '../../model/ui/numbers.ts';
 import { cursorIndex, LEVELS, type StatState, statTop, visibleCounters } from './stat-state.ts';
 
 const COLUMN = 14;

@@ -3,9 +3,9 @@
 
 import type { CounterSubscription } from '../../../protocol/messages.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
-import type { Counter } from '../../model/counter-history.ts';
-import { bodyRows, type Size } from '../../model/layout.ts';
-import type { StateSlot } from '../../model/ui-state.ts';
+import type { Counter } from '../../model/counters/counter-history.ts';
+import { bodyRows, type Size } from '../../model/ui/layout.ts';
+import type { StateSlot } from '../../model/ui/ui-state.ts';
 
 /** In table order, or greatest first. */
 const STAT_SORTS = ['table', 'name', 'current', 'change'] as const;

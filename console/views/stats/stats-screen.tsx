@@ -6,8 +6,8 @@ import { Box } from '../../draw/ink.ts';
 import { Lines, Rows } from '../../draw/rows.tsx';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line, Words } from '../../draw/words.tsx';
-import type { Counter } from '../../model/counter-history.ts';
-import type { ScreenProps } from '../../model/view.ts';
+import type { Counter } from '../../model/counters/counter-history.ts';
+import type { ScreenProps } from '../../model/ui/view.ts';
 import {
   description,
   headingRow,

@@ -1,9 +1,9 @@
 // The statistics view, with the keys and columns of varnishstat. Enter opens the subject of a counter.
 
-import type { Controller } from '../../model/controller.ts';
-import { type Place, stepAction } from '../../model/layout.ts';
-import { stateOf } from '../../model/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { type Place, stepAction } from '../../model/ui/layout.ts';
+import { stateOf } from '../../model/ui/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
 import { drill, LOG_VIEW } from '../log/log-view.tsx';

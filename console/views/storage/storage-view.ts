@@ -1,10 +1,10 @@
 // The storages: use of each, segments, refusals; below, objects that left the cache and why.
 
-import { answerItems, textField } from '../../model/admin-store.ts';
-import { hasNoWorker } from '../../model/daemon-health.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, count, rate } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
+import { answerItems, textField } from '../../model/session/admin-store.ts';
+import { hasNoWorker } from '../../model/session/daemon-health.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { bytes, count, rate } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 

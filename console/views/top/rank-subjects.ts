@@ -1,8 +1,8 @@
 // The subjects of a ranking's row, the row itself first and wider ones after it, and the log query for its requests.
 // Rows have the names that clients sent; the cache has those that the program made of them, taken from the newest request.
 
-import { pathOf, prefixOf, type RankingName } from '../../model/rankings.ts';
-import type { Subject, SubjectKind } from '../../model/row-subject.ts';
+import { pathOf, prefixOf, type RankingName } from '../../model/traffic/rankings.ts';
+import type { Subject, SubjectKind } from '../../model/ui/row-subject.ts';
 import { quoted } from '../log/written-query.ts';
 
 export interface RankedRow {

@@ -2,12 +2,12 @@
 // requests, misses, passes, errors, bytes, time. If the sample is partial, requests per second are scaled by the
 // daemon's own count.
 
-import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
-import { amount, bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
-import type { ToneLine } from '../../model/panel.ts';
-import { RANKING_NAMES, RANKINGS, type Rank, type RankingName } from '../../model/rankings.ts';
-import type { Ranked, Window } from '../../model/traffic-sample.ts';
+import type { DaemonSession } from '../../model/session/daemon-session.ts';
+import { RANKING_NAMES, RANKINGS, type Rank, type RankingName } from '../../model/traffic/rankings.ts';
+import type { Ranked, Window } from '../../model/traffic/traffic-sample.ts';
+import type { Controller } from '../../model/ui/controller.ts';
+import { amount, bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
+import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';

@@ -1,6 +1,6 @@
 // The daemon that a console shows first.
 import { expect, it } from 'vitest';
-import { DEFAULT_CONFIG } from '../../../console/model/config.ts';
+import { DEFAULT_CONFIG } from '../../../console/model/ui/config.ts';
 import { firstTarget, liveInstances } from '../../../console/process/open-instances.ts';
 
 const two = {

@@ -1,6 +1,6 @@
 // A log that has not all that a row had counted says so, as long as its query is that of the row.
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { clock } from '../../../console/model/numbers.ts';
+import { clock } from '../../../console/model/ui/numbers.ts';
 import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
 import { FAKE_START, fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { plain } from '../../../console/draw/spans.ts';
 import { makeTheme } from '../../../console/draw/theme.ts';
-import type { ReplayControl } from '../../../console/model/instances.ts';
-import type { RecordedStep, Recording } from '../../../console/model/recording.ts';
+import type { ReplayControl } from '../../../console/model/session/instances.ts';
+import type { RecordedStep, Recording } from '../../../console/model/session/recording.ts';
 import { healthStrip, spokenHealth } from '../../../console/tui/components/health-strip.tsx';
 import { WORKER_STATES } from '../../../protocol/tables/counters.ts';
 import { fakeRecording } from '../fake-recording.ts';

@@ -1,6 +1,6 @@
 // A program's source in an editor: what is edited, what is checked and loaded, and what is not lost.
 import { afterEach, expect, it } from 'vitest';
-import type { Recording } from '../../../console/model/recording.ts';
+import type { Recording } from '../../../console/model/session/recording.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { FakeFiles, Stage, type StageOptions } from '../stage.ts';
 

@@ -1,7 +1,7 @@
 // A log in a file has no answers to commands, no events and few counters: the views say so, and do not take what they were
 // not told for what is not there.
 import { afterAll, describe, expect, it } from 'vitest';
-import { logRecording } from '../../../console/model/log-recording.ts';
+import { logRecording } from '../../../console/model/session/log-recording.ts';
 import { FAKE_START, fakeGroup } from '../fake-recording.ts';
 import { Stage } from '../stage.ts';
 

@@ -1,8 +1,8 @@
 // What can be done with the row under the cursor: in each view what the row stands for is counted, asked for, and banned.
 import { afterEach, expect, it } from 'vitest';
-import type { Recording } from '../../../console/model/recording.ts';
-import { encodeTransaction } from '../../../console/model/recording.ts';
-import { banOf, SUBJECTS, type Subject } from '../../../console/model/row-subject.ts';
+import type { Recording } from '../../../console/model/session/recording.ts';
+import { encodeTransaction } from '../../../console/model/session/recording.ts';
+import { banOf, SUBJECTS, type Subject } from '../../../console/model/ui/row-subject.ts';
 import { STANDS_FOR } from '../../../console/views/top/rank-subjects.ts';
 import { fakeGroup, fakeRecording, record } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';

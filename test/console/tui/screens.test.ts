@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
-import { checkQuery } from '../../../console/model/query-parser.ts';
-import type { Recording } from '../../../console/model/recording.ts';
-import type { GroupMatcher } from '../../../console/model/replay-source.ts';
-import { summarise } from '../../../console/model/transaction.ts';
+import type { GroupMatcher } from '../../../console/model/log/request-group.ts';
+import { summarise } from '../../../console/model/log/transaction.ts';
+import type { Recording } from '../../../console/model/session/recording.ts';
+import { checkQuery } from '../../../console/model/ui/query-parser.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { fakeGroup, fakeRecording } from '../fake-recording.ts';

@@ -1,7 +1,7 @@
 // The admin views on the real screens: lists, their filters and details, and what an operator does in them.
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
-import type { Recording } from '../../../console/model/recording.ts';
+import type { Recording } from '../../../console/model/session/recording.ts';
 import { click } from '../../../console/tui/click.ts';
 import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
 import { EVENTS_VIEW, openEvent } from '../../../console/views/events/events-view.ts';
@@ -472,7 +472,7 @@ describe('changes', () => {
     await s.keys('y');
     await s.settle();
     expect(s.source.sent).toContain('vcl.use next');
-    expect(s.controller.state.deeds[0]?.undo).toBe('vcl.use boot');
+    expect(s.controller.state.actions[0]?.undo).toBe('vcl.use boot');
   });
 
   it('of a file that the program includes are shown under its name', async () => {

@@ -3,8 +3,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DEFAULT_CONFIG } from '../../../console/model/config.ts';
-import type { DaemonSession } from '../../../console/model/daemon-session.ts';
+import type { DaemonSession } from '../../../console/model/session/daemon-session.ts';
+import { DEFAULT_CONFIG } from '../../../console/model/ui/config.ts';
 import { liveInstances } from '../../../console/process/open-instances.ts';
 import { why } from '../../../console/views/log/why/why.ts';
 import { PARAMETERS_VIEW } from '../../../console/views/parameters/parameters-view.ts';

@@ -1,8 +1,8 @@
 // Lists of releases without JSON, as the console has them. The tables of 7.1 are compared with its JSON in
 // test/differential/varnish-source.test.ts.
 import { describe, expect, it } from 'vitest';
-import { answerItems } from '../../../console/model/admin-store.ts';
-import { parseBackendList } from '../../../console/model/backends.ts';
+import { answerItems } from '../../../console/model/session/admin-store.ts';
+import { parseBackendList } from '../../../console/model/session/backends.ts';
 import { asJson, asText } from '../../../console/varnish/text-lists.ts';
 
 describe('a list without JSON', () => {

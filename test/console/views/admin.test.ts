@@ -1,9 +1,9 @@
 // What admin views are made of: differences of programs, the compiler's words, values of parameters, undoing.
 import { describe, expect, it } from 'vitest';
-import { LatencyMeter } from '../../../console/model/latency-meter.ts';
-import { sameValue } from '../../../console/model/parameter-value.ts';
-import { tagCondition } from '../../../console/model/row-subject.ts';
-import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
+import { sameValue } from '../../../console/model/session/parameter-value.ts';
+import { LatencyMeter } from '../../../console/model/traffic/latency-meter.ts';
+import { tagCondition } from '../../../console/model/ui/row-subject.ts';
+import { inlineCommand, UNDO } from '../../../console/model/ui/undo.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
 import { compileErrors, lintRemark } from '../../../console/views/programs/compile-error.ts';

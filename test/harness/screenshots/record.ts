@@ -11,8 +11,12 @@ import { startOrigin } from '../../../console/demo/origin.ts';
 import { shopBehindEdge } from '../../../console/demo/shop.ts';
 import { stagehand } from '../../../console/demo/stagehand.ts';
 import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
-import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
-import { inlineCommand } from '../../../console/model/undo.ts';
+import {
+  encodeTransaction,
+  type RecordedStep,
+  type Recording,
+} from '../../../console/model/session/recording.ts';
+import { inlineCommand } from '../../../console/model/ui/undo.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 
 const SECONDS = 130;

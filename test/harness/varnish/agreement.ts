@@ -3,10 +3,10 @@
 // and must agree to the last one; a latency of the console is the top of its bucket. A second console attaches afterwards, and has
 // to find the same in the log.
 import { mkdirSync } from 'node:fs';
-import { DEFAULT_CONFIG } from '../../../console/model/config.ts';
-import type { DaemonSession } from '../../../console/model/daemon-session.ts';
-import { PER_DECADE } from '../../../console/model/latency-meter.ts';
-import type { Rank } from '../../../console/model/rankings.ts';
+import type { DaemonSession } from '../../../console/model/session/daemon-session.ts';
+import { PER_DECADE } from '../../../console/model/traffic/latency-meter.ts';
+import type { Rank } from '../../../console/model/traffic/rankings.ts';
+import { DEFAULT_CONFIG } from '../../../console/model/ui/config.ts';
 import { liveInstances } from '../../../console/process/open-instances.ts';
 import { delay, Sandbox, until } from '../processes.ts';
 import { startProxy } from '../proxy.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { LiveSource } from '../../../console/client/live-source.ts';
 import { startDaemon } from '../../../console/demo/daemon-child.ts';
-import { encodeTransaction, type RecordedTransaction } from '../../../console/model/recording.ts';
+import { encodeTransaction, type RecordedTransaction } from '../../../console/model/session/recording.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { type CaseStep, WHY_CASES, whyProgram } from './cases.ts';
 

@@ -3,7 +3,7 @@
 // last one applies.
 
 import { readIncludeFailure } from '../../../../protocol/esi-notes.ts';
-import { duration } from '../../../model/numbers.ts';
+import { duration } from '../../../model/ui/numbers.ts';
 import { type Fragment, failureOf, handlingName, slowestOf, some, uncachedBecause } from './fragments.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import type { Case, Rule } from './why-case.ts';

@@ -3,9 +3,9 @@
 // partOf(). A restarted fragment is one fragment, with its last response.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
-import { duration } from '../../../model/numbers.ts';
-import { isFragment } from '../../../model/request-group.ts';
-import { type Handling, summarise } from '../../../model/transaction.ts';
+import { isFragment } from '../../../model/log/request-group.ts';
+import { type Handling, summarise } from '../../../model/log/transaction.ts';
+import { duration } from '../../../model/ui/numbers.ts';
 import { type Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 

@@ -1,6 +1,6 @@
 // Rules for lookup results, and for requests without a lookup.
 
-import { duration } from '../../../model/numbers.ts';
+import { duration } from '../../../model/ui/numbers.ts';
 import { type BanFact, banMatches } from './ban-match.ts';
 import {
   addedBy,

@@ -1,7 +1,7 @@
 // Rules for plain misses, where the earlier log tells why nothing usable was cached, and for whether the response is
 // stored. The daemon keeps no such history: these rules are as reliable as the log is long, and their sentences say so.
 
-import { clock, duration } from '../../../model/numbers.ts';
+import { clock, duration } from '../../../model/ui/numbers.ts';
 import { banMatches } from './ban-match.ts';
 import { addedBy, ago, isSameKey, purgeText, tookObject } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';

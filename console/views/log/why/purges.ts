@@ -2,7 +2,7 @@
 // surrogate key, bans over HTTP. A purge from vcl_hit leaves no record, as in Varnish: it is recognised by the method
 // and the response, its count by the X-Invalidated header of the recipe invalidate.vcl.
 
-import { duration } from '../../../model/numbers.ts';
+import { duration } from '../../../model/ui/numbers.ts';
 import { type BanFact, banMatches } from './ban-match.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 

@@ -2,7 +2,7 @@
 // lookups, times. Read from one transaction, without guessing.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
-import { decodeRecords, type LogRecord } from '../../../model/transaction.ts';
+import { decodeRecords, type LogRecord } from '../../../model/log/transaction.ts';
 
 /** A record used as evidence. */
 export interface Evidence {

@@ -1,7 +1,7 @@
 // Why a response is not stored, with the headers and lifetimes of the backend request that show it.
 
 import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../../../protocol/tables/kept-statuses.ts';
-import { duration } from '../../../model/numbers.ts';
+import { duration } from '../../../model/ui/numbers.ts';
 import type { Evidence, Facts, Lifetime } from './request-facts.ts';
 
 export interface Cause {

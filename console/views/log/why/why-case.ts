@@ -2,7 +2,7 @@
 // the fragments of its page, read from groups of the log.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
-import { isRestart, livesOf } from '../../../model/request-group.ts';
+import { isRestart, livesOf } from '../../../model/log/request-group.ts';
 import type { BanFact } from './ban-match.ts';
 import { type Fragment, fragmentsOf } from './fragments.ts';
 import { bansAmong, type Purge, purgeOf } from './purges.ts';

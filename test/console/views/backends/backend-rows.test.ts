@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
-import { parseBackendList } from '../../../../console/model/backends.ts';
-import { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { answerWords, ProbeAnswers } from '../../../../console/model/probe-answers.ts';
-import type { Recording } from '../../../../console/model/recording.ts';
-import { ReplaySource } from '../../../../console/model/replay-source.ts';
+import { parseBackendList } from '../../../../console/model/session/backends.ts';
+import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { answerWords, ProbeAnswers } from '../../../../console/model/session/probe-answers.ts';
+import type { Recording } from '../../../../console/model/session/recording.ts';
+import { ReplaySource } from '../../../../console/model/session/replay-source.ts';
 import { BACKENDS_LINE, backendRows } from '../../../../console/views/backends/backend-rows.ts';
 import { backendRows as dashboardRows } from '../../../../console/views/dashboard/dashboard-rows.ts';
 import { encodeRecord } from '../../../../protocol/log-record.ts';

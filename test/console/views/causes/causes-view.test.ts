@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
-import { SAMPLED_RECORDS } from '../../../../console/model/traffic-facts.ts';
+import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/session/recording.ts';
+import { SAMPLED_RECORDS } from '../../../../console/model/traffic/traffic-facts.ts';
 import { causeBrief, causeChange } from '../../../../console/views/causes/cause-texts.ts';
 import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
 import type { ListRow } from '../../../../console/views/list/list-state.ts';

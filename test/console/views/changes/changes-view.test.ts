@@ -1,10 +1,10 @@
 // What the view of changes says in words about rates: nothing that the rates beside it do not say.
 import { expect, it } from 'vitest';
-import { CounterHistory } from '../../../../console/model/counter-history.ts';
-import { CounterTrail } from '../../../../console/model/counter-trail.ts';
-import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { EventLog } from '../../../../console/model/event-log.ts';
-import { UrlTrail } from '../../../../console/model/url-trail.ts';
+import { CounterHistory } from '../../../../console/model/counters/counter-history.ts';
+import { CounterTrail } from '../../../../console/model/counters/counter-trail.ts';
+import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { EventLog } from '../../../../console/model/session/event-log.ts';
+import { UrlTrail } from '../../../../console/model/traffic/url-trail.ts';
 import { CHANGES_VIEW } from '../../../../console/views/changes/changes-view.ts';
 import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
 

@@ -4,7 +4,7 @@ import type { Source, SourceEvents } from '../../../../console/client/source.ts'
 import { ChartPainter } from '../../../../console/draw/chart.ts';
 import { plain, type Row } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
-import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { axisEnds } from '../../../../console/views/chart-period.ts';
 import {
   hitRateRemark,

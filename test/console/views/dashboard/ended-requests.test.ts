@@ -1,7 +1,11 @@
 // What the dashboard and the list of tags make of restarts, fragments and tags: a life that failed and was started
 // again is no error, a fragment that failed is one with its own URL, and fragments are named beside the shares.
 import { afterEach, expect, it } from 'vitest';
-import { encodeTransaction, type RecordedStep, type Recording } from '../../../../console/model/recording.ts';
+import {
+  encodeTransaction,
+  type RecordedStep,
+  type Recording,
+} from '../../../../console/model/session/recording.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { FAKE_START, type FakeRequest, fakeGroup, fakeRecording, record } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';

@@ -3,11 +3,10 @@
 import { expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
-import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { LatencyMeter } from '../../../../console/model/latency-meter.ts';
-import { latencyTrail } from '../../../../console/model/latency-trail.ts';
-import { RecentFacts } from '../../../../console/model/recent-facts.ts';
-import type { TrafficFacts } from '../../../../console/model/traffic-facts.ts';
+import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { LatencyMeter, latencyTrail } from '../../../../console/model/traffic/latency-meter.ts';
+import { RecentFacts } from '../../../../console/model/traffic/recent-facts.ts';
+import type { TrafficFacts } from '../../../../console/model/traffic/traffic-facts.ts';
 import { histogramRows } from '../../../../console/views/latency/latency-rows.ts';
 import { fakeRecording } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';

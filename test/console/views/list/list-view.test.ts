@@ -3,12 +3,12 @@
 import { expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
-import { Controller } from '../../../../console/model/controller.ts';
-import { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { Instances } from '../../../../console/model/instances.ts';
-import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/layout.ts';
-import { ReplaySource } from '../../../../console/model/replay-source.ts';
-import { volatileQueries } from '../../../../console/model/saved-queries.ts';
+import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { Instances } from '../../../../console/model/session/instances.ts';
+import { ReplaySource } from '../../../../console/model/session/replay-source.ts';
+import { Controller } from '../../../../console/model/ui/controller.ts';
+import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/ui/layout.ts';
+import { volatileQueries } from '../../../../console/model/ui/saved-queries.ts';
 import { detailRows, shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
 import { listBody } from '../../../../console/views/list/list-state.ts';
 import { listView } from '../../../../console/views/list/list-view.tsx';

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
-import { groupsOfFile } from '../../../../console/model/recorded-log.ts';
-import { summarise } from '../../../../console/model/transaction.ts';
+import { summarise } from '../../../../console/model/log/transaction.ts';
+import { groupsOfFile } from '../../../../console/model/session/recorded-log.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { FAKE_START } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { LogEntry } from '../../../../console/model/log-entry.ts';
-import { groupsOfFile } from '../../../../console/model/recorded-log.ts';
-import { summarise } from '../../../../console/model/transaction.ts';
+import { LogEntry } from '../../../../console/model/log/log-entry.ts';
+import { summarise } from '../../../../console/model/log/transaction.ts';
+import { groupsOfFile } from '../../../../console/model/session/recorded-log.ts';
 import { placeOf, rowOf, rowsOf } from '../../../../console/views/log/log-tree.ts';
 import { timeline } from '../../../../console/views/log/timeline.ts';
 import { FRAGMENT_RULES } from '../../../../console/views/log/why/fragment-rules.ts';

@@ -1,6 +1,6 @@
 // The log's list with columns that were chosen, and how many groups a search finds.
 import { afterEach, expect, it } from 'vitest';
-import { LogStore } from '../../../../console/model/log-store.ts';
+import { LogStore } from '../../../../console/model/log/log-store.ts';
 import { countMatches, findMatch } from '../../../../console/views/log/log-search.ts';
 import { FAKE_START, fakeGroup, fakeRecording } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';

@@ -1,8 +1,8 @@
 // The detail pane of a group: what has no room in its columns shows that it goes on.
 import { expect, it } from 'vitest';
-import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { LogEntry } from '../../../../console/model/log-entry.ts';
-import { LogStore } from '../../../../console/model/log-store.ts';
+import { LogEntry } from '../../../../console/model/log/log-entry.ts';
+import { LogStore } from '../../../../console/model/log/log-store.ts';
+import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { detailLines } from '../../../../console/views/log/log-detail.ts';
 import { FAKE_START, fakeGroup } from '../../fake-recording.ts';
 

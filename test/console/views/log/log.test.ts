@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { LogEntry } from '../../../../console/model/log-entry.ts';
-import { LogStore } from '../../../../console/model/log-store.ts';
-import { decodeRecords, printable, summarise } from '../../../../console/model/transaction.ts';
+import type { LogEntry } from '../../../../console/model/log/log-entry.ts';
+import { LogStore } from '../../../../console/model/log/log-store.ts';
+import { decodeRecords, printable, summarise } from '../../../../console/model/log/transaction.ts';
 import { invalidatedBefore } from '../../../../console/views/log/log-search.ts';
 import {
   LOG_STATE,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LogStore } from '../../../../console/model/log-store.ts';
+import { LogStore } from '../../../../console/model/log/log-store.ts';
 import { completeFromLog } from '../../../../console/views/log/log-query.ts';
 import { FAKE_START, fakeGroup } from '../../fake-recording.ts';
 

@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { answerItems, textField } from '../../../../console/model/admin-store.ts';
-import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
+import { answerItems, textField } from '../../../../console/model/session/admin-store.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/session/recording.ts';
 import { timeline } from '../../../../console/views/log/timeline.ts';
 import { type BanFact, banMatches } from '../../../../console/views/log/why/ban-match.ts';
 import { explainFetchError } from '../../../../console/views/log/why/error-rules.ts';

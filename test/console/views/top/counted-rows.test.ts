@@ -4,11 +4,11 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { parseBackendList } from '../../../../console/model/backends.ts';
-import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
-import { RANKING_NAMES } from '../../../../console/model/rankings.ts';
-import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
-import { TrafficSample } from '../../../../console/model/traffic-sample.ts';
+import { parseBackendList } from '../../../../console/model/session/backends.ts';
+import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/session/recording.ts';
+import { RANKING_NAMES } from '../../../../console/model/traffic/rankings.ts';
+import { TrafficSample } from '../../../../console/model/traffic/traffic-sample.ts';
 import { backendQuery } from '../../../../console/views/backends/backend-rows.ts';
 import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
 import { judge } from '../../../../console/views/causes/judge.ts';

@@ -1,7 +1,7 @@
 // What a row of a ranking stands for is found by its query, and nothing else.
 
 import { describe, expect, it } from 'vitest';
-import type { RankingName } from '../../../../console/model/rankings.ts';
+import type { RankingName } from '../../../../console/model/traffic/rankings.ts';
 import { rankQuery } from '../../../../console/views/top/rank-subjects.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { LogSelection } from '../../../../queries/log-selection.ts';

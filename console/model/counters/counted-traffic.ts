@@ -1,0 +1,71 @@
+// What the counters of a daemon say of it over time: their values and averages, rates for charts, hit rates, and what is
+// compared to say what changed. It takes samples in their order, and the past when that has come.
+
+import type { HistoryRequest } from '../../../protocol/messages.ts';
+import { ONLY_RATED, type PastPoint } from '../../client/source.ts';
+import { CounterHistory } from './counter-history.ts';
+import { CounterTrail } from './counter-trail.ts';
+import { HitRate } from './hit-rate.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-history.ts';
+
+/** Twice the longest window in which changes are looked for, and more than the longest average; the last of it by the second,
+ * for the shorter ones. */
+const RECALLED_SECONDS = 1900;
+const RECALLED_FINE = 110;
+
+export class CountedTraffic {
+  readonly counters = new CounterHistory();
+  readonly trail = new CounterTrail();
+  readonly hitRate = new HitRate();
+  readonly rates = new RateHistory();
+
+  /** A sample of now or of before. Returns the requests of clients since the one before it.
+   * @param version of the daemon, as it says it */
+  take(at: number, values: readonly bigint[], steady: boolean, version: string): number {
+    const { counters } = this;
+    const seconds = counters.update(at, values, steady);
+    const looked = this.hitRate.sample(
+      counters.value('MAIN.cache_hit'),
+      counters.value('MAIN.cache_miss'),
+      seconds,
+      counters.restarted,
+    );
+    if (seconds <= 0) return 0;
+    const requests = requestsOf((name) => counters.rate(name), version);
+    this.rates.push(at, seconds, {
+      requests,
+      hits: (looked?.hits ?? Number.NaN) / seconds,
+      lookups: (looked?.all ?? Number.NaN) / seconds,
+    });
+    return requests * seconds;
+  }
+
+  /** A sample with all counters, to compare others with. */
+  keep(at: number, values: readonly bigint[], steady: boolean): void {
+    const names = this.counters.names;
+    const doubles = Float64Array.from(values, Number);
+    // Where no counter starts again an uptime that goes back says nothing.
+    if (steady) doubles[names.indexOf('MAIN.uptime')] = Number.NaN;
+    this.trail.add({ at, names, values: doubles });
+  }
+
+  /** From before what came by itself; the first screen does without.
+   * @param now epoch seconds
+   * @param interval seconds between two samples */
+  async recall(
+    ask: (request: HistoryRequest) => Promise<readonly PastPoint[]>,
+    now: number,
+    interval: number,
+    changed: () => void,
+  ): Promise<void> {
+    const fine = await ask({ from: now - RECALLED_FINE, step: 1 });
+    const coarse = await ask({ from: now - RECALLED_SECONDS, step: 10 });
+    this.trail.recall(coarse);
+    const before = fine[0]?.at ?? now;
+    this.counters.recall([...coarse.filter(({ at }) => at < before), ...fine], interval);
+    changed();
+    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters: ONLY_RATED }));
+    changed();
+    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters: ONLY_RATED }));
+  }
+}

@@ -1,0 +1,120 @@
+// Answers to admin commands that views are made of, kept fresh while such a view is open. The last answer
+// stays when a newer one fails, so that a view does not go blank with the daemon; every answer has its age.
+
+import type { CommandReply } from '../../../protocol/messages.ts';
+import type { Source } from '../../client/source.ts';
+
+const OK = 200;
+
+export interface Ask {
+  line: string;
+  /** Seconds between two answers while the view is open. */
+  every: number;
+  /** The view has rows without its answer. */
+  optional?: true;
+}
+
+export interface Answer {
+  status: number;
+  body: string;
+  /** Epoch seconds. */
+  at: number;
+}
+
+export class AdminStore {
+  private readonly source: Source;
+  private readonly now: () => number;
+  private readonly changed: () => void;
+  private readonly answers = new Map<string, Answer>();
+  private readonly pending = new Set<string>();
+  /** Questions that were asked once, since something was changed. */
+  private readonly asked = new Set<string>();
+  private watched: readonly Ask[] = [];
+
+  constructor(source: Source, now: () => number, changed: () => void) {
+    this.source = source;
+    this.now = now;
+    this.changed = changed;
+  }
+
+  /** The open view's questions; asks those whose answers are too old at once. */
+  watch(asks: readonly Ask[]): void {
+    this.watched = asks;
+    this.tick();
+  }
+
+  /** Asks again what is due, also after a clock was set back; called with every sample and by the clock. */
+  tick(): void {
+    for (const { line, every } of this.watched) {
+      const known = this.answers.get(line);
+      if (known === undefined || Math.abs(this.now() - known.at) >= every) void this.ask(line);
+    }
+  }
+
+  /** What is known may be wrong now: a command was carried out, the worker restarted. */
+  refresh(): void {
+    this.asked.clear();
+    for (const { line } of this.watched) void this.ask(line);
+  }
+
+  /** The body of what is asked once, and then only after a change; '' until it is there. */
+  once(line: string): string {
+    if (!this.asked.has(line)) {
+      this.asked.add(line);
+      void this.ask(line);
+    }
+    return this.body(line);
+  }
+
+  answer(line: string): Answer | undefined {
+    return this.answers.get(line);
+  }
+
+  /** The body of a successful answer, '' otherwise. */
+  body(line: string): string {
+    const known = this.answers.get(line);
+    return known?.status === OK ? known.body : '';
+  }
+
+  /** Why there is no answer; '' when there is one. */
+  unanswered(line: string): string {
+    const known = this.answers.get(line);
+    return known === undefined ? 'not answered yet' : notKnown(known);
+  }
+
+  /** Answers are kept by line; status 0 (no connection) never replaces an answer. */
+  async ask(line: string): Promise<Answer> {
+    if (this.pending.has(line)) return this.answers.get(line) ?? { status: 0, body: '', at: this.now() };
+    this.pending.add(line);
+    const reply = await this.source.command(line);
+    this.pending.delete(line);
+    const answer: Answer = { ...reply, at: this.now() };
+    if (reply.status !== 0 || !this.answers.has(line)) this.answers.set(line, answer);
+    this.changed();
+    return answer;
+  }
+}
+
+/** Why an answer says nothing: without a worker there is nobody to ask. '' for one that does. */
+export function notKnown({ status, body }: CommandReply): string {
+  if (status === OK) return '';
+  return status === 0 ? 'no connection' : `not known: ${(body.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
+}
+
+/** The objects of a `-j` answer: what follows version, command and time; [] for anything else. */
+export function answerItems(body: string): unknown[] {
+  try {
+    // Bitmaps are 64 bits wide: as numbers they would lose their last digits.
+    const value: unknown = JSON.parse(body.replace(/: (\d{16,})(?=[,\s}])/g, ': "$1"'));
+    return Array.isArray(value) ? value.slice(3) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A field of an unknown object as text; '' when there is none. */
+export function textField(value: unknown, name: string): string {
+  if (typeof value !== 'object' || value === null) return '';
+  const field = (value as Record<string, unknown>)[name];
+  return field === undefined || field === null ? '' : String(field);
+}

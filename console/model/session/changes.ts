@@ -1,0 +1,95 @@
+// What is not as it was: the counters and the URLs whose rates moved most, a window of time against as long a time before
+// it. They are ranked by how many times more or less it is; what chance explains is left out.
+
+import type { Movement } from '../counters/counter-trail.ts';
+import { requestsOf } from '../counters/rate-history.ts';
+import { earliest } from '../traffic/rankings.ts';
+import type { AskedUrl } from '../traffic/url-trail.ts';
+import type { DaemonSession } from './daemon-session.ts';
+
+/** Counted in both windows together, below which nothing is said, and the factor from which something has moved (chosen). */
+const FEW = 20;
+const FACTOR = 1.25;
+/** Added to both counts: from nothing to a few is not infinitely more. */
+const SMOOTH = 10;
+/** Standard deviations of a count that chance does not explain. */
+const CHANCE = 3;
+const MOST = 40;
+
+export interface Change {
+  kind: 'counter' | 'url';
+  name: string;
+  /** Of a URL. */
+  asked?: AskedUrl;
+  /** A second. */
+  before: number;
+  now: number;
+  /** From 1 on: how many times more or less. */
+  factor: number;
+}
+
+export interface Changes {
+  /** What moved most first. */
+  changes: Change[];
+  /** Whether counters and URLs were seen for long enough; else nothing is said of them. */
+  counters: boolean;
+  urls: boolean;
+}
+
+/** Their rates go with others that say more. */
+const LEFT_OUT = /^(THR|LCK|MGT)\./;
+
+export function changesOf(session: DaemonSession, window: number): Changes {
+  const counted = session.trail.movement(window);
+  const changes: Change[] = [];
+  for (const { name, now, before } of counted.moved) {
+    const info = session.counters.get(name)?.info;
+    if (info?.flag !== 'c' || info.format === 'd' || info.level === 'debug' || LEFT_OUT.test(name)) continue;
+    take(changes, { kind: 'counter', name }, now, before, now + before, counted);
+  }
+  const movedBy = (when: 'now' | 'before'): number =>
+    requestsOf((name) => counted.moved.find((one) => one.name === name)?.[when] ?? 0, session.version);
+  const requests = { now: movedBy('now'), before: movedBy('before') };
+  const urls = session.sample.urls;
+  const now = session.lastDataAt;
+  const covered = counted.seconds > 0 && urls.since > 0 && urls.since <= now - 1.5 * window;
+  if (covered) {
+    const late = urls.between(now - window, now + 1);
+    const early = urls.between(now - 2 * window, now - window);
+    // The sample's share of all requests changes with the load: its shares are put on what was counted.
+    const scale = (n: number, of: number, all: number): number => (of === 0 ? 0 : (n / of) * all);
+    for (const [name, newest] of new Map([...early.urls, ...late.urls])) {
+      const [after, first] = [late.urls.get(name)?.requests ?? 0, early.urls.get(name)];
+      const former = first?.requests ?? 0;
+      const more = scale(after, late.requests, requests.now);
+      const less = scale(former, early.requests, requests.before);
+      const asked = { ...newest, since: earliest(newest.since, first?.since ?? 0) };
+      take(changes, { kind: 'url', name, asked }, more, less, after + former, counted);
+    }
+  }
+  changes.sort((a, b) => b.factor - a.factor || (a.name < b.name ? -1 : 1));
+  return {
+    changes: changes.slice(0, MOST),
+    counters: counted.seconds > 0,
+    urls: covered,
+  };
+}
+
+/** `seen`: observations that both counts are made of. */
+function take(
+  changes: Change[],
+  what: Pick<Change, 'kind' | 'name' | 'asked'>,
+  now: number,
+  before: number,
+  seen: number,
+  { seconds, secondsBefore }: Movement,
+): void {
+  if (seen < FEW) return;
+  // As if both had been seen equally long.
+  const same = (before * seconds) / secondsBefore;
+  if ((Math.abs(now - same) / (now + same)) * seen < CHANCE * Math.sqrt(seen)) return;
+  const ratio = (now + SMOOTH) / (same + SMOOTH);
+  const factor = Math.max(ratio, 1 / ratio);
+  if (factor < FACTOR) return;
+  changes.push({ ...what, before: before / secondsBefore, now: now / seconds, factor });
+}

@@ -1,0 +1,79 @@
+// What happened, in order: the daemon's list of events, which is asked for when the connection is up, those that it reports
+// after that, and the console's own losses of the connection.
+
+import { EVENT_KINDS, type EventKind } from '../../../protocol/tables/events.ts';
+import type { EventWord, NotedAs } from '../../client/source.ts';
+import { answerItems, textField } from './admin-store.ts';
+
+export interface SessionEvent {
+  /** Epoch seconds. */
+  at: number;
+  kind: EventKind | 'lost';
+  text: string;
+}
+
+export const EVENTS_ASKED = 'event.list -j';
+
+/** The body of an answer to EVENTS_ASKED without what came after a time in epoch seconds. */
+export function eventsUntil(body: string, at: number): string {
+  const events = answerItems(body).filter((item) => Number(textField(item, 'time')) <= at);
+  return JSON.stringify([2, EVENTS_ASKED.split(' '), at, ...events]);
+}
+
+/** Two daemons at once keep no more. */
+const KEPT = 4000;
+
+const KIND_OF: Readonly<Record<EventWord, EventKind>> = {
+  started: 'worker',
+  stopped: 'worker',
+  died: 'worker',
+  program: 'program',
+  trouble: 'trouble',
+  noted: 'trouble',
+};
+
+export class EventLog {
+  private list: SessionEvent[] = [];
+  private readonly known = new Set<string>();
+
+  /** The oldest first. */
+  all(): readonly SessionEvent[] {
+    return this.list;
+  }
+
+  since(at: number): readonly SessionEvent[] {
+    return this.list.filter((event) => event.at >= at);
+  }
+
+  /** The body of an answer to EVENTS_ASKED. */
+  learn(body: string): void {
+    for (const item of answerItems(body)) {
+      const kind = EVENT_KINDS.find((row) => row.name === textField(item, 'kind'))?.name;
+      const at = Number(textField(item, 'time'));
+      const instance = textField(item, 'instance');
+      const text = textField(item, 'text');
+      if (kind !== undefined && at > 0)
+        this.take({ at, kind, text: instance === '' ? text : `${instance}: ${text}` });
+    }
+  }
+
+  /** One that the daemon reports now. */
+  heard(word: EventWord, text: string, now: number, noted?: NotedAs): void {
+    this.take({ at: noted?.at ?? now, kind: noted?.kind ?? KIND_OF[word], text });
+  }
+
+  lost(at: number, text: string): void {
+    this.take({ at, kind: 'lost', text });
+  }
+
+  private take(event: SessionEvent): void {
+    const key = `${event.at} ${event.kind} ${event.text}`;
+    if (this.known.has(key)) return;
+    this.known.add(key);
+    const after = this.list.findLastIndex((one) => one.at <= event.at);
+    this.list.splice(after + 1, 0, event);
+    if (this.list.length <= KEPT) return;
+    const [oldest] = this.list.splice(0, 1);
+    if (oldest !== undefined) this.known.delete(`${oldest.at} ${oldest.kind} ${oldest.text}`);
+  }
+}

@@ -1,0 +1,279 @@
+// Facts from a bounded sample of the traffic: rankings, latencies, tags, and which share of all requests the sample is. The
+// daemon sends at most a few hundred requests a second with the records that matter, however busy it is; every map here is
+// pruned, so that a console left open for a month holds no more than after an hour.
+
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { LONGEST_BY_DEFAULT } from '../log/looked-up.ts';
+import { splitGroups } from '../log/request-group.ts';
+import { isPass, summarise } from '../log/transaction.ts';
+import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
+import { LatencyMeter, type LatencyTrail, latencyTrail, type Quantity } from './latency-meter.ts';
+import {
+  highest,
+  RANKING_NAMES,
+  RANKINGS,
+  type Rank,
+  type RankFigure,
+  type RankingName,
+  RankTable,
+} from './rankings.ts';
+import { RecentFacts } from './recent-facts.ts';
+import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
+import { UnservedRequests } from './unserved.ts';
+import { UrlTrail } from './url-trail.ts';
+
+export interface SeenTag {
+  fetches: number;
+  header: string;
+  url: string;
+}
+
+/** Seconds that a ranking looks back; null is all since it was last cleared. */
+export type Window = number | null;
+
+export interface Ranked {
+  ranks: Rank[];
+  /** What there is of the ranking's kind in the window, and of requests that clients sent. */
+  total: number;
+  requests: number;
+  /** Epoch seconds from which on it counts, 0 before the first; and the seconds since then. */
+  since: number;
+  seconds: number;
+}
+
+type Counts = Record<TrafficFacts['kind'], number>;
+
+const KEPT_TAGS = 500;
+/** Backends whose address is kept. */
+const KEPT_ADDRESSES = 500;
+const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
+
+/** A ranking as it was at a moment. */
+interface Made {
+  key: string;
+  at: number;
+  ranks: Rank[];
+  counts: Counts;
+}
+const NOTHING_MADE: Made = { key: '', at: 0, ranks: [], counts: NONE };
+
+/** Of a part of the past: what needs its order. */
+export class EarlierTraffic {
+  readonly unserved = new UnservedRequests();
+  readonly recent = new RecentFacts();
+  requests = 0;
+  /** Epoch seconds of its first group; 0 without any. */
+  since = 0;
+}
+
+export class TrafficSample {
+  readonly tags = new Map<string, SeenTag>();
+  readonly latency = new LatencyMeter();
+  private readonly addresses = new Map<string, string>();
+  readonly unserved = new UnservedRequests();
+  readonly urls = new UrlTrail();
+  private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
+  private readonly recent = new RecentFacts();
+  private counts: Counts = { ...NONE };
+  /** The last ranking over a window, which is made once a second. */
+  private made: Made = { ...NOTHING_MADE };
+  /** What was last said of backends, which is made once a second. */
+  private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
+  /** What was last said of latencies over time, which is made once a second. */
+  private trail: { key: string; of: LatencyTrail } = { key: '', of: { p50: [], p99: [] } };
+  /** Epoch seconds from which on latencies count; 0: all. */
+  private latencyFrom = 0;
+  /** Epoch seconds from which on rankings count; 0 before the first. */
+  since = 0;
+  /** Bytes at which a record's text may have been cut. */
+  longestRecord = LONGEST_BY_DEFAULT;
+  /** Raised with every batch. */
+  version = 0;
+
+  /** Requests of clients in the sample so far. */
+  get requests(): number {
+    return this.counts.request;
+  }
+
+  /** `now`: epoch seconds at which they came. */
+  add(transactions: readonly LogTransaction[], now: number): void {
+    if (this.since === 0) this.since = now;
+    // The clock was set back to before it began: it counts from now on.
+    if (now < this.since) this.clearRanks(now);
+    for (const group of splitGroups(transactions)) {
+      for (const facts of readTraffic(group, this.longestRecord)) {
+        if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
+        this.take(facts, now);
+        this.recent.add(facts, now);
+      }
+    }
+    this.version++;
+  }
+
+  /** Takes a part of what lies before all that came so far; prepend() has to follow. */
+  addEarlier(part: EarlierTraffic, transactions: readonly LogTransaction[]): void {
+    for (const group of splitGroups(transactions)) {
+      const { at } = summarise(group[0] as LogTransaction);
+      if (part.since === 0 || at < part.since) part.since = at;
+      for (const facts of readTraffic(group, this.longestRecord)) {
+        this.take(facts, at, true);
+        part.recent.add(facts, at);
+        if (facts.kind === 'request') part.unserved.add(group, facts, part.requests++, at);
+      }
+    }
+    this.version++;
+  }
+
+  /** The part is complete. */
+  prepend(part: EarlierTraffic): void {
+    if (part.since === 0) return;
+    this.answered = { key: '', of: new Map() };
+    this.trail.key = '';
+    this.unserved.prepend(part.unserved, part.requests);
+    this.recent.prepend(part.recent);
+    if (this.since === 0 || part.since < this.since) this.since = part.since;
+    this.made = { ...NOTHING_MADE };
+    this.version++;
+  }
+
+  /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
+  top(ranking: RankingName, by: RankFigure, limit: number): Rank[] {
+    return highest(this.all(ranking), by, limit);
+  }
+
+  all(ranking: RankingName): Rank[] {
+    return this.tables.get(ranking)?.all() ?? [];
+  }
+
+  /** Where the last connection of a backend went; '' when none was seen. */
+  addressOf(backend: string): string {
+    return this.addresses.get(backend) ?? '';
+  }
+
+  /** A ranking over a window that ends at `now`, the most requests first. */
+  ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
+    const { ranks, counts, at } =
+      window === null ? this.whole(ranking, now) : this.over(ranking, window, now);
+    // What came is kept by whole seconds.
+    const from =
+      window === null ? this.since : Math.max(this.since, this.recent.since, Math.floor(now) - window);
+    return {
+      ranks: highest(ranks, 'requests', limit),
+      total: counts[RANKINGS[ranking].of],
+      requests: counts.request,
+      since: this.since === 0 ? 0 : from,
+      seconds: this.since === 0 ? 0 : at - from,
+    };
+  }
+
+  /** By the names of backends without their programs: how they answered in the last minutes before `now`. */
+  backendTraffic(now: number): ReadonlyMap<string, BackendTraffic> {
+    const key = String(Math.floor(now));
+    if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
+    return this.answered.of;
+  }
+
+  /** Latencies over the last `seconds` before `now`. */
+  latencyTrail(now: number, seconds: number, slices: number, quantity: Quantity): LatencyTrail {
+    const key = `${Math.floor(now)} ${seconds} ${slices} ${quantity} ${this.latencyFrom}`;
+    if (this.trail.key !== key) {
+      const from = this.latencyFrom;
+      this.trail = { key, of: latencyTrail(this.recent, { now, seconds, slices, from, quantity }) };
+    }
+    return this.trail.of;
+  }
+
+  clearLatency(now: number): void {
+    this.latency.clear();
+    this.latencyFrom = now;
+  }
+
+  /** Epoch seconds from which on backendTraffic() has all of the sample; 0 before the first. */
+  trafficSince(now: number): number {
+    return this.since === 0 ? 0 : Math.max(this.since, this.recent.since, now - TRAFFIC_SECONDS);
+  }
+
+  clearRanks(now: number): void {
+    for (const table of this.tables.values()) table.clear();
+    this.recent.clear();
+    this.unserved.clear();
+    this.answered = { key: '', of: new Map() };
+    this.counts = { ...NONE };
+    this.made = { ...NOTHING_MADE };
+    this.since = now;
+    this.version++;
+  }
+
+  private whole(ranking: RankingName, now: number): Omit<Made, 'key'> {
+    return { at: now, ranks: this.all(ranking), counts: this.counts };
+  }
+
+  private over(ranking: RankingName, window: number, now: number): Made {
+    const key = `${ranking} ${window} ${Math.floor(now)}`;
+    if (this.made.key === key) return this.made;
+    const table = new RankTable(RANKINGS[ranking]);
+    const counts = { ...NONE };
+    this.recent.each(window, now, (facts) => {
+      counts[facts.kind]++;
+      table.count(facts);
+    });
+    this.made = { key, at: now, ranks: table.all(), counts };
+    return this.made;
+  }
+
+  private take(f: TrafficFacts, at: number, earlier = false): void {
+    this.counts[f.kind]++;
+    for (const table of this.tables.values()) table.count(f);
+    if (f.kind === 'fetch') {
+      this.seeTags(f);
+      this.seeAddress(f);
+    }
+    // Of a fragment no client waits for it alone.
+    if (f.kind !== 'request') return;
+    // One of the past was seen when it ended.
+    this.latency.add(f.seconds, f.handling === 'hit', earlier ? f.ended || at : at, earlier);
+    if (f.lookupUrl !== '') this.urls.count(f, at);
+  }
+
+  private seeAddress({ backend, address }: TrafficFacts): void {
+    if (address !== '' && (this.addresses.size < KEPT_ADDRESSES || this.addresses.has(backend)))
+      this.addresses.set(backend, address);
+  }
+
+  /** What is passed is not kept: no object carries its tags. */
+  private seeTags(f: TrafficFacts): void {
+    if (isPass(f.handling)) return;
+    for (const { tag, header } of f.tags) {
+      const seen = this.tags.get(tag);
+      if (seen !== undefined) {
+        seen.fetches++;
+        seen.url = f.url;
+      } else if (this.tags.size < KEPT_TAGS) this.tags.set(tag, { fetches: 1, header, url: f.url });
+    }
+  }
+}
+
+export class SampleShare {
+  /** Requests that the sample is of; null before the first counters. */
+  private of: number | null = null;
+
+  /** 0..1 for a sample of so many requests; 1 before any. */
+  share(sampled: number): number {
+    return this.of === null || this.of === 0 ? 1 : Math.min(1, sampled / this.of);
+  }
+
+  /** At the first counters, when the sample has so many requests. */
+  begin(sampled: number): void {
+    this.of ??= sampled;
+  }
+
+  /** So many more requests, by the counters since begin(), or in the past that was read. */
+  add(requests: number): void {
+    if (this.of !== null) this.of += requests;
+  }
+
+  /** The sample begins again, with nothing. */
+  clear(): void {
+    if (this.of !== null) this.of = 0;
+  }
+}

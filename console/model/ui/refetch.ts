@@ -1,0 +1,185 @@
+// Fetches a page again through the proxy, and shows what it was before and what it is after: a GET to where the daemon
+// listens, the ban that purges exactly this page, the same GET once more. It says what it will send and asks. How each
+// was handled, and what time the object had left, is read from the log by the port of the connection.
+
+import { RecordCursor } from '../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { AskForPage, PageAddress } from '../../client/page-client.ts';
+import { pageHeaders } from '../../client/page-client.ts';
+import { printable } from '../log/transaction.ts';
+import { answerItems, textField } from '../session/admin-store.ts';
+import { readTraffic } from '../traffic/traffic-facts.ts';
+import type { Controller } from './controller.ts';
+import { panelTextCells } from './layout.ts';
+import { type LoggedPage, pageComparison, type SeenPage } from './page-comparison.ts';
+import type { ToneLine } from './panel.ts';
+import { banOf, type Subject, subjectsOf } from './row-subject.ts';
+
+/** The log comes after the answer: so long it is waited for (chosen). */
+const LOG_MS = 1500;
+
+export async function refetchRow(c: Controller): Promise<void> {
+  const { session, state } = c;
+  const page = pageOf(subjectsOf(c));
+  if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
+  if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
+  const problem = problemOf(sentAs(page));
+  if (problem !== '') return c.notify('warn', problem);
+  if (session.source.parts !== undefined)
+    return c.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
+  const at = await listeners(c);
+  if (at.length === 0)
+    return c.notify('bad', 'the daemon listens on no TCP address where HTTP is spoken plainly');
+  const ban = banOf(page);
+  const counted = await session.source.command(`ban.count ${ban}`);
+  const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
+  const where = at.map(({ host, port }) => `${host}:${port}`).join(' or ');
+  const { url, host } = sentAs(page);
+  const get = `GET ${url} at ${where}, ${Object.entries(pageHeaders(host))
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ')}`;
+  const lines: ToneLine[] = [
+    [{ text: '1  ' }, { text: get, tone: 'strong' }],
+    [{ text: '2  ' }, { text: `ban ${ban}`, tone: 'strong' }, { text: count, tone: 'muted' }],
+    [{ text: '3  the same GET, and both answers side by side' }],
+    [{ text: 'Nothing else is sent; both count as requests.', tone: 'muted' }],
+  ];
+  c.set({
+    panel: { kind: 'text', scroll: 0, title: 'To be sent after a yes', lines },
+    confirm: {
+      line: 'refetch',
+      text: 'fetch it again through the proxy?',
+      undoes: 0,
+      part: '',
+      act: () => void refetch(c, page, at),
+    },
+    notice: null,
+  });
+}
+
+async function refetch(c: Controller, page: Subject, addresses: readonly PageAddress[]): Promise<void> {
+  const name = sentName(page);
+  try {
+    c.set({ running: `GET ${name}` });
+    const { before, at } = await firstSeen(c, page, addresses);
+    const { status } = await c.operator.run(`ban ${banOf(page)}`);
+    if (status !== 200) return;
+    c.set({ running: `GET ${name} again` });
+    const after = await seen(c, page, at);
+    const lines = pageComparison(before, after, panelTextCells(c.size));
+    c.set({ panel: { kind: 'text', scroll: 0, title: `${name}: before and after`, lines }, notice: null });
+  } catch (error) {
+    c.notify('bad', `${name}: ${(error as Error).message}`);
+  } finally {
+    c.set({ running: null });
+  }
+}
+
+/** The page of what a row stands for. */
+export function pageOf(subjects: readonly Subject[]): Subject | undefined {
+  return subjects.find((one) => one.kind === 'url');
+}
+
+/** Its name, as clients ask for it. */
+export function sentName(page: Subject): string {
+  const { host, url } = sentAs(page);
+  return host + url;
+}
+
+/** What a client sends for the page: the ban names it as it is looked up. */
+function sentAs({ key, of, sent }: Subject): { url: string; host: string } {
+  return sent ?? { url: key, host: of };
+}
+
+/** What is no text for the line of a request, or no host that could be named. */
+function problemOf({ url, host }: { url: string; host: string }): string {
+  if (host === '') return 'no request for it has named its host';
+  if (!/^[\w.:[\]-]+$/.test(host)) return `no request is sent to the host ${host}`;
+  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL holds what the line of a request may not';
+}
+
+/** Where HTTP is spoken plainly, as seen from here: one address, or those of a Varnish, which does not say where it expects
+ * the PROXY protocol. */
+async function listeners({ session }: Controller): Promise<PageAddress[]> {
+  const { source } = session;
+  const far = source.local === true ? '' : source.label.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  const seenFrom = (host: string, port: number): PageAddress => {
+    const any = host === '0.0.0.0' || host === '::';
+    const near = host === '::' ? '::1' : '127.0.0.1';
+    return { host: !any ? host : far === '' ? near : far, port };
+  };
+  const listed = await source.command('listen.list -j');
+  if (listed.status === 200) {
+    const plain = answerItems(listed.body).find(
+      (one) => Number(textField(one, 'port')) > 0 && textField(one, 'protocol') !== 'PROXY',
+    );
+    return plain === undefined
+      ? []
+      : [seenFrom(textField(plain, 'address'), Number(textField(plain, 'port')))];
+  }
+  const { status, body } = await source.command('debug.listen_address');
+  const lines = status === 200 ? body.split('\n').map((line) => line.trim().split(/\s+/)) : [];
+  return lines.flatMap(([, host = '', port = '']) =>
+    /^\d+$/.test(port) ? [seenFrom(host, Number(port))] : [],
+  );
+}
+
+/** Asks at one address after the other until there is an answer: where another protocol is expected, there is none. */
+async function firstSeen(
+  c: Controller,
+  page: Subject,
+  addresses: readonly PageAddress[],
+): Promise<{ before: SeenPage; at: PageAddress }> {
+  let failed: unknown;
+  for (const at of addresses) {
+    try {
+      return { before: await seen(c, page, at), at };
+    } catch (error) {
+      failed = error;
+    }
+  }
+  throw failed;
+}
+
+async function seen(c: Controller, page: Subject, at: PageAddress): Promise<SeenPage> {
+  const { source } = c.session;
+  let found: (logged: LoggedPage | null) => void = () => undefined;
+  const logged = new Promise<LoggedPage | null>((resolve) => {
+    found = resolve;
+  });
+  let stream: { close(): void } | null = null;
+  const watch = (port: number): Promise<void> =>
+    new Promise((ready) => {
+      stream = source.log(
+        { grouping: 'request', from: 'tail', query: `ReqStart[2] == ${port}` },
+        { ready, batch: (group) => found(loggedPage(group)), lost: () => undefined, failed: () => ready() },
+      );
+    });
+  try {
+    const ask: AskForPage = c.options.askForPage;
+    const answer = await ask(at, sentAs(page), watch);
+    const timer = setTimeout(() => found(null), LOG_MS);
+    const said = await logged;
+    clearTimeout(timer);
+    return { answer, logged: said };
+  } finally {
+    (stream as { close(): void } | null)?.close();
+  }
+}
+
+/** The object's time: what a fetch gave it, or what a hit found left of it. */
+function loggedPage(group: readonly LogTransaction[]): LoggedPage {
+  const handling = readTraffic(group)[0]?.handling ?? '';
+  // The last is the one that was answered with: a fetch may have been retried.
+  const fetch = group.findLast((tx) => tx.type === 'bereq' && tx.reason !== 'bgfetch');
+  const request = group.find((tx) => tx.type === 'request');
+  let ttl: number | null = null;
+  let error = '';
+  const cursor = new RecordCursor((fetch ?? request)?.records ?? new Uint8Array());
+  while (cursor.next()) {
+    if (cursor.tag === (fetch === undefined ? Tag.Hit : Tag.TTL)) ttl = Number(cursor.text.split(' ')[1]);
+    else if (cursor.tag === Tag.FetchError) error = printable(cursor.text);
+  }
+  return { handling, ttl: Number.isNaN(ttl) ? null : ttl, error };
+}

@@ -1,0 +1,132 @@
+// What rows stand for, as a table: in words, and the ban that hits exactly that in the cache, or why there is none. A ban
+// looks at what a lookup sees: the URL and the host as the program has made them, and the response that is stored.
+
+import { quoteWord } from '../../../protocol/cli-quoting.ts';
+import { longestRecord } from '../session/parameter-value.ts';
+import type { Controller } from './controller.ts';
+
+export interface Subject {
+  kind: SubjectKind;
+  /** The URL, the tag, the address. */
+  key: string;
+  /** Of a URL the host that it was asked of, of a tag the header that it stands in; '' where it may be any. */
+  of: string;
+  /** It is as long as a record of the log may be: what was asked for may only begin so. */
+  isCut?: boolean;
+  /** Of a URL as a client sends it, where the program may make another one of it. */
+  sent?: { url: string; host: string };
+}
+
+export interface SubjectRow {
+  /** For documentation. */
+  title: string;
+  words(subject: Subject): string;
+  /** A condition, or a sentence for the operator on why there is none. */
+  ban: ((subject: Subject) => string) | null;
+  without: string;
+}
+
+const NO_OBJECT = 'objects in the cache do not know who asked for them';
+
+export const SUBJECTS = {
+  url: {
+    title: 'a URL, of its host where that is known',
+    words: ({ key, of, isCut = false }) =>
+      `${isCut ? 'what begins with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
+    ban: ({ key, of, isCut = false }) =>
+      onHost(of, isCut ? `req.url ~ ${quoteWord(`^${escaped(key)}`)}` : `req.url == ${quoteWord(key)}`),
+    without: '',
+  },
+  path: {
+    title: 'a path of a host, with any query string',
+    words: ({ key, of }) => `${of}${key} with any query string`,
+    ban: ({ key, of, isCut = false }) =>
+      onHost(of, `req.url ~ ${quoteWord(`^${escaped(key)}${isCut ? '' : '([?#]|$)'}`)}`),
+    without: '',
+  },
+  prefix: {
+    title: 'a path prefix',
+    words: ({ key }) => (key === '/' ? 'what stands at the top' : `what stands below ${key}`),
+    ban: ({ key }) => `req.url ~ ${quoteWord(key === '/' ? '^/[^/]*([?#]|$)' : `^${escaped(key)}`)}`,
+    without: '',
+  },
+  rewritten: {
+    title: 'a path prefix that the program changes',
+    words: ({ key }) => `what stands below ${key}`,
+    ban: null,
+    without: 'the program looks it up under another path: purge its URLs',
+  },
+  host: {
+    title: 'a host',
+    words: ({ key }) => `all of ${key}`,
+    ban: ({ key }) => `req.http.host == ${quoteWord(key)}`,
+    without: '',
+  },
+  status: {
+    title: 'a status',
+    words: ({ key }) => `all that is kept with status ${key}`,
+    ban: ({ key }) => `obj.status == ${quoteWord(key)}`,
+    without: '',
+  },
+  tag: {
+    title: 'a tag (surrogate key)',
+    words: ({ key, of }) => `all with the tag ${key} in ${of}`,
+    ban: ({ key, of }) => tagCondition(of, key),
+    without: '',
+  },
+  ban: {
+    title: 'a ban in force',
+    words: ({ key }) => `the ban ${key}`,
+    ban: null,
+    without: 'it is in force already',
+  },
+  client: {
+    title: 'a client, its network, who it says that it is',
+    words: ({ key }) => `the client ${key}`,
+    ban: null,
+    without: NO_OBJECT,
+  },
+  agent: { title: 'a user agent', words: ({ key }) => `the agent ${key}`, ban: null, without: NO_OBJECT },
+  method: { title: 'a method', words: ({ key }) => `the method ${key}`, ban: null, without: NO_OBJECT },
+  backend: {
+    title: 'a backend or director',
+    words: ({ key }) => `the backend ${key}`,
+    ban: null,
+    without: 'objects in the cache do not know where they came from',
+  },
+} as const satisfies Record<string, SubjectRow>;
+export type SubjectKind = keyof typeof SUBJECTS;
+
+/** What the row under the cursor stands for, the narrowest first. */
+export function subjectsOf(c: Controller): readonly Subject[] {
+  const subjects = c.state.view.subjects?.(c) ?? [];
+  const longest = longestRecord(c.session.admin);
+  return subjects.map((one) => ({ ...one, isCut: Buffer.byteLength(one.key) >= longest }));
+}
+
+export function subjectRow(subject: Subject): SubjectRow {
+  return SUBJECTS[subject.kind];
+}
+
+/** The condition that hits what it stands for; '' where there is none. */
+export function banOf(subject: Subject): string {
+  return subjectRow(subject).ban?.(subject) ?? '';
+}
+
+/** Objects that carry the tag among others in a header. */
+export function tagCondition(header: string, tag: string): string {
+  return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped(tag)}($|[\\s,])`)}`;
+}
+
+/** A condition that names a host with the host last: on a narrow screen its beginning is what sets it apart. */
+export function hostLast(condition: string): string {
+  return condition.replace(/^req\.http\.host == (\S+) && (.*)$/s, '$2 on $1');
+}
+
+function onHost(host: string, condition: string): string {
+  return host === '' ? condition : `req.http.host == ${quoteWord(host)} && ${condition}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
