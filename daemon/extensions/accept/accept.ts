@@ -5,6 +5,7 @@
 // the fallback, as one without a choice does. There are no wildcards: `*/*` is a choice like any other.
 
 import type { Extension, ExtensionObject } from '../../contract/extension.ts';
+import { byName, row } from '../extension-rows.ts';
 
 /** One element of a list with what ends it: a name, and parameters. Matches from where the last one ended. */
 const ELEMENT =
@@ -64,23 +65,12 @@ const rule: ExtensionObject = {
   signature: 'rule(STRING string)',
   help: 'A filter for lists such as Accept-Language; the text is what it gives where nothing fits.',
   create: (_ctx, _name, fallback: Text) => new AcceptRule(fallback ?? ''),
-  methods: {
-    add: {
-      signature: 'VOID add(STRING string)',
-      help: 'Adds a choice.',
-      call: (_ctx, self: AcceptRule, choice: Text) => self.add(choice ?? ''),
-    },
-    remove: {
-      signature: 'VOID remove(STRING string)',
-      help: 'Removes a choice.',
-      call: (_ctx, self: AcceptRule, choice: Text) => self.remove(choice ?? ''),
-    },
-    filter: {
-      signature: 'STRING filter(STRING string)',
-      help: 'The choice that the list prefers.',
-      call: (_ctx, self: AcceptRule, list: Text) => self.filter(list ?? ''),
-    },
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('VOID add(STRING string)', (_ctx, self: AcceptRule, choice: Text) => self.add(choice ?? ''), 'Adds a choice.'),
+    row('VOID remove(STRING string)', (_ctx, self: AcceptRule, choice: Text) => self.remove(choice ?? ''), 'Removes a choice.'),
+    row('STRING filter(STRING string)', (_ctx, self: AcceptRule, list: Text) => self.filter(list ?? ''), 'The choice that the list prefers.'),
+  ),
 };
 
 export const accept: Extension = {

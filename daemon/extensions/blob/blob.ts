@@ -6,6 +6,7 @@
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
+import { byName, row } from '../extension-rows.ts';
 import { decode, ENCODINGS, type Encoding, encode, hasCase } from './encodings.ts';
 
 type Case = 'LOWER' | 'UPPER' | 'DEFAULT';
@@ -62,70 +63,64 @@ class NamedBlob {
   }
 }
 
+function encodeNamed(ctx: VclContext, self: NamedBlob, encoding: Encoding, letters: Case): string | null {
+  return self.encode(ctx, encoding, letters);
+}
+
+function decodeText(
+  ctx: VclContext,
+  decoding: Encoding,
+  length: number,
+  text: string | null,
+): Uint8Array | null {
+  return decoded(ctx, decoding, length, text ?? '');
+}
+
+function transcode(
+  ctx: VclContext,
+  decoding: Encoding,
+  encoding: Encoding,
+  letters: Case,
+  length: number,
+  text: string | null,
+): string | null {
+  if (!caseIsLegal(ctx, encoding, letters)) return null;
+  const bytes = decoded(ctx, decoding, length, text ?? '');
+  return bytes === null ? null : encoded(ctx, encoding, letters, bytes);
+}
+
+function same(_ctx: VclContext, a: Bytes, b: Bytes): boolean {
+  if (a === null || b === null || isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
+  return a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.length === b.length;
+}
+
+function sub(ctx: VclContext, a: Bytes, length: number, offset: number): Uint8Array | null {
+  if (a === null || a.length === 0) return fail(ctx, 'blob is empty in blob.sub()');
+  if (offset + length > a.length) {
+    return fail(
+      ctx,
+      `size ${length} from offset ${offset} requires more bytes than blob length ${a.length} in blob.sub()`,
+    );
+  }
+  return a.subarray(offset, offset + length);
+}
+
 export const blob: Extension = {
   name: 'blob',
   help: 'bytes and their encodings',
-  functions: {
-    decode: {
-      signature: `BLOB decode(${SCHEMES} decoding=IDENTITY, INT length=0, STRING encoded)`,
-      help: 'The bytes that a text stands for. length other than 0 limits how much of the text is read.',
-      call: (ctx, decoding: Encoding, length: number, text: string | null) =>
-        decoded(ctx, decoding, length, text ?? ''),
-    },
-    encode: {
-      signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`,
-      help: 'The text that stands for the bytes.',
-      call: encoded,
-    },
-    transcode: {
-      signature: `STRING transcode(${SCHEMES} decoding=IDENTITY, ${SCHEMES} encoding=IDENTITY, ${CASES}, INT length=0, STRING encoded)`,
-      help: 'The text in another encoding: decode() and encode() in one.',
-      call: (
-        ctx,
-        decoding: Encoding,
-        encoding: Encoding,
-        letters: Case,
-        length: number,
-        text: string | null,
-      ) => {
-        if (!caseIsLegal(ctx, encoding, letters)) return null;
-        const bytes = decoded(ctx, decoding, length, text ?? '');
-        return bytes === null ? null : encoded(ctx, encoding, letters, bytes);
-      },
-    },
-    same: {
-      signature: 'BOOL same(BLOB, BLOB)',
-      help: 'Whether both are the same piece of memory, or both empty.',
-      call: (_ctx, a: Bytes, b: Bytes) => {
-        if (a === null || b === null || isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
-        return a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.length === b.length;
-      },
-    },
-    equal: {
-      signature: 'BOOL equal(BLOB, BLOB)',
-      help: 'Whether both have the same bytes.',
-      call: (_ctx, a: Bytes, b: Bytes) => Buffer.compare(a ?? NOTHING, b ?? NOTHING) === 0,
-    },
-    length: {
-      signature: 'INT length(BLOB)',
-      help: 'How many bytes it has.',
-      call: (_ctx, a: Bytes) => a?.length ?? 0,
-    },
-    sub: {
-      signature: 'BLOB sub(BLOB, BYTES length, BYTES offset=0)',
-      help: 'A part: length bytes from offset on. Fails where it ends beyond the blob.',
-      call: (ctx, a: Bytes, length: number, offset: number) => {
-        if (a === null || a.length === 0) return fail(ctx, 'blob is empty in blob.sub()');
-        if (offset + length > a.length) {
-          return fail(
-            ctx,
-            `size ${length} from offset ${offset} requires more bytes than blob length ${a.length} in blob.sub()`,
-          );
-        }
-        return a.subarray(offset, offset + length);
-      },
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row(`BLOB decode(${SCHEMES} decoding=IDENTITY, INT length=0, STRING encoded)`, decodeText,
+      'The bytes that a text stands for. length other than 0 limits how much of the text is read.'),
+    row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`, encoded, 'The text that stands for the bytes.'),
+    row(`STRING transcode(${SCHEMES} decoding=IDENTITY, ${SCHEMES} encoding=IDENTITY, ${CASES}, INT length=0, STRING encoded)`, transcode,
+      'The text in another encoding: decode() and encode() in one.'),
+    row('BOOL same(BLOB, BLOB)', same, 'Whether both are the same piece of memory, or both empty.'),
+    row('BOOL equal(BLOB, BLOB)', (_ctx, a: Bytes, b: Bytes) => Buffer.compare(a ?? NOTHING, b ?? NOTHING) === 0,
+      'Whether both have the same bytes.'),
+    row('INT length(BLOB)', (_ctx, a: Bytes) => a?.length ?? 0, 'How many bytes it has.'),
+    row('BLOB sub(BLOB, BYTES length, BYTES offset=0)', sub, 'A part: length bytes from offset on. Fails where it ends beyond the blob.'),
+  ),
   objects: {
     blob: {
       signature: `blob(${SCHEMES} decoding=IDENTITY, STRING encoded)`,
@@ -137,15 +132,11 @@ export const blob: Extension = {
         }
         return new NamedBlob(bytes ?? NOTHING);
       },
-      methods: {
-        get: { signature: 'BLOB get()', help: 'The bytes.', call: (_ctx, self: NamedBlob) => self.bytes },
-        encode: {
-          signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`,
-          help: 'The text that stands for the bytes.',
-          call: (ctx, self: NamedBlob, encoding: Encoding, letters: Case) =>
-            self.encode(ctx, encoding, letters),
-        },
-      },
+      // biome-ignore format: a row is a line
+      methods: byName(
+        row('BLOB get()', (_ctx, self: NamedBlob) => self.bytes, 'The bytes.'),
+        row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`, encodeNamed, 'The text that stands for the bytes.'),
+      ),
     },
   },
 };

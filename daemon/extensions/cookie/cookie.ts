@@ -7,10 +7,11 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../../contract/context.ts';
-import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import type { Extension } from '../../contract/extension.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { httpDate } from '../../http1/date.ts';
 import { matches } from '../../vcl/runtime/regexes.ts';
+import { byName, row } from '../extension-rows.ts';
 import { CookieJar, namesIn } from './jar.ts';
 
 const JAR = Object.freeze({});
@@ -26,113 +27,79 @@ function debug(ctx: VclContext, text: string): void {
   ctx.log.put(Tag.Debug, `${text}\0`);
 }
 
-const formatDate: ExtensionFunction = {
-  signature: 'STRING format_date(TIME now, DURATION timedelta)',
-  help: 'The time so much later, as Set-Cookie has it in Expires.',
-  call: (_c, now: number, delta: number) => httpDate(now + delta),
-};
+function parse(ctx: VclContext, text: string | null): void {
+  if (text === null || text === '') {
+    debug(ctx, 'cookie: nothing to parse');
+    return;
+  }
+  const jar = jarOf(ctx);
+  jar.clear();
+  debug(ctx, `cookie: parsed ${jar.parse(text)} cookies.`);
+}
+
+function set(ctx: VclContext, name: string | null, value: string | null): void {
+  jarOf(ctx).set(name ?? '', value ?? '');
+}
+
+function formatDate(_ctx: VclContext, now: number, delta: number): string {
+  return httpDate(now + delta);
+}
+
+function getRe(ctx: VclContext, re: BoundedRegex): string | null {
+  for (const [name, value] of jarOf(ctx).entries()) {
+    debug(ctx, `cookie: checking ${name}`);
+    if (matches(ctx, name, re)) return value;
+  }
+  return null;
+}
+
+function filter(ctx: VclContext, list: string | null): void {
+  const names = namesIn(list ?? '');
+  jarOf(ctx).retain((n) => !names.has(n));
+}
+
+function keep(ctx: VclContext, list: string | null): void {
+  const names = namesIn(list ?? '');
+  jarOf(ctx).retain((n) => names.has(n));
+}
+
+function filterRe(ctx: VclContext, re: BoundedRegex): void {
+  jarOf(ctx).retain((name, value) => {
+    if (!matches(ctx, name, re)) return true;
+    debug(ctx, `Removing matching cookie ${name} (value: ${value})`);
+    return false;
+  });
+}
+
+function keepRe(ctx: VclContext, re: BoundedRegex): void {
+  jarOf(ctx).retain((name, value) => {
+    if (matches(ctx, name, re)) return true;
+    debug(ctx, `Removing cookie ${name} (value: ${value})`);
+    return false;
+  });
+}
 
 export const cookie: Extension = {
   name: 'cookie',
   help: 'reading and changing cookies',
-  functions: {
-    parse: {
-      signature: 'VOID parse(STRING cookieheader)',
-      help: 'Reads a header Cookie; what was set before is forgotten.',
-      call: (ctx, text: string | null) => {
-        if (text === null || text === '') {
-          debug(ctx, 'cookie: nothing to parse');
-          return;
-        }
-        const jar = jarOf(ctx);
-        jar.clear();
-        debug(ctx, `cookie: parsed ${jar.parse(text)} cookies.`);
-      },
-    },
-    clean: { signature: 'VOID clean()', help: 'Removes all cookies.', call: (ctx) => jarOf(ctx).clear() },
-    set: {
-      signature: 'VOID set(STRING cookiename, STRING value)',
-      help: 'Sets a cookie.',
-      call: (ctx, name: string | null, value: string | null) => jarOf(ctx).set(name ?? '', value ?? ''),
-    },
-    get: {
-      signature: 'STRING get(STRING cookiename)',
-      help: 'The value of a cookie; unset when there is none.',
-      call: (ctx, name: string | null) => jarOf(ctx).get(name ?? ''),
-    },
-    isset: {
-      signature: 'BOOL isset(STRING cookiename)',
-      help: 'Whether there is such a cookie.',
-      call: (ctx, name: string | null) => jarOf(ctx).get(name ?? '') !== null,
-    },
-    get_re: {
-      signature: 'STRING get_re(REGEX expression)',
-      help: 'The value of the first cookie whose name matches.',
-      call: (ctx, re: BoundedRegex) => {
-        for (const [name, value] of jarOf(ctx).entries()) {
-          debug(ctx, `cookie: checking ${name}`);
-          if (matches(ctx, name, re)) return value;
-        }
-        return null;
-      },
-    },
-    delete: {
-      signature: 'VOID delete(STRING cookiename)',
-      help: 'Removes a cookie.',
-      call: (ctx, name: string | null) => jarOf(ctx).retain((n) => n !== name),
-    },
-    filter: {
-      signature: 'VOID filter(STRING filterstring)',
-      help: 'Removes the cookies of a list of names with commas between.',
-      call: (ctx, list: string | null) => {
-        const names = namesIn(list ?? '');
-        jarOf(ctx).retain((n) => !names.has(n));
-      },
-    },
-    keep: {
-      signature: 'VOID keep(STRING filterstring)',
-      help: 'Removes all but those.',
-      call: (ctx, list: string | null) => {
-        const names = namesIn(list ?? '');
-        jarOf(ctx).retain((n) => names.has(n));
-      },
-    },
-    filter_re: {
-      signature: 'VOID filter_re(REGEX expression)',
-      help: 'Removes the cookies whose names match.',
-      call: (ctx, re: BoundedRegex) =>
-        jarOf(ctx).retain((name, value) => {
-          if (!matches(ctx, name, re)) return true;
-          debug(ctx, `Removing matching cookie ${name} (value: ${value})`);
-          return false;
-        }),
-    },
-    keep_re: {
-      signature: 'VOID keep_re(REGEX expression)',
-      help: 'Removes those whose names do not match.',
-      call: (ctx, re: BoundedRegex) =>
-        jarOf(ctx).retain((name, value) => {
-          if (matches(ctx, name, re)) return true;
-          debug(ctx, `Removing cookie ${name} (value: ${value})`);
-          return false;
-        }),
-    },
-    get_string: {
-      signature: 'STRING get_string()',
-      help: 'The cookies as a header Cookie has them.',
-      call: (ctx) => jarOf(ctx).text(),
-    },
-    format_date: formatDate,
-    format_rfc1123: {
-      ...formatDate,
-      signature: 'STRING format_rfc1123(TIME now, DURATION timedelta)',
-      help: 'The time so much later, as Set-Cookie has it in Expires.',
-    },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('VOID parse(STRING cookieheader)', parse, 'Reads a header Cookie; what was set before is forgotten.'),
+    row('VOID clean()', (ctx) => jarOf(ctx).clear(), 'Removes all cookies.'),
+    row('VOID set(STRING cookiename, STRING value)', set, 'Sets a cookie.'),
+    row('STRING get(STRING cookiename)', (ctx, name: string | null) => jarOf(ctx).get(name ?? ''),
+      'The value of a cookie; unset when there is none.'),
+    row('BOOL isset(STRING cookiename)', (ctx, name: string | null) => jarOf(ctx).get(name ?? '') !== null, 'Whether there is such a cookie.'),
+    row('STRING get_re(REGEX expression)', getRe, 'The value of the first cookie whose name matches.'),
+    row('VOID delete(STRING cookiename)', (ctx, name: string | null) => jarOf(ctx).retain((n) => n !== name), 'Removes a cookie.'),
+    row('VOID filter(STRING filterstring)', filter, 'Removes the cookies of a list of names with commas between.'),
+    row('VOID keep(STRING filterstring)', keep, 'Removes all but those.'),
+    row('VOID filter_re(REGEX expression)', filterRe, 'Removes the cookies whose names match.'),
+    row('VOID keep_re(REGEX expression)', keepRe, 'Removes those whose names do not match.'),
+    row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies as a header Cookie has them.'),
+    row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
+    row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
     // Beyond Varnish: the same cookies in any order become the same text, and so the same cache key.
-    sort: {
-      signature: 'VOID sort()',
-      help: 'Sorts the cookies by their names.',
-      call: (ctx) => jarOf(ctx).sort(),
-    },
-  },
+    row('VOID sort()', (ctx) => jarOf(ctx).sort(), 'Sorts the cookies by their names.'),
+  ),
 };

@@ -4,6 +4,7 @@
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
+import { byName, row } from '../extension-rows.ts';
 import { fallback } from './fallback.ts';
 import { leastConn } from './least-conn.ts';
 import { roundRobin } from './round-robin.ts';
@@ -23,21 +24,20 @@ function inProgram(object: ExtensionObject): ExtensionObject {
   };
 }
 
+function lookup(ctx: VclContext, name: string | null): Director | null {
+  if (!inInit(ctx)) throw new ExtensionError('lookup() may only be called from vcl_init / vcl_fini');
+  const found = name === null ? undefined : ctx.vcl.directors.get(name);
+  // What backend.list leaves out is a backend declared as `none`.
+  return found === undefined || found.listed === null ? null : found;
+}
+
 export const directors: Extension = {
   name: 'directors',
   help: 'choosing among backends',
-  functions: {
-    lookup: {
-      signature: 'BACKEND lookup(STRING)',
-      help: 'The backend or director of this name, in vcl_init and vcl_fini.',
-      call: (ctx, name: string | null) => {
-        if (!inInit(ctx)) throw new ExtensionError('lookup() may only be called from vcl_init / vcl_fini');
-        const found = name === null ? undefined : ctx.vcl.directors.get(name);
-        // What backend.list leaves out is a backend declared as `none`.
-        return (found?.listed ?? null) === null ? null : found;
-      },
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('BACKEND lookup(STRING)', lookup, 'The backend or director of this name, in vcl_init and vcl_fini.'),
+  ),
   objects: {
     round_robin: inProgram(roundRobin),
     fallback: inProgram(fallback),

@@ -5,6 +5,7 @@
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
+import { byName, row } from '../extension-rows.ts';
 import type { Weighed } from './healthy-members.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';
@@ -62,13 +63,11 @@ export const leastConn: ExtensionObject = {
   help: 'A director that takes the healthy member with the fewest connections for its weight.',
   create: (ctx, name) => new LeastConn(ctx, name),
   destroy: (self: LeastConn) => self.next.release(),
-  methods: {
-    add_backend: {
-      signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
-      help: 'Adds a member.',
-      call: (_ctx, self: LeastConn, be: Director | null, weight: number) => self.add(be, weight),
-    },
-    remove_backend: removeBackend,
-    backend: lazyBackend,
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('VOID add_backend(BACKEND, REAL weight=1.0)', (_ctx, self: LeastConn, be: Director | null, weight: number) => self.add(be, weight),
+      'Adds a member.'),
+    removeBackend,
+    lazyBackend,
+  ),
 };

@@ -1,27 +1,24 @@
 // The methods of directors whose members have no weight and which choose when the fetch begins.
 
 import type { Director } from '../../contract/context.ts';
-import type { ExtensionMethod } from '../../contract/extension.ts';
+import { byName, row } from '../extension-rows.ts';
 import type { MemberDirector } from './member-director.ts';
 
-export const removeBackend: ExtensionMethod = {
-  signature: 'VOID remove_backend(BACKEND)',
-  help: 'Removes a member.',
-  call: (_ctx, self: MemberDirector, be: Director | null) => self.remove(be),
-};
+export const removeBackend = row(
+  'VOID remove_backend(BACKEND)',
+  (_ctx, self: MemberDirector, be: Director | null) => self.remove(be),
+  'Removes a member.',
+);
 
-export const lazyBackend: ExtensionMethod = {
-  signature: 'BACKEND backend()',
-  help: 'The director, for req.backend_hint or bereq.backend.',
-  call: (_ctx, self: MemberDirector) => self,
-};
+export const lazyBackend = row(
+  'BACKEND backend()',
+  (_ctx, self: MemberDirector) => self,
+  'The director, for req.backend_hint or bereq.backend.',
+);
 
-export const memberMethods: Readonly<Record<string, ExtensionMethod>> = {
-  add_backend: {
-    signature: 'VOID add_backend(BACKEND)',
-    help: 'Adds a member.',
-    call: (_ctx, self: MemberDirector, be: Director | null) => self.add(be),
-  },
-  remove_backend: removeBackend,
-  backend: lazyBackend,
-};
+// biome-ignore format: a row is a line
+export const memberMethods = byName(
+  row('VOID add_backend(BACKEND)', (_ctx, self: MemberDirector, be: Director | null) => self.add(be), 'Adds a member.'),
+  removeBackend,
+  lazyBackend,
+);

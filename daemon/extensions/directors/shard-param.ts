@@ -9,6 +9,7 @@ import type { ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
+import { byName, row } from '../extension-rows.ts';
 import { blobKey, KEYS, lookupKey, stringKey } from './key.ts';
 import type { Healthy } from './shard-pick.ts';
 
@@ -146,77 +147,47 @@ const values = (ctx: VclContext, self: ShardParam): Required<ParamValues> => ({
   ...self.current(ctx),
 });
 
+function clear(ctx: VclContext, self: ShardParam): void {
+  self.demand(ctx, 'clear');
+  self.set(ctx, {});
+}
+
+function set(
+  ctx: VclContext,
+  self: ShardParam,
+  by?: By,
+  key?: number,
+  blob?: Uint8Array | null,
+  alt?: number,
+  warmup?: number,
+  rampup?: boolean,
+  healthy?: Healthy,
+): void {
+  self.demand(ctx, 'set');
+  const where = `vmod_directors: shard ${self.name}: shard_param.set()`;
+  self.set(ctx, paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy));
+}
+
+function getKey(ctx: VclContext, self: ShardParam): number {
+  const { by, key } = values(ctx, self);
+  return keyBy(ctx, by, key);
+}
+
 export const shardParam: ExtensionObject = {
   signature: 'shard_param()',
   help: 'Parameters for a shard director, that several calls share.',
   create: (_ctx, name) => new ShardParam(name),
-  methods: {
-    clear: {
-      signature: 'VOID clear()',
-      help: 'Takes all back.',
-      call: (ctx, self: ShardParam) => {
-        self.demand(ctx, 'clear');
-        self.set(ctx, {});
-      },
-    },
-    set: {
-      signature:
-        'VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], ' +
-        '[BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])',
-      help: 'Sets what a lookup goes by; the meaning is that of backend() of a shard director.',
-      call: (
-        ctx,
-        self: ShardParam,
-        by?: By,
-        key?: number,
-        blob?: Uint8Array | null,
-        alt?: number,
-        warmup?: number,
-        rampup?: boolean,
-        healthy?: Healthy,
-      ) => {
-        self.demand(ctx, 'set');
-        const where = `vmod_directors: shard ${self.name}: shard_param.set()`;
-        self.set(ctx, paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy));
-      },
-    },
-    get_by: {
-      signature: 'STRING get_by()',
-      help: 'What by is.',
-      call: (ctx, self: ShardParam) => values(ctx, self).by,
-    },
-    get_key: {
-      signature: 'INT get_key()',
-      help: 'The key that by gives here.',
-      call: (ctx, self: ShardParam) => {
-        const { by, key } = values(ctx, self);
-        return keyBy(ctx, by, key);
-      },
-    },
-    get_alt: {
-      signature: 'INT get_alt()',
-      help: 'What alt is.',
-      call: (ctx, self: ShardParam) => values(ctx, self).alt,
-    },
-    get_warmup: {
-      signature: 'REAL get_warmup()',
-      help: 'What warmup is.',
-      call: (ctx, self: ShardParam) => values(ctx, self).warmup,
-    },
-    get_rampup: {
-      signature: 'BOOL get_rampup()',
-      help: 'What rampup is.',
-      call: (ctx, self: ShardParam) => values(ctx, self).rampup,
-    },
-    get_healthy: {
-      signature: 'STRING get_healthy()',
-      help: 'What healthy is.',
-      call: (ctx, self: ShardParam) => values(ctx, self).healthy,
-    },
-    use: {
-      signature: 'BLOB use()',
-      help: 'The value for the argument param of a shard director.',
-      call: (_ctx, self: ShardParam) => new ParamBlob(self),
-    },
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('VOID clear()', clear, 'Takes all back.'),
+    row('VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], [BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])', set,
+      'Sets what a lookup goes by; the meaning is that of backend() of a shard director.'),
+    row('STRING get_by()', (ctx, self: ShardParam) => values(ctx, self).by, 'What by is.'),
+    row('INT get_key()', getKey, 'The key that by gives here.'),
+    row('INT get_alt()', (ctx, self: ShardParam) => values(ctx, self).alt, 'What alt is.'),
+    row('REAL get_warmup()', (ctx, self: ShardParam) => values(ctx, self).warmup, 'What warmup is.'),
+    row('BOOL get_rampup()', (ctx, self: ShardParam) => values(ctx, self).rampup, 'What rampup is.'),
+    row('STRING get_healthy()', (ctx, self: ShardParam) => values(ctx, self).healthy, 'What healthy is.'),
+    row('BLOB use()', (_ctx, self: ShardParam) => new ParamBlob(self), 'The value for the argument param of a shard director.'),
+  ),
 };

@@ -6,6 +6,7 @@
 
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { ExtensionObject } from '../../contract/extension.ts';
+import { byName, row } from '../extension-rows.ts';
 import { KEYS, stringKey } from './key.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';
@@ -73,32 +74,27 @@ export const random: ExtensionObject = {
   signature: 'random()',
   help: 'A director that takes a member at random, by weight.',
   create: (ctx, name) => new RandomDirector(name, ctx.now),
-  methods: {
-    add_backend: {
-      signature: 'VOID add_backend(BACKEND, REAL)',
-      help: 'Adds a member.',
-      call: (_ctx, self: RandomDirector, be: Director | null, weight: number) => self.add(be, weight),
-    },
-    remove_backend: removeBackend,
-    backend: lazyBackend,
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('VOID add_backend(BACKEND, REAL)', (_ctx, self: RandomDirector, be: Director | null, weight: number) => self.add(be, weight),
+      'Adds a member.'),
+    removeBackend,
+    lazyBackend,
+  ),
 };
+
+function addBackend(_ctx: VclContext, self: HashDirector, be: Director | null, weight: number): void {
+  self.add(be, weight);
+}
 
 export const hash: ExtensionObject = {
   signature: 'hash()',
   help: 'A director whose member a text decides, by weight.',
   create: (ctx, name) => new HashDirector(name, ctx.now),
-  methods: {
-    add_backend: {
-      signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
-      help: 'Adds a member.',
-      call: (_ctx, self: HashDirector, be: Director | null, weight: number) => self.add(be, weight),
-    },
-    remove_backend: removeBackend,
-    backend: {
-      signature: 'BACKEND backend(STRING)',
-      help: 'The member that the text decides.',
-      call: (ctx, self: HashDirector, key: string | null) => self.choose(ctx, key),
-    },
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('VOID add_backend(BACKEND, REAL weight=1.0)', addBackend, 'Adds a member.'),
+    removeBackend,
+    row('BACKEND backend(STRING)', (ctx, self: HashDirector, key: string | null) => self.choose(ctx, key), 'The member that the text decides.'),
+  ),
 };

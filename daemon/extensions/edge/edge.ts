@@ -4,12 +4,13 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext, VclObject, VclRequest } from '../../contract/context.ts';
-import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import type { Extension, ExtensionCall, ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
 import { type EdgeReceipt, isRefused, STALE } from '../../contract/invalidation.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
+import { byName, row } from '../extension-rows.ts';
 import { TEST_OBJECT, testHeaders, testPage } from './test-object.ts';
 
 /** Of the connector. */
@@ -103,13 +104,8 @@ function byKeys(ctx: VclContext, name: string, keys: string | null, soft: boolea
   return both(ctx, name, () => ({ purged: ctx.host.purgeTags(keys ?? '', soft, ctx) }));
 }
 
-function purging(
-  name: string,
-  signature: string,
-  help: string,
-  call: ExtensionFunction['call'],
-): readonly [string, ExtensionFunction] {
-  return [name, { signature: `STRING ${name}(${signature})`, help, places: PURGE_PLACES, waits: true, call }];
+function purging(signature: string, call: ExtensionCall, help: string): ExtensionFunction {
+  return row(signature, call, help, { places: PURGE_PLACES, waits: true });
 }
 
 function putHeaders(ctx: VclContext): void {
@@ -157,110 +153,46 @@ const NOTES = {
     'Node.js 20.19 or newer and npm, and make(1) for the Makefile in daemon/edge. Distributions ship them in separate packages: nodejs, npm and make in Debian, Ubuntu, Alpine and Arch; nodejs, nodejs-npm and make in Fedora; nodejs20, npm20 and make in openSUSE. Where those are older, https://nodejs.org has newer ones. ./configure says what is missing.',
 };
 
+function localOnly(ctx: VclContext): void {
+  ctx.localOnly = true;
+}
+
 export const edge: Extension = {
   name: 'edge',
   help: 'caching and purging on an edge network',
   notes: NOTES,
-  functions: {
-    is_edge: {
-      signature: 'BOOL is_edge()',
-      help: 'Whether the Via header of the request has the token of an edge network. It can be forged: it shapes headers and grants nothing.',
-      places: 'client',
-      call: isEdge,
-    },
-    configured: {
-      signature: 'BOOL configured()',
-      help: 'Whether purges are sent to a network: the file of settings names one, and has all that a call needs.',
-      call: (ctx) => ctx.host.edge?.configured === true,
-    },
-    version: {
-      signature: 'STRING version()',
-      help: 'The version of the connector.',
-      call: () => EDGE_VERSION,
-    },
-    revalidates: {
-      signature: 'BOOL revalidates()',
-      help: 'Whether the request came through the edge and must not be answered from grace, so that the edge never takes an old copy again after a soft purge (setting grace_to_edge).',
-      places: 'client',
-      call: (ctx) => isEdge(ctx) && ctx.host.edge?.settings.graceToEdge === 'revalidate',
-    },
-    headers: {
-      signature: 'VOID headers()',
-      help: 'In vcl_deliver, of a request that came through the edge: sets the headers by which the edge caches for TTL plus grace, and caches behind it for the TTL, and the cache tags.',
-      places: 'deliver',
-      call: putHeaders,
-    },
-    is_test_object: {
-      signature: 'BOOL is_test_object()',
-      help: 'Whether the request came through the edge and is for the test object, testobject.html below the prefix of the settings.',
-      places: 'client',
-      call: isTestObject,
-    },
-    test_object: {
-      signature: 'VOID test_object()',
-      help: 'In vcl_synth: makes the response the test object, with its headers.',
-      places: 'synth',
-      call: putTestObject,
-    },
-    local_only: {
-      signature: 'VOID local_only()',
-      help: 'What the rest of the task invalidates is not told to the edge.',
-      call: (ctx) => {
-        ctx.localOnly = true;
-      },
-    },
-    reply: {
-      signature: 'STRING reply()',
-      help: 'What the last of the purging functions of the task returned; empty when there was none.',
-      call: (ctx) => (taskPriv(ctx, REPLY).value as string | undefined) ?? '',
-    },
-    refused: {
-      signature: 'BOOL refused()',
-      help: 'Whether what the last of them did here is not done at the edge: the queue did not take it, or with mode = inline the network would not. Its reply says why. edge_auto.vcl answers 207 then.',
-      call: (ctx) => taskPriv(ctx, REFUSED).value === true,
-    },
-    error: {
-      signature: 'STRING error()',
-      help: 'Why the last of them did nothing; empty when it did something.',
-      call: (ctx) => (taskPriv(ctx, ERROR).value as string | undefined) ?? '',
-    },
-    ...Object.fromEntries([
-      purging(
-        'purge',
-        'STRING url=""',
-        `Purges here and deletes at the edge. ${URL_HELP} Returns the reply as JSON.`,
-        (ctx, url) => byUrl(ctx, 'purge', url, false),
-      ),
-      purging(
-        'softpurge',
-        'STRING url=""',
-        `As purge(), but makes stale here and invalidates at the edge. ${URL_HELP}`,
-        (ctx, url) => byUrl(ctx, 'softpurge', url, true),
-      ),
-      purging(
-        'ban',
-        'STRING expression',
-        'Adds a ban here and deletes by rule at the edge. A network that cannot delete by rule invalidates. Returns the reply as JSON.',
-        (ctx, text) => byExpression(ctx, 'ban', text, false),
-      ),
-      purging(
-        'softban',
-        'STRING expression',
-        'As ban(), but what matches becomes stale here and is invalidated at the edge.',
-        (ctx, text) => byExpression(ctx, 'softban', text, true),
-      ),
-      purging(
-        'purge_tags',
-        'STRING keys',
-        'Purges by surrogate keys here and deletes by cache tags at the edge. Returns the reply as JSON.',
-        (ctx, keys) => byKeys(ctx, 'purge_tags', keys, false),
-      ),
-      purging(
-        'softpurge_tags',
-        'STRING keys',
-        'As purge_tags(), but makes stale here and invalidates at the edge.',
-        (ctx, keys) => byKeys(ctx, 'softpurge_tags', keys, true),
-      ),
-    ]),
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('BOOL is_edge()', isEdge,
+      'Whether the Via header of the request has the token of an edge network. It can be forged: it shapes headers and grants nothing.', { places: 'client' }),
+    row('BOOL configured()', (ctx) => ctx.host.edge?.configured === true,
+      'Whether purges are sent to a network: the file of settings names one, and has all that a call needs.'),
+    row('STRING version()', () => EDGE_VERSION, 'The version of the connector.'),
+    row('BOOL revalidates()', (ctx) => isEdge(ctx) && ctx.host.edge?.settings.graceToEdge === 'revalidate',
+      'Whether the request came through the edge and must not be answered from grace, so that the edge never takes an old copy again after a soft purge (setting grace_to_edge).', { places: 'client' }),
+    row('VOID headers()', putHeaders,
+      'In vcl_deliver, of a request that came through the edge: sets the headers by which the edge caches for TTL plus grace, and caches behind it for the TTL, and the cache tags.', { places: 'deliver' }),
+    row('BOOL is_test_object()', isTestObject,
+      'Whether the request came through the edge and is for the test object, testobject.html below the prefix of the settings.', { places: 'client' }),
+    row('VOID test_object()', putTestObject, 'In vcl_synth: makes the response the test object, with its headers.', { places: 'synth' }),
+    row('VOID local_only()', localOnly, 'What the rest of the task invalidates is not told to the edge.'),
+    row('STRING reply()', (ctx) => (taskPriv(ctx, REPLY).value as string | undefined) ?? '',
+      'What the last of the purging functions of the task returned; empty when there was none.'),
+    row('BOOL refused()', (ctx) => taskPriv(ctx, REFUSED).value === true,
+      'Whether what the last of them did here is not done at the edge: the queue did not take it, or with mode = inline the network would not. Its reply says why. edge_auto.vcl answers 207 then.'),
+    row('STRING error()', (ctx) => (taskPriv(ctx, ERROR).value as string | undefined) ?? '',
+      'Why the last of them did nothing; empty when it did something.'),
+    purging('STRING purge(STRING url="")', (ctx, url) => byUrl(ctx, 'purge', url, false),
+      `Purges here and deletes at the edge. ${URL_HELP} Returns the reply as JSON.`),
+    purging('STRING softpurge(STRING url="")', (ctx, url) => byUrl(ctx, 'softpurge', url, true),
+      `As purge(), but makes stale here and invalidates at the edge. ${URL_HELP}`),
+    purging('STRING ban(STRING expression)', (ctx, text) => byExpression(ctx, 'ban', text, false),
+      'Adds a ban here and deletes by rule at the edge. A network that cannot delete by rule invalidates. Returns the reply as JSON.'),
+    purging('STRING softban(STRING expression)', (ctx, text) => byExpression(ctx, 'softban', text, true),
+      'As ban(), but what matches becomes stale here and is invalidated at the edge.'),
+    purging('STRING purge_tags(STRING keys)', (ctx, keys) => byKeys(ctx, 'purge_tags', keys, false),
+      'Purges by surrogate keys here and deletes by cache tags at the edge. Returns the reply as JSON.'),
+    purging('STRING softpurge_tags(STRING keys)', (ctx, keys) => byKeys(ctx, 'softpurge_tags', keys, true),
+      'As purge_tags(), but makes stale here and invalidates at the edge.'),
+  ),
 };

@@ -9,6 +9,7 @@ import { programPriv } from '../../contract/priv.ts';
 import { awaited, CALL_TIMEOUT, type Waiting } from '../../contract/waiting.ts';
 import type { VclAcl } from '../../vcl/runtime/acl.ts';
 import { addressBytes, formatAddress, VclIp } from '../../vcl/runtime/ip.ts';
+import { byName, row } from '../extension-rows.ts';
 import { FreshNames, type Resolver, systemResolver } from './fresh-names.ts';
 
 const HOST_NAME = /^[0-9A-Za-z_.-]{1,253}$/;
@@ -25,17 +26,16 @@ export function gotoExtension(resolver: Resolver): Extension {
   return {
     name: 'goto',
     help: 'backends found by a name while a request waits',
-    functions: {
-      dns_backend: {
-        signature: 'BACKEND dns_backend(STRING host, ACL allow, STRING port="80", DURATION ttl=10s)',
-        help:
-          'The backend at the first address of a host, a name or an address, that the acl allows, and at this port. A name ' +
-          'is looked up again after ttl; while that fails, it has the addresses it had. Fails the transaction when there is no address that is allowed.',
-        waits: true,
-        call: (ctx, host: string | null, allow: VclAcl, port: string | null, ttl: number) =>
+    functions: byName(
+      row(
+        'BACKEND dns_backend(STRING host, ACL allow, STRING port="80", DURATION ttl=10s)',
+        (ctx, host: string | null, allow: VclAcl, port: string | null, ttl: number) =>
           dnsBackend(ctx, namesOf(ctx), host ?? '', allow, port ?? '', ttl),
-      },
-    },
+        'The backend at the first address of a host, a name or an address, that the acl allows, and at this port. A name ' +
+          'is looked up again after ttl; while that fails, it has the addresses it had. Fails the transaction when there is no address that is allowed.',
+        { waits: true },
+      ),
+    ),
   };
 }
 

@@ -11,6 +11,7 @@ import { VclFailure } from '../../contract/failure.ts';
 import { type HttpMessage, MSG_HEADER, MSG_UNSET } from '../../http1/message.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
+import { byName, row } from '../extension-rows.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
@@ -42,72 +43,68 @@ function valuesOf(ref: HeaderRef): string[] {
   return out;
 }
 
+function append(ctx: VclContext, to: HeaderRef, value: string | null): void {
+  writable(ctx, to.http, 'append');
+  add(to.http, to.name, value ?? '');
+}
+
+function copy(ctx: VclContext, from: HeaderRef, to: HeaderRef): void {
+  writable(ctx, to.http, 'copy');
+  const values = valuesOf(from);
+  if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
+    // Varnish's own copies what it has just copied until its workspace is full.
+    throw new VclFailure('vmod_header: workspace allocation failure');
+  }
+  for (const value of values) add(to.http, to.name, value);
+}
+
+function get(ctx: VclContext, from: HeaderRef, re: BoundedRegex): string | null {
+  return valuesOf(from).find((value) => matches(ctx, value, re)) ?? null;
+}
+
+function remove(ctx: VclContext, from: HeaderRef, re: BoundedRegex): void {
+  const { http } = from;
+  writable(ctx, http, 'remove');
+  const key = from.name.toLowerCase();
+  http.removeWhere(0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
+}
+
+function substituteLines(
+  ctx: VclContext,
+  http: HttpMessage,
+  re: BoundedRegex,
+  template: string | null,
+  all: boolean,
+): void {
+  writable(ctx, http, 'regsub');
+  const substitute = all ? regsuball : regsub;
+  for (let i = 0; i < http.n; i++) {
+    const line = http.lines[i] as string;
+    const changed = substitute(ctx, line, re, template);
+    if (changed === line) continue;
+    const name = LINE.exec(changed)?.[1];
+    if (changed !== '' && (name === undefined || BAD_VALUE.test(changed))) {
+      throw new VclFailure(`header.regsub(): "${shown(changed)}" is no field`);
+    }
+    http.log?.put(http.base + MSG_UNSET, line);
+    http.log?.put(http.base + MSG_HEADER, changed);
+    http.replaceAt(i, (name ?? '').toLowerCase(), changed);
+  }
+  http.removeWhere(0, (i) => http.lines[i] === '');
+}
+
 export const header: Extension = {
   name: 'header',
   help: 'several headers of one name',
-  functions: {
-    append: {
-      signature: 'VOID append(HEADER, STRING)',
-      help: 'Adds a header, beside those of the name that are there.',
-      call: (ctx, to: HeaderRef, value: string | null) => {
-        writable(ctx, to.http, 'append');
-        add(to.http, to.name, value ?? '');
-      },
-    },
-    copy: {
-      signature: 'VOID copy(HEADER, HEADER)',
-      help: 'Adds each header of the first name again under the second one.',
-      call: (ctx, from: HeaderRef, to: HeaderRef) => {
-        writable(ctx, to.http, 'copy');
-        const values = valuesOf(from);
-        if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
-          // Varnish's own copies what it has just copied until its workspace is full.
-          throw new VclFailure('vmod_header: workspace allocation failure');
-        }
-        for (const value of values) add(to.http, to.name, value);
-      },
-    },
-    get: {
-      signature: 'STRING get(HEADER header, REGEX regex)',
-      help: 'The value of the first header of the name that matches; unset when none does.',
-      call: (ctx, from: HeaderRef, re: BoundedRegex) =>
-        valuesOf(from).find((value) => matches(ctx, value, re)) ?? null,
-    },
-    remove: {
-      signature: 'VOID remove(HEADER header, REGEX regex)',
-      help: 'Removes the headers of the name that match.',
-      call: (ctx, from: HeaderRef, re: BoundedRegex) => {
-        const { http } = from;
-        writable(ctx, http, 'remove');
-        const key = from.name.toLowerCase();
-        http.removeWhere(0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
-      },
-    },
-    regsub: {
-      signature: 'VOID regsub(HTTP, REGEX regex, STRING sub, BOOL all=0)',
-      help: 'Replaces what matches in the lines of all headers: once a line, or with all everywhere.',
-      call: (ctx, http: HttpMessage, re: BoundedRegex, template: string | null, all: boolean) => {
-        writable(ctx, http, 'regsub');
-        const substitute = all ? regsuball : regsub;
-        for (let i = 0; i < http.n; i++) {
-          const line = http.lines[i] as string;
-          const changed = substitute(ctx, line, re, template);
-          if (changed === line) continue;
-          const name = LINE.exec(changed)?.[1];
-          if (changed !== '' && (name === undefined || BAD_VALUE.test(changed))) {
-            throw new VclFailure(`header.regsub(): "${shown(changed)}" is no field`);
-          }
-          http.log?.put(http.base + MSG_UNSET, line);
-          http.log?.put(http.base + MSG_HEADER, changed);
-          http.replaceAt(i, (name ?? '').toLowerCase(), changed);
-        }
-        http.removeWhere(0, (i) => http.lines[i] === '');
-      },
-    },
-    dyn: {
-      signature: 'HEADER dyn(HTTP, STRING)',
-      help: 'The header whose name is a text of the program, for functions that take a HEADER.',
-      call: (_c, http: HttpMessage, name: string | null): HeaderRef => ({ http, name: name ?? '' }),
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('VOID append(HEADER, STRING)', append, 'Adds a header, beside those of the name that are there.'),
+    row('VOID copy(HEADER, HEADER)', copy, 'Adds each header of the first name again under the second one.'),
+    row('STRING get(HEADER header, REGEX regex)', get, 'The value of the first header of the name that matches; unset when none does.'),
+    row('VOID remove(HEADER header, REGEX regex)', remove, 'Removes the headers of the name that match.'),
+    row('VOID regsub(HTTP, REGEX regex, STRING sub, BOOL all=0)', substituteLines,
+      'Replaces what matches in the lines of all headers: once a line, or with all everywhere.'),
+    row('HEADER dyn(HTTP, STRING)', (_c, http: HttpMessage, name: string | null): HeaderRef => ({ http, name: name ?? '' }),
+      'The header whose name is a text of the program, for functions that take a HEADER.'),
+  ),
 };

@@ -8,6 +8,7 @@ import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { topPriv } from '../../contract/priv.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
+import { byName, row } from '../extension-rows.ts';
 import { Authority, digest } from './authority.ts';
 import { Gate, type OnError, type Verdict } from './paywall-gate.ts';
 import { serviceAt } from './service-call.ts';
@@ -125,44 +126,19 @@ const gate: ExtensionObject = {
     'metered content in a period. on_error decides when the service gives no answer. cookie is the name of the cookie.',
   create,
   destroy: (self: Named) => self.gate.close(),
-  methods: {
-    check: {
-      signature: 'BOOL check(STRING cookie, STRING protection, [STRING session])',
-      help:
-        'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is ' +
-        'not protected, metered has free views, any other name needs the service), session what the service knows the ' +
-        'reader by. Takes a free view if it has to, once in a request for each mark.',
-      places: 'recv hit miss pass deliver synth',
-      waits: true,
-      call: check,
-    },
-    reason: {
-      signature: 'STRING reason()',
-      help:
-        'Why the last check of this request said so: open, entitled, allowed or metered; spent, denied, login or ' +
-        'unknown; unavailable. Unset before a check.',
-      places: 'client',
-      call: (ctx, self: Named) => visitOf(ctx, self).last?.reason ?? null,
-    },
-    set_cookie: {
-      signature: 'STRING set_cookie(BOOL secure=true)',
-      help: 'A value for Set-Cookie after a check that changed the cookie of the reader; unset after others. secure: for HTTPS alone.',
-      places: 'client',
-      call: setCookie,
-    },
-    remaining: {
-      signature: 'INT remaining()',
-      help: 'Free views that the reader has left after the last check; -1 before one.',
-      places: 'client',
-      call: (ctx, self: Named) => visitOf(ctx, self).last?.remaining ?? -1,
-    },
-    user: {
-      signature: 'STRING user()',
-      help: 'Who the service says the reader is; unset when it has not said.',
-      places: 'client',
-      call: (ctx, self: Named) => visitOf(ctx, self).last?.user || null,
-    },
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('BOOL check(STRING cookie, STRING protection, [STRING session])', check,
+      'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is not protected, metered has free views, any other name needs the service), session what the service knows the reader by. Takes a free view if it has to, once in a request for each mark.', { places: 'recv hit miss pass deliver synth', waits: true }),
+    row('STRING reason()', (ctx, self: Named) => visitOf(ctx, self).last?.reason ?? null,
+      'Why the last check of this request said so: open, entitled, allowed or metered; spent, denied, login or unknown; unavailable. Unset before a check.', { places: 'client' }),
+    row('STRING set_cookie(BOOL secure=true)', setCookie,
+      'A value for Set-Cookie after a check that changed the cookie of the reader; unset after others. secure: for HTTPS alone.', { places: 'client' }),
+    row('INT remaining()', (ctx, self: Named) => visitOf(ctx, self).last?.remaining ?? -1,
+      'Free views that the reader has left after the last check; -1 before one.', { places: 'client' }),
+    row('STRING user()', (ctx, self: Named) => visitOf(ctx, self).last?.user || null,
+      'Who the service says the reader is; unset when it has not said.', { places: 'client' }),
+  ),
 };
 
 export const paywall: Extension = {

@@ -4,6 +4,7 @@
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
+import { byName, row } from '../extension-rows.ts';
 
 /** Attribute types of the PROXY protocol. */
 const ALPN = 0x01;
@@ -30,55 +31,39 @@ function attribute(ctx: VclContext, name: string, type: number): Uint8Array | nu
 }
 
 function text(name: string, type: number, help: string): ExtensionFunction {
-  return {
-    signature: `STRING ${name}()`,
-    help,
-    call: (ctx) => {
-      const bytes = attribute(ctx, name, type);
-      if (bytes === null) return null;
-      const zero = bytes.indexOf(0);
-      return Buffer.from(zero < 0 ? bytes : bytes.subarray(0, zero)).toString('latin1');
-    },
+  const call = (ctx: VclContext): string | null => {
+    const bytes = attribute(ctx, name, type);
+    if (bytes === null) return null;
+    const zero = bytes.indexOf(0);
+    return Buffer.from(zero < 0 ? bytes : bytes.subarray(0, zero)).toString('latin1');
   };
+  return row(`STRING ${name}()`, call, help);
 }
 
 function flag(name: string, bit: number, help: string): ExtensionFunction {
-  return {
-    signature: `BOOL ${name}()`,
-    help,
-    call: (ctx) => ((attribute(ctx, name, SSL)?.[0] ?? 0) & bit) !== 0,
-  };
+  return row(`BOOL ${name}()`, (ctx) => ((attribute(ctx, name, SSL)?.[0] ?? 0) & bit) !== 0, help);
+}
+
+function sslVerifyResult(ctx: VclContext): number {
+  const bytes = attribute(ctx, 'ssl_verify_result', SSL);
+  return bytes === null ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
 }
 
 export const proxy: Extension = {
   name: 'proxy',
   help: 'attributes of the PROXY protocol',
-  functions: {
-    alpn: text('alpn', ALPN, 'The protocol that was agreed upon in the TLS handshake (ALPN).'),
-    authority: text('authority', AUTHORITY, 'The host that the client named in the TLS handshake (SNI).'),
-    is_ssl: flag('is_ssl', IS_SSL, 'Whether the client’s connection is encrypted.'),
-    client_has_cert_sess: flag(
-      'client_has_cert_sess',
-      CERTIFICATE_IN_SESSION,
-      'Whether the client has shown a certificate in its TLS session.',
-    ),
-    client_has_cert_conn: flag(
-      'client_has_cert_conn',
-      CERTIFICATE_ON_CONNECTION,
-      'Whether the client has shown a certificate on this connection.',
-    ),
-    ssl_verify_result: {
-      signature: 'INT ssl_verify_result()',
-      help: 'What the proxy in front found when it checked the client’s certificate; 0 is well.',
-      call: (ctx) => {
-        const bytes = attribute(ctx, 'ssl_verify_result', SSL);
-        return bytes === null ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
-      },
-    },
-    ssl_version: text('ssl_version', SSL_VERSION, 'The version of TLS.'),
-    client_cert_cn: text('client_cert_cn', SSL_COMMON_NAME, 'The common name in the client’s certificate.'),
-    ssl_cipher: text('ssl_cipher', SSL_CIPHER, 'The cipher.'),
-    cert_sign: text('cert_sign', SSL_SIGNATURE, 'The algorithm that signed the server’s certificate.'),
-    cert_key: text('cert_key', SSL_KEY, 'The algorithm of the server’s key.'),
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    text('alpn', ALPN, 'The protocol that was agreed upon in the TLS handshake (ALPN).'),
+    text('authority', AUTHORITY, 'The host that the client named in the TLS handshake (SNI).'),
+    flag('is_ssl', IS_SSL, 'Whether the client’s connection is encrypted.'),
+    flag('client_has_cert_sess', CERTIFICATE_IN_SESSION, 'Whether the client has shown a certificate in its TLS session.'),
+    flag('client_has_cert_conn', CERTIFICATE_ON_CONNECTION, 'Whether the client has shown a certificate on this connection.'),
+    row('INT ssl_verify_result()', sslVerifyResult, 'What the proxy in front found when it checked the client’s certificate; 0 is well.'),
+    text('ssl_version', SSL_VERSION, 'The version of TLS.'),
+    text('client_cert_cn', SSL_COMMON_NAME, 'The common name in the client’s certificate.'),
+    text('ssl_cipher', SSL_CIPHER, 'The cipher.'),
+    text('cert_sign', SSL_SIGNATURE, 'The algorithm that signed the server’s certificate.'),
+    text('cert_key', SSL_KEY, 'The algorithm of the server’s key.'),
+  ),
 };

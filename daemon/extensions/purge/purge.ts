@@ -7,6 +7,7 @@ import type { Extension } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
 import type { SoftLives } from '../../contract/invalidation.ts';
 import { State } from '../../contract/program.ts';
+import { byName, row } from '../extension-rows.ts';
 
 const LIVES = 'DURATION ttl=0, DURATION grace=-1, DURATION keep=-1';
 
@@ -18,49 +19,35 @@ function purged(ctx: VclContext, soft: SoftLives | null, alone: boolean): number
   return ctx.req?.purge(soft, alone) ?? 0;
 }
 
+function others(ctx: VclContext): void {
+  if (ctx.state === State.miss || ctx.state === State.pass) ctx.req?.purgeOthers();
+  else softFail(ctx, 'purge.others() can only be called in vcl_miss{} or vcl_pass{}');
+}
+
 export const purge: Extension = {
   name: 'purge',
   help: 'purging from vcl_hit and vcl_miss',
-  functions: {
-    hard: {
-      signature: 'INT hard()',
-      help: 'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.',
-      call: (ctx) => purged(ctx, null, false),
-    },
-    soft: {
-      signature: `INT soft(${LIVES})`,
-      help: 'As hard(), but makes them stale: sets what is left of ttl, grace and keep. A negative grace or keep stays as it is.',
-      call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
-    },
-    others: {
-      signature: 'VOID others()',
-      help: 'In vcl_miss and vcl_pass: purges all that is under the key of the request but what the request fetches, once that is whole, and before it is delivered. Where the origin fails, and its error is not for keeping, all of it stays.',
-      call: (ctx) => {
-        if (ctx.state === State.miss || ctx.state === State.pass) ctx.req?.purgeOthers();
-        else softFail(ctx, 'purge.others() can only be called in vcl_miss{} or vcl_pass{}');
-      },
-    },
-    hard_variant: {
-      signature: 'INT hard_variant()',
-      help: 'Purges the object that was found, not its other variants. Returns how many objects.',
-      call: (ctx) => purged(ctx, null, true),
-    },
-    soft_variant: {
-      signature: `INT soft_variant(${LIVES})`,
-      help: 'As soft(), for the object that was found alone.',
-      call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('INT hard()', (ctx) => purged(ctx, null, false),
+      'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.'),
+    row(`INT soft(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
+      'As hard(), but makes them stale: sets what is left of ttl, grace and keep. A negative grace or keep stays as it is.'),
+    row('VOID others()', others,
+      'In vcl_miss and vcl_pass: purges all that is under the key of the request but what the request fetches, once that is whole, and before it is delivered. Where the origin fails, and its error is not for keeping, all of it stays.'),
+    row('INT hard_variant()', (ctx) => purged(ctx, null, true),
+      'Purges the object that was found, not its other variants. Returns how many objects.'),
+    row(`INT soft_variant(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
+      'As soft(), for the object that was found alone.'),
+  ),
 };
 
 export const softpurge: Extension = {
   name: 'softpurge',
   help: 'making objects stale, for older recipes',
-  functions: {
-    softpurge: {
-      signature: 'VOID softpurge()',
-      help: 'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; what they have of grace and keep stays.',
-      call: (ctx) => void purged(ctx, { ttl: 0, grace: -1, keep: -1 }, false),
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('VOID softpurge()', (ctx) => void purged(ctx, { ttl: 0, grace: -1, keep: -1 }, false),
+      'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; what they have of grace and keep stays.'),
+  ),
 };

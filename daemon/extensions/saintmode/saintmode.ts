@@ -10,6 +10,7 @@ import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { programPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
+import { byName, row } from '../extension-rows.ts';
 import { Saint } from './saint.ts';
 import { SaintNews } from './saint-news.ts';
 
@@ -82,35 +83,21 @@ const saint: ExtensionObject = {
     ctx.vcl.directors.set(name, made);
     return made;
   },
-  methods: {
-    backend: {
-      signature: 'BACKEND backend()',
-      help: 'The director, for req.backend_hint or bereq.backend.',
-      call: (_ctx, self: Saint) => self,
-    },
-    blacklist_count: {
-      signature: 'INT blacklist_count()',
-      help: 'How many objects it is sick for.',
-      call: (_ctx, self: Saint) => self.count,
-    },
-    is_healthy: {
-      signature: 'BOOL is_healthy()',
-      help: 'Whether it is healthy for the object of the transaction.',
-      call: (ctx, self: Saint) => self.isHealthy(ctx),
-    },
-  },
+  // biome-ignore format: a row is a line
+  methods: byName(
+    row('BACKEND backend()', (_ctx, self: Saint) => self, 'The director, for req.backend_hint or bereq.backend.'),
+    row('INT blacklist_count()', (_ctx, self: Saint) => self.count, 'How many objects it is sick for.'),
+    row('BOOL is_healthy()', (ctx, self: Saint) => self.isHealthy(ctx), 'Whether it is healthy for the object of the transaction.'),
+  ),
 };
 
 export const saintmode: Extension = {
   name: 'saintmode',
   help: 'backends that are sick for single objects',
-  functions: {
-    blacklist: {
-      signature: 'VOID blacklist(DURATION expires)',
-      help: 'In vcl_backend_response: the backend that answered is sick for this object for so long.',
-      call: blacklist,
-    },
-    status: { signature: 'STRING status()', help: 'All objects of the program, as JSON.', call: status },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('VOID blacklist(DURATION expires)', blacklist, 'In vcl_backend_response: the backend that answered is sick for this object for so long.'),
+    row('STRING status()', status, 'All objects of the program, as JSON.'),
+  ),
   objects: { saintmode: saint },
 };

@@ -7,10 +7,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { SharedStateFull } from '../../contract/bounded-table.ts';
 import type { VclContext } from '../../contract/context.ts';
-import type { ExtensionFunction } from '../../contract/extension.ts';
 import { VclFailure } from '../../contract/failure.ts';
 import { programPriv } from '../../contract/priv.ts';
 import type { SharedTable } from '../../contract/shared-state.ts';
+import { byName, row } from '../extension-rows.ts';
 
 /** Files and their bytes together, at the most (chosen): names may come from requests. */
 const FILES = 2 ** 20;
@@ -96,29 +96,20 @@ function bytesOf(file: Content): Buffer {
   return file.bytes;
 }
 
-export const fileFunctions: Record<string, ExtensionFunction> = {
-  fileread: {
-    signature: 'STRING fileread(STRING)',
-    help: 'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it. All threads have the same content.',
-    call: (ctx, path: string | null) => content(ctx, path)?.text ?? null,
-  },
-  blobread: {
-    signature: 'BLOB blobread(STRING)',
-    help: 'As fileread(), as bytes.',
-    call: (ctx, path: string | null) => {
-      const file = content(ctx, path);
-      return file === null ? null : bytesOf(file);
-    },
-  },
-  file_exists: {
-    signature: 'BOOL file_exists(STRING path)',
-    help: 'Whether there is such a file.',
-    call: (_c, path: string | null) => path !== null && existsSync(path),
-  },
-  getenv: {
-    signature: 'STRING getenv(STRING name)',
-    help: 'A variable of the environment; unset when there is none.',
-    call: (_c, name: string | null) =>
-      name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? null) : null,
-  },
-};
+function blobread(ctx: VclContext, path: string | null): Uint8Array | null {
+  const file = content(ctx, path);
+  return file === null ? null : bytesOf(file);
+}
+
+function getenv(_ctx: VclContext, name: string | null): string | null {
+  return name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? null) : null;
+}
+
+// biome-ignore format: a row is a line
+export const fileFunctions = byName(
+  row('STRING fileread(STRING)', (ctx, path: string | null) => content(ctx, path)?.text ?? null,
+    'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it. All threads have the same content.'),
+  row('BLOB blobread(STRING)', blobread, 'As fileread(), as bytes.'),
+  row('BOOL file_exists(STRING path)', (_c, path: string | null) => path !== null && existsSync(path), 'Whether there is such a file.'),
+  row('STRING getenv(STRING name)', getenv, 'A variable of the environment; unset when there is none.'),
+);

@@ -3,12 +3,12 @@
 import { strftime } from '../../../protocol/strftime.ts';
 import { fnmatch } from '../../../queries/fnmatch.ts';
 import type { VclContext } from '../../contract/context.ts';
-import type { ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
 import { calendarDate } from '../../vcl/runtime/calendar.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/string-values.ts';
+import { byName, row } from '../extension-rows.ts';
 
 /** In UTC, which Varnish names GMT; the empty string for a time that no year has. */
 function formatTime(seconds: number, format: string): string {
@@ -44,58 +44,36 @@ function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
   http.removeWhere(first + 1, (i) => http.keys[i] === key);
 }
 
-export const stringFunctions: Record<string, ExtensionFunction> = {
-  toupper: {
-    signature: 'STRING toupper(STRANDS s)',
-    help: 'The text with small ASCII letters made capital.',
-    call: (_c, s: string | null) => upperCase(s ?? ''),
-  },
-  tolower: {
-    signature: 'STRING tolower(STRANDS s)',
-    help: 'The text with capital ASCII letters made small.',
-    call: (_c, s: string | null) => lowerCase(s ?? ''),
-  },
-  strstr: {
-    signature: 'STRING strstr(STRING s1, STRING s2)',
-    help: 'The rest of s1 from where s2 begins in it; unset where it is not in it.',
-    call: (_c, a: string | null, b: string | null) => {
-      if (a === null || b === null) return null;
-      const at = a.indexOf(b);
-      return at < 0 ? null : a.slice(at);
-    },
-  },
-  querysort: {
-    signature: 'STRING querysort(STRING)',
-    help: 'The URL with the parameters of its query in order.',
-    call: querysort,
-  },
-  collect: {
-    signature: 'VOID collect(HEADER hdr, STRING sep=", ")',
-    help: 'Joins all headers of the name into the first, with the separator between.',
-    call: collect,
-  },
-  fnmatch: {
-    signature:
-      'BOOL fnmatch(STRING pattern, STRING subject, BOOL pathname=1, BOOL noescape=0, BOOL period=0)',
-    help: 'Whether a pattern of a shell (fnmatch(3)) matches the subject; the flags are those of the C function.',
-    call: (
-      ctx,
-      p: string | null,
-      s: string | null,
-      pathname: boolean,
-      noescape: boolean,
-      period: boolean,
-    ) => {
-      if (p === null || s === null) {
-        softFail(ctx, `std.fnmatch(): ${p === null ? 'pattern' : 'subject'} is NULL`);
-        return false;
-      }
-      return fnmatch(p, s, pathname, noescape, period);
-    },
-  },
-  strftime: {
-    signature: 'STRING strftime(TIME time, STRING format)',
-    help: 'The time as a text by a format of strftime(3), in UTC.',
-    call: (_c, t: number, format: string | null) => formatTime(t, format ?? ''),
-  },
-};
+function strstr(_ctx: VclContext, a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return null;
+  const at = a.indexOf(b);
+  return at < 0 ? null : a.slice(at);
+}
+
+function matchesPattern(
+  ctx: VclContext,
+  p: string | null,
+  s: string | null,
+  pathname: boolean,
+  noescape: boolean,
+  period: boolean,
+): boolean {
+  if (p === null || s === null) {
+    softFail(ctx, `std.fnmatch(): ${p === null ? 'pattern' : 'subject'} is NULL`);
+    return false;
+  }
+  return fnmatch(p, s, pathname, noescape, period);
+}
+
+// biome-ignore format: a row is a line
+export const stringFunctions = byName(
+  row('STRING toupper(STRANDS s)', (_c, s: string | null) => upperCase(s ?? ''), 'The text with small ASCII letters made capital.'),
+  row('STRING tolower(STRANDS s)', (_c, s: string | null) => lowerCase(s ?? ''), 'The text with capital ASCII letters made small.'),
+  row('STRING strstr(STRING s1, STRING s2)', strstr, 'The rest of s1 from where s2 begins in it; unset where it is not in it.'),
+  row('STRING querysort(STRING)', querysort, 'The URL with the parameters of its query in order.'),
+  row('VOID collect(HEADER hdr, STRING sep=", ")', collect, 'Joins all headers of the name into the first, with the separator between.'),
+  row('BOOL fnmatch(STRING pattern, STRING subject, BOOL pathname=1, BOOL noescape=0, BOOL period=0)', matchesPattern,
+    'Whether a pattern of a shell (fnmatch(3)) matches the subject; the flags are those of the C function.'),
+  row('STRING strftime(TIME time, STRING format)', (_c, t: number, format: string | null) => formatTime(t, format ?? ''),
+    'The time as a text by a format of strftime(3), in UTC.'),
+);

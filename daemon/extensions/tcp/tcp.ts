@@ -5,41 +5,34 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
+import { byName, row } from '../extension-rows.ts';
 
 /** Without a client's connection there is nothing to say, as in Varnish. */
 function failed(ctx: VclContext, what: string): void {
   if (ctx.req !== null) ctx.log.put(Tag.VCL_Error, what);
 }
 
+function congestionAlgorithm(ctx: VclContext, algorithm: string | null): number {
+  failed(ctx, `TCP_CONGESTION setsockopt() for "${algorithm ?? ''}" failed.`);
+  return -1;
+}
+
+function getEstimatedRtt(ctx: VclContext): number {
+  failed(ctx, 'getsockopt() failed');
+  return 0;
+}
+
 export const tcp: Extension = {
   name: 'tcp',
   help: 'the client’s connection as the kernel sees it',
-  functions: {
-    congestion_algorithm: {
-      signature: 'INT congestion_algorithm(STRING algorithm)',
-      help: 'Would choose how the client’s connection avoids congestion. Returns -1: the runtime has no way to the socket option.',
-      call: (ctx, algorithm: string | null) => {
-        failed(ctx, `TCP_CONGESTION setsockopt() for "${algorithm ?? ''}" failed.`);
-        return -1;
-      },
-    },
-    dump_info: {
-      signature: 'VOID dump_info()',
-      help: 'Would log the kernel’s figures about the client’s connection. Logs that they cannot be had.',
-      call: (ctx) => failed(ctx, 'getsockopt() failed'),
-    },
-    get_estimated_rtt: {
-      signature: 'REAL get_estimated_rtt()',
-      help: 'Would be the round trip time to the client in milliseconds. Returns 0.',
-      call: (ctx) => {
-        failed(ctx, 'getsockopt() failed');
-        return 0;
-      },
-    },
-    set_socket_pace: {
-      signature: 'VOID set_socket_pace(INT)',
-      help: 'Would limit the rate of the client’s connection, in KB a second. Logs that it cannot.',
-      call: (ctx) => failed(ctx, 'tcp.set_socket_pace(): pacing is not possible on this platform'),
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    row('INT congestion_algorithm(STRING algorithm)', congestionAlgorithm,
+      'Would choose how the client’s connection avoids congestion. Returns -1: the runtime has no way to the socket option.'),
+    row('VOID dump_info()', (ctx) => failed(ctx, 'getsockopt() failed'),
+      'Would log the kernel’s figures about the client’s connection. Logs that they cannot be had.'),
+    row('REAL get_estimated_rtt()', getEstimatedRtt, 'Would be the round trip time to the client in milliseconds. Returns 0.'),
+    row('VOID set_socket_pace(INT)', (ctx) => failed(ctx, 'tcp.set_socket_pace(): pacing is not possible on this platform'),
+      'Would limit the rate of the client’s connection, in KB a second. Logs that it cannot.'),
+  ),
 };

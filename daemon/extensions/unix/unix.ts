@@ -8,6 +8,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { PeerCredentials, VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
+import { byName, row } from '../extension-rows.ts';
 
 function problem(ctx: VclContext, what: string): null {
   ctx.log.put(Tag.VCL_Error, `vmod unix error: ${what}`);
@@ -42,28 +43,22 @@ function nameOf(ctx: VclContext, file: string, kind: string, id: number): string
 }
 
 function name(kind: 'user' | 'group', file: string): ExtensionFunction {
-  return {
-    signature: `STRING ${kind}()`,
-    help: `Name of the ${kind} at the other end of a Unix socket; unset where it cannot be known, which VCL_Error says.`,
-    call: (ctx) => {
-      const found = peer(ctx);
-      if (found === null) return null;
-      return nameOf(ctx, file, kind, kind === 'user' ? found.uid : found.gid);
-    },
+  const call = (ctx: VclContext): string | null => {
+    const found = peer(ctx);
+    return found === null ? null : nameOf(ctx, file, kind, kind === 'user' ? found.uid : found.gid);
   };
+  const help = `Name of the ${kind} at the other end of a Unix socket; unset where it cannot be known, which VCL_Error says.`;
+  return row(`STRING ${kind}()`, call, help);
 }
 
 export const unix: Extension = {
   name: 'unix',
   help: 'who is at the other end of a Unix socket',
-  functions: {
-    user: name('user', '/etc/passwd'),
-    group: name('group', '/etc/group'),
-    uid: {
-      signature: 'INT uid()',
-      help: 'Id of the user at the other end of a Unix socket; -1 when it cannot be known.',
-      call: (ctx) => peer(ctx)?.uid ?? -1,
-    },
-    gid: { signature: 'INT gid()', help: 'Id of the group, as uid().', call: (ctx) => peer(ctx)?.gid ?? -1 },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    name('user', '/etc/passwd'),
+    name('group', '/etc/group'),
+    row('INT uid()', (ctx) => peer(ctx)?.uid ?? -1, 'Id of the user at the other end of a Unix socket; -1 when it cannot be known.'),
+    row('INT gid()', (ctx) => peer(ctx)?.gid ?? -1, 'Id of the group, as uid().'),
+  ),
 };

@@ -6,6 +6,7 @@ import type { Director, VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
+import { byName, row } from '../extension-rows.ts';
 import { GlobalVariablesByHost } from './global-variables.ts';
 
 interface Variable {
@@ -22,25 +23,29 @@ function variables(ctx: VclContext): Map<string, Variable> {
 }
 
 /** The setter and the getter of one type. An unset name sets nothing. */
-function accessors(type: string, names: readonly [set: string, get: string], empty: () => unknown) {
-  const [setName, getName] = names;
-  return {
-    [setName]: {
-      signature: `VOID ${setName}(STRING key, ${type} value)`,
-      help: `Sets a variable of the task to a value of type ${type}.`,
-      call: (ctx: VclContext, key: string | null, value: string | number | VclIp | Director | null) => {
+function accessors(
+  type: string,
+  setName: string,
+  getName: string,
+  empty: () => unknown,
+): ExtensionFunction[] {
+  return [
+    row(
+      `VOID ${setName}(STRING key, ${type} value)`,
+      (ctx, key: string | null, value: string | number | VclIp | Director | null) => {
         if (key !== null) variables(ctx).set(key, { type, value: type === 'STRING' ? (value ?? '') : value });
       },
-    },
-    [getName]: {
-      signature: `${type} ${getName}(STRING key)`,
-      help: `A variable of the task that was set as ${type}; what is empty for the type when there is none.`,
-      call: (ctx: VclContext, key: string | null) => {
+      `Sets a variable of the task to a value of type ${type}.`,
+    ),
+    row(
+      `${type} ${getName}(STRING key)`,
+      (ctx, key: string | null) => {
         const v = key === null ? undefined : variables(ctx).get(key);
         return v?.type === type ? v.value : empty();
       },
-    },
-  } satisfies Record<string, ExtensionFunction>;
+      `A variable of the task that was set as ${type}; what is empty for the type when there is none.`,
+    ),
+  ];
 }
 
 const nothing = (): null => null;
@@ -48,33 +53,25 @@ const zero = (): number => 0;
 
 const globals = new GlobalVariablesByHost();
 
+function globalSet(ctx: VclContext, key: string | null, value: string | null): void {
+  if (key !== null) globals.of(ctx.host).set(key, value);
+}
+
 export const variablesExtension: Extension = {
   name: 'var',
   help: 'variables of transactions and global ones',
-  functions: {
-    ...accessors('STRING', ['set', 'get'], nothing),
-    ...accessors('STRING', ['set_string', 'get_string'], nothing),
-    ...accessors('INT', ['set_int', 'get_int'], zero),
-    ...accessors('REAL', ['set_real', 'get_real'], zero),
-    ...accessors('DURATION', ['set_duration', 'get_duration'], zero),
-    ...accessors('IP', ['set_ip', 'get_ip'], () => new VclIp('', 0)),
-    ...accessors('BACKEND', ['set_backend', 'get_backend'], nothing),
-    clear: {
-      signature: 'VOID clear()',
-      help: 'Forgets all variables of the task.',
-      call: (ctx) => variables(ctx).clear(),
-    },
-    global_set: {
-      signature: 'VOID global_set(STRING, STRING)',
-      help: 'Sets a variable that all transactions and programs share.',
-      call: (ctx, key: string | null, value: string | null) => {
-        if (key !== null) globals.of(ctx.host).set(key, value);
-      },
-    },
-    global_get: {
-      signature: 'STRING global_get(STRING)',
-      help: 'A shared variable; unset when there is none.',
-      call: (ctx, key: string | null) => (key === null ? null : globals.of(ctx.host).get(key)),
-    },
-  },
+  // biome-ignore format: a row is a line
+  functions: byName(
+    ...accessors('STRING', 'set', 'get', nothing),
+    ...accessors('STRING', 'set_string', 'get_string', nothing),
+    ...accessors('INT', 'set_int', 'get_int', zero),
+    ...accessors('REAL', 'set_real', 'get_real', zero),
+    ...accessors('DURATION', 'set_duration', 'get_duration', zero),
+    ...accessors('IP', 'set_ip', 'get_ip', () => new VclIp('', 0)),
+    ...accessors('BACKEND', 'set_backend', 'get_backend', nothing),
+    row('VOID clear()', (ctx) => variables(ctx).clear(), 'Forgets all variables of the task.'),
+    row('VOID global_set(STRING, STRING)', globalSet, 'Sets a variable that all transactions and programs share.'),
+    row('STRING global_get(STRING)', (ctx, key: string | null) => (key === null ? null : globals.of(ctx.host).get(key)),
+      'A shared variable; unset when there is none.'),
+  ),
 };

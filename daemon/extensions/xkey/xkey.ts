@@ -8,6 +8,7 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
+import { byName, row } from '../extension-rows.ts';
 
 const SHOWN = 200;
 
@@ -22,18 +23,12 @@ function byKeys(name: string, help: string): Extension {
   return {
     name,
     help,
-    functions: {
-      purge: {
-        signature: 'INT purge(STRING keys)',
-        help: 'Purges the objects that carry one of the surrogate keys. Returns how many.',
-        call: (ctx, keys: string | null) => purged(ctx, keys, false),
-      },
-      softpurge: {
-        signature: 'INT softpurge(STRING keys)',
-        help: 'Makes them stale. Returns how many.',
-        call: (ctx, keys: string | null) => purged(ctx, keys, true),
-      },
-    },
+    // biome-ignore format: a row is a line
+    functions: byName(
+      row('INT purge(STRING keys)', (ctx, keys: string | null) => purged(ctx, keys, false),
+        'Purges the objects that carry one of the surrogate keys. Returns how many.'),
+      row('INT softpurge(STRING keys)', (ctx, keys: string | null) => purged(ctx, keys, true), 'Makes them stale. Returns how many.'),
+    ),
   };
 }
 
