@@ -20,9 +20,11 @@ export interface ProcessOptions {
 
 export class ProcessCode {
   readonly #text: string;
+  readonly #type: 'module' | 'commonjs';
 
   /** Reads a module that imports only Node's own modules. Throws the errors of reading a file. */
-  constructor(file: string) {
+  constructor(file: string, type: 'module' | 'commonjs' = 'module') {
+    this.#type = type;
     // Stack traces name the file, and place the lines as they are in it.
     this.#text = `${readFileSync(file, 'utf8')}\n//# sourceURL=${file}\n`;
   }
@@ -37,7 +39,7 @@ export class ProcessCode {
     const options: SpawnOptions = { stdio: ['pipe', ...stdio], env, argv0: process.execPath };
     if (cwd !== undefined) options.cwd = cwd;
     const program = existsSync(SELF) ? SELF : process.execPath;
-    const child = spawn(program, [...execArgv, '--input-type=module', '-', ...args], options);
+    const child = spawn(program, [...execArgv, `--input-type=${this.#type}`, '-', ...args], options);
     // A process that ends early leaves its code unread.
     child.stdin?.on('error', () => undefined).end(this.#text);
     return child;

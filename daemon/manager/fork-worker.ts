@@ -28,7 +28,7 @@ const MALLOC_SETTINGS = {
 
 /** Reads the worker's code. */
 export function workerCode(): ProcessCode {
-  return new ProcessCode(inPackage('dist/daemon/worker/main.js'));
+  return new ProcessCode(inPackage('dist/daemon/worker/main.js'), 'commonjs');
 }
 
 export function forkWorker(code: ProcessCode): ChildProcess {

@@ -66,8 +66,10 @@ if (isMainThread) {
   const [path, size, count, requests, pause] = process.argv.slice(2);
   const seats = makeSeats(Number(count) + 1);
   const companions = new Companions(seats[0]);
-  RingPlace.begin(path, Number(size), undefined, companions.part('ring'));
+  const place = RingPlace.begin(path, Number(size), undefined, companions.part('ring'));
   companions.makeLock('ring');
+  // As the worker's first thread: what all have in common is made before another one runs.
+  new ThreadLogs(companions.part('ring'), companions.thread, companions.count, RingWriter.stagingFor(place));
   const work = { requests: Number(requests), pause: pause === 'pause' };
   const threads = seats.slice(1).map(
     (seat) =>

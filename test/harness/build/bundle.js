@@ -13,12 +13,13 @@ import { PLAIN } from './plain-width.js';
 /** Processes of the daemon, by their modules. */
 const DAEMON = [
   'daemon/proxyd',
-  'daemon/worker/main',
   'daemon/extensions/load/describe-child',
   'daemon/manager/compile-child',
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];
+/** The worker, whose threads run the same code: what is not a module can be run from a string (worker/crew.ts). */
+const WORKER = 'daemon/worker/main';
 /** What the daemon loads with --fleet: a file of its own beside it. */
 const BUS = 'daemon/fleet/nats-bus';
 /** What commands load when they have a terminal: a file of its own beside them. */
@@ -68,6 +69,14 @@ export async function bundle(root, commands) {
   const results = await Promise.all([
     ...[...DAEMON, BUS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
     build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured] }),
+    build({
+      ...options,
+      ...COMMON,
+      // A function of its own: a script from standard input declares its names globally otherwise.
+      banner: { js: `'use strict'; (() => { ${COMMON.banner.js}` },
+      footer: { js: '})();' },
+      entryPoints: [entry(WORKER)],
+    }),
     ...commands.map((name) =>
       build({
         ...options,
