@@ -8,10 +8,10 @@
 import { inPackage, packageVersion } from '../protocol/files/package-files.ts';
 import { systemText } from '../protocol/system-text.ts';
 import { resolveWorkdir, surroundings, workdirParent } from '../protocol/workdir.ts';
-import { forkWorker, workerCode } from './manager/fork-worker.ts';
-import { isShared, makeAccess } from './manager/jail.ts';
-import { OptionError } from './manager/option-error.ts';
-import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
+import { OptionError } from './manager/options/option-error.ts';
+import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options/options.ts';
+import { forkWorker, workerCode } from './manager/process/fork-worker.ts';
+import { isShared, makeAccess } from './manager/process/jail.ts';
 import { missingInterfaces } from './runtime-handles.ts';
 
 const HINT = '(-? gives usage)\n';
@@ -43,11 +43,11 @@ async function say(text: string): Promise<void> {
 }
 
 async function compileOnly(o: Options): Promise<number> {
-  const [{ backendProgram, makeCompile }, { readProgramFile }, { setParams }, { Params }, { renderProgram }] =
+  const [{ makeCompile }, { backendProgram, readProgramFile }, { setParams }, { Params }, { renderProgram }] =
     await Promise.all([
-      import('./manager/compiler.ts'),
-      import('./manager/program-file.ts'),
-      import('./manager/start-params.ts'),
+      import('./manager/programs/compiler.ts'),
+      import('./manager/start-files.ts'),
+      import('./manager/options/param-options.ts'),
       import('./params/parameter-set.ts'),
       import('./vcl/compile.ts'),
     ]);
@@ -86,9 +86,9 @@ async function serve(o: Options): Promise<number> {
   const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }, { openDaemonLog }] =
     await Promise.all([
       import('./manager/manager.ts'),
-      import('./manager/working-directory.ts'),
-      import('./manager/detach.ts'),
-      import('./manager/daemon-log.ts'),
+      import('./manager/process/working-directory.ts'),
+      import('./manager/process/detach.ts'),
+      import('./manager/process/daemon-log.ts'),
     ]);
   const background = o.mode === 'daemon';
   const daemonLog = openDaemonLog(o, {
@@ -133,7 +133,7 @@ async function serve(o: Options): Promise<number> {
   await Promise.race([manager.boot(), ended]);
   if (background) detachedSelf.serving();
   if (o.mode === 'debug') {
-    const { serveStdin } = await import('./manager/stdin-cli.ts');
+    const { serveStdin } = await import('./manager/endpoints/text-cli.ts');
     await Promise.race([
       ended,
       serveStdin(process.stdin, process.stdout, manager.banner, (line) => manager.command(line)),
@@ -147,7 +147,7 @@ async function serve(o: Options): Promise<number> {
 async function main(): Promise<number> {
   const argv = process.argv.slice(2);
   if (argv.some((a) => a === '--lint' || a.startsWith('--lint='))) {
-    const { lintCommand } = await import('./manager/lint-command.ts');
+    const { lintCommand } = await import('./manager/developer-commands.ts');
     let found = '';
     const code = await lintCommand(
       argv,
@@ -160,12 +160,12 @@ async function main(): Promise<number> {
     return code;
   }
   if (argv.some((a) => a === '--test-extension' || a.startsWith('--test-extension='))) {
-    const { testExtensionCommand } = await import('./manager/test-extension-command.ts');
+    const { testExtensionCommand } = await import('./manager/developer-commands.ts');
     return testExtensionCommand(argv, (text) => process.stderr.write(text));
   }
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
-    const { documentText, usageText, versionText } = await import('./manager/documents.ts');
+    const { documentText, usageText, versionText } = await import('./manager/options/documents.ts');
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
     else if (request.kind === 'usage') await say(usageText());
     else await say(await documentText(request.what));
@@ -175,7 +175,7 @@ async function main(): Promise<number> {
   const { options } = request;
   if (options.compileOnly) return compileOnly(options);
   if (options.mode === 'daemon') {
-    const { isDetached, runDetached } = await import('./manager/detach.ts');
+    const { isDetached, runDetached } = await import('./manager/process/detach.ts');
     if (!isDetached()) return runDetached(inPackage('dist/daemon/proxyd.js'), argv);
   }
   return serve(options);
@@ -185,7 +185,7 @@ main().then(
   (code) => process.exit(code),
   async (cause: unknown) => {
     const { text, code } = failText(cause);
-    const { detachedSelf, isDetached } = await import('./manager/detach.ts');
+    const { detachedSelf, isDetached } = await import('./manager/process/detach.ts');
     if (isDetached()) await detachedSelf.failed(text, code);
     else process.stderr.write(text);
     process.exit(code);

@@ -52,6 +52,8 @@ export interface Reading {
 }
 
 export interface Bus {
+  /** Connects; rejects if that fails. */
+  open(): Promise<void>;
   readonly connected: boolean;
   /** This machine's, as the bus sees it; null while that is not known. */
   readonly address: string | null;

@@ -2,7 +2,7 @@
 // own that nobody stored. In memory, and of one manager.
 
 import type { Invalidation } from '../contract/invalidation.ts';
-import type { Heard } from './fleet-overview.ts';
+import type { LoggedInvalidation } from './fleet-rows.ts';
 
 /** As many as are kept. */
 const MOST_HEARD = 256;
@@ -10,7 +10,7 @@ const MOST_HEARD = 256;
 const LONGEST = 500;
 
 export class FleetLog {
-  private readonly entries: Heard[] = [];
+  private readonly entries: LoggedInvalidation[] = [];
 
   /** @param event or why it is none
    * @param at milliseconds since 1970 */
@@ -34,11 +34,11 @@ export class FleetLog {
   }
 
   /** The oldest first. */
-  last(count: number): readonly Heard[] {
+  last(count: number): readonly LoggedInvalidation[] {
     return this.entries.slice(-count);
   }
 
-  private push(entry: Heard): void {
+  private push(entry: LoggedInvalidation): void {
     this.entries.push(entry);
     if (this.entries.length > MOST_HEARD) this.entries.shift();
   }
@@ -49,7 +49,7 @@ function shown({
   soft,
   subject,
   origin,
-}: Invalidation): Pick<Heard, 'by' | 'kind' | 'soft' | 'subject'> {
+}: Invalidation): Pick<LoggedInvalidation, 'by' | 'kind' | 'soft' | 'subject'> {
   return { by: origin, kind: kind === 'tags' ? 'keys' : kind, soft, subject: cut(subject) };
 }
 

@@ -7,13 +7,13 @@ import type { FleetCounters } from '../stats/counter-fields.ts';
 import type { Bus, BusListener } from './bus.ts';
 import { FleetLog } from './fleet-log.ts';
 import { HEARTBEAT } from './fleet-names.ts';
-import type { FleetOverview, LogRow, NodeRow } from './fleet-overview.ts';
-import { FleetPrograms } from './fleet-programs.ts';
 import { FleetPublisher, type PublisherSettings } from './fleet-publisher.ts';
 import { type FleetCache, FleetReader } from './fleet-reader.ts';
+import type { LogRow, NodeRow } from './fleet-rows.ts';
 import { type NodeFigures, type NodeState, readApplied, readState, writeState } from './node-messages.ts';
-import { NodeRoll } from './node-roll.ts';
+import { NodeRegistry } from './node-registry.ts';
 import type { ProgramHost } from './program-follower.ts';
+import { ProgramService } from './program-service.ts';
 
 export interface FleetHost extends PublisherSettings {
   readonly cache: FleetCache;
@@ -28,27 +28,22 @@ export interface FleetHost extends PublisherSettings {
   log(level: 'info' | 'warning', text: string): void;
 }
 
-export interface OpenBus extends Bus {
-  /** Connects; rejects when that fails. */
-  open(): Promise<void>;
-}
-
 /** Between two tries to reach the bus for the first time, in milliseconds. */
 const AGAIN = 1000;
 /** A beat that comes so much later than it should: the process stood still. */
 const STOOD_STILL = 3000;
 
-export class Fleet implements FleetService, FleetOverview {
-  private readonly bus: OpenBus;
+export class FleetNode implements FleetService {
+  private readonly bus: Bus;
   private readonly host: FleetHost;
   private readonly node: string;
   private readonly version: string;
   private readonly life = randomBytes(8).toString('hex');
-  private readonly roll: NodeRoll;
+  private readonly registry: NodeRegistry;
   private readonly publisher: FleetPublisher;
   private readonly reader: FleetReader;
   private readonly heardOf = new FleetLog();
-  readonly programs: FleetPrograms | null;
+  readonly programs: ProgramService | null;
   /** As the last sign of life had them. */
   private figures: NodeFigures | null = null;
   private beats: NodeJS.Timeout | null = null;
@@ -62,11 +57,11 @@ export class Fleet implements FleetService, FleetOverview {
     this.settle = resolve;
   });
 
-  constructor(node: string, version: string, makeBus: (listener: BusListener) => OpenBus, host: FleetHost) {
+  constructor(node: string, version: string, makeBus: (listener: BusListener) => Bus, host: FleetHost) {
     this.node = node;
     this.version = version;
     this.host = host;
-    this.roll = new NodeRoll(node, () => performance.now());
+    this.registry = new NodeRegistry(node, () => performance.now());
     this.bus = makeBus({
       connected: () => this.joined(),
       disconnected: (why) => {
@@ -77,11 +72,11 @@ export class Fleet implements FleetService, FleetOverview {
       beat: (name, data, age) => this.heard(name, data, age),
       applied: (name, data) => {
         const seq = readApplied(data);
-        if (seq !== null) this.roll.applied(name, seq);
+        if (seq !== null) this.registry.applied(name, seq);
       },
       warn: (text) => host.log('warning', `Fleet: ${text}`),
     });
-    this.publisher = new FleetPublisher(this.bus, this.roll, node, this.life, host);
+    this.publisher = new FleetPublisher(this.bus, this.registry, node, this.life, host);
     this.reader = new FleetReader({
       bus: this.bus,
       cache: host.cache,
@@ -89,7 +84,7 @@ export class Fleet implements FleetService, FleetOverview {
       log: this.heardOf,
       isOwn: (id) => this.publisher.isOwn(id),
       catchUp: () => host.catchUp(),
-      tell: (level, text) => host.log(level, text),
+      report: (level, text) => host.log(level, text),
       changed: () => {
         if (this.reader.current) this.settle();
         void this.beat();
@@ -98,13 +93,13 @@ export class Fleet implements FleetService, FleetOverview {
     this.programs =
       host.programs === null
         ? null
-        : new FleetPrograms({
+        : new ProgramService({
             bus: this.bus,
             host: host.programs,
             node,
             nodes: () => this.nodes(),
             patience: () => host.patience(),
-            tell: (level, text) => host.log(level, text),
+            report: (level, text) => host.log(level, text),
             changed: () => void this.beat(),
           });
   }
@@ -154,23 +149,23 @@ export class Fleet implements FleetService, FleetOverview {
     const { life: _, current, ...state } = this.state();
     const standing = !this.bus.connected ? 'away' : current ? 'current' : 'behind';
     const own: NodeRow = { node: this.node, self: true, ...state, state: standing, seen: 0 };
-    return [own, ...this.roll.list()];
+    return [own, ...this.registry.list()];
   }
 
   log(count: number): LogRow[] {
     return this.heardOf
       .last(count)
-      .map((heard) => ({ ...heard, reach: heard.seq === null ? null : this.roll.reach(heard.seq) }));
+      .map((heard) => ({ ...heard, reach: heard.seq === null ? null : this.registry.reach(heard.seq) }));
   }
 
   sample(counters: FleetCounters): void {
-    const { reader, publisher, bus, roll } = this;
+    const { reader, publisher, bus, registry } = this;
     const { messages, seconds } = reader.lag;
     const programs = this.programs?.figures;
     Object.assign(counters, reader.counters, publisher.counters, {
       connected: Number(bus.connected),
       behind: Number(!reader.current),
-      nodes: roll.count,
+      nodes: registry.count,
       lag: messages,
       lag_seconds: seconds,
       programs_failed: programs?.programs.filter(({ problem }) => problem !== undefined).length ?? 0,
@@ -231,7 +226,7 @@ export class Fleet implements FleetService, FleetOverview {
 
   private heard(name: string, data: Uint8Array | null, age: number): void {
     if (data === null) {
-      this.roll.left(name);
+      this.registry.left(name);
       return;
     }
     const state = readState(data);
@@ -240,7 +235,7 @@ export class Fleet implements FleetService, FleetOverview {
       this.saidTwin = true;
       this.host.log('warning', `Fleet: another proxy is called ${name} too: give each a name with --node`);
     }
-    this.roll.beat(name, state, age);
+    this.registry.beat(name, state, age);
   }
 
   private pause(): Promise<void> {

@@ -5,7 +5,7 @@ import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { Bus } from './bus.ts';
 import { writeMessage } from './fleet-message.ts';
 import { LONGEST_MESSAGE } from './fleet-names.ts';
-import type { NodeRoll } from './node-roll.ts';
+import type { NodeRegistry } from './node-registry.ts';
 
 export interface PublisherSettings {
   /** Milliseconds until the stream has to have acknowledged a message, and for the other nodes after that. */
@@ -21,7 +21,7 @@ const MOST = 20_000;
 
 export class FleetPublisher {
   private readonly bus: Bus;
-  private readonly roll: NodeRoll;
+  private readonly registry: NodeRegistry;
   private readonly node: string;
   private readonly life: string;
   private readonly settings: PublisherSettings;
@@ -30,9 +30,9 @@ export class FleetPublisher {
   readonly counters = { published: 0, unconfirmed: 0 };
 
   /** @param life chosen for this manager: the first part of its messages' ids */
-  constructor(bus: Bus, roll: NodeRoll, node: string, life: string, settings: PublisherSettings) {
+  constructor(bus: Bus, registry: NodeRegistry, node: string, life: string, settings: PublisherSettings) {
     this.bus = bus;
-    this.roll = roll;
+    this.registry = registry;
     this.node = node;
     this.life = life;
     this.settings = settings;
@@ -68,7 +68,7 @@ export class FleetPublisher {
       const result = await bus.publish(this.node, id, data, Math.max(1, Math.min(TRY, left)));
       if (result.state === 'stored') {
         this.counters.published++;
-        const reach = await this.roll.reached(result.seq, settings.wait());
+        const reach = await this.registry.reached(result.seq, settings.wait());
         return { state: 'stored', seq: result.seq, ...reach, detail: '' };
       }
       if (result.state === 'unanswered') mayBeStored = true;
@@ -83,6 +83,6 @@ export class FleetPublisher {
 
   private failed(state: 'lost' | 'unknown', detail: string): FleetReceipt {
     this.counters.unconfirmed++;
-    return { state, seq: 0, applied: 1, nodes: this.roll.count, behind: [], detail };
+    return { state, seq: 0, applied: 1, nodes: this.registry.count, behind: [], detail };
   }
 }

@@ -29,7 +29,7 @@ export interface ReaderParts {
   /** Milliseconds that old objects are held back for; null: they are served while it catches up. */
   catchUp(): number | null;
   /** For the operator. */
-  tell(level: 'info' | 'warning', text: string): void;
+  report(level: 'info' | 'warning', text: string): void;
   /** Whether it is current has changed. */
   changed(): void;
 }
@@ -80,17 +80,17 @@ export class FleetReader {
   async run(): Promise<void> {
     if (this.running) return;
     this.running = true;
-    const { bus, tell } = this.parts;
+    const { bus, report } = this.parts;
     let said = '';
     while (bus.connected && !this.closed) {
       try {
         const why = await this.follow();
         said = '';
-        if (bus.connected && !this.closed) tell('info', `Fleet: reading again: ${why}`);
+        if (bus.connected && !this.closed) report('info', `Fleet: reading again: ${why}`);
       } catch (cause) {
         const { message } = cause as Error;
         if (bus.connected && !this.closed && message !== said)
-          tell('warning', `Fleet: the stream cannot be read: ${message}; it is tried again`);
+          report('warning', `Fleet: the stream cannot be read: ${message}; it is tried again`);
         said = message;
       }
       this.become(false);
@@ -203,19 +203,19 @@ export class FleetReader {
   private async flush(why: string): Promise<void> {
     this.counters.flushed++;
     await this.parts.cache.flush(why);
-    this.parts.tell('warning', `Fleet: ${why}`);
+    this.parts.report('warning', `Fleet: ${why}`);
   }
 
   /** There is something to catch up with. */
   private async holdBack(missed: number): Promise<void> {
-    const { cache, catchUp, tell } = this.parts;
+    const { cache, catchUp, report } = this.parts;
     this.become(false);
     const ms = catchUp();
     if (ms === null) {
-      tell('warning', `Fleet: behind by ${missed} messages; old objects are served until they are applied`);
+      report('warning', `Fleet: behind by ${missed} messages; old objects are served until they are applied`);
       return;
     }
-    tell('info', `Fleet: behind by ${missed} messages; old objects wait until they are applied`);
+    report('info', `Fleet: behind by ${missed} messages; old objects wait until they are applied`);
     await cache.hold(true);
     if (this.holding === null) this.holdFor(ms);
   }
@@ -234,7 +234,7 @@ export class FleetReader {
       await this.parts.cache.hold(false);
     } catch (cause) {
       if (this.closed) return;
-      this.parts.tell(
+      this.parts.report(
         'warning',
         `Fleet: old objects wait on, and are not banned: ${(cause as Error).message}`,
       );
@@ -307,7 +307,7 @@ export class FleetReader {
       clearTimeout(this.holding);
       this.holding = null;
       await this.parts.cache.hold(false);
-      this.parts.tell('info', `Fleet: caught up with message ${this.place}`);
+      this.parts.report('info', `Fleet: caught up with message ${this.place}`);
     }
     this.become(true);
   }
@@ -323,6 +323,6 @@ export class FleetReader {
     const more = this.unsaid === 0 ? '' : `, and ${this.unsaid} more since the last report`;
     this.saidRefused = now;
     this.unsaid = 0;
-    this.parts.tell('warning', `Fleet: message ${seq} of ${publisher} refused: ${problem}${more}`);
+    this.parts.report('warning', `Fleet: message ${seq} of ${publisher} refused: ${problem}${more}`);
   }
 }

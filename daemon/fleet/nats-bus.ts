@@ -29,9 +29,7 @@ import type {
   StreamState,
 } from './bus.ts';
 import { FleetNames, lastWord, NANO } from './fleet-names.ts';
-import { AHEAD, Batches } from './message-batches.ts';
-import { NatsConsumption } from './nats-consumption.ts';
-import { failureOf, reasonIs } from './nats-errors.ts';
+import { AHEAD, Batches, failureOf, NatsConsumption, reasonIs } from './nats-consumption.ts';
 import { NatsLayout } from './nats-layout.ts';
 import { NatsPrograms } from './nats-programs.ts';
 

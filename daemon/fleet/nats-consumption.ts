@@ -1,15 +1,20 @@
-// One reading of a stream, over a consumer that lives as long as it: it ends when the server has let it go, when it falls
-// silent, or when it is told to. It says why, and whoever reads begins another.
+// One reading of a stream through an ephemeral consumer: it ends when the server drops the consumer, when the stream falls
+// silent, or on request, and reports why; the caller starts the next one. Also: batching of its messages, and the meaning of
+// the client library's errors.
 
 import {
   AckPolicy,
   type Consumer,
   type ConsumerConfig,
   type ConsumerMessages,
+  JetStreamApiCodes,
+  JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
+import { NoRespondersError, PermissionViolationError } from '@nats-io/transport-node';
+import type { BusMessage } from './bus.ts';
 import { NANO } from './fleet-names.ts';
 
 /** How long a reader's place is kept by the server without it, in milliseconds. */
@@ -89,3 +94,84 @@ const ENDS: ReadonlySet<string> = new Set([
   'consumer_deleted',
   'no_responders',
 ]);
+
+/** Messages given at once, and kept ahead (chosen). */
+const BATCH = 200;
+export const AHEAD = 1000;
+
+export class Batches {
+  private readonly take: (batch: readonly BusMessage[]) => Promise<void>;
+  private readonly isOver: () => boolean;
+  private readonly failed: (why: string) => void;
+  private next: BusMessage[] = [];
+  private scheduled = false;
+  private taking: Promise<void> | null = null;
+
+  constructor(
+    take: (batch: readonly BusMessage[]) => Promise<void>,
+    isOver: () => boolean,
+    failed: (why: string) => void,
+  ) {
+    this.take = take;
+    this.isOver = isOver;
+    this.failed = failed;
+  }
+
+  /** Resolves when more may come. */
+  async add(message: BusMessage): Promise<void> {
+    this.next.push(message);
+    if (this.taking === null && !this.scheduled) {
+      this.scheduled = true;
+      setImmediate(() => {
+        this.scheduled = false;
+        this.go();
+      });
+    }
+    while (this.next.length >= AHEAD && this.taking !== null) await this.taking;
+  }
+
+  /** Resolves when no batch is being taken any more. */
+  async idle(): Promise<void> {
+    while (this.taking !== null) await this.taking;
+  }
+
+  private go(): void {
+    if (this.taking !== null || this.next.length === 0 || this.isOver()) return;
+    const batch = this.next.splice(0, BATCH);
+    this.taking = this.take(batch)
+      .catch((cause: Error) => this.failed(cause.message))
+      .then(() => {
+        this.taking = null;
+        this.go();
+      });
+  }
+}
+
+export interface StoreFailure {
+  readonly state: 'refused' | 'unanswered';
+  readonly detail: string;
+  /** Whether another try makes sense. */
+  readonly again: boolean;
+  /** Somebody else has changed the same thing before. */
+  readonly raced: boolean;
+}
+
+export function failureOf(cause: unknown): StoreFailure {
+  const detail = (cause as Error).message;
+  const refused = { state: 'refused', detail, again: false, raced: false } as const;
+  if (reasonIs(cause, NoRespondersError))
+    return { ...refused, detail: 'no server of the bus takes it', again: true };
+  if (cause instanceof JetStreamApiError)
+    return { ...refused, again: cause.status === 503, raced: RACED.has(cause.code) };
+  if (reasonIs(cause, PermissionViolationError)) return refused;
+  return { state: 'unanswered', detail, again: true, raced: false };
+}
+
+const RACED: ReadonlySet<number> = new Set([
+  JetStreamApiCodes.StreamWrongLastSequence,
+  JetStreamApiCodes.StreamWrongLastSequenceUnknown,
+]);
+
+export function reasonIs(cause: unknown, kind: new (...args: never[]) => Error): boolean {
+  return cause instanceof kind || (cause instanceof Error && cause.cause instanceof kind);
+}

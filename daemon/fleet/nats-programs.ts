@@ -5,8 +5,7 @@ import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg 
 import { type KV, Kvm } from '@nats-io/kv';
 import type { StoredEntry, StoreResult } from './bus.ts';
 import type { FleetNames } from './fleet-names.ts';
-import { NatsConsumption } from './nats-consumption.ts';
-import { failureOf } from './nats-errors.ts';
+import { failureOf, NatsConsumption } from './nats-consumption.ts';
 
 /** Values that may wait here: they are long. */
 const AHEAD = 8;

@@ -1,7 +1,13 @@
-// A program with every file that it includes, as the bus keeps it: JSON with a version, a hash of each file (as sha256sum
-// gives it) and one of the whole. What comes from the bus is input like any other: readBundle() takes nothing on trust.
+// A program with every file that it includes, as stored on the bus: JSON with a version, the SHA-256 of each file and of the
+// whole. Data from the bus is untrusted input: readBundle() validates everything.
+//
+// A compiler given a bundle finds the same files on every node, by the same names and in the same order of directories, and
+// never one of the node's own disk.
 
 import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import type { ReaderOptions } from '../vcl/include-path.ts';
+import { ownPrograms } from '../vcl/own-programs.ts';
 import { byteString } from '../vcl/source-text.ts';
 import { isProgramName, LONGEST_BUNDLE } from './fleet-names.ts';
 
@@ -104,4 +110,53 @@ export function objectIn(data: Uint8Array): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+/** A program as the compiler takes it. */
+export interface BundledSource {
+  readonly name: string;
+  readonly text: string;
+  readonly reader: ReaderOptions;
+}
+
+/** What a compiled program was made of, as parts of a bundle. */
+export function filesOf(compiled: readonly { name: string; text: string }[]): Omit<BundledFile, 'sha256'>[] {
+  const shipped = new Map([...ownPrograms().recipes].map(([include, { name }]) => [name, include]));
+  // The builtin program is each node's own: it belongs to the version and to http_profile.
+  return compiled
+    .filter(({ name }) => name !== '<builtin>')
+    .map(({ name, text }) => {
+      const include = shipped.get(name) ?? null;
+      return { name: include === null ? name : `proxyd:${include}`, text, shipped: include };
+    });
+}
+
+export function sourceOf({ path, files }: Bundle): BundledSource {
+  const byName = new Map(files.map((file) => [file.name, file]));
+  const [main] = files as [BundledFile];
+  return {
+    name: main.name,
+    text: main.text,
+    reader: {
+      vclPath: path,
+      readFile: (name) => {
+        const file = byName.get(name);
+        if (file === undefined) throw Object.assign(new Error('not in the bundle'), { code: 'ENOENT' });
+        return file.text;
+      },
+      readDir: (directory) => entriesOf(byName.keys(), directory),
+      shipped: (include) => files.find((file) => file.shipped === include),
+    },
+  };
+}
+
+/** Names of what is in a directory, as far as the bundle has it. */
+function entriesOf(names: Iterable<string>, directory: string): string[] {
+  const found = new Set<string>();
+  for (let name of names) {
+    for (let parent = dirname(name); parent !== name; name = parent, parent = dirname(name)) {
+      if (parent === directory) found.add(name.slice(name.lastIndexOf('/') + 1));
+    }
+  }
+  return [...found];
 }

@@ -28,13 +28,13 @@ export interface ProgramHost {
 export interface FollowerParts {
   readonly host: ProgramHost;
   readonly node: string;
-  tell(level: 'info' | 'warning', text: string): void;
+  report(level: 'info' | 'warning', text: string): void;
   /** What it has loaded or runs has changed. */
   changed(): void;
 }
 
 /** What the bucket has. */
-export interface Shelf {
+export interface Bucket {
   /** By name; a text says why it is none. */
   readonly programs: ReadonlyMap<string, Stored>;
   readonly active: ActivePrograms;
@@ -49,7 +49,7 @@ export interface Stored {
 }
 
 /** A program of the fleet as it is here, by the id of its bundle. */
-interface Held {
+interface Loaded {
   readonly name: string;
   /** What it is called here: another name where that one is taken. */
   readonly local: string;
@@ -67,9 +67,9 @@ const LONGEST_PROBLEM = 1500;
 const ALL_PROBLEMS = 4000;
 
 export class ProgramFollower {
-  shelf: Shelf = { programs: new Map(), active: NOTHING_ACTIVE, activeRevision: 0 };
+  bucket: Bucket = { programs: new Map(), active: NOTHING_ACTIVE, activeRevision: 0 };
   private readonly parts: FollowerParts;
-  private readonly held = new Map<string, Held>();
+  private readonly loaded = new Map<string, Loaded>();
   /** The choice that was followed last. */
   private followed = '';
   private said = '';
@@ -94,11 +94,11 @@ export class ProgramFollower {
 
   /** The bucket as it is now. */
   update(all: ReadonlyMap<string, StoredEntry>): void {
-    const hadActive = this.shelf.activeRevision > 0;
-    this.shelf = this.read(all);
+    const hadActive = this.bucket.activeRevision > 0;
+    this.bucket = this.read(all);
     this.known = true;
-    if (hadActive && this.shelf.activeRevision === 0)
-      this.parts.tell('warning', 'Fleet: its programs are gone from the bus; this node keeps what it has');
+    if (hadActive && this.bucket.activeRevision === 0)
+      this.parts.report('warning', 'Fleet: its programs are gone from the bus; this node keeps what it has');
     this.again();
   }
 
@@ -115,9 +115,9 @@ export class ProgramFollower {
 
   /** From time to time: tries again what did not work. */
   tick(): void {
-    const chosen = chosenFor(this.parts.node, this.shelf.active);
+    const chosen = chosenFor(this.parts.node, this.bucket.active);
     const late = Date.now() - AGAIN;
-    const failed = [...this.held.values()].some(
+    const failed = [...this.loaded.values()].some(
       ({ problem, triedAt }) => problem !== null && triedAt <= late,
     );
     if (failed || (chosen !== null && JSON.stringify(chosen) !== this.followed)) this.again();
@@ -126,17 +126,17 @@ export class ProgramFollower {
   /** For the sign of life. */
   get figures(): ProgramFigures {
     const { host, node } = this.parts;
-    const chosen = chosenFor(node, this.shelf.active);
+    const chosen = chosenFor(node, this.bucket.active);
     const running = host.active();
     let room = ALL_PROBLEMS;
-    const programs = [...this.held].map(([id, { name, problem }]) => {
+    const programs = [...this.loaded].map(([id, { name, problem }]) => {
       if (problem === null) return { name, id };
       // Characters of one byte, so that all of it has room in a message.
       const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM)).replace(/[^\t\n\x20-\x7e]/g, '?');
       room -= shown.length;
       return { name, id, problem: shown };
     });
-    const using = [...this.held].find(([, { local, problem }]) => problem === null && local === running);
+    const using = [...this.loaded].find(([, { local, problem }]) => problem === null && local === running);
     return {
       programs,
       using: using?.[0] ?? null,
@@ -145,13 +145,13 @@ export class ProgramFollower {
     };
   }
 
-  private read(all: ReadonlyMap<string, StoredEntry>): Shelf {
+  private read(all: ReadonlyMap<string, StoredEntry>): Bucket {
     const programs = new Map<string, Stored>();
     for (const key of [...all.keys()].sort()) {
       const name = programOfKey(key);
       if (name === null || programs.size >= MOST_PROGRAMS) continue;
       const { revision, data } = all.get(key) as StoredEntry;
-      const before = this.shelf.programs.get(name);
+      const before = this.bucket.programs.get(name);
       if (before?.revision === revision) programs.set(name, before);
       else programs.set(name, { revision, bytes: data.length, bundle: this.readOne(name, data) });
     }
@@ -159,7 +159,7 @@ export class ProgramFollower {
     if (stored === undefined) return { programs, active: NOTHING_ACTIVE, activeRevision: 0 };
     const active = readActive(stored.data);
     if (active === null) this.refuse('what is stored as the active program is none');
-    return { programs, active: active ?? this.shelf.active, activeRevision: stored.revision };
+    return { programs, active: active ?? this.bucket.active, activeRevision: stored.revision };
   }
 
   private readOne(name: string, data: Uint8Array): Bundle | string {
@@ -173,15 +173,15 @@ export class ProgramFollower {
     const now = performance.now();
     if (now - this.refusedAt < QUIET) return;
     this.refusedAt = now;
-    this.parts.tell('warning', `Fleet: ${text}`);
+    this.parts.report('warning', `Fleet: ${text}`);
   }
 
   private async settle(): Promise<void> {
     this.busy = true;
     while (this.dirty) {
       this.dirty = false;
-      const chosen = chosenFor(this.parts.node, this.shelf.active);
-      const bundles = [...this.shelf.programs.values()].flatMap(({ bundle }) =>
+      const chosen = chosenFor(this.parts.node, this.bucket.active);
+      const bundles = [...this.bucket.programs.values()].flatMap(({ bundle }) =>
         typeof bundle === 'string' ? [] : [bundle],
       );
       const first = bundles.find(({ id }) => id === chosen?.id);
@@ -196,31 +196,33 @@ export class ProgramFollower {
   }
 
   private async load(bundle: Bundle): Promise<void> {
-    const { host, tell, changed } = this.parts;
+    const { host, report, changed } = this.parts;
     const { name, id } = bundle;
-    const before = this.held.get(id);
+    const before = this.loaded.get(id);
     if (before !== undefined) {
       if (before.problem === null ? host.has(before.local) : Date.now() - before.triedAt < AGAIN) return;
     }
     const local = host.has(name) ? `${name}-${id.slice(0, 8)}` : name;
     const problem = await host.load(local, bundle);
-    this.held.set(id, { name, local, problem, triedAt: Date.now() });
+    this.loaded.set(id, { name, local, problem, triedAt: Date.now() });
     if (problem === null)
-      tell('info', `Fleet: loaded ${name} of ${bundle.by}${local === name ? '' : ` as ${local}`}`);
-    else if (problem !== before?.problem) tell('warning', `Fleet: ${name} cannot be loaded here: ${problem}`);
+      report('info', `Fleet: loaded ${name} of ${bundle.by}${local === name ? '' : ` as ${local}`}`);
+    else if (problem !== before?.problem)
+      report('warning', `Fleet: ${name} cannot be loaded here: ${problem}`);
     changed();
   }
 
   private async follow(chosen: ChosenProgram): Promise<void> {
-    const { host, tell } = this.parts;
+    const { host, report } = this.parts;
     const choice = JSON.stringify(chosen);
-    const held = this.held.get(chosen.id);
-    if (choice === this.followed || held?.problem !== null) return;
-    const problem = await host.use(held.local);
+    const loaded = this.loaded.get(chosen.id);
+    if (choice === this.followed || loaded?.problem !== null) return;
+    const problem = await host.use(loaded.local);
     if (problem === null) {
       this.followed = choice;
-      tell('info', `Fleet: using ${held.local}, chosen on ${chosen.by}`);
-    } else if (problem !== this.said) tell('warning', `Fleet: ${held.local} cannot be used here: ${problem}`);
+      report('info', `Fleet: using ${loaded.local}, chosen on ${chosen.by}`);
+    } else if (problem !== this.said)
+      report('warning', `Fleet: ${loaded.local} cannot be used here: ${problem}`);
     this.said = problem ?? '';
     this.parts.changed();
   }
@@ -228,11 +230,11 @@ export class ProgramFollower {
   /** What the fleet has no more goes, unless something here still needs it. A bucket that was lost takes nothing along. */
   private async discard(bundles: readonly Bundle[]): Promise<void> {
     const { host } = this.parts;
-    if (this.shelf.activeRevision === 0 && this.followed !== '') return;
-    for (const [id, { local, problem }] of [...this.held]) {
+    if (this.bucket.activeRevision === 0 && this.followed !== '') return;
+    for (const [id, { local, problem }] of [...this.loaded]) {
       if (bundles.some((bundle) => bundle.id === id)) continue;
       const gone = problem !== null || !host.has(local) || (await host.discard(local)) === null;
-      if (gone) this.held.delete(id);
+      if (gone) this.loaded.delete(id);
     }
   }
 }

@@ -12,11 +12,8 @@ import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Clock } from '../clock.ts';
-import { dispatch } from '../commands/dispatch.ts';
-import { LongCommands } from '../commands/long-commands.ts';
-import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
-import type { FleetOverview } from '../fleet/fleet-overview.ts';
+import type { FleetNode } from '../fleet/fleet-node.ts';
 import type { LoadedProgram, StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
@@ -25,32 +22,30 @@ import { ManagerGauges } from '../stats/manager-gauges.ts';
 import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
-import { makeCompile } from './compiler.ts';
-import { CompilerProcesses } from './compiler-processes.ts';
-import type { Log } from './daemon-log.ts';
-import { withEdgeFile } from './edge-file.ts';
-import { EventList } from './event-list.ts';
-import { workerCode } from './fork-worker.ts';
-import { type Access, makeAccess } from './jail.ts';
-import { ListenerSet, resolveListeners } from './listeners.ts';
-import { LongTurns } from './long-turns.ts';
-import { Membership } from './membership.ts';
-import { OptionError } from './option-error.ts';
-import { type Options, startsWorkerAtOnce } from './options.ts';
-import { PanicStore } from './panic-store.ts';
-import { writePidFiles } from './pid-files.ts';
-import { loadStartPrograms, readProgramFile } from './program-file.ts';
-import type { Compile } from './program-host.ts';
-import { Programs } from './programs.ts';
-import { loadSecret, type Secret } from './secret.ts';
-import { setParams } from './start-params.ts';
-import { Published } from './streams/published.ts';
-import { Supervisor } from './supervisor.ts';
-import { usableCores } from './usable-cores.ts';
-import { warmUp } from './warm-up.ts';
-import { type Broadcast, WaysIn } from './ways-in.ts';
-import { WorkerDirectory } from './worker-directory.ts';
-import { lockDirectory, removeFile } from './working-directory.ts';
+import { dispatch, LongCommands } from './commands/dispatch.ts';
+import type { ManagerServices } from './commands/services.ts';
+import { loadSecret, type Secret } from './endpoints/authentication.ts';
+import { type Broadcast, WaysIn } from './endpoints/endpoints.ts';
+import { Published } from './endpoints/streams/streams.ts';
+import { Membership } from './fleet/membership.ts';
+import { OptionError } from './options/option-error.ts';
+import { type Options, startsWorkerAtOnce } from './options/options.ts';
+import { setParams } from './options/param-options.ts';
+import { usableCores } from './process/cores.ts';
+import type { Log } from './process/daemon-log.ts';
+import { workerCode } from './process/fork-worker.ts';
+import { type Access, makeAccess } from './process/jail.ts';
+import { ListenerSet, resolveListeners } from './process/listeners.ts';
+import { Supervisor } from './process/supervisor.ts';
+import { WorkerDirectory } from './process/worker-directory.ts';
+import { lockDirectory, removeFile, writePidFiles } from './process/working-directory.ts';
+import type { Compile } from './programs/compile-job.ts';
+import { makeCompile, warmUp } from './programs/compiler.ts';
+import { CompilerProcesses } from './programs/compiler-processes.ts';
+import { withEdgeFile } from './programs/edge-file.ts';
+import { Programs } from './programs/programs.ts';
+import { EventList, LongTurns, PanicStore } from './reports.ts';
+import { loadStartPrograms, readProgramFile } from './start-files.ts';
 
 /** What consoles hear of kinds that had a word of their own before there was a list. */
 const WORD_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
@@ -237,19 +232,7 @@ export class Manager implements ManagerServices {
         { directory: dir, worker: jail?.worker ?? null, warn: (text) => log('warning', text) },
       );
     this.readyCompiler = () => warmUp(compile);
-    this.programs = new Programs(
-      compile,
-      {
-        running: () => this.supervisor.state === 'running',
-        call: (call) => this.supervisor.call(call),
-        settled: () => this.supervisor.settled(),
-      },
-      {
-        maxVcl: () => this.params.num('max_vcl'),
-        handling: () => this.params.num('max_vcl_handling'),
-        cooldown: () => this.params.num('vcl_cooldown'),
-      },
-    );
+    this.programs = new Programs(compile, this.supervisor, this.params);
     this.published = new Published({
       dir,
       mgt: this.mgt,
@@ -292,14 +275,11 @@ export class Manager implements ManagerServices {
     }
     const joining = this.membership.join(this.version, {
       params: this.params,
-      cacheSince: () => this.supervisor.cacheSince,
-      settled: () => this.supervisor.settled(),
-      call: (call) => this.supervisor.call(call),
-      workerState: () => this.supervisor.state,
+      supervisor: this.supervisor,
       programs: this.programs,
+      listeners: this.listeners,
       booted: () => this.booted,
       programsChanged: (text) => this.happened('program', text),
-      listeners: () => this.listeners.list(),
       console: () => this.waysIn.consoles[0] ?? null,
       counters: async () => (await this.published.counters()).read(),
       log: this.log,
@@ -325,7 +305,7 @@ export class Manager implements ManagerServices {
       this.removePidFile = writePidFiles(this.dir, options.pidFile);
       void this.published.history();
       if (options.initFile !== null) {
-        const { runInitFile } = await import('./init-file.ts');
+        const { runInitFile } = await import('./start-files.ts');
         const note = (text: string): void => this.log('info', text);
         await runInitFile(options.initFile, (line) => dispatch(this, line), note);
       }
@@ -340,8 +320,8 @@ export class Manager implements ManagerServices {
     }
   }
 
-  get fleet(): FleetOverview | null {
-    return this.membership.overview;
+  get fleet(): FleetNode | null {
+    return this.membership.node;
   }
 
   /** Seconds for a worker's sign of life and for a command's answer. */

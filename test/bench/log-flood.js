@@ -14,7 +14,7 @@ import { LogMask } from '../../dist/modules/daemon/log/log-mask.js';
 import { RingPlace } from '../../dist/modules/daemon/log/ring-place.js';
 import { RingWriter } from '../../dist/modules/daemon/log/ring-writer.js';
 import { LogShared, TxLog } from '../../dist/modules/daemon/log/tx-log.js';
-import { LogStreams } from '../../dist/modules/daemon/manager/streams/log-stream.js';
+import { LogStreams } from '../../dist/modules/daemon/manager/endpoints/streams/log-stream.js';
 import { decodeLogFrame } from '../../dist/modules/protocol/log-frame.js';
 import { logHit, RARE } from './hit-records.js';
 

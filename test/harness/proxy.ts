@@ -3,7 +3,7 @@
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { usableCores } from '../../daemon/manager/usable-cores.ts';
+import { usableCores } from '../../daemon/manager/process/cores.ts';
 import { COUNTERS_HEAD } from '../../daemon/stats/counters-format.ts';
 import { MOST_THREADS } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
@@ -30,7 +30,7 @@ const PROGRAMS: Record<Product, Record<Tool, string>> = {
   varnish: { daemon: 'varnishd', adm: 'varnishadm', log: 'varnishlog', stat: 'varnishstat' },
 };
 
-export const ROOT = new URL('../../', import.meta.url).pathname;
+export const ROOT = new URL('../..', import.meta.url).pathname;
 
 const TOLD_THREADS = process.env.PROXYD_TEST_THREADS;
 /** Whether proxies under test overwrite what was lent and what is freed, and check each step (debug +req_state). */

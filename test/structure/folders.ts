@@ -199,9 +199,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/contract',
     'daemon/link',
     'daemon/cache',
-    'daemon/params',
     'daemon/edge',
-    'daemon/fleet',
     'daemon/turns',
   ],
   'daemon/manager': [

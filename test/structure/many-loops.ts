@@ -34,7 +34,7 @@ export function loopsOf(text: string): string[] {
 export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'asks for its turns, or is walked by what does': [
     'daemon/cache/ban/ban-text.ts bans',
-    'daemon/commands/edge/edge-commands.ts entries',
+    'daemon/commands/edge-commands.ts entries',
     'daemon/edge/queue/purge-queue.ts entries',
     'daemon/turns/turns.ts queue',
     'daemon/worker/program-entry.ts backends',
@@ -83,16 +83,15 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl/runtime/builtin-actions.ts objects',
   ],
   'programs, directors and labels that operators have loaded': [
-    'daemon/manager/program-graph.ts entries',
-    'daemon/manager/programs.ts entries',
+    'daemon/manager/programs/program-graph.ts entries',
+    'daemon/manager/programs/programs.ts entries',
     'daemon/worker/program-table.ts backends',
     'daemon/worker/program-table.ts directors',
   ],
   'commands, nodes or connections of operators, of which there are not many': [
-    'daemon/fleet/program-follower.ts held',
-    'daemon/manager/control-connection.ts held',
-    'daemon/manager/supervisor.ts waiting',
-    'daemon/manager/worker-calls.ts pending',
+    'daemon/manager/endpoints/control-connection.ts held',
+    'daemon/manager/process/supervisor.ts waiters',
+    'daemon/manager/process/worker-process.ts pending',
     'daemon/syslog.ts waiting',
     'daemon/throttle/slots.ts held',
   ],

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { groupId, userAccount } from '../../daemon/manager/accounts.ts';
+import { groupId, userAccount } from '../../daemon/manager/process/accounts.ts';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { run, Sandbox, until } from '../harness/processes.ts';

@@ -3,8 +3,8 @@
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { groupId } from '../../daemon/manager/accounts.ts';
-import { parseOptions } from '../../daemon/manager/options.ts';
+import { parseOptions } from '../../daemon/manager/options/options.ts';
+import { groupId } from '../../daemon/manager/process/accounts.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { findProgram, installed, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, RunningProxy } from '../harness/proxy.ts';

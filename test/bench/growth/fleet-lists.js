@@ -1,15 +1,15 @@
 // The commands that list a fleet, over as many nodes, messages and programs as a node keeps, without a bus. Gives rows of
 // {shown, ms}.
-import { FLEET_COMMANDS } from '../../../dist/modules/daemon/commands/fleet/fleet-commands.js';
+import { FLEET_COMMANDS } from '../../../dist/modules/daemon/manager/commands/fleet-commands.js';
 import { FleetLog } from '../../../dist/modules/daemon/fleet/fleet-log.js';
-import { NodeRoll } from '../../../dist/modules/daemon/fleet/node-roll.js';
+import { NodeRegistry } from '../../../dist/modules/daemon/fleet/node-registry.js';
 
 const NODES = 4096;
 const MESSAGES = 256;
 const PROGRAMS = 32;
 
 export function fleetLists() {
-  const roll = new NodeRoll('self', () => performance.now());
+  const roll = new NodeRegistry('self', () => performance.now());
   const state = {
     ...{ version: '0.1.0', current: true, lag: 0, lag_seconds: 0, program: 'boot', requests: 1.5 },
     ...{ hit_rate: 0.5, threads: 2, worker: 'running', console: 'https://node.example.com:6083' },

@@ -17,6 +17,9 @@ interface Open {
 
 export class FakeBus implements Bus {
   connected = true;
+
+  async open(): Promise<void> {}
+
   readonly address: string | null = '10.0.0.9';
   created = 'one';
   messages: BusMessage[] = [];

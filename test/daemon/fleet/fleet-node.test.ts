@@ -2,12 +2,12 @@
 // kept waiting by a bus that is absent.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { BusListener } from '../../../daemon/fleet/bus.ts';
-import { Fleet } from '../../../daemon/fleet/fleet-node.ts';
+import { FleetNode } from '../../../daemon/fleet/fleet-node.ts';
 import { writeState } from '../../../daemon/fleet/node-messages.ts';
 import { newFleetCounters } from '../../../daemon/stats/counter-fields.ts';
 import { FakeBus } from './fake-bus.ts';
 
-class OpenBus extends FakeBus {
+class Bus extends FakeBus {
   readonly listener: BusListener;
   /** What opening says, one after the other; then it opens. */
   refusals: string[];
@@ -20,7 +20,7 @@ class OpenBus extends FakeBus {
     this.connected = false;
   }
 
-  async open(): Promise<void> {
+  override async open(): Promise<void> {
     const refusal = this.refusals.shift();
     if (refusal !== undefined) throw new Error(refusal);
     this.opened++;
@@ -29,19 +29,19 @@ class OpenBus extends FakeBus {
   }
 }
 
-const open: Fleet[] = [];
+const open: FleetNode[] = [];
 afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
 });
 
 function node(...refusals: string[]) {
   const log: string[] = [];
-  let bus: OpenBus | null = null;
-  const made = new Fleet(
+  let bus: Bus | null = null;
+  const made = new FleetNode(
     'a',
     '1',
     (listener) => {
-      bus = new OpenBus(listener, refusals);
+      bus = new Bus(listener, refusals);
       return bus;
     },
     {
@@ -71,7 +71,7 @@ function node(...refusals: string[]) {
     made.sample(to);
     return to;
   };
-  return { made, log, bus: bus as unknown as OpenBus, counters };
+  return { made, log, bus: bus as unknown as Bus, counters };
 }
 
 describe('a node', () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { PublishResult } from '../../../daemon/fleet/bus.ts';
 import { FleetPublisher } from '../../../daemon/fleet/fleet-publisher.ts';
-import { NodeRoll } from '../../../daemon/fleet/node-roll.ts';
+import { NodeRegistry } from '../../../daemon/fleet/node-registry.ts';
 import { FakeBus } from './fake-bus.ts';
 
 const EVENT = { kind: 'tags', soft: false, subject: 'a', origin: 'admin', count: null } as const;
@@ -11,14 +11,14 @@ const silence: PublishResult = { state: 'unanswered', detail: 'timeout' };
 
 function publisher(timeout = 1000) {
   const bus = new FakeBus();
-  const roll = new NodeRoll('self', () => 0);
-  const made = new FleetPublisher(bus, roll, 'self', 'life', { timeout: () => timeout, wait: () => 5 });
-  return { bus, roll, made };
+  const registry = new NodeRegistry('self', () => 0);
+  const made = new FleetPublisher(bus, registry, 'self', 'life', { timeout: () => timeout, wait: () => 5 });
+  return { bus, registry, made };
 }
 
 it('is stored, with how far it has come', async () => {
-  const { made, roll, bus } = publisher();
-  roll.beat('b', { life: 'b', version: '', current: true, applied: 0, lag: 0 }, 0);
+  const { made, registry, bus } = publisher();
+  registry.beat('b', { life: 'b', version: '', current: true, applied: 0, lag: 0 }, 0);
   expect(await made.publish(EVENT)).toEqual({
     state: 'stored',
     seq: 1,

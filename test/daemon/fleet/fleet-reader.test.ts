@@ -24,7 +24,7 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
     log,
     isOwn: (id) => id.startsWith('mine.'),
     catchUp: () => catchUp,
-    tell: (_, text) => told.push(text),
+    report: (_, text) => told.push(text),
     changed: () => {},
     cache: {
       since: () => cache.since,

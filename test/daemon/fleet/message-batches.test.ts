@@ -1,7 +1,7 @@
 // Batches of a reader: in order, one after another, and no further ahead than is good.
 import { expect, it, vi } from 'vitest';
 import type { BusMessage } from '../../../daemon/fleet/bus.ts';
-import { AHEAD, Batches } from '../../../daemon/fleet/message-batches.ts';
+import { AHEAD, Batches } from '../../../daemon/fleet/nats-consumption.ts';
 
 const message = (seq: number): BusMessage => ({
   seq,

@@ -4,9 +4,14 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chosenFor, readActive, writeActive } from '../../../daemon/fleet/active-program.ts';
-import { filesOf, sourceOf } from '../../../daemon/fleet/bundled-files.ts';
 import { LONGEST_BUNDLE } from '../../../daemon/fleet/fleet-names.ts';
-import { makeBundle, readBundle, writeBundle } from '../../../daemon/fleet/program-bundle.ts';
+import {
+  filesOf,
+  makeBundle,
+  readBundle,
+  sourceOf,
+  writeBundle,
+} from '../../../daemon/fleet/program-bundle.ts';
 import { compile } from '../../../daemon/vcl/compile.ts';
 import { ownPrograms } from '../../../daemon/vcl/own-programs.ts';
 import { sourceText } from '../../../daemon/vcl/source-text.ts';

@@ -1,9 +1,9 @@
 // A node runs what the fleet has chosen, once for each choice, and keeps what it has when the bus has nothing to say.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type ActivePrograms, writeActive } from '../../../daemon/fleet/active-program.ts';
-import type { NodeRow } from '../../../daemon/fleet/fleet-overview.ts';
-import { FleetPrograms } from '../../../daemon/fleet/fleet-programs.ts';
+import type { NodeRow } from '../../../daemon/fleet/fleet-rows.ts';
 import { makeBundle, writeBundle } from '../../../daemon/fleet/program-bundle.ts';
+import { ProgramService } from '../../../daemon/fleet/program-service.ts';
 import { FakeBus } from './fake-bus.ts';
 
 const bundle = (name: string, text = name) =>
@@ -22,7 +22,7 @@ function follower() {
     change();
     return null;
   };
-  const made = new FleetPrograms({
+  const made = new ProgramService({
     bus,
     node: 'self',
     host: {
@@ -47,7 +47,7 @@ function follower() {
       ...others,
     ],
     patience: () => 20,
-    tell: (_, text) => log.push(text),
+    report: (_, text) => log.push(text),
     changed: () => {},
   });
   open.push(made);
@@ -62,7 +62,7 @@ function follower() {
   const idle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
   return { bus, log, calls, here, made, others, store, choose, idle };
 }
-const open: FleetPrograms[] = [];
+const open: ProgramService[] = [];
 afterEach(() => {
   for (const each of open.splice(0)) each.close();
   vi.useRealTimers();
@@ -91,7 +91,7 @@ describe('a node', () => {
     void g.made.run();
     await g.made.ready;
     await g.idle();
-    expect(g.log).toEqual(['Fleet: its programs cannot be read: not allowed; it is tried again']);
+    expect(g.log).toEqual(['Fleet: cannot read the programs: not allowed; retrying']);
   });
 
   it('runs another where one is tried', async () => {

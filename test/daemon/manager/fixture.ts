@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Manager } from '../../../daemon/manager/manager.ts';
-import { type Options, parseOptions } from '../../../daemon/manager/options.ts';
-import type { Compile } from '../../../daemon/manager/program-host.ts';
+import { type Options, parseOptions } from '../../../daemon/manager/options/options.ts';
+import type { Compile } from '../../../daemon/manager/programs/compile-job.ts';
 import { ProcessCode } from '../../../daemon/own-process.ts';
 
 export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));

@@ -14,7 +14,7 @@ import { PLAIN } from './plain-width.js';
 const DAEMON = [
   'daemon/proxyd',
   'daemon/extensions/load/describe-child',
-  'daemon/manager/compile-child',
+  'daemon/manager/programs/compile-child',
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lintCommand } from '../../../../daemon/manager/lint-command.ts';
-import { OptionError } from '../../../../daemon/manager/option-error.ts';
+import { lintCommand } from '../../../../daemon/manager/developer-commands.ts';
+import { OptionError } from '../../../../daemon/manager/options/option-error.ts';
 
 let dir: string;
 beforeAll(() => {

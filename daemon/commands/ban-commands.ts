@@ -1,0 +1,90 @@
+// The commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's where it has the command.
+
+import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import { BanCount } from '../cache/ban/ban-count.ts';
+import { banElements, banLines } from '../cache/ban/ban-text.ts';
+import { fleetFailure, fleetReply, type Invalidation, isRefused } from '../contract/invalidation.ts';
+import type { CommandCall } from '../link.ts';
+import { turns } from '../turns/turns.ts';
+import { bad, cannot, gathered, jsonReply, ok } from './reply.ts';
+import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
+
+/** The edge and the fleet hear of it, unless the words begin with --local. The reply names what the edge would not take,
+ * and how many nodes have it; where either has not heard of it, the command has failed, though it is banned here. */
+async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
+  const local = args[0] === LOCAL;
+  const words = local ? args.slice(1) : args;
+  const problem = worker.cache.bans.add(words, worker.clock.now(), soft);
+  if (problem !== null) return refused(problem);
+  if (local) return ok();
+  const subject = words.map((word) => (/[\s"]/.test(word) ? JSON.stringify(word) : word)).join(' ');
+  const event: Invalidation = { kind: 'ban', soft, subject, words, origin: 'admin', count: null };
+  const [edge, fleet] = await Promise.all([
+    worker.edge?.invalidated(event, null),
+    worker.fleet?.publish(event),
+  ]);
+  const lines: string[] = [];
+  const refusedByEdge = edge != null && isRefused(edge);
+  if (refusedByEdge) {
+    const how = edge.state === 'dead' ? 'would not do it' : 'was not told';
+    lines.push(`Banned here. The edge ${how}: ${edge.detail ?? edge.state}\n`);
+  }
+  const lost = fleet !== undefined && fleet.state !== 'stored';
+  if (lost) lines.unshift(`${fleetFailure(fleet)}.\n`);
+  if (fleet !== undefined) lines.push(`Fleet: ${fleetReply(fleet)}\n`);
+  return (refusedByEdge || lost ? cannot : ok)(lines.join(''));
+}
+
+/** Over as many turns as it takes: bans that come meanwhile are not in it, and those that go may be. */
+const list: WorkerHandler = async ({ cache: { bans }, objectLog }, call) => {
+  const objectsOf = objectLog.lurkerDebug ? await bans.objectsByBan() : null;
+  const reply = call.json
+    ? jsonReply(
+        call,
+        `\n  ${(await gathered(banElements(bans.list(), objectsOf), ',\n', call.most)).trimStart()}`,
+      )
+    : ok(await gathered(banLines(bans.list(), objectsOf), '', call.most));
+  bans.tidy();
+  return reply;
+};
+
+/** Counts in steps, a turn of the event loop each: traffic goes on. */
+const count: WorkerHandler = async ({ cache, clock, active }, call) => {
+  const { args } = call;
+  const plainHash = active?.plainHash === true;
+  const counting = cache.bans.count(args, clock.now(), plainHash);
+  if (!(counting instanceof BanCount)) return refused(counting);
+  while (!counting.step()) await turns.next();
+  const { matching, objects, undecided } = counting;
+  if (call.json) {
+    const row = `{\n    "matching": ${matching},\n    "undecided": ${undecided},\n    "objects": ${objects}\n  }`;
+    return jsonReply(call, `\n  ${row}`);
+  }
+  let body = `${matching} of ${objects} objects match.\n`;
+  if (undecided > 0) body += `${undecided} more may match: ${reason(args, plainHash)}\n`;
+  return ok(body);
+};
+
+function reason(args: readonly string[], plainHash: boolean): string {
+  const fields = args.filter((word, i) => i % 4 === 0 && word.startsWith('req.'));
+  const inKeys = (field: string): boolean => field === 'req.url' || field.toLowerCase() === 'req.http.host';
+  const open = fields.filter((field) => !inKeys(field));
+  if (open.length > 0) return `${open.join(', ')} can be known only with a request.`;
+  return plainHash
+    ? 'they are kept under keys that are not URL and host.'
+    : `${fields.join(', ')} cannot be told from keys, since the program has a vcl_hash of its own.`;
+}
+
+function refused(problem: string): CommandReply {
+  return problem.startsWith('Too few') ? { status: CLI.TOO_FEW, body: problem } : bad(problem);
+}
+
+const LOCAL = '--local';
+
+export const BAN_COMMANDS = {
+  ban: (worker, call) => ban(worker, call, false),
+  'ban.count': count,
+  'ban.list': list,
+  'ban.soft': (worker, call) => ban(worker, call, true),
+} satisfies Partial<WorkerHandlers>;

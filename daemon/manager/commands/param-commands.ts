@@ -1,0 +1,106 @@
+// param.show, param.set, param.reset.
+
+import { CLI } from '../../../protocol/errors.ts';
+import type { CommandReply } from '../../../protocol/messages.ts';
+import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
+import { bad, jsonReply, ok } from '../../commands/reply.ts';
+import type { CommandCall, ParamValue } from '../../link.ts';
+import { absentParam, NoEffect, showAbsent, showAbsentJson } from '../../params/absent.ts';
+import { Params } from '../../params/parameter-set.ts';
+import { showJson, showLong, showShort } from '../../params/show.ts';
+import { ParamError } from '../../params/value.ts';
+import type { ManagerHandler, ManagerHandlers, ManagerServices } from './services.ts';
+
+const ROWS: readonly ParamRow[] = PARAMS;
+
+const show: ManagerHandler = (manager, call) => {
+  const [what] = call.args;
+  const changed = (row: ParamRow): boolean => !manager.params.isDefault(row);
+  let rows: readonly ParamRow[];
+  let describe = call.options.includes('l');
+  const absent = what === undefined ? null : absentParam(what);
+  if (absent !== null)
+    return call.json ? jsonReply(call, `\n${showAbsentJson(absent)}`) : ok(showAbsent(absent));
+  if (what === undefined) rows = ROWS;
+  else if (what === 'changed') rows = ROWS.filter(changed);
+  else {
+    const exact = Params.find(what);
+    if (exact instanceof ParamError) {
+      rows = what === '' ? [] : ROWS.filter((row) => row.name.includes(what));
+      if (rows.length === 0) return bad(exact.text);
+    } else {
+      rows = [exact];
+      describe = true;
+    }
+  }
+  if (call.json) return jsonReply(call, `\n${rows.map((row) => showJson(manager.params, row)).join(',\n')}`);
+  return ok(rows.map((row) => (describe ? showLong : showShort)(manager.params, row)).join(''));
+};
+
+const set: ManagerHandler = (manager, call) => {
+  const [name = '', value = ''] = call.args;
+  const before = known(manager, name);
+  return answer(manager, call, name, before, manager.params.set(name, value));
+};
+
+const reset: ManagerHandler = (manager, call) => {
+  const [name = ''] = call.args;
+  const before = known(manager, name);
+  return answer(manager, call, name, before, manager.params.reset(name));
+};
+
+/** Its value as it is shown; '' of a parameter that there is not. */
+function known(manager: ManagerServices, name: string): string {
+  const row = Params.find(name);
+  return row instanceof ParamError ? '' : manager.params.shown(row);
+}
+
+function answer(
+  manager: ManagerServices,
+  call: CommandCall,
+  name: string,
+  before: string,
+  result: ParamValue | ParamError | NoEffect,
+): CommandReply | Promise<CommandReply> {
+  if (result instanceof ParamError) return refused(result);
+  const absent = absentParam(name);
+  if (absent === null)
+    return changed(manager, call, name, before, result instanceof NoEffect ? result.text : '');
+  if (call.json) return headed(call, showAbsentJson(absent));
+  return ok(`\n${(result as NoEffect).text}`);
+}
+
+/** The head of the reply names the parameter, not the value, as that of param.show. */
+function headed(call: CommandCall, body: string): CommandReply {
+  return jsonReply({ ...call, words: call.words.slice(0, 3) }, `\n${body}`);
+}
+
+function refused(error: ParamError): CommandReply {
+  return { status: error.isProtected ? CLI.AUTH : CLI.PARAM, body: error.text };
+}
+
+/** @param said text about what of the change has no effect, or '' */
+async function changed(
+  manager: ManagerServices,
+  call: CommandCall,
+  name: string,
+  before: string,
+  said: string,
+): Promise<CommandReply> {
+  await manager.parameterChanged(name);
+  const row = Params.find(name) as ParamRow;
+  const now = manager.params.shown(row);
+  if (now !== before) manager.happened('parameter', `${name} ${now} (was ${before})`);
+  if (call.json) return headed(call, showJson(manager.params, row));
+  if (said !== '') return ok(`\n${said}`);
+  if (manager.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {
+    return ok('\nChange will take effect when child is restarted');
+  }
+  return ok();
+}
+
+export const PARAM_COMMANDS = {
+  'param.reset': reset,
+  'param.set': set,
+  'param.show': show,
+} satisfies Partial<ManagerHandlers>;

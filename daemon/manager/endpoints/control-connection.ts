@@ -1,0 +1,366 @@
+// One connection of the console protocol: the greeting, the challenge, then commands and subscriptions.
+//
+// Validates every frame (protocol/codec.ts) and bounds what the peer has asked for and not taken yet. A fault in what a
+// connection has asked for ends that connection and is reported to the host; nothing is thrown into the event loop.
+// Caution: a peer that sends without reading. Its next command waits until the answer to the last one is taken, its
+// pings are answered only while it reads, and past a bound it is dropped.
+
+import type { WebSocket } from 'ws';
+import { decodeClientMessage, LIMITS } from '../../../protocol/codec.ts';
+import { CLI, PROTOCOL_ERRORS, ProtocolError } from '../../../protocol/errors.ts';
+import {
+  type ClientMessage,
+  type CommandReply,
+  type CounterSubscription,
+  type ErrorCode,
+  HISTORY_VERSION,
+  type HistoryRequest,
+  type LogSubscription,
+  PROTOCOL_VERSION,
+  type ServerMessage,
+} from '../../../protocol/messages.ts';
+import { changingCommand, refusedChange } from '../../../protocol/reading.ts';
+import { WORKDIR_FILES } from '../../../protocol/workdir.ts';
+import { encodeLong, isLong } from './long-text.ts';
+import type { ListSink, Stream, StreamError, StreamSink } from './streams/stream.ts';
+
+/** What a connection may reach. */
+export interface ControlHost {
+  identity(): string;
+  version: string;
+  state(): 'running' | 'stopped';
+  command(line: string): Promise<CommandReply>;
+  openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
+  openCounters(id: number, sub: CounterSubscription, sink: ListSink): Promise<Stream | StreamError>;
+  openHistory(id: number, request: HistoryRequest, sink: ListSink): Promise<Stream | StreamError>;
+  /** A fault of the daemon's own, met while it did something for a connection, which has been ended. */
+  fault(cause: unknown): void;
+}
+
+/** What the listener of a connection decides. */
+export interface ControlDoor {
+  /** Null: who can open the socket may use it. */
+  readonly challenge: string | null;
+  /** Subscriptions, and commands that change nothing. */
+  readonly readonly: boolean;
+  /** Null when the answer is right, else what is said of it, after a pause where that is due. */
+  check(mac: string, to: string): Promise<string | null>;
+  /** Takes one of the places; false when there is none. */
+  admit(): boolean;
+  /** Bytes that all connections together have not taken yet. */
+  unreadByAll(): number;
+}
+
+/** A connection that leaves so many bytes unread is dropped at the next message. */
+const MAX_UNREAD = 16 << 20;
+/** With so many left unread by all together, those with more than a share get nothing more. */
+const MAX_UNREAD_BY_ALL = 64 << 20;
+const SHARE = 1 << 20;
+/** Beyond this a ping is left without an answer. */
+const READING = 64 << 10;
+
+export class ControlConnection {
+  welcomed = false;
+  private readonly ws: WebSocket;
+  private readonly host: ControlHost;
+  private readonly door: ControlDoor;
+  private readonly streams = new Map<number, Stream | null>();
+  private saidHello = false;
+  private answered = false;
+  private over = false;
+  /** The client has asked for a connection that cannot change anything. */
+  private onlyReads = false;
+  /** Commands without a reply, and their characters. */
+  private running = 0;
+  private waiting = 0;
+  /** Bytes of lists that the peer has not taken as a whole. */
+  private listed = 0;
+  /** Commands of one connection run one after the other. */
+  private queue: Promise<void> = Promise.resolve();
+
+  constructor(ws: WebSocket, host: ControlHost, door: ControlDoor) {
+    this.ws = ws;
+    this.host = host;
+    this.door = door;
+    ws.on('message', (data: Buffer, binary: boolean) => {
+      if (binary) this.fail('bad-message', 'clients send text frames only');
+      else this.guard(() => this.receive(data.toString('utf8')));
+    });
+    ws.on('ping', (data: Buffer) => {
+      if (ws.bufferedAmount < READING && ws.readyState === ws.OPEN) ws.pong(data);
+    });
+    ws.on('error', () => ws.terminate());
+    ws.on('close', () => this.end());
+  }
+
+  get unread(): number {
+    return this.ws.bufferedAmount;
+  }
+
+  greet(): void {
+    const { challenge } = this.door;
+    const hello: ServerMessage = {
+      t: 'hello',
+      v: PROTOCOL_VERSION,
+      server: 'proxyd',
+      version: this.host.version,
+      identity: this.host.identity(),
+      auth: challenge === null ? 'none' : 'hmac-sha256',
+    };
+    void this.json(challenge === null ? hello : { ...hello, challenge });
+  }
+
+  /** Resolves when the peer has taken it, or is gone. A long reply is encoded over many turns; what is sent meanwhile comes
+   * before it. */
+  async json(message: ServerMessage): Promise<void> {
+    if (message.t !== 'reply' || !isLong(message.body)) return this.send(JSON.stringify(message));
+    const frame = await encodeLong(message, () => this.mayWrite());
+    if (frame !== null) await this.send(frame);
+  }
+
+  /** A list is as long as it is, and may be more than a peer may leave unread: what it has not taken of one does not count. */
+  private async list(message: Buffer): Promise<void> {
+    const sent = this.send(message);
+    this.listed += message.length;
+    await sent;
+    this.listed -= message.length;
+  }
+
+  private mayWrite(): boolean {
+    return !this.over && this.ws.readyState === this.ws.OPEN;
+  }
+
+  private send(message: string | Buffer): Promise<void> {
+    if (!this.mayWrite()) return Promise.resolve();
+    const { unread } = this;
+    const over = unread - this.listed > MAX_UNREAD;
+    if (over || (unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL)) {
+      this.ws.terminate();
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => this.ws.send(message, { binary: false }, () => resolve()));
+  }
+
+  goAway(): void {
+    this.ws.close(1001);
+    setTimeout(() => this.ws.terminate(), 200).unref();
+  }
+
+  /** It was not welcomed in time. */
+  late(): void {
+    this.fail('auth-required', 'no hello or no answer in time');
+  }
+
+  drop(): void {
+    this.ws.terminate();
+  }
+
+  /** Runs a step of what this connection has asked for: a fault in it ends this connection and no other. */
+  private guard(step: () => void): void {
+    try {
+      step();
+    } catch (cause) {
+      this.host.fault(cause);
+      this.fail('internal', 'a fault of the daemon; its log says more');
+    }
+  }
+
+  private receive(frame: string): void {
+    if (this.over) return;
+    const m = decodeClientMessage(frame);
+    if (m instanceof ProtocolError) {
+      this.fail(m.code, m.message);
+      return;
+    }
+    if (!this.welcomed) {
+      this.beforeWelcome(m);
+      return;
+    }
+    switch (m.t) {
+      case 'hello':
+      case 'auth':
+        this.fail('bad-message', `${m.t} after the welcome`);
+        return;
+      case 'cmd':
+        this.command(m.id, m.line);
+        return;
+      case 'log':
+        void this.subscribe(m.id, (sink) => this.host.openLog(m.id, m.log, sink));
+        return;
+      case 'stat':
+        void this.subscribe(m.id, (sink) => this.host.openCounters(m.id, m.stat, sink));
+        return;
+      case 'history':
+        void this.subscribe(m.id, (sink) => this.host.openHistory(m.id, m.history, sink));
+        return;
+      case 'flush':
+        this.streams.get(m.id)?.flush?.();
+        return;
+      case 'end': {
+        const stream = this.streams.get(m.id);
+        if (stream === undefined) return;
+        this.streams.delete(m.id);
+        stream?.close();
+        void this.json({ t: 'end', id: m.id });
+        return;
+      }
+    }
+  }
+
+  private beforeWelcome(m: ClientMessage): void {
+    if (m.t === 'hello') {
+      if (this.saidHello) {
+        this.fail('bad-message', 'a second hello');
+        return;
+      }
+      if (m.v !== PROTOCOL_VERSION) {
+        this.fail('bad-version', `this is version ${PROTOCOL_VERSION} of the protocol, not ${m.v}`);
+        return;
+      }
+      this.saidHello = true;
+      this.onlyReads = m.readonly === true;
+      if (this.door.challenge === null) this.admit();
+      return;
+    }
+    if (m.t !== 'auth' || !this.saidHello || this.door.challenge === null) {
+      this.fail('auth-required', 'say hello and answer the challenge first');
+      return;
+    }
+    if (this.answered) {
+      this.fail('auth-failed', 'one answer a connection');
+      return;
+    }
+    this.answered = true;
+    void this.door.check(m.mac, m.to).then((wrong) => {
+      if (this.over) return;
+      if (wrong === null) this.admit();
+      else this.fail('auth-failed', wrong);
+    });
+  }
+
+  private admit(): void {
+    if (!this.door.admit()) {
+      this.fail('too-many', 'too many connections: close one, or come back later');
+      return;
+    }
+    this.welcomed = true;
+    void this.json({ t: 'welcome', state: this.host.state(), history: HISTORY_VERSION });
+  }
+
+  private command(id: number, line: string): void {
+    const most = this.running > 0 && this.waiting + line.length > LIMITS.waiting;
+    if (this.running >= LIMITS.commands || most) {
+      this.refuse(id, 'too-many', 'too many commands without a reply');
+      return;
+    }
+    this.running++;
+    this.waiting += line.length;
+    this.queue = this.queue.then(async () => {
+      if (this.over) return;
+      const { status, body } = this.forbidden(line) ?? (await this.host.command(line));
+      this.running--;
+      this.waiting -= line.length;
+      await this.json({ t: 'reply', id, status, body });
+      if (status === 500) this.ws.close(1000);
+    });
+    this.queue.catch((cause) =>
+      this.guard(() => {
+        throw cause;
+      }),
+    );
+  }
+
+  /** What a reader is told who wants to change something. */
+  private forbidden(line: string): CommandReply | null {
+    if (!this.door.readonly && !this.onlyReads) return null;
+    const name = changingCommand(line);
+    if (name === null) return null;
+    if (!this.door.readonly) return refusedChange(name);
+    const body = `${name} is for those who may use ${WORKDIR_FILES.socket}: this connection may only read.\n`;
+    return { status: CLI.CANT, body };
+  }
+
+  private async subscribe(
+    id: number,
+    open: (sink: ListSink) => Promise<Stream | StreamError>,
+  ): Promise<void> {
+    if (this.streams.has(id)) {
+      this.refuse(id, 'bad-message', `id ${id} is in use`);
+      return;
+    }
+    if (this.streams.size >= LIMITS.subscriptions) {
+      this.refuse(id, 'too-many', 'too many subscriptions on one connection');
+      return;
+    }
+    this.streams.set(id, null);
+    let early: (() => void)[] | null = [];
+    const sink: ListSink = {
+      send: (frame) => {
+        if (!this.over && this.streams.has(id)) this.ws.send(frame);
+      },
+      json: (message) => {
+        if (early !== null) {
+          early.push(() => sink.json(message));
+          return;
+        }
+        if (!this.streams.has(id)) return;
+        if (message.t === 'end') this.streams.delete(id);
+        void this.json(message);
+      },
+      text: async (message) => {
+        if (early !== null)
+          await new Promise<void>((resolve) => early?.push(() => void sink.text(message).then(resolve)));
+        else if (this.streams.has(id)) await this.list(message);
+      },
+      buffered: () => this.buffered(),
+      run: (step) => this.guard(step),
+    };
+    const stream = await open(sink).catch((cause: Error): StreamError => {
+      this.host.fault(cause);
+      return { error: { code: 'internal', message: cause.message } };
+    });
+    if ('error' in stream) {
+      this.streams.delete(id);
+      const { code, message, detail } = stream.error;
+      void this.json({ t: 'error', id, code, message, ...(detail === undefined ? {} : { detail }) });
+      return;
+    }
+    if (this.over || !this.streams.has(id)) {
+      stream.close();
+      return;
+    }
+    this.streams.set(id, stream);
+    const { mark } = stream;
+    void this.json(mark === undefined ? { t: 'ok', id } : { t: 'ok', id, at: mark });
+    const held = early;
+    early = null;
+    for (const send of held) send();
+  }
+
+  /** Bytes that the peer has not taken; no end of them where it holds more than its share of too many. */
+  private buffered(): number {
+    const { unread } = this;
+    return unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL / 2
+      ? Number.POSITIVE_INFINITY
+      : unread;
+  }
+
+  private refuse(id: number, code: ErrorCode, message: string): void {
+    void this.json({ t: 'error', id, code, message });
+  }
+
+  /** An error that ends the connection in order: message first, then the close with its code. */
+  private fail(code: ErrorCode, message: string): void {
+    if (this.over) return;
+    void this.json({ t: 'error', code, message });
+    this.end();
+    this.ws.close(PROTOCOL_ERRORS[code].close ?? 1011, code);
+    setTimeout(() => this.ws.terminate(), 1000).unref();
+  }
+
+  private end(): void {
+    this.over = true;
+    for (const stream of this.streams.values()) stream?.close();
+    this.streams.clear();
+  }
+}

@@ -1,0 +1,185 @@
+// Counter subscriptions: reads the counters file at each subscriber's interval and sends the values that its
+// filters let through. A subscriber whose connection is not drained gets no values until it is: each message
+// is a whole state, so nothing is lost but time. `counters` is sent first and again when the set changes.
+//
+// Caution: hundreds of thousands of counters under hundreds of filters. They are read, chosen and put into words over as
+// many turns as it takes, and subscribers whose turns come together share one reading.
+
+import { join } from 'node:path';
+import type { CounterInfo, CounterSubscription } from '../../../../protocol/messages.ts';
+import { matchesGlob } from '../../../../queries/fnmatch.ts';
+import type { FleetCounters, MgtCounters } from '../../../stats/counter-fields.ts';
+import { COUNTERS_FILE } from '../../../stats/counters-format.ts';
+import { type CounterSnapshot, CountersReader } from '../../../stats/counters-reader.ts';
+import { turns } from '../../../turns/turns.ts';
+import { type ListSink, listMessage, type Stream, type StreamError } from './stream.ts';
+
+/** More than log subscriptions of the same connection leave untaken: a busy log must not starve the counters. */
+const MAX_BUFFERED = 5 * 1024 * 1024;
+/** Subscriptions of all connections together. */
+const MAX_STREAMS = 256;
+/** Looks at a name that are taken in one step (chosen). */
+const A_STEP = 64;
+
+export class CounterStreams {
+  private readonly reader: CountersReader;
+  private readonly open_ = new Set<CounterStream>();
+  /** The reading under way, or of this turn of the event loop. */
+  private latest: Promise<CounterSnapshot> | null = null;
+
+  /** `refresh` and `fleet` as the reader of the file takes them. */
+  constructor(
+    dir: string,
+    mgt: MgtCounters,
+    refresh: (written: number) => void = () => {},
+    fleet: FleetCounters | null = null,
+  ) {
+    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh, fleet);
+  }
+
+  /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */
+  open(id: number, sub: CounterSubscription, sink: ListSink): Stream | StreamError {
+    if (!(sub.interval >= 0))
+      return { error: { code: 'bad-filter', message: 'interval must not be negative' } };
+    if (this.open_.size >= MAX_STREAMS) {
+      return {
+        error: { code: 'too-many', message: `${MAX_STREAMS} counter subscriptions are open: end one` },
+      };
+    }
+    const stream = new CounterStream(id, sub, sink, () => this.read());
+    this.open_.add(stream);
+    stream.onClose = () => this.open_.delete(stream);
+    return stream;
+  }
+
+  /** One reading of everything: for /metrics and the like. Who asks while one is under way gets that one. */
+  read(): Promise<CounterSnapshot> {
+    this.latest ??= this.readOnce();
+    return this.latest;
+  }
+
+  close(): void {
+    for (const stream of [...this.open_]) stream.close();
+  }
+
+  private async readOnce(): Promise<CounterSnapshot> {
+    try {
+      return (await turns.through(this.reader.reading())) as CounterSnapshot;
+    } finally {
+      setImmediate(() => {
+        this.latest = null;
+      });
+    }
+  }
+}
+
+class CounterStream implements Stream {
+  onClose: () => void = () => {};
+  private readonly id: number;
+  private readonly sub: CounterSubscription;
+  private readonly sink: ListSink;
+  private readonly read: () => Promise<CounterSnapshot>;
+  private info: readonly CounterInfo[] | null = null;
+  private pick: readonly number[] = [];
+  // An immediate apart from the timer: clearImmediate() given a timer spoils the runtime's count of immediates, and then
+  // a lone setImmediate() of the whole process never runs.
+  private readonly begin: NodeJS.Immediate;
+  private timer: NodeJS.Timeout | null = null;
+  private isBusy = false;
+  private closed = false;
+
+  constructor(id: number, sub: CounterSubscription, sink: ListSink, read: () => Promise<CounterSnapshot>) {
+    this.id = id;
+    this.sub = sub;
+    this.sink = sink;
+    this.read = read;
+    this.begin = setImmediate(() => this.first());
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    clearImmediate(this.begin);
+    if (this.timer !== null) clearInterval(this.timer);
+    this.onClose();
+  }
+
+  private first(): void {
+    if (this.sub.interval > 0) {
+      const ms = Math.max(50, this.sub.interval * 1000);
+      this.timer = setInterval(() => void this.step(), ms);
+    }
+    void this.step();
+  }
+
+  /** One message, where the last one is told. */
+  private async step(): Promise<void> {
+    if (this.closed || this.isBusy) return;
+    this.isBusy = true;
+    try {
+      await this.tell();
+    } catch (cause) {
+      this.sink.run(() => {
+        throw cause;
+      });
+    }
+    this.isBusy = false;
+    if (this.closed || this.sub.interval > 0) return;
+    this.sink.json({ t: 'end', id: this.id });
+    this.close();
+  }
+
+  private async tell(): Promise<void> {
+    const { sink, id } = this;
+    if (sink.buffered() > MAX_BUFFERED) return;
+    const { info, values } = await this.read();
+    const isWanted = (): boolean => !this.closed;
+    if (this.closed) return;
+    if (info !== this.info) {
+      const pick = await turns.through(choosing(info, this.sub.filters ?? []), isWanted);
+      if (pick === undefined) return;
+      const told = (k: number): string => JSON.stringify(info[pick[k] as number]);
+      const text = await turns.through(
+        listMessage({ t: 'counters', id, info: [] }, 'info', pick.length, told),
+        isWanted,
+      );
+      if (text === undefined) return;
+      this.info = info;
+      this.pick = pick;
+      await sink.text(text);
+      if (this.closed) return;
+    }
+    const at = Date.now() / 1000;
+    const { pick } = this;
+    const told = (k: number): string => `"${values[pick[k] as number]}"`;
+    const text = await turns.through(
+      listMessage({ t: 'values', id, at, values: [] }, 'values', pick.length, told),
+      isWanted,
+    );
+    if (text !== undefined) void sink.text(text);
+  }
+}
+
+/** Which counters pass, as indexes: the first filter that matches a name decides; a name that none matches is in when all
+ * filters exclude (or there is none). In steps. */
+export function* choosing(
+  info: readonly CounterInfo[],
+  filters: NonNullable<CounterSubscription['filters']>,
+): Generator<void, number[]> {
+  const picked: number[] = [];
+  const rest = filters.every((f) => f.kind === 'exclude');
+  let looks = 0;
+  for (let i = 0; i < info.length; i++) {
+    const { name } = info[i] as CounterInfo;
+    let passes = rest;
+    for (const { kind, glob } of filters) {
+      if (++looks % A_STEP === 0) yield;
+      if (!matchesGlob(glob, name)) continue;
+      passes = kind === 'include';
+      break;
+    }
+    if (passes) picked.push(i);
+    if (++looks % A_STEP === 0) yield;
+  }
+  return picked;
+}

@@ -1,0 +1,234 @@
+// Log subscriptions. All subscribers at the tail share one reader and one poll of the ring, which runs only
+// while there are any; a subscriber from the head has a reader of its own until it has caught up or ended.
+// Nothing is rendered here: groups that pass a subscriber's selection go out as binary frames.
+//
+// Caution: subscribers that ask for more than there is time for, or do not read. All of them together get a slice of
+// each turn of the event loop, one after the other; a follower that falls behind for good loses blocks and learns how
+// many records they held, and neither commands nor other subscribers wait for it.
+
+import { join } from 'node:path';
+import type { LogSubscription } from '../../../../protocol/messages.ts';
+import { LogSelection } from '../../../../queries/log-selection.ts';
+import { Effort } from '../../../../queries/text-pattern.ts';
+import { RING_FILE } from '../../../log/ring-format.ts';
+import { type RingBlock, RingReader } from '../../../log/ring-reader.ts';
+import { LogSubscriber } from './log-subscriber.ts';
+import type { Stream, StreamError, StreamSink } from './stream.ts';
+
+/** Milliseconds between looks at the ring. */
+const POLL = 10;
+/** Milliseconds of work in one turn, and of one subscriber in it. */
+const TURN_MS = 20;
+const SLICE_MS = 5;
+/** Megabytes of ring read in one turn for the followers. */
+const READS_A_TURN = 4;
+/** Subscriptions of all connections together. */
+const MAX_SUBSCRIBERS = 256;
+/** Bytes of blocks kept for subscribers that are behind, those that they share counted for each. */
+const MAX_KEPT = 64 << 20;
+/** Bytes of incomplete transactions, shared among the subscribers. */
+const MAX_OPEN = 64 << 20;
+
+export class LogStreams {
+  private readonly path: string;
+  private readonly buffer = RingReader.buffer();
+  private readonly all = new Set<LogSubscriber>();
+  /** Those at the tail. */
+  private readonly live = new Set<LogSubscriber>();
+  /** Those still on their way there. */
+  private readonly readers = new Map<LogSubscriber, RingReader>();
+  /** Those with something to work through, in turn. */
+  private readonly busy = new Set<LogSubscriber>();
+  private shared: RingReader | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private next: NodeJS.Immediate | null = null;
+  private lastExpiry = 0;
+  /** Copies of the blocks of the latest read, and the bytes that more of them may take. */
+  private copies = new Map<RingBlock, RingBlock>();
+  private space = 0;
+
+  /** `dir` is the worker's directory. */
+  constructor(dir: string) {
+    this.path = join(dir, RING_FILE);
+  }
+
+  /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */
+  open(id: number, sub: LogSubscription, sink: StreamSink): Stream | StreamError {
+    if (this.all.size >= MAX_SUBSCRIBERS) {
+      return {
+        error: { code: 'too-many', message: `${MAX_SUBSCRIBERS} log subscriptions are open: end one` },
+      };
+    }
+    const selection = LogSelection.create(sub, Effort.shared());
+    if (!(selection instanceof LogSelection)) return { error: selection };
+    const subscriber = new LogSubscriber(id, sub, selection, sink, {
+      keep: (block) => this.keep(block),
+      wake: (s) => this.wake(s),
+      gone: (s) => this.gone(s),
+    });
+    this.all.add(subscriber);
+    this.share();
+    if (sub.before !== undefined) this.openBefore(subscriber, sub.before);
+    else if (sub.from === 'tail' && sub.once !== true) {
+      this.join(subscriber);
+      subscriber.mark = this.shared?.mark;
+    } else {
+      const reader = RingReader.open(this.path, sub.from, this.buffer);
+      if (reader !== null) this.readers.set(subscriber, reader);
+      this.wake(subscriber);
+    }
+    this.timer ??= setInterval(() => this.turn(), POLL);
+    return subscriber;
+  }
+
+  private openBefore(subscriber: LogSubscriber, { mark, bytes }: { mark: string; bytes: number }): void {
+    const found = RingReader.openBefore(this.path, mark, bytes, this.buffer);
+    subscriber.until = found?.until ?? 0;
+    if (found !== null) {
+      this.readers.set(subscriber, found.reader);
+      if (!found.reader.atOldest) subscriber.mark = found.reader.mark;
+    }
+    this.wake(subscriber);
+  }
+
+  /** Ends all subscriptions without a word. */
+  close(): void {
+    for (const subscriber of [...this.all]) subscriber.close();
+  }
+
+  private join(subscriber: LogSubscriber): void {
+    this.live.add(subscriber);
+    // The position is fixed now: what is written after `ok` will be seen.
+    this.shared ??= RingReader.open(this.path, 'tail', this.buffer);
+  }
+
+  private gone(subscriber: LogSubscriber): void {
+    this.all.delete(subscriber);
+    this.live.delete(subscriber);
+    this.busy.delete(subscriber);
+    this.readers.get(subscriber)?.close();
+    this.readers.delete(subscriber);
+    if (this.live.size === 0) {
+      this.shared?.close();
+      this.shared = null;
+    }
+    if (this.all.size > 0) {
+      this.share();
+      return;
+    }
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    if (this.next !== null) clearImmediate(this.next);
+    this.next = null;
+  }
+
+  private share(): void {
+    for (const subscriber of this.all) subscriber.room = MAX_OPEN / this.all.size;
+  }
+
+  private wake(subscriber: LogSubscriber): void {
+    if (subscriber.closed) return;
+    this.busy.add(subscriber);
+    this.next ??= setImmediate(() => {
+      this.next = null;
+      this.turn();
+    });
+  }
+
+  private turn(): void {
+    const end = performance.now() + TURN_MS;
+    const now = Date.now() / 1000;
+    this.follow(end, now);
+    // Everybody once at the most, those who did not come to it first the next time.
+    for (const subscriber of [...this.busy]) {
+      if (performance.now() > end) break;
+      this.busy.delete(subscriber);
+      subscriber.sink.run(() => this.advance(subscriber, end, now));
+    }
+    const expire = now - this.lastExpiry >= 0.1;
+    if (expire) this.lastExpiry = now;
+    for (const subscriber of [...this.all]) {
+      subscriber.sink.run(() => {
+        if (expire) subscriber.expire(now);
+        subscriber.send();
+      });
+    }
+    const [waiting] = this.busy;
+    if (waiting !== undefined) this.wake(waiting);
+  }
+
+  /** What is new in the log, for all who follow it. */
+  private follow(end: number, now: number): void {
+    if (this.live.size === 0) return;
+    this.shared ??= RingReader.open(this.path, 'head', this.buffer);
+    for (let i = 0; this.shared !== null && i < READS_A_TURN; i++) {
+      const read = this.shared.read();
+      if (read === null) return;
+      this.beginKeeping();
+      for (const subscriber of [...this.live]) {
+        subscriber.sink.run(() => {
+          subscriber.offer(read);
+          if (!this.busy.has(subscriber) && subscriber.work(slice(end), now)) return;
+          subscriber.keep();
+          this.wake(subscriber);
+        });
+      }
+    }
+  }
+
+  /** One slice of a subscriber that has something to work through, or reads for itself. */
+  private advance(subscriber: LogSubscriber, end: number, now: number): void {
+    if (!subscriber.work(slice(end), now)) {
+      this.wake(subscriber);
+      return;
+    }
+    if (subscriber.closed || this.live.has(subscriber)) return;
+    if (subscriber.full) {
+      setTimeout(() => this.wake(subscriber), POLL);
+      return;
+    }
+    const reader = this.readers.get(subscriber);
+    const read = reader?.read() ?? null;
+    if (read !== null) {
+      this.beginKeeping();
+      subscriber.offer(read);
+      if (!subscriber.work(slice(end), now)) subscriber.keep();
+      this.wake(subscriber);
+    } else if (
+      subscriber.sub.once === true ||
+      (subscriber.sub.before !== undefined && reader === undefined)
+    ) {
+      reader?.close();
+      this.readers.delete(subscriber);
+      subscriber.finish();
+    } else if (reader === undefined) {
+      this.join(subscriber);
+    } else {
+      if (subscriber.sub.before !== undefined) subscriber.reach();
+      subscriber.expire(now);
+      setTimeout(() => this.wake(subscriber), POLL);
+    }
+  }
+
+  private beginKeeping(): void {
+    this.copies = new Map();
+    this.space = MAX_KEPT;
+    for (const subscriber of this.all) this.space -= subscriber.waiting;
+  }
+
+  private keep(block: RingBlock): RingBlock | null {
+    const known = this.copies.get(block);
+    if (known !== undefined) return known;
+    // A block of an earlier read is a copy already.
+    if (block.records.buffer !== this.buffer.buffer) return block;
+    this.space -= block.records.length;
+    if (this.space < 0) return null;
+    const copy = { ...block, records: new Uint8Array(block.records) };
+    this.copies.set(block, copy);
+    return copy;
+  }
+}
+
+function slice(end: number): number {
+  return Math.min(end, performance.now() + SLICE_MS);
+}

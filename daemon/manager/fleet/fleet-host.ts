@@ -1,0 +1,282 @@
+// Connects the fleet node to the manager: reads its files, loads the bus client, and gives it access to the worker. Loaded
+// only with --fleet. Status reports never contain a secret: every client of the bus can read them.
+
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { readSecretFile } from '../../../protocol/files/secret-file.ts';
+import type { CommandReply, CounterInfo } from '../../../protocol/messages.ts';
+import { systemText } from '../../../protocol/system-text.ts';
+import { isName } from '../../fleet/fleet-names.ts';
+import { type FleetHost, FleetNode } from '../../fleet/fleet-node.ts';
+import type { BusSettings } from '../../fleet/nats-bus.ts';
+import type { NodeFigures } from '../../fleet/node-messages.ts';
+import { sourceOf } from '../../fleet/program-bundle.ts';
+import type { ProgramHost } from '../../fleet/program-follower.ts';
+import type { FleetRefusal, ListenerAddress, WorkerCall } from '../../link.ts';
+import type { Params } from '../../params/parameter-set.ts';
+import type { FleetOptions } from '../options/fleet-option.ts';
+import { OptionError } from '../options/option-error.ts';
+import type { ListenerSet } from '../process/listeners.ts';
+import type { Supervisor } from '../process/supervisor.ts';
+import type { Programs } from '../programs/programs.ts';
+
+/** The parts of the manager that the fleet node uses. */
+export interface FleetParts {
+  readonly params: Params;
+  readonly supervisor: Supervisor;
+  readonly programs: Programs;
+  readonly listeners: ListenerSet;
+  /** Resolves when the programs of the command line are loaded. */
+  booted(): Promise<void>;
+  /** Reports a change of programs to consoles. */
+  programsChanged(text: string): void;
+  /** The TCP address of the console protocol; null without one. */
+  console(): { readonly host: string; readonly port: number } | null;
+  counters(): Promise<Counters>;
+  log(level: 'info' | 'warning', text: string): void;
+  /** Reports a problem as an event for operators. */
+  trouble(text: string): void;
+}
+
+const OK = 200;
+/** Of cli_timeout, after which a worker that waits counts as hung. */
+const PATIENCE = 0.8;
+/** How long fleet.load and fleet.use wait for nodes, in milliseconds (chosen): a program compiles in much less. */
+const PROGRAM_WAIT = 10_000;
+
+/** The fleet, not yet started. Rejects with an OptionError. */
+export async function makeFleet(
+  options: FleetOptions,
+  version: string,
+  parts: FleetParts,
+): Promise<FleetNode> {
+  const node = options.node ?? ownName();
+  const settings = busSettings(options, node, (text) => parts.log('warning', text));
+  // A file of its own, with the client's library.
+  const { NatsBus } = await import('../../fleet/nats-bus.ts');
+  return new FleetNode(
+    node,
+    version,
+    (listener) => new NatsBus(settings, listener),
+    fleetHost(parts, options),
+  );
+}
+
+function fleetHost(parts: FleetParts, { accept }: FleetOptions): FleetHost {
+  const { params, supervisor } = parts;
+  const call = async (what: WorkerCall): Promise<CommandReply | null> => {
+    await supervisor.settled();
+    // Without a cache there is nothing to do, and a worker that dies takes it along.
+    return supervisor.cacheSince === null ? null : supervisor.call(what);
+  };
+  const most = (): number => params.num('cli_timeout') * PATIENCE;
+  return {
+    timeout: () => Math.min(params.num('fleet_timeout'), most()) * 1000,
+    wait: () => Math.max(0, Math.min(params.num('fleet_wait'), most() - params.num('fleet_timeout'))) * 1000,
+    figures: figuresOf(parts),
+    programs: accept === 'invalidate' ? null : programHost(parts),
+    patience: () => Math.min(PROGRAM_WAIT, most() * 1000),
+    catchUp: () => (params.text('fleet_gap') === 'serve' ? null : params.num('fleet_catch_up') * 1000),
+    log: (level, text) => {
+      parts.log(level, text);
+      if (level === 'warning') parts.trouble(text);
+    },
+    cache: {
+      since: () => supervisor.cacheSince,
+      apply: async (events) => {
+        const reply = await call({ op: 'fleet.apply', events });
+        return reply?.status === OK ? (JSON.parse(reply.body) as FleetRefusal[]) : [];
+      },
+      hold: async (on) => void (await call({ op: 'fleet.hold', on })),
+      flush: async (why) => void (await call({ op: 'fleet.flush', why })),
+    },
+  };
+}
+
+/** The fleet's programs among those of this proxy. Never rejects: whoever asks goes on with the next program. */
+function programHost({ programs, booted, programsChanged }: FleetParts): ProgramHost {
+  const attempt = async (what: string, run: () => Promise<CommandReply>): Promise<string | null> => {
+    try {
+      const { status, body } = await run();
+      if (status !== OK) return body;
+      programsChanged(what);
+      return null;
+    } catch (cause) {
+      return (cause as Error).message;
+    }
+  };
+  return {
+    load: (name, bundle) =>
+      attempt(`loaded ${name}`, async () => {
+        // Those of the command line come first, and take their names.
+        await booted();
+        const { name: file, text } = sourceOf(bundle);
+        return programs.load(name, { name: file, text, bundle });
+      }),
+    use: (name) => attempt(`using ${name}`, () => programs.use(name)),
+    discard: (name) => attempt(`discarded ${name}`, () => programs.discard([name])),
+    has: (name) => programs.has(name),
+    active: () => programs.activeName(),
+  };
+}
+
+function figuresOf(parts: FleetParts): (seen: string | null) => Promise<NodeFigures> {
+  const traffic = new TrafficRates();
+  return async (seen) => {
+    const counters = await parts.counters();
+    traffic.take(counters, performance.now());
+    const address = ownAddress(seen);
+    const console = parts.console();
+    return {
+      worker: parts.supervisor.state,
+      program: parts.programs.activeName(),
+      ...traffic.rates,
+      threads: threadsIn(counters),
+      address,
+      console: console === null ? null : reachedAt(console.host, console.port, address),
+      listen: listening(parts.listeners.list(), address),
+    };
+  };
+}
+
+function busSettings(
+  { servers, name: fleet, creds, user, ca }: FleetOptions,
+  node: string,
+  warn: (text: string) => void,
+): BusSettings {
+  const secret = (option: string, path: string): Buffer => {
+    try {
+      const { bytes, warning } = readSecretFile(path, true);
+      if (warning !== '') warn(`${option} ${path}: ${warning}`);
+      return bytes;
+    } catch (cause) {
+      throw new OptionError(`${option} ${path}: ${systemText(cause)}`, false);
+    }
+  };
+  return {
+    servers,
+    fleet,
+    node,
+    creds: creds === null ? null : credentialsIn(creds, secret('--fleet-creds', creds)),
+    user: user === null ? null : userIn(user, secret('--fleet-user', user)),
+    ca: ca === null ? null : certificates(ca),
+  };
+}
+
+/** A token and a key, each between two lines of dashes. The client's library would find that out with each try. */
+function credentialsIn(path: string, bytes: Buffer): Buffer {
+  const marks = bytes.toString('latin1').match(/^\s*-{3,}.*-{3,}\s*$/gm);
+  if ((marks?.length ?? 0) >= 4) return bytes;
+  throw new OptionError(`--fleet-creds ${path}: it is no creds file of NATS`, false);
+}
+
+/** `name:password` on the first line. */
+function userIn(path: string, bytes: Buffer): { name: string; password: string } {
+  const [line = ''] = bytes.toString('utf8').split(/\r?\n/, 1);
+  const at = line.indexOf(':');
+  if (at <= 0) throw new OptionError(`--fleet-user ${path}: its first line is not name:password`, false);
+  return { name: line.slice(0, at), password: line.slice(at + 1) };
+}
+
+function certificates(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new OptionError(`--fleet-ca ${path}: ${systemText(cause)}`, false);
+  }
+}
+
+/** The machine's name, as far as it may stand in a subject. */
+function ownName(): string {
+  const name = hostname()
+    .replace(/[^A-Za-z0-9_-]/g, '-')
+    .slice(0, 64);
+  if (!isName(name)) throw new OptionError('The machine has no name: give this node one with --node', false);
+  return name;
+}
+
+/** Milliseconds that rates are taken over. */
+const WINDOW = 10_000;
+
+/** A reading of all counters. */
+export interface Counters {
+  readonly info: readonly CounterInfo[];
+  readonly values: readonly bigint[];
+}
+
+interface Sample {
+  readonly at: number;
+  readonly requests: number;
+  readonly hits: number;
+  readonly misses: number;
+}
+
+/** Rates from counters that are read now and then. */
+export class TrafficRates {
+  private samples: Sample[] = [];
+
+  /** @param at milliseconds */
+  take({ info, values }: Counters, at: number): void {
+    const value = (name: string): number =>
+      Number(values[info.findIndex((counter) => counter.name === name)] ?? 0n);
+    const sample = {
+      at,
+      requests: value('MAIN.client_req'),
+      hits: value('MAIN.cache_hit'),
+      misses: value('MAIN.cache_miss'),
+    };
+    // A new worker begins again.
+    if (sample.requests < (this.samples.at(-1)?.requests ?? 0)) this.samples = [];
+    this.samples.push(sample);
+    while ((this.samples[1]?.at ?? at) <= at - WINDOW) this.samples.shift();
+  }
+
+  get rates(): Pick<NodeFigures, 'requests' | 'hit_rate'> {
+    const [first] = this.samples;
+    const last = this.samples.at(-1);
+    if (first === undefined || last === undefined || last.at <= first.at)
+      return { requests: 0, hit_rate: null };
+    const hits = last.hits - first.hits;
+    const lookups = hits + last.misses - first.misses;
+    return {
+      requests: rounded(((last.requests - first.requests) * 1000) / (last.at - first.at), 10),
+      hit_rate: lookups === 0 ? null : rounded(hits / lookups, 10_000),
+    };
+  }
+}
+
+/** Threads of the worker; 0 without one. */
+function threadsIn({ info }: Counters): number {
+  return info.filter(({ name }) => /^THR\.\d+\.requests$/.test(name)).length;
+}
+
+function rounded(value: number, to: number): number {
+  return Math.round(value * to) / to;
+}
+
+const ANY = new Set(['', '0.0.0.0', '::', '*']);
+
+/** A name or an address that other machines may reach this one by. @param seen as the bus sees it */
+export function ownAddress(seen: string | null): string {
+  const local = seen === null || seen.startsWith('127.') || seen === '::1';
+  return local ? hostname() : seen;
+}
+
+/** A listener that takes what comes from anywhere is at the machine's address. */
+export function reachedAt(host: string, port: number, address: string): string {
+  const at = ANY.has(host) ? address : host;
+  return isIP(at) === 6 ? `[${at}]:${port}` : `${at}:${port}`;
+}
+
+/** Listeners for traffic as text. */
+export function listening(listeners: readonly ListenerAddress[], address: string): string[] {
+  return listeners
+    .slice(0, MOST_LISTENERS)
+    .map(({ address: host, port, path }) =>
+      path === undefined || path === '' ? reachedAt(host, port, address) : path,
+    );
+}
+
+/** As many as a sign of life names. */
+const MOST_LISTENERS = 8;

@@ -1,0 +1,131 @@
+// -a arguments: a name, a place (address and port, or the path of a Unix socket) and options. What can be said from the
+// text alone is said here, before anything is bound; the sockets are listeners.ts.
+
+import net from 'node:net';
+import type { ListenerSpec } from '../../link.ts';
+import { groupId, linesOf, userId } from '../process/accounts.ts';
+import { OptionError } from './option-error.ts';
+
+/** The longest path of a Unix socket, in bytes. */
+const LONGEST_PATH = 107;
+
+/** All -a arguments. Those without a name get a0, a1 … Throws OptionError. */
+export function parseListeners(texts: readonly string[]): ListenerSpec[] {
+  const specs: ListenerSpec[] = [];
+  let unnamed = 0;
+  for (const text of texts) {
+    const spec = parseListener(text, unnamed);
+    if (!/^[^,]*=/.test(text)) unnamed++;
+    const same = specs.find((s) => placeOf(s) === placeOf(spec) && spec.port !== 0);
+    if (same !== undefined) {
+      throw new OptionError(`-a arguments ${same.text} and ${text} have same address`);
+    }
+    specs.push(spec);
+  }
+  return specs;
+}
+
+function placeOf({ path, host, port }: ListenerSpec): string {
+  return path ?? `${host} ${port}`;
+}
+
+/** One -a argument; `index` gives the default name. Throws OptionError. */
+function parseListener(text: string, index: number): ListenerSpec {
+  const [place = '', ...options] = text.trim().split(/\s*,\s*|\s+/);
+  const [name, address] = splitName(text, place);
+  const spec: ListenerSpec = { name: name ?? `a${index}`, text, proto: 'HTTP' };
+  parsePlace(spec, address);
+  const seen = new Set<string>();
+  for (const option of options) setOption(spec, option, seen);
+  return spec;
+}
+
+function splitName(text: string, place: string): [name: string | null, address: string] {
+  const at = place.indexOf('=');
+  if (at < 0) return [null, place];
+  const name = place.slice(0, at);
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`invalid -a name "${name}"=[...]`);
+  if (at + 1 === place.length) throw new OptionError(`Empty named -a argument "${text}"`);
+  return [name, place.slice(at + 1)];
+}
+
+function setOption(spec: ListenerSpec, option: string, seen: Set<string>): void {
+  const at = option.indexOf('=');
+  if (at < 0) {
+    const proto = option.toUpperCase();
+    if (proto !== 'HTTP' && proto !== 'PROXY') throw new OptionError(`Unknown protocol '${option}'`);
+    once('protocol', option, seen);
+    spec.proto = proto;
+    return;
+  }
+  const kind = option.slice(0, at);
+  const value = option.slice(at + 1);
+  if (spec.path === undefined) throw new OptionError(`Invalid sub-arg ${option} for IP addresses in -a`);
+  switch (kind) {
+    case 'user':
+      once(kind, option, seen);
+      if (userId(value) === null) throw new OptionError(`Unknown user ${value} in -a`);
+      spec.user = value;
+      return;
+    case 'group':
+      once(kind, option, seen);
+      if (groupId(value) === null) throw new OptionError(`Unknown group ${value} in -a`);
+      spec.group = value;
+      return;
+    case 'mode':
+      once(kind, option, seen);
+      spec.mode = parseMode(value);
+      return;
+    default:
+      throw new OptionError(`Invalid sub-arg ${option} in -a`);
+  }
+}
+
+function once(kind: string, option: string, seen: Set<string>): void {
+  if (seen.has(kind)) throw new OptionError(`Too many ${kind} sub-args in -a (${option})`);
+  seen.add(kind);
+}
+
+function parseMode(value: string): number {
+  if (value === '') throw new OptionError('Empty mode sub-arg in -a');
+  if (!/^-?[0-7]+$/.test(value)) throw new OptionError(`Invalid mode sub-arg ${value} in -a`);
+  const mode = Number.parseInt(value, 8);
+  if (mode < 0 || mode > 0o777) throw new OptionError(`Mode sub-arg ${value} out of range in -a`);
+  return mode;
+}
+
+function parsePlace(spec: ListenerSpec, place: string): void {
+  if (/^[^/:[]*\//.test(place) && !place.startsWith('/')) {
+    throw new OptionError(`Unix domain socket addresses must be absolute paths in -a (${place})`);
+  }
+  if (place.startsWith('/')) {
+    if (Buffer.byteLength(place) > LONGEST_PATH) throw new OptionError(`Got no socket(s) for ${place}`);
+    spec.path = place;
+    return;
+  }
+  // An IPv6 address without brackets has colons of its own and no port.
+  const bare = net.isIPv6(place);
+  const m = bare ? null : /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place);
+  const host = bare ? place : (m?.[1] ?? m?.[2]);
+  const port = portNumber(m?.[3] ?? '');
+  const wrong =
+    place === '' ||
+    host === undefined ||
+    host.includes('@') ||
+    port === null ||
+    (/^\d+(\.\d+){3}$/.test(host) && !net.isIPv4(host));
+  if (wrong) throw new OptionError(`Got no socket(s) for ${place}`);
+  spec.host = host === '*' ? '' : host;
+  spec.port = port;
+}
+
+/** A port's number, or that of a service's name; 80 when there is none, null when nobody knows it. */
+function portNumber(text: string): number | null {
+  if (text === '') return 80;
+  if (/^\d+$/.test(text)) return Number(text) <= 65535 ? Number(text) : null;
+  for (const line of linesOf('/etc/services')) {
+    const [name, port = '', ...others] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (port.endsWith('/tcp') && (name === text || others.includes(text))) return Number.parseInt(port, 10);
+  }
+  return { http: 80, https: 443 }[text] ?? null;
+}

@@ -1,0 +1,341 @@
+// The command line of proxyd: flags to a plain object; every mistake is an OptionError.
+//
+// Pure: opens no file and no socket. Flags of Varnish without a meaning here (-h, -W) are validated and otherwise ignored.
+
+import { totalmem } from 'node:os';
+import { readCommandLine } from '../../../protocol/command-line.ts';
+import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
+import type { ListenerSpec, StorageSpec } from '../../link.ts';
+import { parseBytes } from '../../params/value.ts';
+import { type JailOption, parseJail } from '../process/jail.ts';
+import { type FleetOptions, parseFleet } from './fleet-option.ts';
+import { parseListeners } from './listener-option.ts';
+import { OptionError } from './option-error.ts';
+
+export interface Options {
+  mode: 'daemon' | 'foreground' | 'debug';
+  listeners: ListenerSpec[];
+  /** -b as given. */
+  backend: string | null;
+  /** -f as given; [''] is `-f ''`. */
+  programs: string[];
+  /** -C: compile, print, end. */
+  compileOnly: boolean;
+  dir: string | undefined;
+  identity: string | null;
+  params: { name: string; value: string }[];
+  readOnly: string[];
+  storages: StorageSpec[];
+  secretFile: string | null;
+  pidFile: string | null;
+  initFile: string | null;
+  /** -T and -M: the text CLI, listening and connecting out. */
+  cli: HostPort[];
+  reverseCli: HostPort[];
+  /** --console: WebSocket over TCP. */
+  consoles: HostPort[];
+  /** --allow-origin: values of Origin that may open a console connection. */
+  origins: string[];
+  /** --allow-host: names and addresses under which --metrics and --console may be reached besides their own. */
+  hosts: string[];
+  metrics: HostPort | null;
+  /** -j; null where it was not given. */
+  jail: JailOption | null;
+  /** --log-file: where the daemon's own messages go. */
+  logFile: string | null;
+  /** --read-group: a group that may read log and counters. */
+  readGroup: string | null;
+  /** --fleet and the options that go with it; null without it. */
+  fleet: FleetOptions | null;
+}
+
+/** An address of a way in, and as it was given. */
+export interface HostPort {
+  text: string;
+  host: string;
+  port: number;
+}
+
+export type Request =
+  | { kind: 'run'; options: Options }
+  | { kind: 'version' }
+  | { kind: 'usage' }
+  | { kind: 'document'; what: string };
+
+const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
+
+const ALONE = ['help', 'version', 'x'];
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Parses the arguments after the program's name. Throws OptionError. */
+export function parseOptions(argv: readonly string[]): Request {
+  const o: Options = {
+    mode: 'daemon',
+    listeners: [],
+    backend: null,
+    programs: [],
+    compileOnly: false,
+    dir: undefined,
+    identity: null,
+    params: [],
+    readOnly: [],
+    storages: [],
+    secretFile: null,
+    pidFile: null,
+    initFile: null,
+    cli: [],
+    reverseCli: [],
+    consoles: [],
+    origins: [],
+    hosts: [],
+    metrics: null,
+    jail: null,
+    logFile: null,
+    readGroup: null,
+    fleet: null,
+  };
+  const fleet = new Map<string, string>();
+  const listeners: string[] = [];
+  const storages: string[] = [];
+  const { options, words, end } = readCommandLine(PROXYD, argv, '');
+  // What must stand alone says so itself.
+  if (!options.some(([name]) => ALONE.includes(name))) {
+    if (end?.kind === 'mistake') throw new OptionError(end.message);
+    if (words.length > 0) throw new OptionError(`Too many arguments (${words[0]}...)`);
+  }
+  for (const [name, value] of options) {
+    switch (name) {
+      case 'help':
+        return { kind: 'usage' };
+      case 'version':
+      case 'x':
+        if (name === 'x' && !DOCUMENTS.includes(value)) throw new OptionError('Invalid -x argument');
+        if (options.length + words.length > 1 || end !== null)
+          throw new OptionError(`Too many arguments for -${name === 'x' ? 'x' : 'V'}`);
+        return name === 'x' ? { kind: 'document', what: value } : { kind: 'version' };
+      case 'a':
+        listeners.push(value);
+        break;
+      case 's':
+        storages.push(value);
+        break;
+      case 'node':
+      case 'fleet':
+      case 'fleet-name':
+      case 'fleet-creds':
+      case 'fleet-user':
+      case 'fleet-ca':
+      case 'fleet-accept':
+        if (fleet.has(name)) throw new OptionError(`Only one --${name} can be specified`);
+        fleet.set(name, value);
+        break;
+      default:
+        setOption(o, name, value);
+    }
+  }
+  checkTogether(o);
+  o.fleet = parseFleet(fleet);
+  o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
+  o.storages = withDefaults(storages.map(parseStorage));
+  return { kind: 'run', options: o };
+}
+
+function setOption(o: Options, name: string, value: string): void {
+  switch (name) {
+    case 'b':
+      if (o.backend !== null) throw new OptionError('Only one -b can be specified');
+      o.backend = value;
+      return;
+    case 'C':
+      o.compileOnly = true;
+      return;
+    case 'd':
+    case 'F': {
+      const mode = name === 'd' ? 'debug' : 'foreground';
+      if (o.mode !== 'daemon' && o.mode !== mode)
+        throw new OptionError('Only one of -d or -F can be specified');
+      o.mode = mode;
+      return;
+    }
+    case 'f':
+      o.programs.push(value);
+      return;
+    case 'h':
+    case 'W':
+      checkIdle(name, value);
+      return;
+    case 'i':
+      if (value === '' || /[^\x21-\x7e]/.test(value))
+        throw new OptionError('Identity (-i) must be visible ASCII');
+      o.identity = value;
+      return;
+    case 'I':
+      if (o.initFile !== null) throw new OptionError('\tOnly one -I allowed');
+      o.initFile = value;
+      return;
+    case 'j':
+      o.jail = parseJail(value);
+      return;
+    case 'l':
+      o.params.push({ name: 'vsl_space', value });
+      return;
+    case 'M':
+      o.reverseCli.push(hostPort('-M', value));
+      return;
+    case 'n':
+      o.dir = value;
+      return;
+    case 'P':
+      o.pidFile = value;
+      return;
+    case 'p': {
+      const [param, setting] = splitOnce(value, '=');
+      if (setting === undefined) throw new OptionError("\t-p lacks '='");
+      o.params.push({ name: param, value: setting });
+      return;
+    }
+    case 'r':
+      // An empty name between two commas is one that does not exist.
+      if (value.trim() !== '') o.readOnly.push(...value.trim().split(/\s*,\s*|\s+/));
+      return;
+    case 'S':
+      o.secretFile = value;
+      return;
+    case 'T':
+      if (value !== 'none') o.cli.push(hostPort('-T', value, 0));
+      return;
+    case 't':
+      o.params.push({ name: 'default_ttl', value });
+      return;
+    case 'console':
+      o.consoles.push(hostPort('--console', value));
+      return;
+    case 'allow-origin':
+      o.origins.push(value);
+      return;
+    case 'allow-host':
+      if (!/^[^\s/@]+$/.test(value))
+        throw new OptionError(`--allow-host: "${value}" is not host or host:port`);
+      o.hosts.push(value.toLowerCase());
+      return;
+    case 'metrics':
+      o.metrics = hostPort('--metrics', value);
+      return;
+    case 'log-file':
+      if (value === '') throw new OptionError('--log-file needs the name of a file');
+      o.logFile = value;
+      return;
+    case 'read-group':
+      o.readGroup = value;
+      return;
+  }
+}
+
+/** What means nothing here is checked all the same: a mistake in it is one wherever the unit comes from. */
+const WAITERS = ['epoll', 'poll'];
+/** How many arguments each hash method takes. */
+const HASHES: Readonly<Record<string, number>> = { critbit: 0, simple_list: 0, classic: 1 };
+
+function checkIdle(name: string, value: string): void {
+  if (name === 'W') {
+    if (!WAITERS.includes(value)) throw new OptionError(`Unknown waiter method "${value}"`);
+    return;
+  }
+  if (value === '') throw new OptionError('-h argument is empty');
+  const [method = '', ...rest] = value.split(',');
+  if (!Object.hasOwn(HASHES, method)) throw new OptionError(`Unknown hash method "${method}"`);
+  const takes = HASHES[method] as number;
+  if (rest.length <= takes) return;
+  throw new OptionError(
+    takes === 0 ? `Hash method "${method}" takes no arguments` : `(-h${method}) too many arguments`,
+  );
+}
+
+/** `port`: that of an address without one, which otherwise is refused. */
+function hostPort(flag: string, text: string, port?: number): HostPort {
+  const m = /^(?:\[([^\]]+)\]|([^:\s]*))(?:[:\s](\d{1,5}))?$/.exec(text);
+  const number = m?.[3] === undefined ? port : Number(m[3]);
+  if (text === '' || m === null || number === undefined || number > 65535) {
+    throw new OptionError(`${flag}: "${text}" is not addr:port`);
+  }
+  return { text, host: (m[1] ?? m[2]) || '0.0.0.0', port: number };
+}
+
+function checkTogether(o: Options): void {
+  if (o.backend !== null && o.programs.length > 0)
+    throw new OptionError('Only one of -b or -f can be specified');
+  if (o.consoles.length > 0 && o.secretFile === 'none')
+    throw new OptionError('--console needs a secret: not -S none');
+  if (o.compileOnly) {
+    if (o.mode !== 'daemon') {
+      throw new OptionError(`-${o.mode === 'debug' ? 'd' : 'F'} makes no sense with -C`);
+    }
+    if (o.backend === null && o.programs.length === 0) {
+      throw new OptionError('-C needs either -b <backend> or -f <vcl_file>');
+    }
+    return;
+  }
+  if (o.backend === null && o.programs.length === 0 && o.mode !== 'debug') {
+    throw new OptionError("Neither -b nor -f given. (use -f '' to override)");
+  }
+  if (o.programs.length > 1 && o.programs.includes('')) {
+    throw new OptionError("-f '' cannot be combined with other -f options");
+  }
+}
+
+/** Whether the worker is started without a command: not in debug mode, without a program or before -I. */
+export function startsWorkerAtOnce(o: Options): boolean {
+  return o.mode !== 'debug' && o.programs[0] !== '' && o.initFile === null;
+}
+
+const MALLOC_KINDS = ['malloc', 'default', 'umem'];
+/** Kinds that VCL proxies know and this one does not have. */
+const FOREIGN_KINDS = ['file', 'deprecated_persistent', 'persistent', 'debug'];
+const DEFAULT_SIZE = 100 << 20;
+const SMALLEST = 1 << 20;
+
+/** One argument; `index` gives the default name (s0, s1 …). Throws OptionError. */
+function parseStorage(text: string, index: number): StorageSpec {
+  if (text === '') throw new OptionError('-s argument lacks strategy {malloc, file, ...}');
+  const named = /^([^=,]*)=(.*)$/s.exec(text);
+  const name = named?.[1] ?? `s${index}`;
+  const [kind = '', size, ...rest] = (named?.[2] ?? text).split(',');
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`invalid -s name "${name}"=[...]`);
+  if (named !== null && kind === '') throw new OptionError(`Empty named -s argument "${text}"`);
+  if (FOREIGN_KINDS.includes(kind)) {
+    throw new OptionError(`Storage method "${kind}" is not supported (supported: malloc, default, umem)`);
+  }
+  if (!MALLOC_KINDS.includes(kind)) throw new OptionError(`Unknown storage method "${kind}"`);
+  if (rest.length > 0) throw new OptionError(`(-s${kind}) too many arguments`);
+  if (size === undefined || size === '') {
+    return { name, kind: 'malloc', size: name === 'Transient' ? 0 : unsized() };
+  }
+  const bytes = parseBytes(size);
+  if (typeof bytes !== 'number') throw new OptionError(`(-s${kind}) size "${size}": ${bytes.text}`);
+  if (bytes < SMALLEST)
+    throw new OptionError(`(-s${kind}) size "${size}": too small, did you forget to specify M or G?`);
+  return { name, kind: 'malloc', size: bytes };
+}
+
+/** `-s malloc` without a size takes no more than half of the machine: unlimited would only end in the OOM killer. */
+function unsized(): number {
+  return Math.floor(totalmem() / 2);
+}
+
+/** The storages of a daemon: those given, else one of 100 MB, and a Transient. Throws OptionError. */
+function withDefaults(given: readonly StorageSpec[]): StorageSpec[] {
+  const out = [...given];
+  const names = new Set<string>();
+  for (const { name } of out) {
+    if (names.has(name)) throw new OptionError(`Storage name "${name}" is used twice`);
+    names.add(name);
+  }
+  if (!out.some((s) => s.name !== 'Transient'))
+    out.unshift({ name: 's0', kind: 'malloc', size: DEFAULT_SIZE });
+  if (!names.has('Transient')) out.push({ name: 'Transient', kind: 'malloc', size: 0 });
+  return out;
+}

@@ -1,0 +1,24 @@
+// What the command line says about parameters: -p, -t, -l and -r.
+
+import { NoEffect } from '../../params/absent.ts';
+import type { Params } from '../../params/parameter-set.ts';
+import { ParamError } from '../../params/value.ts';
+import { OptionError } from './option-error.ts';
+import type { Options } from './options.ts';
+
+/** -p, -t, -l and -r. A parameter of Varnish without meaning here gives a warning and has no effect, so that units and
+ * scripts written for it still start this one. */
+export function setParams(
+  params: Params,
+  options: Options,
+  log: (level: 'warning', text: string) => void,
+): void {
+  for (const { name, value } of options.params) {
+    const result = params.set(name, value);
+    if (result instanceof ParamError) throw new OptionError(`\n${result.text}`, false);
+    if (result instanceof NoEffect) log('warning', `-p ${name}=${value}: ${result.text}`);
+  }
+  for (const name of options.readOnly) {
+    if (!params.protect(name)) throw new OptionError(`\nUnknown parameter ${name}`, false);
+  }
+}

@@ -1,0 +1,200 @@
+// Listening sockets: the handles that the manager binds and keeps.
+//
+// The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a dead
+// worker is replaced. It never accepts. Caution: port 0 gets its port at the first bind and keeps it over stop and
+// start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays
+// when its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
+
+import { existsSync, lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import net from 'node:net';
+import { constants } from 'node:os';
+import { dirname } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
+import { systemText } from '../../../protocol/system-text.ts';
+import type { BoundListener, ListenerAddress, ListenerSpec } from '../../link.ts';
+import { type BoundHandle, type HandleFactory, handleFactory } from '../../runtime-handles.ts';
+import { OptionError } from '../options/option-error.ts';
+import { groupId, userId } from './accounts.ts';
+
+/** Only IPv6: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
+const IPV6_ONLY = 1;
+
+/** Resolves names and wildcards: one spec an address. Throws OptionError. */
+export async function resolveListeners(specs: readonly ListenerSpec[]): Promise<ListenerSpec[]> {
+  const out: ListenerSpec[] = [];
+  for (const spec of specs) {
+    if (spec.path !== undefined || net.isIP(spec.host ?? '') !== 0) {
+      out.push(spec);
+      continue;
+    }
+    if (spec.host === '') {
+      out.push({ ...spec, host: '0.0.0.0' }, { ...spec, host: '::' });
+      continue;
+    }
+    const { lookup } = await import('node:dns/promises');
+    const found = await lookup(spec.host as string, { all: true }).catch(() => []);
+    if (found.length === 0) throw new OptionError(`Got no socket(s) for ${spec.text}`);
+    for (const { address } of found) out.push({ ...spec, host: address });
+  }
+  return out;
+}
+
+interface Slot {
+  spec: ListenerSpec;
+  handle: BoundHandle | null;
+}
+
+/** All listeners of a daemon with their handles. */
+export class ListenerSet {
+  private slots: Slot[];
+  private isOpen = false;
+  private readonly factory: HandleFactory | null;
+
+  constructor(specs: readonly ListenerSpec[]) {
+    this.slots = specs.map((spec) => ({ spec: { ...spec }, handle: null }));
+    this.factory = handleFactory();
+  }
+
+  /** Binds what is not bound; the reason when one cannot be, and then none is. */
+  open(): string | null {
+    if (this.isOpen) return null;
+    const usable: Slot[] = [];
+    for (const slot of this.slots) {
+      const result = this.factory === null ? null : bind(this.factory, slot.spec);
+      if (typeof result === 'number') {
+        // A machine without IPv6 still serves the IPv4 half of a wildcard.
+        if (slot.spec.host === '::' && usable.some((s) => s.spec.text === slot.spec.text)) continue;
+        this.close();
+        return `Could not get socket ${slot.spec.text}: ${reasonOf(result)}`;
+      }
+      slot.handle = result;
+      if (result !== null) {
+        const refused = settle(slot.spec, result);
+        if (refused !== null) {
+          this.close();
+          return refused;
+        }
+      }
+      usable.push(slot);
+    }
+    this.slots = usable;
+    this.isOpen = true;
+    return null;
+  }
+
+  close(): void {
+    this.isOpen = false;
+    for (const slot of this.slots) {
+      const { handle, spec } = slot;
+      slot.handle = null;
+      if (handle === null) continue;
+      if (spec.path === undefined) handle.close();
+      else closeKeepingFile(handle, spec.path);
+    }
+  }
+
+  specs(): ListenerSpec[] {
+    return this.slots.map((slot) => slot.spec);
+  }
+
+  /** Whether several threads can listen on all that is bound: each needs a descriptor of it. */
+  get canBeShared(): boolean {
+    return this.slots.every(({ handle }) => (handle?.fd ?? -1) >= 0);
+  }
+
+  handles(): (BoundHandle | null)[] {
+    return this.slots.map((slot) => slot.handle);
+  }
+
+  /** What the worker found out about sockets that it bound itself. */
+  bound(listeners: readonly ListenerAddress[]): void {
+    listeners.forEach((l, i) => {
+      const spec = this.slots[i]?.spec;
+      if (spec !== undefined && spec.path === undefined && spec.port === 0) spec.port = l.port;
+    });
+  }
+
+  /** For listen.list. */
+  list(): BoundListener[] {
+    return this.slots.map(({ spec }) =>
+      spec.path === undefined
+        ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0, proto: spec.proto }
+        : { name: spec.name, address: spec.path, port: -1, path: spec.path, proto: spec.proto },
+    );
+  }
+}
+
+function bind(factory: HandleFactory, spec: ListenerSpec): BoundHandle | number {
+  if (spec.path !== undefined) {
+    removeSocket(spec.path);
+    // Made with its mode: whoever owns the directory could put a link in its place before a chmod.
+    const mask = spec.mode === undefined ? null : process.umask(0o777 & ~spec.mode);
+    try {
+      const handle = factory(spec.path, -1, -1, undefined, 0);
+      // The runtime says "permission denied" for a directory that is not there.
+      const isLost = typeof handle === 'number' && !existsSync(dirname(spec.path));
+      return isLost ? -constants.errno.ENOENT : handle;
+    } finally {
+      if (mask !== null) process.umask(mask);
+    }
+  }
+  const host = spec.host as string;
+  const v6 = net.isIPv6(host);
+  return factory(host, spec.port as number, v6 ? 6 : 4, undefined, v6 ? IPV6_ONLY : 0);
+}
+
+/** After the bind: the port that 0 became, owner and mode of a path. */
+function settle(spec: ListenerSpec, handle: BoundHandle): string | null {
+  if (spec.path === undefined) {
+    const out: { port?: number } = {};
+    // A port in use does not fail the bind: the runtime keeps the error for the first call after it.
+    const error = handle.getsockname?.(out) ?? 0;
+    if (error !== 0) return `Could not get socket ${spec.text}: ${reasonOf(error)}`;
+    if (out.port !== undefined) spec.port = out.port;
+    return null;
+  }
+  try {
+    if (!lstatSync(spec.path).isSocket())
+      return `Could not get socket ${spec.text}: something else took its place`;
+    if (spec.user !== undefined || spec.group !== undefined) {
+      const uid = spec.user === undefined ? -1 : (userId(spec.user) ?? -1);
+      const gid = spec.group === undefined ? -1 : (groupId(spec.group) ?? -1);
+      lchownSync(spec.path, uid, gid);
+    }
+    return null;
+  } catch (cause) {
+    return `Could not get socket ${spec.text}: ${systemText(cause)}`;
+  }
+}
+
+/** The runtime removes the file of a Unix socket that it closes: a second name holds it meanwhile. */
+function closeKeepingFile(handle: BoundHandle, path: string): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    linkSync(path, aside);
+  } catch {
+    // Somebody has removed it, or the directory takes no more.
+    handle.close();
+    return;
+  }
+  handle.close();
+  try {
+    renameSync(aside, path);
+  } catch {
+    // The directory has gone.
+  }
+}
+
+/** Removes a socket left behind; anything else at that path stays, and the bind then fails. */
+function removeSocket(path: string): void {
+  try {
+    if (lstatSync(path).isSocket()) unlinkSync(path);
+  } catch {
+    // Nothing there.
+  }
+}
+
+function reasonOf(errno: number): string {
+  const [code, message] = getSystemErrorMap().get(errno) ?? ['', `error ${errno}`];
+  return systemText({ code, message });
+}

@@ -1,0 +1,468 @@
+// The worker's lifecycle: start, stop, death, restart.
+//
+// Forks the process at once and sends it its configuration when it says hello, so that programs compile while it boots.
+// Knows nothing of programs or parameters: `prepare` supplies them for every start. Note: after deaths in quick succession,
+// or if the system cannot create a process (no descriptor, no memory, too many processes), restarts are delayed more and
+// more, but never given up.
+
+import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import { CLI } from '../../../protocol/errors.ts';
+import type { CommandReply } from '../../../protocol/messages.ts';
+import type { WorkerStanding } from '../../../protocol/tables/counters.ts';
+import type { EventKind } from '../../../protocol/tables/events.ts';
+import type { FleetReceipt, Invalidation } from '../../contract/invalidation.ts';
+import type {
+  FromWorker,
+  InitMessage,
+  LoadedProgram,
+  TurnReport,
+  WorkerCall,
+  WorkerState,
+} from '../../link.ts';
+import type { ProcessCode } from '../../own-process.ts';
+import type { MgtCounters } from '../../stats/counter-fields.ts';
+import { yieldCores } from './cores.ts';
+import { forkWorker } from './fork-worker.ts';
+import type { ListenerSet } from './listeners.ts';
+import { logOutput, RateLimit } from './worker-output.ts';
+import { NO_WORKER, WorkerProcess } from './worker-process.ts';
+
+/** Parameters and callbacks of the supervisor. */
+export interface SupervisorHost {
+  /** The first message for a new worker, requested after its hello; null if there is nothing to run.
+   * @param sendCode sends the code of a large program ahead; returns the program to put into the message */
+  prepare(
+    generation: number,
+    sendCode: (load: LoadedProgram) => Promise<LoadedProgram>,
+  ): Promise<InitMessage | null>;
+  log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
+  /** Whether a dead worker is replaced (auto_restart). */
+  autoRestart(): boolean;
+  /** Seconds: cli_timeout and ping_interval. */
+  timeouts(): { cli: number; ping: number };
+  panicked(text: string): void;
+  happened(kind: EventKind, text: string): void;
+  turned(turn: TurnReport, thread: number): void;
+  changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
+  /** Publishes an invalidation of the worker to the fleet. Never rejects. */
+  publish(event: Invalidation): Promise<FleetReceipt>;
+}
+
+type Note = Pick<FromWorker & { t: 'note' }, 'level' | 'text'>;
+
+const STOP_GRACE_MS = 5000;
+/** A worker that served for less than this, or not at all, died quickly. One that served longer is replaced at once,
+ * however often: a delay would save the machine little and cost the traffic that the next one could serve. */
+const YOUNG_MS = 2000;
+/** Milliseconds that commands which do not change programs wait for a worker that is starting. */
+const SETTLE_MS = 1000;
+
+export class Supervisor {
+  /** When `standing` last changed, in milliseconds since 1970. */
+  changedAt = Date.now();
+  readonly counters: MgtCounters;
+  private now: WorkerState = 'stopped';
+  /** The last worker died or did not start, without having been stopped. */
+  private failed = false;
+  private readonly code: ProcessCode;
+  private readonly host: SupervisorHost;
+  private readonly listeners: ListenerSet;
+  private worker: WorkerProcess | null = null;
+  /** A process that was forked before the supervisor existed, for the first start. */
+  private early: ChildProcess | null;
+  private generation = 0;
+  private readonly retries = new Retries(() => this.launch());
+  private wanted = false;
+  /** The pending start() replaces a scheduled retry: it is retried if it fails. */
+  private retrying = false;
+  /** Rate limits for messages of the worker: notes include those of extensions and of std.syslog without a syslog. */
+  private readonly notes: RateLimit<Note>;
+  private readonly events: RateLimit<{ kind: EventKind; text: string }>;
+  private settle: { resolve(): void; reject(reason: Error): void } | null = null;
+  private readonly onStopped: (() => void)[] = [];
+  private readonly onSettled: (() => void)[] = [];
+
+  constructor(
+    code: ProcessCode,
+    listeners: ListenerSet,
+    host: SupervisorHost,
+    counters: MgtCounters,
+    early: ChildProcess | null = null,
+  ) {
+    this.code = code;
+    this.listeners = listeners;
+    this.host = host;
+    this.counters = counters;
+    this.early = early;
+    this.notes = new RateLimit(
+      ({ level, text }) => host.log(level, text),
+      (count) => ({ level: 'warning', text: `${count} more messages of the worker were suppressed` }),
+    );
+    this.events = new RateLimit(
+      ({ kind, text }) => host.happened(kind, text),
+      (count) => ({
+        kind: 'trouble',
+        text: `${count} more changes of health and bans of programs were suppressed`,
+      }),
+    );
+  }
+
+  get state(): WorkerState {
+    return this.now;
+  }
+
+  private set state(state: WorkerState) {
+    if (state !== this.now) this.changedAt = Date.now();
+    this.now = state;
+  }
+
+  get standing(): WorkerStanding {
+    if (this.now !== 'stopped') return this.now;
+    if (this.retries.pending) return 'dead, to be replaced';
+    return this.failed ? 'dead' : 'stopped';
+  }
+
+  /** Process id of the worker; 0 without one. */
+  get pid(): number {
+    return this.worker?.pid ?? 0;
+  }
+
+  /** When the cache of the present worker was empty, in milliseconds since 1970; null without a worker. */
+  get cacheSince(): number | null {
+    return this.worker?.cacheSince ?? null;
+  }
+
+  /** Whether a dead worker will be replaced after a delay. */
+  get awaitsRestart(): boolean {
+    return this.retries.pending;
+  }
+
+  /** Starts the worker; resolves when it serves, rejects with the reason if it does not start. */
+  start(): Promise<void> {
+    this.retrying = this.retries.pending;
+    this.wanted = true;
+    this.retries.forget();
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.launch();
+    });
+  }
+
+  /** Resolves when no start is in progress. Changes of programs wait for it, or a new worker would miss them. */
+  settled(): Promise<void> {
+    if (this.state !== 'starting') return Promise.resolve();
+    return new Promise((resolve) => this.onSettled.push(resolve));
+  }
+
+  /** The same with a time limit, for queries, stops and starts. */
+  async settledSoon(): Promise<void> {
+    if (this.state !== 'starting') return;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, SETTLE_MS);
+    });
+    await Promise.race([this.settled(), enough]);
+    clearTimeout(timer);
+  }
+
+  /** Stops the worker; resolves when it has exited. Never fails: a worker that hangs is killed. */
+  stop(): Promise<void> {
+    this.wanted = false;
+    if (this.failed) this.changedAt = Date.now();
+    this.failed = false;
+    if (this.retries.pending) this.host.log('info', 'No worker was running; no further start is attempted');
+    this.retries.cancel();
+    const { worker } = this;
+    if (worker === null) {
+      this.state = 'stopped';
+      // They were kept open for the next worker.
+      this.listeners.close();
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.onStopped.push(resolve);
+      if (this.state === 'stopping') return;
+      this.state = 'stopping';
+      this.host.log('debug', 'Stopping Child');
+      void worker.call({ op: 'stop' });
+      const kill = setTimeout(() => worker.kill(), STOP_GRACE_MS);
+      worker.child.once('exit', () => clearTimeout(kill));
+    });
+  }
+
+  call(call: WorkerCall): Promise<CommandReply> {
+    return this.worker?.call(call) ?? Promise.resolve(NO_WORKER);
+  }
+
+  /** For the exit of the manager: no process may outlive it. */
+  killNow(): void {
+    this.wanted = false;
+    this.early?.kill('SIGKILL');
+    this.worker?.kill();
+  }
+
+  private launch(): void {
+    this.retries.cancel();
+    if (!this.wanted || this.worker !== null) return;
+    const refused = this.listeners.open();
+    if (refused !== null) {
+      this.failStart(refused);
+      return;
+    }
+    this.state = 'starting';
+    let child: ChildProcess;
+    try {
+      child = this.early ?? forkWorker(this.code);
+    } catch (cause) {
+      this.forkFailed(cause as Error);
+      return;
+    }
+    this.early = null;
+    const worker = new WorkerProcess(child, {
+      timeouts: () => this.host.timeouts(),
+      onMessage: (from, message) => void this.receive(from, message),
+      onLateStart: (late) => {
+        if (late !== this.worker || this.state !== 'starting') return;
+        this.host.log('error', `Child (${late.pid}) did not start in time, killed it.`);
+        late.kill();
+      },
+      onHang: (hung) => {
+        if (hung !== this.worker || this.state === 'stopping') return;
+        this.host.log('error', `Child (${hung.pid}) not responding to CLI, killed it.`);
+        hung.kill();
+      },
+    });
+    this.worker = worker;
+    child.on('error', (cause) => {
+      // Without a process id there is no process, and no 'exit' event will come.
+      if (child.pid === undefined) this.forkFailed(cause, worker);
+      else this.host.log('error', `Child (${child.pid}): ${cause.message}`);
+    });
+    if (child.pid === undefined) return;
+    this.counters.child_start++;
+    this.host.log('debug', `Child (${worker.pid}) Started`);
+    logOutput(worker.pid, [child.stdout, child.stderr], (text) => this.host.log('info', text));
+    child.on('exit', (code, signal) => this.exited(worker, code, signal));
+    worker.expectProgress();
+  }
+
+  /** The system could not create a process. A pending start() is rejected; the start is retried whatever the reason. */
+  private forkFailed(cause: Error, worker: WorkerProcess | null = null): void {
+    if (this.worker !== worker) return;
+    this.worker = null;
+    this.failed = true;
+    this.state = 'stopped';
+    const { settle } = this;
+    this.settle = null;
+    const why = `Cannot start a worker process: ${cause.message}`;
+    this.host.log('error', this.wanted ? `${why}; ${this.retries.next()}` : why);
+    settle?.reject(
+      new Error(`${why}. It will be retried; free the missing resource (descriptors, memory, processes)`),
+    );
+    this.notify(this.onSettled);
+    this.notify(this.onStopped);
+  }
+
+  private notify(waiters: (() => void)[]): void {
+    for (const resolve of waiters.splice(0)) resolve();
+  }
+
+  private async receive(worker: WorkerProcess, m: FromWorker): Promise<void> {
+    if (worker !== this.worker) return;
+    switch (m.t) {
+      case 'hello':
+        await this.initialize(worker);
+        return;
+      case 'ready':
+        this.listeners.bound(m.listeners);
+        this.serving(worker);
+        return;
+      case 'failed':
+        this.failStart(m.reason);
+        return;
+      case 'panic':
+        worker.panic = m.text;
+        return;
+      case 'trouble':
+        this.host.log('error', m.text);
+        this.host.changed('trouble', m.text);
+        return;
+      case 'note':
+        this.notes.take(m);
+        return;
+      case 'happened':
+        this.events.take(m);
+        return;
+      case 'turn':
+        this.host.turned(m, m.thread);
+        return;
+      case 'publish': {
+        const receipt = await this.host.publish(m.event);
+        worker.post({ t: 'published', id: m.id, receipt });
+        return;
+      }
+    }
+  }
+
+  /** Sends a worker its configuration and its listening sockets. */
+  private async initialize(worker: WorkerProcess): Promise<void> {
+    let init: InitMessage | null;
+    // Compiling programs has no deadline.
+    worker.cancelDeadline();
+    try {
+      init = await this.host.prepare(this.generation++, (load) => worker.sendCode(load));
+    } catch (cause) {
+      this.failStart((cause as Error).message);
+      return;
+    }
+    if (worker !== this.worker || this.state === 'stopping') return;
+    if (init === null) {
+      this.failStart('No active VCL');
+      return;
+    }
+    worker.cacheSince = Date.now();
+    const threads = this.threadsOf(init);
+    worker.threads = threads;
+    const code = threads > 1 ? this.code.text : null;
+    worker.post({ ...init, threads, listeners: this.listeners.specs(), code });
+    this.listeners.handles().forEach((handle, index) => {
+      for (let thread = 0; thread < threads; thread++) {
+        worker.post({ t: 'listener', index, thread }, handle ?? undefined);
+      }
+    });
+    worker.expectProgress();
+  }
+
+  private serving(worker: WorkerProcess): void {
+    if (this.state === 'starting') this.state = 'running';
+    worker.servedAt = performance.now();
+    if (worker.threads > 1) void yieldCores(worker.pid);
+    this.failed = false;
+    worker.cancelDeadline();
+    this.notify(this.onSettled);
+    worker.watch();
+    this.host.log('info', 'Child launched OK');
+    this.host.changed('started', `Child (${worker.pid}) started`);
+    this.settle?.resolve();
+    this.settle = null;
+  }
+
+  /** Threads that can serve: without shareable listening sockets only one. */
+  private threadsOf({ threads }: InitMessage): number {
+    if (threads === 1 || this.listeners.canBeShared) return threads;
+    this.host.log(
+      'warning',
+      `One thread serves instead of worker_threads=${threads}: this version of Node has no listening sockets that threads can share`,
+    );
+    return 1;
+  }
+
+  private exited(worker: WorkerProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (worker !== this.worker) return;
+    const { pid } = worker;
+    const asked = this.state === 'stopping';
+    this.worker = null;
+    if (!asked) this.failed = true;
+    this.state = 'stopped';
+    this.notify(this.onSettled);
+    worker.end(
+      asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
+    );
+    if (asked) {
+      this.counters.child_exit++;
+      this.host.log('info', `Child (${pid}) ended`);
+    } else this.died(worker, code, signal);
+    this.host.log('debug', 'Child cleanup complete');
+    if (!this.wanted) this.listeners.close();
+    if (asked) this.host.changed('stopped', `Child (${pid}) stopped`);
+    this.notify(this.onStopped);
+    // failStart() killed it: there was no stop command.
+    if (asked && this.wanted) this.host.log('error', `Child (${pid}) did not serve; ${this.retries.next()}`);
+  }
+
+  private died({ pid, panic, servedAt }: WorkerProcess, code: number | null, signal: NodeJS.Signals | null) {
+    const how = signal === null ? `status=${code}` : `signal=${constants.signals[signal]} (${signal})`;
+    if (servedAt !== null && performance.now() - servedAt >= YOUNG_MS) this.retries.forget();
+    const asked = this.settle !== null;
+    if (!this.host.autoRestart() || (asked && !this.retrying)) this.wanted = false;
+    const next = this.wanted ? this.retries.next() : 'not restarted';
+    const why = this.wanted || asked ? '' : ' (auto_restart is off: use the command start)';
+    const report = `Child (${pid}) died ${how}; ${next}${why}`;
+    this.host.log('error', report);
+    if (signal === null && panic === '') this.counters.child_stop++;
+    else this.counters.child_died++;
+    if (panic !== '') {
+      this.counters.child_panic++;
+      this.host.panicked(panic);
+    }
+    this.host.changed('died', report);
+    const { settle } = this;
+    this.settle = null;
+    settle?.reject(new Error(panic === '' ? `Child (${pid}) died ${how} at its start` : panic));
+  }
+
+  /** The worker cannot run: a pending start() is rejected and not retried. An automatic restart is retried, since the
+   * configuration was accepted before. */
+  private failStart(reason: string): void {
+    const { settle, worker } = this;
+    this.settle = null;
+    this.failed = true;
+    if ((settle !== null && !this.retrying) || !this.host.autoRestart()) this.wanted = false;
+    const next = worker === null && this.wanted ? `; ${this.retries.next()}` : '';
+    if (settle === null || next !== '') this.host.log('error', `Child cannot start: ${reason}${next}`);
+    if (worker === null) {
+      this.state = 'stopped';
+      if (!this.wanted) this.listeners.close();
+      settle?.reject(new Error(reason));
+      return;
+    }
+    this.state = 'stopping';
+    worker.kill();
+    this.onStopped.push(() => settle?.reject(new Error(reason)));
+  }
+}
+
+/** Failures in a row that are retried at once. */
+const FREE_TRIES = 3;
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 5000;
+
+/** Schedules restarts: at once at first, then after growing delays, without end. */
+export class Retries {
+  readonly #launch: () => void;
+  #failures = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(launch: () => void) {
+    this.#launch = launch;
+  }
+
+  get pending(): boolean {
+    return this.#timer !== null;
+  }
+
+  /** Resets the count of failures: a worker has served, or an operator asked for a start. */
+  forget(): void {
+    this.#failures = 0;
+  }
+
+  cancel(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Schedules the next start; returns a text that says when. */
+  next(): string {
+    this.cancel();
+    const late = this.#failures++ - FREE_TRIES;
+    const delay = late < 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** late, MAX_DELAY_MS);
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#launch();
+    }, delay);
+    return delay === 0
+      ? 'restarted at once'
+      : `next try in ${delay / 1000} s, after ${this.#failures} quick failures`;
+  }
+}

@@ -1,0 +1,187 @@
+// One worker process: its messages, its unanswered calls, its liveness checks and the deadline of its start. There is a new
+// object for each start, so that no state of a dead worker reaches the next one.
+//
+// Every call is answered exactly once, by the worker or by its end. A call may take any time, because the cache of a busy
+// worker is worth keeping; only a ping that is not answered within cli_timeout makes the worker count as hung.
+
+import type { ChildProcess } from 'node:child_process';
+import { CLI } from '../../../protocol/errors.ts';
+import type { CommandReply } from '../../../protocol/messages.ts';
+import type { FromWorker, LoadedProgram, ToWorker, WorkerCall } from '../../link.ts';
+import { turns } from '../../turns/turns.ts';
+
+export const NO_WORKER: CommandReply = { status: CLI.COMMS, body: 'CLI communication error (no worker)' };
+
+/** Characters of program code in one message (chosen): writing or reading them takes a fraction of a millisecond. */
+const CODE_PART = 128 * 1024;
+/** Milliseconds that a worker has for its start even if cli_timeout is less. */
+const MIN_START_MS = 10_000;
+
+/** Parameters and callbacks of a worker process. */
+export interface WorkerProcessHost {
+  /** Seconds: cli_timeout and ping_interval. */
+  timeouts(): { cli: number; ping: number };
+  /** A message other than a reply to a call. */
+  onMessage(worker: WorkerProcess, message: FromWorker): void;
+  /** The deadline of the start has passed. */
+  onLateStart(worker: WorkerProcess): void;
+  /** A ping was not answered in time. */
+  onHang(worker: WorkerProcess): void;
+}
+
+export class WorkerProcess {
+  readonly child: ChildProcess;
+  /** Threads that serve in it. */
+  threads = 1;
+  /** When it began to serve, by performance.now(); null before. */
+  servedAt: number | null = null;
+  /** When it was sent its programs, in milliseconds since 1970: its cache holds nothing older. Null before. */
+  cacheSince: number | null = null;
+  /** The report of its panic; '' without one. */
+  panic = '';
+  private readonly host: WorkerProcessHost;
+  private readonly calls = new WorkerCalls();
+  private nextCode = 1;
+  private pings: NodeJS.Timeout | null = null;
+  private deadline: NodeJS.Timeout | null = null;
+  private ended = false;
+
+  constructor(child: ChildProcess, host: WorkerProcessHost) {
+    this.child = child;
+    this.host = host;
+    child.on('message', (message) => this.receive(message as FromWorker));
+  }
+
+  /** Process id; 0 if the system could not create the process. */
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Status 400 if the worker dies before it answers. */
+  call(call: WorkerCall): Promise<CommandReply> {
+    if (!this.child.connected) return Promise.resolve(NO_WORKER);
+    if (call.op !== 'vcl.load' || !isLong(call.load)) return this.callNow(call);
+    return this.sendCode(call.load).then((load) =>
+      this.ended ? NO_WORKER : this.callNow({ op: call.op, load }),
+    );
+  }
+
+  /** Sends the code of a large program in parts, ahead of the message with the program, since neither process should
+   * handle all of it in one turn. Returns the program for that message. */
+  async sendCode(load: LoadedProgram): Promise<LoadedProgram> {
+    if (!isLong(load)) return load;
+    const ahead = this.nextCode++;
+    const { source } = load.program;
+    for (let at = 0; at < source.length; at += CODE_PART) {
+      this.post({ t: 'code', ahead, text: source.slice(at, at + CODE_PART) });
+      await turns.next();
+    }
+    return { ...load, program: { ...load.program, source: '' }, ahead };
+  }
+
+  post(message: ToWorker, handle?: unknown): void {
+    const { child } = this;
+    if (!child.connected) return;
+    // A raw listening handle is sent as the channel's native type, which the typings omit.
+    child.send(message, handle as Parameters<ChildProcess['send']>[1], {}, () => {});
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+  }
+
+  /** Starts or restarts the deadline for the next step of the start. */
+  expectProgress(): void {
+    this.cancelDeadline();
+    const ms = Math.max(MIN_START_MS, this.host.timeouts().cli * 1000);
+    this.deadline = setTimeout(() => this.host.onLateStart(this), ms).unref();
+  }
+
+  cancelDeadline(): void {
+    if (this.deadline !== null) clearTimeout(this.deadline);
+    this.deadline = null;
+  }
+
+  /** Begins to ping it. */
+  watch(): void {
+    const { ping } = this.host.timeouts();
+    if (ping <= 0) return;
+    let pending = false;
+    this.pings = setInterval(() => {
+      if (pending) return;
+      pending = true;
+      void this.call({ op: 'ping' }).then(() => {
+        pending = false;
+      });
+    }, ping * 1000).unref();
+  }
+
+  /** The process has exited: answers all pending calls. */
+  end(reply: CommandReply): void {
+    this.ended = true;
+    this.cancelDeadline();
+    if (this.pings !== null) clearInterval(this.pings);
+    this.calls.endAll(reply);
+  }
+
+  private callNow(call: WorkerCall): Promise<CommandReply> {
+    return this.calls.open(
+      Math.max(1, this.host.timeouts().cli * 1000),
+      (id) => this.post({ t: 'call', id, call }),
+      call.op === 'ping' ? () => this.host.onHang(this) : () => void this.call({ op: 'ping' }),
+    );
+  }
+
+  private receive(message: FromWorker): void {
+    if (message.t === 'part') this.calls.part(message.id, message.text);
+    else if (message.t === 'reply') this.calls.replied(message.id, message);
+    else this.host.onMessage(this, message);
+  }
+}
+
+function isLong({ program }: LoadedProgram): boolean {
+  return program.source.length > CODE_PART;
+}
+
+interface Pending {
+  resolve(reply: CommandReply): void;
+  /** The parts of the body received so far. */
+  body: string;
+  timer: NodeJS.Timeout;
+}
+
+/** Calls that the worker has not answered yet. */
+export class WorkerCalls {
+  private readonly pending = new Map<number, Pending>();
+  private next = 1;
+
+  /** @param post sends the call with this id; @param late is called every `ms` milliseconds while there is no reply */
+  open(ms: number, post: (id: number) => void, late: () => void): Promise<CommandReply> {
+    const id = this.next++;
+    return new Promise((resolve) => {
+      this.pending.set(id, { resolve, body: '', timer: setInterval(late, ms) });
+      post(id);
+    });
+  }
+
+  replied(id: number, { status, body }: CommandReply): void {
+    const call = this.pending.get(id);
+    if (call === undefined) return;
+    this.pending.delete(id);
+    clearInterval(call.timer);
+    call.resolve({ status, body: call.body + body });
+  }
+
+  part(id: number, text: string): void {
+    const call = this.pending.get(id);
+    if (call !== undefined) call.body += text;
+  }
+
+  endAll(reply: CommandReply): void {
+    for (const { resolve, timer } of this.pending.values()) {
+      clearInterval(timer);
+      resolve(reply);
+    }
+    this.pending.clear();
+  }
+}

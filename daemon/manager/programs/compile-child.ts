@@ -1,0 +1,18 @@
+// Entry of the process that compiles a large program for the manager: reads the job from descriptor 3 to its end, writes what
+// came of it there, and ends. It reads the files that the program includes, and nothing of the package.
+
+import { readFileSync } from 'node:fs';
+import { deserialize } from 'node:v8';
+import { writeAll } from '../../../protocol/files/own-file.ts';
+import { keepPrograms } from '../../vcl/own-programs.ts';
+import { type CompileJob, doJob } from './compile-job.ts';
+import { writeAnswer } from './compiler-processes.ts';
+
+const CHANNEL = 3;
+
+// As ps and top show it.
+process.title = 'proxyd compiler';
+const job = deserialize(readFileSync(CHANNEL)) as CompileJob;
+keepPrograms(job.own);
+writeAnswer(doJob(job), (bytes) => writeAll(CHANNEL, bytes));
+process.exit(0);

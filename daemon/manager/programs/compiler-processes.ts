@@ -1,0 +1,177 @@
+// Large programs are compiled in a child process each: an acl of a hundred thousand networks takes a second, five megabytes
+// of statements take ten, during which the manager could answer no command, follow no log and restart no worker. A child
+// that crashes or runs out of memory results in an error message and nothing else. A thread would not do: one that runs out
+// of memory may take the whole process with it.
+//
+// The child answers with values of node:v8, each preceded by its length. The code of a program is sent in parts before the
+// rest, so that the manager never deserializes all of it in one turn.
+
+import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { deserialize, serialize } from 'node:v8';
+import { inPackage } from '../../../protocol/files/package-files.ts';
+import type { CompiledProgram } from '../../contract/program.ts';
+import { ProcessCode } from '../../own-process.ts';
+import type { CompileJob, JobAnswer } from './compile-job.ts';
+
+/** Characters of a program, with what it includes, that the manager compiles itself (measured: they take it less
+ * than 40 ms). */
+const LARGEST_INLINE = 32 * 1024;
+/** The same while the daemon starts: nobody waits for anything else, and a process would only make it later. */
+const LARGEST_AT_START = 1024 * 1024;
+const LONGEST_ERROR = 4096;
+
+/** Reads the code of the process that compiles. */
+function compilerCode(): ProcessCode {
+  return new ProcessCode(inPackage('dist/daemon/manager/programs/compile-child.js'));
+}
+
+export class CompilerProcesses {
+  /** Characters of a program from which it is worth a process. */
+  largestInline = LARGEST_AT_START;
+  private code: ProcessCode | null = null;
+  private readonly read: () => ProcessCode;
+  private readonly running = new Set<ChildProcess>();
+  private closed = false;
+
+  constructor(read: () => ProcessCode = compilerCode) {
+    this.read = read;
+  }
+
+  /** The daemon has started: the code is kept from now on, whatever becomes of its file. */
+  started(): void {
+    this.code ??= this.read();
+    this.largestInline = LARGEST_INLINE;
+  }
+
+  /** What came of a job, or why nothing came of it, as a command may say it. */
+  async run(job: CompileJob): Promise<JobAnswer | string> {
+    if (this.closed) return failed('the daemon is stopping');
+    this.code ??= this.read();
+    const child = this.code.start([], {
+      // What the manager may use, it may.
+      execArgv: process.execArgv.filter((arg) => !arg.startsWith('--inspect')),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: process.env,
+    });
+    this.running.add(child);
+    try {
+      return await this.answer(child, job);
+    } finally {
+      this.running.delete(child);
+    }
+  }
+
+  /** Ends what is under way; its commands are told so. */
+  close(): void {
+    this.closed = true;
+    for (const child of this.running) child.kill('SIGKILL');
+  }
+
+  private answer(child: ChildProcess, job: CompileJob): Promise<JobAnswer | string> {
+    return new Promise((resolve) => {
+      const reader = new AnswerReader();
+      let errors = '';
+      child.stderr?.on('data', (chunk: Buffer) => {
+        errors = (errors + chunk.toString('latin1')).slice(-LONGEST_ERROR);
+      });
+      const channel = child.stdio[3] as Socket | undefined;
+      channel?.on('data', (chunk: Buffer) => {
+        try {
+          reader.take(chunk);
+        } catch {
+          child.kill('SIGKILL');
+        }
+      });
+      // One that ends early leaves its job unread.
+      channel?.on('error', () => undefined).end(serialize(job));
+      child.on('error', (cause) => resolve(failed(`cannot start its process: ${cause.message}`)));
+      child.on('close', (code, signal) => {
+        if (this.closed) return resolve(failed('the daemon is stopping'));
+        if (code === 0) return resolve(reader.answer ?? failed('its process gave no result'));
+        resolve(failed(`${endText(code, signal)}${reasonText(errors)}`));
+      });
+    });
+  }
+}
+
+function failed(why: string): string {
+  return `Running VCC-compiler failed, ${why}\nVCL compilation failed`;
+}
+
+function endText(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `exited with ${code}` : `signal ${constants.signals[signal]} (${signal})`;
+}
+
+/** The reason in what a process wrote as it ended, if there is one. */
+function reasonText(errors: string): string {
+  if (errors.includes('out of memory')) return ': it ran out of memory';
+  const reason = /^\w*Error: .*/m.exec(errors);
+  return reason === null ? '' : `: ${reason[0]}`;
+}
+
+/** Characters of code in one value (chosen): to read it takes a fraction of a millisecond. */
+const PART = 256 * 1024;
+/** Bytes of a length. */
+const HEAD = 4;
+
+export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): void {
+  const say = (value: string | JobAnswer): void => {
+    const bytes = serialize(value);
+    const head = Buffer.alloc(HEAD);
+    head.writeUInt32LE(bytes.length);
+    write(head);
+    write(bytes);
+  };
+  const program = programOf(answer);
+  if (program !== null) {
+    const { source } = program;
+    for (let at = 0; at < source.length; at += PART) say(source.slice(at, at + PART));
+    program.source = '';
+  }
+  say(answer);
+}
+
+export class AnswerReader {
+  /** Null as long as it is not whole. */
+  answer: JobAnswer | null = null;
+  private source = '';
+  private chunks: Buffer[] = [];
+  private size = 0;
+  /** Bytes of the value that is read; null between two. */
+  private wanted: number | null = null;
+
+  /** Throws what is wrong with a value. */
+  take(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.size += chunk.length;
+    for (;;) {
+      const enough = this.wanted ?? HEAD;
+      if (this.size < enough) return;
+      const bytes = this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
+      const value = bytes.subarray(0, enough);
+      this.chunks = [bytes.subarray(enough)];
+      this.size -= enough;
+      if (this.wanted === null) this.wanted = value.readUInt32LE();
+      else {
+        this.wanted = null;
+        this.read(deserialize(value) as string | JobAnswer);
+      }
+    }
+  }
+
+  private read(value: string | JobAnswer): void {
+    if (typeof value === 'string') {
+      this.source += value;
+      return;
+    }
+    const program = programOf(value);
+    if (program !== null) program.source = this.source;
+    this.answer = value;
+  }
+}
+
+function programOf(answer: JobAnswer): CompiledProgram | null {
+  return 'findings' in answer ? answer.findings.program : null;
+}

@@ -1,0 +1,215 @@
+// The manager's interface to the VCL compiler: loaded when first needed, configured from the parameters. Large programs
+// are compiled in a child process (compiler-processes.ts).
+//
+// A program that imports extensions from files is compiled twice: the first pass finds the imports, a child process
+// describes each (daemon/extensions/load/describe.ts), and the second pass knows their signatures. Host names are
+// resolved between passes in the same way, so that nothing here blocks on a name server.
+
+import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import type { DescribedModule, ImportRequest } from '../../contract/extension.ts';
+import type { ModuleCache, ModuleDescriber } from '../../extensions/load/describe.ts';
+import type { StorageSpec } from '../../link.ts';
+import type { Params } from '../../params/parameter-set.ts';
+import type { CompileResult } from '../../vcl/compile.ts';
+import { ownPrograms } from '../../vcl/own-programs.ts';
+import { sourceText } from '../../vcl/source-text.ts';
+import type { Asked, Compile, Findings, Known, PlainOptions, SourceText } from './compile-job.ts';
+import type { CompilerProcesses } from './compiler-processes.ts';
+
+/** No copies, and extensions describe themselves as this user. */
+const NO_CACHE: ModuleCache = { directory: null, inUse: () => [], account: null };
+const NOTHING: Asked = { wishes: [], names: [] };
+
+/** Reads no more than a number of characters. */
+class FewCharacters {
+  /** More was asked for: what is compiled lacks a file. */
+  exceeded = false;
+  private left: number;
+
+  constructor(characters: number) {
+    this.left = characters;
+  }
+
+  readonly read = (file: string): string => {
+    if (this.exceeded) throw new Error('not read');
+    const text = sourceText(readFileSync(file));
+    this.left -= text.length;
+    this.exceeded = this.left < 0;
+    if (this.exceeded) throw new Error('not read');
+    return text;
+  };
+}
+
+/**
+ * @param labels names that `return (vcl(...))` may use
+ * @param cache where copies of extensions' files are kept, and who describes them
+ * @param processes compile what is large; without them nothing is
+ */
+export function makeCompile(
+  params: Params,
+  storages: readonly StorageSpec[],
+  labels: () => readonly string[],
+  cache: ModuleCache = NO_CACHE,
+  processes: CompilerProcesses | null = null,
+): Compile {
+  const ask = makeAsk(params, cache, addressesOf);
+  return async (source) => {
+    const options = optionsOf(params, storages, labels);
+    const { compileOnce, findingsOf, makeJob } = await import('./compile-job.ts');
+    const limit = processes === null ? Number.POSITIVE_INFINITY : processes.largestInline;
+    let isLarge = lengthOf(source) > limit;
+    const { program, text } = await inRounds<Findings>(async (known) => {
+      if (!isLarge) {
+        const few = new FewCharacters(limit - source.text.length);
+        const { result, asked } = compileOnce(source, options, known, few.read);
+        isLarge = few.exceeded;
+        if (!isLarge) return { outcome: findingsOf(result), asked };
+      }
+      const answer = await processes?.run(makeJob(source, options, known, ownPrograms()));
+      if (answer === undefined || typeof answer === 'string') {
+        return { outcome: { program: null, text: answer ?? '' }, asked: NOTHING };
+      }
+      if ('thrown' in answer) throw new Error(answer.thrown);
+      return { outcome: answer.findings, asked: answer.asked };
+    }, ask);
+    return program === null ? text : { program, notes: text };
+  };
+}
+
+/**
+ * The compiler with its findings as data.
+ * @param addresses addresses of a host name; asks the system by default
+ */
+export function makeCompiler(
+  params: Params,
+  storages: readonly StorageSpec[],
+  labels: () => readonly string[],
+  cache: ModuleCache,
+  addresses: (name: string) => Promise<string[]>,
+): (source: SourceText) => Promise<CompileResult> {
+  const ask = makeAsk(params, cache, addresses);
+  return async (source) => {
+    const options = optionsOf(params, storages, labels);
+    const { compileOnce } = await import('./compile-job.ts');
+    return inRounds(async (known) => {
+      const { result, asked } = compileOnce(source, options, known);
+      return { outcome: result, asked };
+    }, ask);
+  };
+}
+
+function optionsOf(
+  params: Params,
+  storages: readonly StorageSpec[],
+  labels: () => readonly string[],
+): PlainOptions {
+  return {
+    vclPath: params.text('vcl_path').split(':'),
+    unsafePath: params.bool('vcc_unsafe_path'),
+    errUnref: params.bool('vcc_err_unref'),
+    profile: params.num('http_profile') === 1 ? 'rfc9111' : 'classic',
+    storages: storages.map((s) => s.name).filter((name) => name !== 'Transient'),
+    labels: [...labels()],
+  };
+}
+
+/** Characters of a program, as far as they are known before it is compiled. */
+function lengthOf({ text, bundle }: SourceText): number {
+  return bundle === undefined ? text.length : bundle.files.reduce((sum, file) => sum + file.text.length, 0);
+}
+
+interface Ask {
+  describe(wish: ImportRequest): Promise<DescribedModule>;
+  addresses(name: string): Promise<string[]>;
+}
+
+function makeAsk(params: Params, cache: ModuleCache, addresses: Ask['addresses']): Ask {
+  let describer: ModuleDescriber | null = null;
+  let { child } = cache;
+  return {
+    addresses,
+    describe: async (wish) => {
+      const { describerCode, ModuleDescriber } = await import('../../extensions/load/describe.ts');
+      describer ??= new ModuleDescriber();
+      child ??= describerCode();
+      return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache, child });
+    },
+  };
+}
+
+/** Compiles again and again until nothing is asked for that is not known. */
+async function inRounds<T>(
+  run: (known: Known) => Promise<{ outcome: T; asked: Asked }>,
+  { describe, addresses }: Ask,
+): Promise<T> {
+  const described = new Map<string, DescribedModule>();
+  const names = new Map<string, string[]>();
+  const { wishKey } = await import('./compile-job.ts');
+  // Ends: every round answers wishes that no later round has.
+  for (;;) {
+    const { outcome, asked } = await run({ described, names });
+    if (asked.wishes.length === 0 && asked.names.length === 0) return outcome;
+    const wishes = new Map(asked.wishes.map((w) => [wishKey(w), w]));
+    await Promise.all([
+      ...[...wishes].map(async ([key, w]) => described.set(key, await describe(w))),
+      ...asked.names.map(async (name) => names.set(name, await addresses(name))),
+    ]);
+  }
+}
+
+/** Addresses of a host name, empty when it has none or no server answers. */
+async function addressesOf(name: string): Promise<string[]> {
+  const found = await lookup(name, { all: true }).catch(() => []);
+  return found.map((a) => a.address);
+}
+
+const ROUNDS = 12;
+/** Milliseconds between two rounds, for whoever else wants the processor. */
+const BETWEEN = 2;
+
+const SAMPLE = `vcl 4.1;
+import std;
+probe health { .url = "/"; .interval = 5s; }
+backend one { .host = "127.0.0.1"; .port = "80"; .probe = health; .first_byte_timeout = 30s; }
+backend two { .host = "127.0.0.1"; .port = "81"; .max_connections = 50; }
+acl inside { "10.0.0.0"/8; ! "10.1.0.0"/16; "127.0.0.1"; }
+sub site {
+  if (req.http.Host == "www.example.com" && req.url ~ "(?i)^/static/.*\\.(css|js|png)$") {
+    unset req.http.Cookie;
+    set req.http.X-Kind = "static " + req.method;
+  } elsif (client.ip !~ inside || std.integer(req.http.X-Count, 0) > 3) {
+    return (synth(403, "No"));
+  } else {
+    set req.backend_hint = two;
+  }
+  set req.url = regsuball(req.url, "[?&]utm_[a-z]+=[^&]*", "");
+  set req.http.X-When = now + 5m;
+  std.log("site: " + req.url);
+}
+sub vcl_recv {
+  call site;
+  if (req.restarts == 0 && req.method == "PURGE") { return (purge); }
+  if (req.http.Cookie ~ "session=") { return (pass); }
+}
+sub vcl_hash { hash_data(req.url); }
+sub vcl_backend_response {
+  if (beresp.status >= 500 && bereq.retries < 2) { return (retry); }
+  set beresp.ttl = 5m;
+  set beresp.grace = beresp.ttl * 2;
+  unset beresp.http.Set-Cookie;
+}
+sub vcl_deliver {
+  if (obj.hits > 0) { set resp.http.X-Cache = "hit " + obj.hits; } else { set resp.http.X-Cache = "miss"; }
+}
+sub vcl_synth { set resp.body = {"<p>"} + resp.status + {"</p>"}; return (deliver); }
+`;
+
+export function warmUp(compile: Compile): void {
+  let round = 0;
+  const next = (): void => {
+    if (round++ >= ROUNDS) return;
+    void compile({ name: '<warm-up>', text: SAMPLE }).then(() => setTimeout(next, BETWEEN).unref());
+  };
+  setTimeout(next, BETWEEN).unref();
+}

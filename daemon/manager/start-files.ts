@@ -1,0 +1,100 @@
+// Files named on the command line: programs (-b, -f) and commands (-I).
+
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { CommandLines } from '../../protocol/cli-quoting.ts';
+import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
+import { sourceText } from '../vcl/source-text.ts';
+import { OptionError } from './options/option-error.ts';
+import type { Options } from './options/options.ts';
+import type { Programs } from './programs/programs.ts';
+
+/** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
+export function readProgramFile(
+  file: string,
+  vclPath: string,
+  here = false,
+): { name: string; text: string } | string {
+  const direct = isAbsolute(file) || /^\.\.?\//.test(file);
+  const places = direct ? [file] : vclPath.split(':').map((dir) => join(dir, file));
+  if (!direct && here) places.push(file);
+  let why = 'No such file or directory';
+  for (const name of places) {
+    try {
+      return { name, text: sourceText(readFileSync(name)) };
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') why = systemText(cause);
+    }
+  }
+  return why;
+}
+
+/** Loads what -b and -f name, and uses the last of it. Throws OptionError. */
+export async function loadStartPrograms(
+  { backend, programs: named }: Pick<Options, 'backend' | 'programs'>,
+  vclPath: string,
+  programs: Programs,
+): Promise<void> {
+  const sources: { name: string; source: { name: string; text: string } }[] = [];
+  if (backend !== null)
+    sources.push({ name: 'boot', source: { name: '<-b>', text: backendProgram(backend) } });
+  const files = named.filter((file) => file !== '');
+  files.forEach((file, i) => {
+    const source = readProgramFile(file, vclPath, true);
+    if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
+    sources.push({ name: files.length === 1 ? 'boot' : `boot${i}`, source });
+  });
+  for (const { name, source } of sources) {
+    const reply = await programs.load(name, source, 'auto');
+    if (reply.status !== CLI.OK) throw new OptionError(`\n${reply.body}`, false);
+  }
+  const last = sources.at(-1);
+  if (last !== undefined) {
+    const reply = await programs.use(last.name);
+    if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
+  }
+}
+
+/** Runs the file's commands; `note` hears each with its status. Throws OptionError. */
+export async function runInitFile(
+  file: string,
+  run: (line: string) => Promise<CommandReply>,
+  note: (text: string) => void,
+): Promise<void> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OptionError(`Can't open -I file ${file}: ${systemText(cause)}`);
+  }
+  const lines = new CommandLines();
+  for (const line of [...lines.push(text), ...lines.end()]) {
+    const mayFail = line.startsWith('-');
+    const reply = await run(mayFail ? line.slice(1) : line);
+    const [shown = ''] = line.split('\n', 1);
+    note(`-I ${file}: ${shown} -> ${reply.status}`);
+    if (reply.status === CLI.OK || reply.status === CLI.TRUNCATED || mayFail) continue;
+    throw new OptionError(`-I file CLI command failed (${reply.status})\n> ${shown}\n${reply.body}`);
+  }
+}
+
+/** The program that -b stands for. */
+export function backendProgram(backend: string): string {
+  if (backend.toLowerCase() === 'none') return 'vcl 4.1;\n\nbackend default none;\n';
+  if (backend.startsWith('/')) {
+    return `vcl 4.1;\n\nbackend default {\n    .path = ${vclString(backend)};\n}\n`;
+  }
+  const m = /^(?:\[([^\]]+)\]|([^:]*))(?::(.*))?$/s.exec(backend);
+  // An IPv6 address without brackets has colons of its own.
+  const host = m === null ? backend : (m[1] ?? m[2] ?? '');
+  const port = m?.[3];
+  const lines = [`    .host = ${vclString(host === '' && port !== undefined ? 'localhost' : host)};`];
+  if (port !== undefined) lines.push(`    .port = ${vclString(port)};`);
+  return `vcl 4.1;\n\nbackend default {\n${lines.join('\n')}\n}\n`;
+}
+
+function vclString(text: string): string {
+  return `"${text.replaceAll('"', '')}"`;
+}

@@ -1,0 +1,154 @@
+// Who is in the fleet, and how far a message has come: nodes that are behind are named and not waited for.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { GONE, HEARTBEAT, SILENT } from '../../../daemon/fleet/fleet-names.ts';
+import { NodeRegistry } from '../../../daemon/fleet/node-registry.ts';
+import { turns } from '../../../daemon/turns/turns.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+function registry() {
+  let now = 0;
+  const made = new NodeRegistry('self', () => now);
+  const beat = (name: string, applied: number, current = true, age = 0): void =>
+    made.beat(name, { life: name, version: '', current, applied, lag: 0 }, age);
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  /** As pass, with a bus that carries signs of life. */
+  const live = (ms: number): void => {
+    for (let left = ms; left > 0; left -= HEARTBEAT) {
+      pass(Math.min(left, HEARTBEAT));
+      beat('self', 1);
+    }
+  };
+  return { made, beat, pass, live };
+}
+
+it('looks at the first of those who wait, however many wait behind it', async () => {
+  let looks = 0;
+  const made = new NodeRegistry('self', () => {
+    looks++;
+    return 0;
+  });
+  for (const name of ['b', 'c'])
+    made.beat(name, { life: name, version: '', current: true, applied: 0, lag: 0 }, 0);
+  const all = Array.from({ length: 2000 }, (_, i) => made.reached(i + 1, 60_000));
+  looks = 0;
+  for (let seq = 1; seq <= 2000; seq++) for (const name of ['b', 'c']) made.applied(name, seq);
+  // One for the time of the report, one for the first who waits, and one for each who waits no more.
+  expect(looks).toBeLessThanOrEqual(2000 * 2 * 2 + 2000);
+  expect((await Promise.all(all)).every(({ applied }) => applied === 3)).toBe(true);
+});
+
+it('answers so many in one turn, and the others after that, whoever comes and goes meanwhile', async () => {
+  vi.spyOn(turns, 'mayGoOn').mockReturnValue(true);
+  const { made, beat } = registry();
+  beat('b', 0);
+  let answers = 0;
+  const all = Array.from({ length: 1000 }, (_, i) => made.reached(i + 1, 60_000).then(() => answers++));
+  made.applied('b', 1000);
+  beat('c', 500);
+  await new Promise(process.nextTick);
+  expect(answers).toBeLessThanOrEqual(200);
+  await vi.waitFor(() => expect(answers).toBe(500), { timeout: 20_000 });
+  made.left('c');
+  await Promise.all(all);
+});
+
+describe('a message has come', () => {
+  it('not to these, of whom the first ten by name are named', () => {
+    const { made, beat } = registry();
+    for (const n of [7, 3, 12, 1, 9, 5, 14, 2, 11, 4, 13, 6, 10, 8])
+      beat(`n${String(n).padStart(2, '0')}`, 1);
+    beat('current', 2);
+    const named = Array.from({ length: 10 }, (_, i) => `n${String(i + 1).padStart(2, '0')}`);
+    expect(made.reach(2)).toEqual({ applied: 2, nodes: 16, behind: named });
+  });
+
+  it('everywhere when all say so', async () => {
+    const { made, beat } = registry();
+    beat('b', 1);
+    beat('c', 1);
+    let reach: unknown = null;
+    void made.reached(2, 10_000).then((r) => (reach = r));
+    made.applied('b', 2);
+    await Promise.resolve();
+    expect(reach).toBe(null);
+    made.applied('c', 3);
+    await vi.waitFor(() => expect(reach).toEqual({ applied: 3, nodes: 3, behind: [] }), { timeout: 20_000 });
+  });
+
+  it('as far as it has when the time is up, and a node that was late is not waited for again', async () => {
+    const { made, beat } = registry();
+    beat('b', 1);
+    expect(await made.reached(2, 5)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+    expect(await made.reached(3, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+    made.applied('b', 3);
+    expect(await made.reached(3, 1e9)).toEqual({ applied: 2, nodes: 2, behind: [] });
+    let done = false;
+    void made.reached(4, 50).then(() => (done = true));
+    await Promise.resolve();
+    expect(done).toBe(false);
+  });
+
+  it.each([
+    ['says that it is behind', (r: ReturnType<typeof registry>) => r.beat('b', 1, false)],
+    ['is silent', (r: ReturnType<typeof registry>) => r.pass(SILENT)],
+  ])('without waiting for a node that %s', async (_, make) => {
+    const r = registry();
+    r.beat('b', 1);
+    make(r);
+    expect(await r.made.reached(2, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  });
+
+  it('without a node that leaves meanwhile', async () => {
+    const { made, beat } = registry();
+    beat('b', 1);
+    const reach = made.reached(2, 1e9);
+    made.left('b');
+    expect(await reach).toEqual({ applied: 1, nodes: 1, behind: [] });
+  });
+});
+
+it('forgets a node that gives no sign of life, and takes none from before', () => {
+  const { made, beat, live } = registry();
+  beat('self', 1);
+  beat('b', 1);
+  beat('old', 1, true, GONE);
+  expect(made.count).toBe(2);
+  live(GONE - 1);
+  expect(made.count).toBe(2);
+  live(1);
+  expect(made.count).toBe(1);
+});
+
+it('forgets nobody while the bus carries not even its own sign of life, and waits for nobody then', async () => {
+  const { made, beat, pass, live } = registry();
+  beat('self', 1);
+  beat('b', 1);
+  pass(10 * GONE);
+  expect(made.reach(2)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  // The bus is back; what the others say is still on its way.
+  beat('self', 1);
+  expect(await made.reached(2, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  expect(made.list()).toMatchObject([{ node: 'b', state: 'silent' }]);
+  live(GONE - SILENT - 2);
+  expect(made.count).toBe(2);
+  live(2);
+  expect(made.count).toBe(1);
+});
+
+it('lists the nodes by name, with what they said last', () => {
+  const { made, beat, pass } = registry();
+  beat('c', 3, false);
+  pass(1000);
+  beat('b', 1);
+  made.applied('b', 2);
+  const base = { self: false, version: '', lag: 0 };
+  expect(made.list()).toEqual([
+    { ...base, node: 'b', state: 'current', seen: 0, applied: 2 },
+    { ...base, node: 'c', state: 'behind', seen: 1, applied: 3 },
+  ]);
+  pass(SILENT);
+  expect(made.list().map(({ state }) => state)).toEqual(['current', 'silent']);
+});
