@@ -7,7 +7,7 @@ import { Agent, createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { connect } from '../../dist/modules/console/client/client.js';
-import { encodeRecord } from '../../dist/modules/daemon/edge/queue/journal-format.js';
+import { encodeRecord } from '../../dist/modules/daemon/edge/queue/journal.js';
 import { LIMITS } from '../../dist/modules/protocol/codec.js';
 import { COMMANDS } from '../../dist/modules/protocol/tables/commands.js';
 import { fleetLists } from './growth/fleet-lists.js';

@@ -64,7 +64,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/commands/read-command.ts letters',
     'daemon/edge/cache-tags.ts tags',
     'daemon/edge/connector.ts tags',
-    'daemon/edge/queue/batches.ts entries',
+    'daemon/edge/queue/sender.ts entries',
     'daemon/http1/framing.ts members',
     'daemon/http1/message.ts keys',
   ],

@@ -1,9 +1,11 @@
-// What the fake edge keeps. A copy is answered with while its lifetime lasts; after that, or once it was invalidated, it is
-// only there to be revalidated. What arrives from the proxy after it was cleared, but was asked for before, is not kept:
-// nobody knows whether the proxy answered it before or after it cleared its own.
+// The cache of the fake edge. A copy is served until its lifetime ends; after that, or once invalidated, it is only
+// revalidated. A response that was requested before a purge and arrives after it is not stored: the proxy may have sent it
+// before it purged its own cache.
+//
+// Lifetimes come from Edge-Control, as at Akamai, else from Cache-Control as for any shared cache (RFC 9111, 4.2.1, 5.2). Age
+// counts in both, since a server that sends Age sends whole lifetimes.
 
 import type { EdgeKind } from '../providers/provider.ts';
-import { ageOf, edgeLifetime, type ReplyFields } from './edge-lifetime.ts';
 
 /** What a request is for. */
 export interface EdgeSubject {
@@ -158,4 +160,47 @@ function keyOf({ host, path }: EdgeSubject): string {
 /** The host as the cache and the purge API compare it. */
 export function hostName(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '');
+}
+
+/** Names in lower case, values joined with commas. */
+export type ReplyFields = Readonly<Record<string, string>>;
+
+/** Seconds of the units that Edge-Control knows. */
+const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
+const KEPT = new Set([200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]);
+
+/** Seconds for which a response may be answered from the cache from now on; null: it is not kept. */
+export function edgeLifetime(status: number, fields: ReplyFields): number | null {
+  if (!KEPT.has(status) || fields.vary?.includes('*') === true) return null;
+  const whole = fields['edge-control'] === undefined ? shared(fields) : edgeControl(fields['edge-control']);
+  return whole === null ? null : whole - ageOf(fields);
+}
+
+/** Seconds that the response says it is old. */
+function ageOf(fields: ReplyFields): number {
+  return /^\d{1,9}$/.test(fields.age ?? '') ? Number(fields.age) : 0;
+}
+
+function edgeControl(text: string): number | null {
+  const words = directives(text);
+  if (words.has('no-store') || words.has('bypass-cache')) return null;
+  const [, number, unit = ''] = /^(\d{1,9})([smhd]?)$/.exec(words.get('max-age') ?? '') ?? [];
+  return number === undefined ? null : Number(number) * (UNITS[unit] as number);
+}
+
+function shared(fields: ReplyFields): number | null {
+  const words = directives(fields['cache-control'] ?? '');
+  if (words.has('private') || words.has('no-store') || words.has('no-cache')) return null;
+  if (fields['set-cookie'] !== undefined) return null;
+  const said = words.get('s-maxage') ?? words.get('max-age') ?? '';
+  return /^\d{1,9}$/.test(said) ? Number(said) : null;
+}
+
+function directives(text: string): Map<string, string> {
+  return new Map(
+    text.split(',').map((word) => {
+      const [name = '', value = ''] = word.trim().split('=', 2);
+      return [name.toLowerCase(), value.replaceAll('"', '')];
+    }),
+  );
 }

@@ -5,8 +5,14 @@
 
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { type EdgeCache, type EdgeCopy, type EdgeReply, hostName } from './edge-cache.ts';
-import { edgeLifetime, type ReplyFields } from './edge-lifetime.ts';
+import {
+  type EdgeCache,
+  type EdgeCopy,
+  type EdgeReply,
+  edgeLifetime,
+  hostName,
+  type ReplyFields,
+} from './edge-cache.ts';
 
 export type EdgeOutcome = 'hit' | 'miss' | 'revalidated' | 'pass' | 'failed';
 

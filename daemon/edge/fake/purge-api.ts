@@ -1,7 +1,8 @@
 // The APIs of an edge network without their sockets: Fast Purge v3 for URLs, cache tags and CP codes, its rate-limit-status,
-// and content control. A call is answered after its signature, its size, its form and the account's buckets were looked at,
-// in this order; one bad object fails all of a call.
+// and content control. A call is checked for its signature, its size, its syntax and the account's buckets, in this order;
+// one bad object fails the whole call. Replies are JSON; errors have the form of RFC 9457.
 
+import type { ServerResponse } from 'node:http';
 import { ruleText } from '../eccu-rule.ts';
 import {
   type EdgeGridCredentials,
@@ -10,7 +11,6 @@ import {
   verifyAuthorization,
 } from '../providers/edgegrid.ts';
 import type { EdgeKind, EdgeNetwork, EdgeType } from '../providers/provider.ts';
-import { type ApiAnswer, problem } from './api-answer.ts';
 import { readEccu, ruleMatches } from './eccu-match.ts';
 import { type EdgeCache, hostName } from './edge-cache.ts';
 import { type Allowance, type BucketSizes, PurgeBuckets } from './purge-buckets.ts';
@@ -240,4 +240,22 @@ function subjectOf(type: Purged, object: string | number): string {
   if (type !== 'url') return String(object);
   const { host, pathname, search } = new URL(String(object));
   return `${hostName(host)}${pathname}${search}`;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function answerJson(response: ServerResponse, { status, body, headers = {} }: ApiAnswer): void {
+  const type = status >= 400 ? 'application/api-problem+json' : 'application/json';
+  const whole = status >= 400 ? { supportId: 'fake', httpStatus: status, ...body } : body;
+  response.writeHead(status, { 'Content-Type': type, ...headers });
+  response.end(JSON.stringify(whole));
+}
+
+/** An error, with its words. */
+export function problem(status: number, title: string, detail: string): ApiAnswer {
+  return { status, body: { title, detail } };
 }

@@ -1,12 +1,16 @@
-// The journal of the purge queue: records that are on the disk before anybody is told so. One file grows; when most of it
-// is about entries that are gone, a new one with what is left takes its place, by a rename. A write that fails leaves
-// the file as it was before it: nothing of it can come back later.
+// The journal of the purge queue: records that are on disk before they are acknowledged. One file grows; when most of it
+// is about entries that are gone, a compacted one replaces it by a rename. A failed write leaves the file as it was: no part
+// of it can appear later.
+//
+// A record is the length and the CRC-32 of a JSON text, and the text, so that whatever a crash or a full disk leaves at the
+// end of a file (half a record, zeros) is detected and cut off. Files have mode 0600; symbolic links are not followed.
 
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { takeLock } from '../../../protocol/files/lock-file.ts';
 import { turns } from '../../turns/turns.ts';
-import { type JournalFile, type JournalFiles, realFiles } from './journal-files.ts';
-import { type DecodedRecords, decoding, encodeRecord } from './journal-format.ts';
 
 export interface JournalOptions {
   readonly directory: string;
@@ -213,4 +217,106 @@ async function* pieces(records: Iterable<unknown>): AsyncGenerator<Buffer> {
     if (!turns.mayGoOn()) await turns.next();
   }
   if (bytes > 0) yield Buffer.concat(piece, bytes);
+}
+
+export interface JournalFile {
+  write(bytes: Buffer, at: number): Promise<void>;
+  sync(): Promise<void>;
+  truncate(length: number): Promise<void>;
+  read(): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+export interface JournalFiles {
+  makeDirectory(path: string): Promise<void>;
+  list(path: string): Promise<string[]>;
+  /** `fresh`: it must not be there. */
+  open(path: string, fresh: boolean): Promise<JournalFile>;
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  syncDirectory(path: string): Promise<void>;
+}
+
+export const realFiles: JournalFiles = {
+  async makeDirectory(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  list: (path) => readdir(path),
+  async open(path, fresh) {
+    const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    return opened(await open(path, O_RDWR | O_NOFOLLOW | (fresh ? O_CREAT | O_EXCL : 0), 0o600));
+  },
+  rename,
+  unlink,
+  async syncDirectory(path) {
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+function opened(handle: FileHandle): JournalFile {
+  return {
+    async write(bytes, at) {
+      let done = 0;
+      while (done < bytes.length) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done);
+        if (bytesWritten === 0) throw Object.assign(new Error('nothing was written'), { code: 'EIO' });
+        done += bytesWritten;
+      }
+    },
+    sync: () => handle.datasync(),
+    truncate: (length) => handle.truncate(length),
+    async read() {
+      const { size } = await handle.stat();
+      const bytes = Buffer.alloc(size);
+      let done = 0;
+      while (done < size) {
+        const { bytesRead } = await handle.read(bytes, done, size - done, done);
+        if (bytesRead === 0) break;
+        done += bytesRead;
+      }
+      return bytes.subarray(0, done);
+    },
+    close: () => handle.close(),
+  };
+}
+
+const HEAD = 8;
+/** Chosen: a rule or a URL with its texts has a few kilobytes. */
+const MAX_RECORD = 1 << 20;
+
+export function encodeRecord(value: unknown): Buffer {
+  const text = Buffer.from(JSON.stringify(value));
+  const record = Buffer.allocUnsafe(HEAD + text.length);
+  record.writeUInt32LE(text.length, 0);
+  record.writeUInt32LE(crc32(text), 4);
+  text.copy(record, HEAD);
+  return record;
+}
+
+export interface DecodedRecords {
+  readonly records: readonly unknown[];
+  /** Bytes of whole records: what comes behind is torn. */
+  readonly length: number;
+}
+
+/** The records of a file, step by step. */
+export function* decoding(bytes: Buffer): Generator<undefined, DecodedRecords> {
+  const records: unknown[] = [];
+  let at = 0;
+  while (at + HEAD <= bytes.length) {
+    const length = bytes.readUInt32LE(at);
+    const end = at + HEAD + length;
+    if (length === 0 || length > MAX_RECORD || end > bytes.length) break;
+    const text = bytes.subarray(at + HEAD, end);
+    if (crc32(text) !== bytes.readUInt32LE(at + 4)) break;
+    records.push(JSON.parse(text.toString()));
+    at = end;
+    yield;
+  }
+  return { records, length: at };
 }

@@ -1,10 +1,9 @@
-// Sends the entries of the queue: in batches, within the network's limits, and decides by what a call brought. It changes
-// entries and tells the queue, which writes the journal.
+// Sends the entries of the queue in batches of one kind, type and network, within the network's limits, and decides what
+// becomes of them by the result of the call. It changes entries and notifies the queue, which writes the journal.
 
 import { turns } from '../../turns/turns.ts';
-import type { CallResult, Outcome, Provider } from '../providers/provider.ts';
-import { batchOf, takeBatch } from './batches.ts';
-import type { QueueEntries } from './queue-entries.ts';
+import type { CallResult, EdgeBatch, Outcome, Provider } from '../providers/provider.ts';
+import type { Lane, QueueEntries } from './queue-entries.ts';
 import type { QueueEntry } from './queue-entry.ts';
 
 export interface Limiter {
@@ -312,4 +311,32 @@ export class Sender {
       else this.#poll(id, Math.min(POLL_MAX, wait * 2));
     }
   }
+}
+
+/** Rules that one request of content control takes. */
+const MAX_RULES = 250;
+
+function batchOf(entries: readonly QueueEntry[]): EdgeBatch {
+  const { kind, type, network } = entries[0] as QueueEntry;
+  return { kind, type, network, targets: entries.map(({ target }) => target) };
+}
+
+/** Takes out what goes into the next call. */
+function takeBatch(waiting: Lane, provider: Provider): QueueEntry[] {
+  const head = waiting.first;
+  if (head === undefined) return [];
+  const { maxObjects, maxBytes } = provider.capabilities;
+  const { type } = head;
+  const allowed = provider.objectsOf?.(type) ?? maxObjects;
+  const most = type === 'rule' ? Math.min(MAX_RULES, allowed) : allowed;
+  const empty = provider.bodyBytes({ ...batchOf([head]), targets: [] });
+  const batch: QueueEntry[] = [];
+  let bytes = empty;
+  for (let entry: QueueEntry | undefined = head; entry !== undefined; entry = waiting.first) {
+    bytes += provider.bodyBytes(batchOf([entry])) - empty + 1;
+    if (batch.length > 0 && (batch.length >= most || bytes > maxBytes)) break;
+    batch.push(entry);
+    waiting.remove(entry);
+  }
+  return batch;
 }

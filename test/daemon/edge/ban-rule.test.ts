@@ -1,7 +1,7 @@
 // Bans as rules: what has one, what has none, and that a rule covers what its ban covers.
 import { expect, it } from 'vitest';
-import { banTarget } from '../../../daemon/edge/ban-rule.ts';
 import { eccuXml } from '../../../daemon/edge/eccu-rule.ts';
+import { banTarget } from '../../../daemon/edge/edge-operations.ts';
 
 const rule = (host: string | null, prefix: string | null, extensions: string[] | null = null) => ({
   rule: { host, prefix, extensions },

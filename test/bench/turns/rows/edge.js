@@ -1,7 +1,7 @@
 // Commands on the queue of the edge connector, with very many entries in it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeRecord } from '../../../../dist/modules/daemon/edge/queue/journal-format.js';
+import { encodeRecord } from '../../../../dist/modules/daemon/edge/queue/journal.js';
 
 /** Settings of a connector whose network is at this port. */
 function settings(dir, port) {

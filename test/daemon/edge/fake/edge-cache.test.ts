@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eccuXml, parseRule, ruleText } from '../../../../daemon/edge/eccu-rule.ts';
 import { readEccu, ruleMatches } from '../../../../daemon/edge/fake/eccu-match.ts';
-import { EdgeCache, type EdgeReply } from '../../../../daemon/edge/fake/edge-cache.ts';
-import { edgeLifetime } from '../../../../daemon/edge/fake/edge-lifetime.ts';
+import { EdgeCache, type EdgeReply, edgeLifetime } from '../../../../daemon/edge/fake/edge-cache.ts';
 
 const A = { host: 'a.example', path: '/a' };
 

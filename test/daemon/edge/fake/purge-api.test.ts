@@ -1,8 +1,7 @@
 // The purge API of the fake edge: who is refused, what is wrong with a call, the account's buckets, content control.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApiAnswer } from '../../../../daemon/edge/fake/api-answer.ts';
 import { EdgeCache } from '../../../../daemon/edge/fake/edge-cache.ts';
-import { PurgeApi, type PurgeApiParts } from '../../../../daemon/edge/fake/purge-api.ts';
+import { type ApiAnswer, PurgeApi, type PurgeApiParts } from '../../../../daemon/edge/fake/purge-api.ts';
 import { ACCOUNT } from '../../../../daemon/edge/fake/purge-buckets.ts';
 import { authorization } from '../../../../daemon/edge/providers/edgegrid.ts';
 import { EDGE_CREDENTIALS } from '../../../harness/edge-settings.ts';

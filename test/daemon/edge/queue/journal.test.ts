@@ -11,8 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Journal } from '../../../../daemon/edge/queue/journal.ts';
-import { type JournalFiles, realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
+import { Journal, type JournalFiles, realFiles } from '../../../../daemon/edge/queue/journal.ts';
 
 let directory: string;
 beforeEach(() => {

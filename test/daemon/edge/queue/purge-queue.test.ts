@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EdgeBatch, EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/providers/provider.ts';
-import { realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
+import { realFiles } from '../../../../daemon/edge/queue/journal.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import type { QueueEvent } from '../../../../daemon/edge/queue/queue-options.ts';
 import { runs } from '../../../harness/runs.ts';

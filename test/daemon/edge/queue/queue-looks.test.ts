@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/providers/provider.ts';
-import { encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
+import { encodeRecord } from '../../../../daemon/edge/queue/journal.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import { type QueueEntry, replaying } from '../../../../daemon/edge/queue/queue-entry.ts';
 import { turns } from '../../../../daemon/turns/turns.ts';

@@ -7,11 +7,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EdgeTarget, Provider } from '../../../../daemon/edge/providers/provider.ts';
 import {
+  decoding,
+  encodeRecord,
   type JournalFile,
   type JournalFiles,
   realFiles,
-} from '../../../../daemon/edge/queue/journal-files.ts';
-import { decoding, encodeRecord } from '../../../../daemon/edge/queue/journal-format.ts';
+} from '../../../../daemon/edge/queue/journal.ts';
 import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import { type QueueEntry, replaying } from '../../../../daemon/edge/queue/queue-entry.ts';
 import { isFull, runs } from '../../../harness/runs.ts';
