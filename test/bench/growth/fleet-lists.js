@@ -1,8 +1,9 @@
 // The commands that list a fleet, over as many nodes, messages and programs as a node keeps, without a bus. Gives rows of
 // {shown, ms}.
-import { FLEET_COMMANDS } from '../../../dist/modules/daemon/manager/commands/fleet-commands.js';
+
 import { FleetLog } from '../../../dist/modules/daemon/fleet/fleet-log.js';
 import { NodeRegistry } from '../../../dist/modules/daemon/fleet/node-registry.js';
+import { FLEET_COMMANDS } from '../../../dist/modules/daemon/manager/commands/fleet-commands.js';
 
 const NODES = 4096;
 const MESSAGES = 256;

@@ -1,16 +1,37 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
-import { choosing, CounterStreams } from '../../../daemon/manager/endpoints/streams/counter-stream.ts';
-import { newMainCounters, newMgtCounters, newSmaCounters, newVbeCounters, newWrkCounters } from '../../../daemon/stats/counter-fields.ts';
+import { CounterStreams, choosing } from '../../../daemon/manager/endpoints/streams/counter-stream.ts';
+import {
+  newMainCounters,
+  newMgtCounters,
+  newSmaCounters,
+  newVbeCounters,
+  newWrkCounters,
+} from '../../../daemon/stats/counter-fields.ts';
 import { CountersFile } from '../../../daemon/stats/counters-file.ts';
 import { CountersReader, describeCounters } from '../../../daemon/stats/counters-reader.ts';
 import type { ServerMessage } from '../../../protocol/messages.ts';
-import { MAIN_COUNTERS, MGT_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../../protocol/tables/counters.ts';
+import {
+  MAIN_COUNTERS,
+  MGT_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../../protocol/tables/counters.ts';
 import { runs } from '../../harness/runs.ts';
 import { drained } from '../../harness/steps.ts';
 
