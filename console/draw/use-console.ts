@@ -2,16 +2,16 @@
 
 import { type ReactNode, useEffect, useLayoutEffect, useSyncExternalStore } from 'react';
 import type { DaemonSession } from '../model/session/daemon-session.ts';
-import type { Controller } from '../model/ui/controller.ts';
 import type { UiState } from '../model/ui/ui-state.ts';
+import type { ViewContext } from '../model/ui/view.ts';
 
 /** Renders again whenever the session tells of new data; the number only differs. */
 function useSessionTick(session: DaemonSession): number {
   return useSyncExternalStore(session.subscribe, session.snapshot);
 }
 
-export function useUi(controller: Controller): UiState {
-  return useSyncExternalStore(controller.subscribe, controller.snapshot);
+export function useUi({ ui }: ViewContext): UiState {
+  return useSyncExternalStore(ui.subscribe, ui.snapshot);
 }
 
 /** Renders again when the worker's threads are others. */

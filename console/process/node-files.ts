@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { inPackage } from '../../protocol/files/package-files.ts';
 import { systemText } from '../../protocol/system-text.ts';
-import type { HostFiles, LintFinding } from '../model/ui/host-files.ts';
+import type { HostFiles, LintFinding } from '../model/ui/console-host.ts';
 
 const MOST_PATHS = 200;
 const LINT_MS = 20_000;

@@ -1,21 +1,22 @@
 // The whole screen: header, the view, the footer, and what lies over them. It places
-// and nothing more: data comes from the session, what is open from the controller.
+// and nothing more: data comes from the session, open fields and panels from the state.
 
 import { Fragment, type ReactNode } from 'react';
 import { Box, Text } from '../draw/ink.ts';
 import { Painted, useUi } from '../draw/use-console.ts';
 import { Words } from '../draw/words.tsx';
-import type { Controller } from '../model/ui/controller.ts';
 import { bodyRows, fits, MIN_SIZE, type Size } from '../model/ui/layout.ts';
+import type { ViewContext } from '../model/ui/view.ts';
 import { Footer } from './components/footer.tsx';
 import { Header } from './components/header.tsx';
 import { HealthStrip } from './components/health-strip.tsx';
 import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
 import type { FrameSink } from './frame-sink.ts';
 
-export function App({ controller, sink }: { controller: Controller; sink: FrameSink }): ReactNode {
-  const ui = useUi(controller);
-  const { session, size } = controller;
+export function App({ c, sink }: { c: ViewContext; sink: FrameSink }): ReactNode {
+  const ui = useUi(c);
+  const { session, view } = c;
+  const { size } = c.ui;
   const painted = <Painted session={session} ui={ui} paint={() => sink.paint()} />;
   const { columns, rows } = size;
   if (!fits(size)) {
@@ -28,19 +29,12 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
   }
   return (
     <Box flexDirection="column" width={columns} height={rows}>
-      <Header controller={controller} view={ui.view} width={columns} readonly={ui.readonly} />
-      <HealthStrip controller={controller} width={columns} />
-      <Fragment key={ui.view.name}>
-        {ui.view.screen({ controller, ui, width: columns, height: bodyRows(size) })}
-      </Fragment>
-      <Footer
-        ui={ui}
-        keymap={controller.keymap}
-        offers={(command) => controller.operator.offers(command)}
-        width={columns}
-      />
+      <Header c={c} view={view} width={columns} readonly={ui.readonly} />
+      <HealthStrip c={c} width={columns} />
+      <Fragment key={view.name}>{view.screen({ c, ui, width: columns, height: bodyRows(size) })}</Fragment>
+      <Footer c={c} ui={ui} width={columns} />
       {ui.panel === null ? null : (
-        <PanelOverlay panel={ui.panel} view={ui.view} keymap={controller.keymap} size={size} />
+        <PanelOverlay panel={ui.panel} view={ui.view} keymap={c.keymap} size={size} />
       )}
       {ui.field === null ? null : <CandidateOverlay field={ui.field} size={size} />}
       {painted}

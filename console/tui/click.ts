@@ -3,29 +3,30 @@
 // click does nothing: it must not answer what it did not aim at.
 
 import { widthOf } from '../draw/cells.ts';
-import type { Controller } from '../model/ui/controller.ts';
 import { bodyRows, fits, HEADER_ROWS, type Place } from '../model/ui/layout.ts';
+import { showView, tabsOf } from '../model/ui/navigation.ts';
+import type { ViewContext } from '../model/ui/view.ts';
 import { headerParts } from './components/header.tsx';
 
-export function click(c: Controller, { x, y }: Place) {
-  const { state, size } = c;
+export function click(c: ViewContext, { x, y }: Place) {
+  const { state, size } = c.ui;
   if (state.confirm !== null || state.field !== null || state.panel !== null || !fits(size)) return;
   if (y === 0) return header(c, x);
   const row = y - HEADER_ROWS;
-  if (row >= 0 && row < bodyRows(size)) state.view.click(c, { x, y: row });
+  if (row >= 0 && row < bodyRows(size)) c.view.click(c, { x, y: row });
 }
 
 /** The title that stands at `x` belongs to the last key before it. */
-function header(c: Controller, x: number) {
+function header(c: ViewContext, x: number) {
   let at = 0;
   let titles = 0;
-  const { left } = headerParts(c, c.state.view, c.size.columns, c.state.readonly, c.session.utc);
+  const { left } = headerParts(c, c.view, c.ui.size.columns, c.ui.state.readonly, c.session.utc);
   for (const span of left) {
     if (span.style === 'key') titles++;
     at += widthOf(span.text);
     if (at <= x) continue;
-    const view = c.tabs[titles - 1];
-    if (view !== undefined) c.show(view);
+    const view = tabsOf(c)[titles - 1];
+    if (view !== undefined) showView(c, view);
     return;
   }
 }

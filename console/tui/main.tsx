@@ -3,33 +3,13 @@
 import type { WriteStream } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import type { DaemonSession } from '../model/session/daemon-session.ts';
-import type { TextPanel } from '../model/ui/panel.ts';
 import { configPath, readConfig } from '../process/config-file.ts';
-import { type ConsoleTarget, type OpenInstances, openInstances } from '../process/open-instances.ts';
-import type { StatState } from '../views/stats/stat-state.ts';
+import { type OpenInstances, openInstances } from '../process/open-instances.ts';
+import type { ConsoleOptions } from './start.tsx';
 
 /** How long a connection may take before the screens are loaded without it, and how often it is looked at (chosen). */
 const PATIENCE_MS = 60;
 const LOOK_MS = 2;
-
-export interface ConsoleOptions extends ConsoleTarget {
-  /** Commands that change something are refused here. */
-  readonly?: boolean | undefined;
-  /** Ends the console when it aborts. */
-  signal?: AbortSignal | undefined;
-  /** Name of the view to begin with. */
-  view?: string | undefined;
-  /** What the view of the counters shows of them, and how. */
-  counters?: Pick<StatState, 'filters' | 'raw'> | undefined;
-  /** A recording to show instead of a daemon. */
-  replay?: string | undefined;
-  /** Stands in the bottom row until the first key. */
-  greeting?: string | undefined;
-  /** A panel over the first screen. */
-  welcome?: Pick<TextPanel, 'title' | 'lines'> | undefined;
-  /** Lines for a screen reader instead of a screen. */
-  reader?: boolean | undefined;
-}
 
 /** Runs until the operator quits; resolves with the exit status. Needs a terminal on stdin and stdout. */
 export async function runConsole(options: ConsoleOptions): Promise<number> {

@@ -5,7 +5,7 @@ import { ChartPainter } from '../draw/chart.ts';
 import { ChartContext, PanesContext, ThemeContext, UtcContext } from '../draw/contexts.ts';
 import { render } from '../draw/ink.ts';
 import type { Theme } from '../draw/theme.ts';
-import type { Controller } from '../model/ui/controller.ts';
+import type { ViewContext } from '../model/ui/view.ts';
 import { App } from './app.tsx';
 import type { FrameSink } from './frame-sink.ts';
 
@@ -16,13 +16,13 @@ export interface Mounted {
 }
 
 export interface MountOptions {
-  controller: Controller;
+  c: ViewContext;
   sink: FrameSink;
   theme: Theme;
   utc: boolean;
 }
 
-export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
+export function mount({ c, sink, theme, utc }: MountOptions): Mounted {
   const charts = new ChartPainter(theme);
   sink.cutMark = theme.glyphs.ellipsis;
   // Ink reads nothing from this stdin: keys come through keys.ts. It must exist and be no terminal.
@@ -38,7 +38,7 @@ export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
       <ThemeContext.Provider value={theme}>
         <ChartContext.Provider value={charts}>
           <UtcContext.Provider value={utc}>
-            <App controller={controller} sink={sink} />
+            <App c={c} sink={sink} />
           </UtcContext.Provider>
         </ChartContext.Provider>
       </ThemeContext.Provider>

@@ -1,4 +1,4 @@
-// Wires the console together on a real terminal: session, controller, sink, keys, signals. It leaves the terminal as it
+// Wires the console together on a real terminal: session, context, sink, keys, signals. It leaves the terminal as it
 // found it on every way out: quitting, signals, a lost terminal, an exception.
 
 import type { ReadStream, WriteStream } from 'node:tty';
@@ -8,21 +8,23 @@ import { findDaemon } from '../client/find-daemon.ts';
 import { askForPage } from '../client/page-client.ts';
 import { themeFromEnv } from '../draw/theme.ts';
 import type { DaemonSession } from '../model/session/daemon-session.ts';
-import { Controller } from '../model/ui/controller.ts';
-import { Keymap, keyGroups } from '../model/ui/keymap.ts';
+import { keyGroups, makeKeymap } from '../model/ui/global-keys.ts';
+import { pasteText, pressKey } from '../model/ui/keyboard.ts';
+import { showView } from '../model/ui/navigation.ts';
+import type { TextPanel } from '../model/ui/panel.ts';
 import { checkQuery, completeQuery } from '../model/ui/query-parser.ts';
+import { makeContext } from '../model/ui/view.ts';
 import { type ConfigFile, QueryFile } from '../process/config-file.ts';
 import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
 import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
 import { runEditor } from '../process/run-editor.ts';
 import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
-import { STAT_STATE } from '../views/stats/stat-state.ts';
+import { STAT_STATE, type StatState } from '../views/stats/stat-state.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
-import type { ConsoleOptions } from './main.tsx';
 import { type Mounted, mount } from './mount.tsx';
 import { Reader } from './reader.ts';
 
@@ -40,6 +42,26 @@ const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as 
 /** The daemon lets this user look and nothing else. */
 function mayOnlyRead({ dir, address, varnish }: ConsoleTarget): boolean {
   return address === undefined && varnish === undefined && findDaemon(dir).readonly;
+}
+
+/** Options of the console as a program. */
+export interface ConsoleOptions extends ConsoleTarget {
+  /** Commands that change something are refused here. */
+  readonly?: boolean | undefined;
+  /** Ends the console when it aborts. */
+  signal?: AbortSignal | undefined;
+  /** Name of the view to begin with. */
+  view?: string | undefined;
+  /** What the view of the counters shows of them, and how. */
+  counters?: Pick<StatState, 'filters' | 'raw'> | undefined;
+  /** A recording to show instead of a daemon. */
+  replay?: string | undefined;
+  /** Stands in the bottom row until the first key. */
+  greeting?: string | undefined;
+  /** A panel over the first screen. */
+  welcome?: Pick<TextPanel, 'title' | 'lines'> | undefined;
+  /** Lines for a screen reader instead of a screen. */
+  reader?: boolean | undefined;
 }
 
 export interface StartOptions extends ConsoleOptions {
@@ -84,27 +106,33 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       resolve(status);
     };
 
-    const controller = new Controller({
-      views: VIEWS,
-      instances,
-      readonly: options.readonly === true || player !== null || mayOnlyRead(target),
-      tables: { commands: COMMANDS, params: PARAMS },
-      checkQuery,
-      completeQuery,
-      onQuit: () => finish(0),
-      onRedraw: () => sink.redraw(),
-      onSuspend: () => suspend(),
-      onEdit: (file) => edit(file),
-      onCopy: (text) => terminal.copy(text),
-      onMouse: (on) => terminal.mouse(on),
-      files: new NodeFiles(),
-      queries: new QueryFile(path, config.queries),
-      askForPage,
-      keymap: new Keymap(VIEWS, config.keys),
-    });
-    controller.resize({ columns: sink.columns, rows: sink.rows });
+    const readonly = options.readonly === true || player !== null || mayOnlyRead(target);
+    const c = makeContext(
+      {
+        views: VIEWS,
+        instances,
+        tables: { commands: COMMANDS, params: PARAMS },
+        keymap: makeKeymap(VIEWS, config.keys),
+        checkQuery,
+        completeQuery,
+        files: new NodeFiles(),
+        queries: new QueryFile(path, config.queries),
+        askForPage,
+        host: {
+          quit: () => finish(0),
+          redraw: () => sink.redraw(),
+          suspend: () => suspend(),
+          edit: (file) => edit(file),
+          copy: (text) => terminal.copy(text),
+          mouse: (on) => terminal.mouse(on),
+        },
+      },
+      readonly,
+    );
+    const { ui } = c;
+    ui.resize({ columns: sink.columns, rows: sink.rows });
     if (options.counters !== undefined)
-      controller.setState(STAT_STATE, { ...STAT_STATE.initial, ...options.counters });
+      ui.setState(STAT_STATE, { ...STAT_STATE.initial, ...options.counters });
 
     const suspend = (): void => {
       terminal.restore();
@@ -136,9 +164,9 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
       for (const key of keys) {
-        if (key.kind === 'click') click(controller, key.at ?? { x: 0, y: 0 });
-        else if (key.kind === 'paste') controller.paste(key.text);
-        else controller.key(key);
+        if (key.kind === 'click') click(c, key.at ?? { x: 0, y: 0 });
+        else if (key.kind === 'paste') pasteText(c, key.text);
+        else pressKey(c, key);
       }
     };
 
@@ -150,7 +178,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
 
     const onResize = (): void => {
       sink.resize(stdout.columns || 80, stdout.rows || 24);
-      controller.resize({ columns: sink.columns, rows: sink.rows });
+      ui.resize({ columns: sink.columns, rows: sink.rows });
     };
 
     const handlers: [NodeJS.Signals, () => void][] = Object.entries(SIGNALS).map(([signal, status]) => [
@@ -177,16 +205,16 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     terminal.enter(!reading);
     let app: Mounted | null = null;
     if (reading) {
-      const reader = new Reader(controller, (text) => stdout.write(text));
+      const reader = new Reader(c, (text) => stdout.write(text));
       const speak = (): void => {
         if (!handedOver) reader.update();
       };
-      controller.subscribe(speak);
+      ui.subscribe(speak);
       setInterval(speak, CLOCK_MS).unref();
     } else {
       const draw = (): void => {
         if (done) return;
-        app = mount({ controller, sink, theme, utc: config.utc });
+        app = mount({ c, sink, theme, utc: config.utc });
         app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
       };
       if (player !== null) draw();
@@ -196,17 +224,17 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     stdout.on('resize', onResize);
     if (player !== null) instances.current.start();
     const wanted = options.view ?? config.view;
-    controller.show(VIEWS.find((view) => view.name === wanted) ?? controller.state.view);
+    showView(c, VIEWS.find((view) => view.name === wanted) ?? c.view);
     if (options.welcome !== undefined)
-      controller.set({ panel: { kind: 'text', scroll: 0, passesKeys: true, ...options.welcome } });
-    if (options.greeting !== undefined) controller.notify('info', options.greeting);
+      ui.set({ panel: { kind: 'text', scroll: 0, passesKeys: true, ...options.welcome } });
+    if (options.greeting !== undefined) ui.notify('info', options.greeting);
     const first = problems[0];
     if (first !== undefined)
-      controller.notify(
+      ui.notify(
         'warn',
         `${path}: ${first}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}`,
       );
-    if (player !== null) player.onChange = () => controller.set({});
+    if (player !== null) player.onChange = () => ui.set({});
     options.signal?.addEventListener('abort', () => finish(0), { once: true });
     const clock = setInterval(() => {
       player?.tick(CLOCK_MS / 1000);

@@ -1,9 +1,9 @@
 // The console's keys, commands and rules as a Markdown page, generated from their tables. A test keeps
 // console/KEYS.md in sync.
 
+import { keyGroups } from '../model/ui/global-keys.ts';
 import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/ui/key-meanings.ts';
-import { keyLabels } from '../model/ui/key-row.ts';
-import { keyGroups } from '../model/ui/keymap.ts';
+import { keyLabels } from '../model/ui/keymap.ts';
 import { paletteRows } from '../model/ui/palette.ts';
 import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/ui/row-subject.ts';
 import { BUILTIN_QUERIES } from '../model/ui/saved-queries.ts';

@@ -10,10 +10,12 @@ import { DaemonSession } from '../../console/model/session/daemon-session.ts';
 import { Instances } from '../../console/model/session/instances.ts';
 import type { Recording } from '../../console/model/session/recording.ts';
 import { ReplaySource } from '../../console/model/session/replay-source.ts';
-import { Controller } from '../../console/model/ui/controller.ts';
-import type { HostFiles, LintFinding } from '../../console/model/ui/host-files.ts';
-import type { QueryChecker, QueryCompleter } from '../../console/model/ui/query-check.ts';
+import type { Host, HostFiles, LintFinding } from '../../console/model/ui/console-host.ts';
+import type { QueryChecker, QueryCompleter } from '../../console/model/ui/field.ts';
+import { makeKeymap } from '../../console/model/ui/global-keys.ts';
+import { pressKey } from '../../console/model/ui/keyboard.ts';
 import { volatileQueries } from '../../console/model/ui/saved-queries.ts';
+import { type ContextParts, makeContext, type ViewContext } from '../../console/model/ui/view.ts';
 import { FrameSink } from '../../console/tui/frame-sink.ts';
 import { mount } from '../../console/tui/mount.tsx';
 import { VIEWS } from '../../console/views/views.ts';
@@ -22,6 +24,37 @@ import { PARAMS } from '../../protocol/tables/params.ts';
 
 /** How the session's notifications of a frame are told from whatever else it puts off. */
 const FRAME_MS = 81;
+
+/** A host that does nothing. */
+export const NO_HOST: Host = {
+  quit: () => undefined,
+  redraw: () => undefined,
+  suspend: () => undefined,
+  edit: () => Promise.resolve('no editor'),
+  copy: () => undefined,
+  mouse: () => undefined,
+};
+
+/** A context with nothing behind it but what is given. */
+export function testContext(
+  parts: Partial<ContextParts> & Pick<ContextParts, 'views' | 'instances'>,
+  readonly = false,
+): ViewContext {
+  return makeContext(
+    {
+      tables: { commands: [], params: [] },
+      keymap: makeKeymap(parts.views),
+      checkQuery: () => ({ ok: true }),
+      completeQuery: (_text, cursor) => ({ from: cursor, candidates: [] }),
+      files: new FakeFiles(),
+      queries: volatileQueries(),
+      askForPage: () => Promise.reject(new Error('nobody listens')),
+      host: NO_HOST,
+      ...parts,
+    },
+    readonly,
+  );
+}
 
 export interface StageOptions {
   recording: Recording;
@@ -43,7 +76,7 @@ export interface StageOptions {
 
 export class Stage {
   readonly source: ReplaySource;
-  readonly controller: Controller;
+  readonly c: ViewContext;
   readonly sink: FrameSink;
   readonly terminal: InstanceType<typeof xterm.Terminal>;
   readonly copied: string[] = [];
@@ -85,29 +118,32 @@ export class Stage {
           },
         }),
     );
-    this.controller = new Controller({
-      views: VIEWS,
-      instances,
-      files: o.files ?? new FakeFiles(),
-      queries: volatileQueries(o.queries),
-      askForPage: o.askForPage ?? (() => Promise.reject(new Error('nobody listens'))),
-      readonly: o.readonly === true,
-      tables: { commands: COMMANDS, params: PARAMS },
-      checkQuery: o.checkQuery ?? (() => ({ ok: true })),
-      completeQuery: o.completeQuery ?? ((_text, cursor) => ({ from: cursor, candidates: [] })),
-      onQuit: () => {
-        this.quits++;
+    this.c = testContext(
+      {
+        views: VIEWS,
+        instances,
+        tables: { commands: COMMANDS, params: PARAMS },
+        queries: volatileQueries(o.queries),
+        host: {
+          ...NO_HOST,
+          quit: () => {
+            this.quits++;
+          },
+          redraw: () => this.sink.redraw(),
+          copy: (text) => this.copied.push(text),
+          ...(o.onEdit === undefined ? {} : { edit: o.onEdit }),
+        },
+        ...(o.files === undefined ? {} : { files: o.files }),
+        ...(o.askForPage === undefined ? {} : { askForPage: o.askForPage }),
+        ...(o.checkQuery === undefined ? {} : { checkQuery: o.checkQuery }),
+        ...(o.completeQuery === undefined ? {} : { completeQuery: o.completeQuery }),
       },
-      onRedraw: () => this.sink.redraw(),
-      onSuspend: () => undefined,
-      onEdit: o.onEdit ?? (() => Promise.resolve('no editor')),
-      onCopy: (text) => this.copied.push(text),
-      onMouse: () => undefined,
-    });
+      o.readonly === true,
+    );
     this.sink = new FrameSink({ write: (text) => this.terminal.write(text) }, o.columns, o.rows);
-    this.controller.resize({ columns: o.columns, rows: o.rows });
+    this.c.ui.resize({ columns: o.columns, rows: o.rows });
     const app = mount({
-      controller: this.controller,
+      c: this.c,
       sink: this.sink,
       theme: o.theme ?? makeTheme('none', false),
       utc: true,
@@ -117,7 +153,7 @@ export class Stage {
   }
 
   get session(): DaemonSession {
-    return this.controller.session;
+    return this.c.session;
   }
 
   /**
@@ -148,7 +184,7 @@ export class Stage {
 
   async keys(...names: string[]): Promise<void> {
     for (const name of names)
-      this.controller.key({ name, text: name.length === 1 ? name : name === 'space' ? ' ' : '' });
+      pressKey(this.c, { name, text: name.length === 1 ? name : name === 'space' ? ' ' : '' });
     await this.settle();
   }
 
@@ -159,7 +195,7 @@ export class Stage {
   async resize(columns: number, rows: number): Promise<void> {
     this.terminal.resize(columns, rows);
     this.sink.resize(columns, rows);
-    this.controller.resize({ columns, rows });
+    this.c.ui.resize({ columns, rows });
     await this.settle();
   }
 

@@ -2,8 +2,7 @@
 // its place and left out, and the rest holds. A console never fails to start for its configuration.
 
 import { parseVarnishTarget } from '../../client/varnish-target.ts';
-import type { KeyGroup } from './key-row.ts';
-import type { KeyBindings } from './keymap.ts';
+import type { KeyBindings, KeyGroup } from './keymap.ts';
 
 const THEME_NAMES = ['default', 'dark', 'light', 'high-contrast', 'none'] as const;
 export type ThemeName = (typeof THEME_NAMES)[number];

@@ -1,11 +1,34 @@
-// A field that is being edited. Its kind says what completes the text, what the text must be, and what Enter and Escape
-// do with it: the command line and the search in the help are the console's, filters, queries and most prompts belong to
-// views.
+// A field being edited, as data. Its kind is made by the code that opens it: what completes the text, what the text must
+// be, and what Enter and Escape do with it.
 
-import type { Completion } from './completion.ts';
-import type { Controller } from './controller.ts';
+import type { Candidate, Completion } from './completion.ts';
+import type { HostFiles } from './console-host.ts';
 import type { Line } from './line-editor.ts';
-import type { QueryCheck } from './query-check.ts';
+
+/** A key as the terminal layer names it: `name` is canonical (ctrl+b, pageup, a), `text` what it types. */
+export interface KeyPress {
+  name: string;
+  text: string;
+}
+
+/** The verdict on a text. */
+export type QueryCheck =
+  /** `note`: a remark on a valid text. */
+  | { ok: true; note?: string }
+  | {
+      ok: false;
+      /** Columns of the text from 0; `to` is exclusive. */
+      from: number;
+      to: number;
+      message: string;
+      /** What would have been accepted at `from`. */
+      expected: readonly string[];
+    };
+
+export type QueryChecker = (text: string) => QueryCheck;
+
+/** Words that could stand before the cursor, and where the word they replace begins. */
+export type QueryCompleter = (text: string, cursor: number) => { from: number; candidates: Candidate[] };
 
 export interface FieldKind {
   /** How the screen shows it. */
@@ -14,16 +37,16 @@ export interface FieldKind {
   readonly recall?: 'commands' | 'queries';
   /** Enter changes something of the daemon: a prompt of this kind is refused when read-only. */
   readonly changes?: true;
-  complete?(controller: Controller, line: Line): Completion;
-  /** Enter does nothing while this says no. `subject` is what a prompt is about. */
-  verdict?(controller: Controller, text: string, subject: string): QueryCheck;
-  /** Called after every key. */
-  follow?(controller: Controller, text: string): void;
-  accept?(controller: Controller, text: string, subject: string): void;
-  /** ^R: all that could be taken in the place of a text. */
-  list?(controller: Controller): void;
-  /** What a second Enter does with a text that the verdict refuses; the first one says so in these words. */
-  readonly otherwise?: { offer: string; accept(controller: Controller, text: string): void };
+  complete?(line: Line): Completion;
+  /** Enter does nothing while the text is not ok. `subject`: see Field.prompt. */
+  verdict?(text: string, subject: string): QueryCheck;
+  /** Called after every key, and with '' at Escape. */
+  follow?(text: string): void;
+  accept?(text: string, subject: string): void;
+  /** ^R: lists texts to choose from. */
+  list?(): void;
+  /** What a second Enter does with a text that the verdict refuses; the first one shows `offer`. */
+  readonly otherwise?: { offer: string; accept(text: string): void };
 }
 
 export interface Field extends FieldKind {
@@ -47,25 +70,26 @@ export function needed(text: string, what: string): QueryCheck {
     : { ok: true };
 }
 
-/** A prompt for a file's path; '' is the folder one is in. */
+/** A prompt for the path of a file. */
 export function filePrompt(
-  accept: (controller: Controller, path: string) => void,
+  files: HostFiles,
+  accept: (path: string) => void,
   changes: { changes?: true } = {},
 ): FieldKind {
   return {
     kind: 'prompt',
     ...changes,
-    verdict: (_c, text) => needed(text, 'a file'),
-    complete: (c, line) => {
+    verdict: (text) => needed(text, 'a file'),
+    complete: (line) => {
       const head = line.text.slice(0, line.cursor);
       return {
         from: head.lastIndexOf('/') + 1,
         usage: '',
-        candidates: c.options.files
+        candidates: files
           .complete(head)
           .map((p) => ({ text: p.slice(p.replace(/\/$/, '').lastIndexOf('/') + 1), help: '' })),
       };
     },
-    accept: (c, text) => accept(c, text.trim()),
+    accept: (text) => accept(text.trim()),
   };
 }

@@ -1,81 +1,69 @@
-// Every key of the console from its tables: read by the dispatcher, the help screen, the footer and the generated
-// documentation. The operator's file may bind commands to other keys; a key of a narrower scope hides the same
-// key of a wider one.
+// The keys of the console as tables, read by the dispatcher, the help, the footer and the documentation. The operator's
+// file may bind commands to other keys; a key of a narrower scope hides the same key of a wider one.
 
-import { GLOBAL_KEYS, PANEL_KEYS } from './global-keys.ts';
-import { type KeyGroup, type KeyRow, keyLabel, keyLabels } from './key-row.ts';
-import type { View } from './view.ts';
+export interface KeyEntry {
+  readonly keys: readonly string[];
+  /** Its name in the operator's file; several groups may have the same one. */
+  readonly command: string;
+  /** One line for the help screen. */
+  readonly help: string;
+  /** Two words at most for the footer; absent keeps it out of the footer. */
+  readonly hint?: string;
+  /** A hint that is shown only where room is left after all others. */
+  readonly spare?: string;
+  /** Acts on the row under the cursor: the menu of the row has it. */
+  readonly ofRow?: true;
+  /** No hint in views whose rows stand for nothing (subject), or where nothing can be done with a row (row). */
+  readonly needs?: 'subject' | 'row';
+  /** The admin command that it gives: not offered where the daemon has none of that name, or when read-only. */
+  readonly gives?: string;
+}
 
-/** Other keys for a command of a scope: `log.why` or, where one command stands in several scopes, `list/move.up`. */
+/** Keys that work in the same places: everywhere, in panels, in one view, in all views of a kind. */
+export interface KeyGroup<K extends KeyEntry = KeyEntry> {
+  readonly scope: string;
+  readonly title: string;
+  readonly rows: readonly K[];
+}
+
+/** Keys for a command of a scope: `log.why` or, where one command is in several scopes, `list/move.up`. */
 export type KeyBindings = Readonly<Record<string, readonly string[]>>;
+
+export interface KeyGroups<K extends KeyEntry> {
+  global: KeyGroup<K>;
+  panel: KeyGroup<K>;
+  /** By view, in the order of Tab: its own keys, then those it shares. */
+  views: ReadonlyMap<string, readonly KeyGroup<K>[]>;
+}
 
 export interface HelpSection {
   title: string;
   rows: { keys: string; help: string }[];
 }
 
-/** Of a panel only these come through to the view below. */
+/** Keys of the view that also work while a panel is open. */
 const THROUGH_PANELS: readonly string[] = ['ctrl+c', 'ctrl+l', 'ctrl+z'];
 
-function globalGroup(views: readonly View[]): KeyGroup {
-  const shows = views.map(
-    (view): KeyRow => ({
-      keys: [view.key],
-      command: `view.${view.name}`,
-      help: view.title,
-      run: (c) => c.show(view),
-    }),
-  );
-  return { scope: 'global', title: 'Everywhere', rows: [...shows, ...GLOBAL_KEYS] };
-}
+export class Keymap<K extends KeyEntry> {
+  private readonly global: KeyGroup<K>;
+  private readonly panel: KeyGroup<K>;
+  private readonly views: ReadonlyMap<string, readonly KeyGroup<K>[]>;
 
-const PANEL_GROUP: KeyGroup = { scope: 'panel', title: 'Panels over a view', rows: PANEL_KEYS };
-
-/** A view's own keys, then those it shares. */
-function groupsOf(view: View): KeyGroup[] {
-  const own: KeyGroup = { scope: view.name, title: `${view.title} view`, rows: view.keys };
-  return view.shared === null ? [own] : [own, view.shared];
-}
-
-/** Each group once, in the order of the documentation. */
-export function keyGroups(views: readonly View[]): KeyGroup[] {
-  return [
-    globalGroup(views),
-    ...views.map((v) => groupsOf(v)[0] as KeyGroup),
-    ...sharedGroups(views),
-    PANEL_GROUP,
-  ];
-}
-
-function sharedGroups(views: readonly View[]): KeyGroup[] {
-  const byScope = new Map<string, KeyGroup>();
-  for (const { shared } of views)
-    if (shared !== null && !byScope.has(shared.scope)) byScope.set(shared.scope, shared);
-  return [...byScope.values()];
-}
-
-export class Keymap {
-  private readonly views: readonly View[];
-  private readonly global: KeyGroup;
-  private readonly panel: KeyGroup;
-  private readonly own: ReadonlyMap<View, readonly KeyGroup[]>;
-
-  constructor(views: readonly View[], bindings: KeyBindings = {}) {
-    const bound = (group: KeyGroup): KeyGroup => ({
+  constructor({ global, panel, views }: KeyGroups<K>, bindings: KeyBindings = {}) {
+    const bound = (group: KeyGroup<K>): KeyGroup<K> => ({
       ...group,
       rows: group.rows.map((row) => {
         const keys = bindings[`${group.scope}/${row.command}`] ?? bindings[row.command];
         return keys === undefined ? row : { ...row, keys };
       }),
     });
-    this.views = views;
-    this.global = bound(globalGroup(views));
-    this.panel = bound(PANEL_GROUP);
-    this.own = new Map(views.map((v) => [v, groupsOf(v).map(bound)]));
+    this.global = bound(global);
+    this.panel = bound(panel);
+    this.views = new Map([...views].map(([view, groups]) => [view, groups.map(bound)]));
   }
 
-  /** What a key does in a view; the widest scope is asked last. */
-  inView(view: View, key: string): KeyRow | undefined {
+  /** The row of a key in a view; the widest scope is tried last. */
+  inView(view: string, key: string): K | undefined {
     for (const group of this.scopesOf(view)) {
       const row = rowOf(group, key);
       if (row !== undefined) return row;
@@ -83,36 +71,39 @@ export class Keymap {
     return undefined;
   }
 
-  /** What a key does in a panel over a view. */
-  inPanel(key: string): KeyRow | undefined {
+  /** The row of a key in a panel over a view. */
+  inPanel(key: string): K | undefined {
     return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
   }
 
-  /** The footer's hints of a view: its own first, then wider ones, then what has room after them. `offers`: whether
-   * an admin command can be given. */
-  hints(view: View, offers: (command: string) => boolean = () => true): { key: string; hint: string }[] {
-    const subject = view.subjects !== null;
-    const has = { subject, row: subject || this.rowKeys(view).length > 0 };
+  /** The footer's hints of a view: its own first, then wider ones, then the spare ones. `subjects`: whether its rows stand
+   * for something; `offers`: whether an admin command can be given. */
+  hints(
+    view: string,
+    subjects: boolean,
+    offers: (command: string) => boolean = () => true,
+  ): { key: string; hint: string }[] {
+    const has = { subject: subjects, row: subjects || this.rowKeys(view).length > 0 };
     const rows = this.scopesOf(view)
       .flatMap((group) => group.rows)
       .filter(
         ({ needs, gives }) => (needs === undefined || has[needs]) && (gives === undefined || offers(gives)),
       );
-    const hint = ({ keys: [key] }: KeyRow, text: string | undefined) =>
+    const hint = ({ keys: [key] }: K, text: string | undefined) =>
       text === undefined || key === undefined ? [] : [{ key: keyLabel(key), hint: text }];
     return [...rows.flatMap((row) => hint(row, row.hint)), ...rows.flatMap((row) => hint(row, row.spare))];
   }
 
-  /** Keys of a view that do something with the row under the cursor. */
-  rowKeys(view: View): KeyRow[] {
+  /** Keys of a view that act on the row under the cursor. */
+  rowKeys(view: string): K[] {
     return this.scopesOf(view).flatMap((group) => group.rows.filter((row) => row.ofRow === true));
   }
 
-  /** The help screen's content, of the tables alone; `filter` keeps rows that contain it in any case. */
-  help(view: View, filter: string): HelpSection[] {
+  /** The help screen's content; `filter` keeps rows that contain it in any case. */
+  help(view: string, filter: string): HelpSection[] {
     const first = this.scopesOf(view);
-    const others = this.views.filter((v) => v !== view).map((v) => this.own.get(v) ?? []);
-    // Of the groups that views share each stands once.
+    const others = [...this.views].filter(([name]) => name !== view).map(([, groups]) => groups);
+    // Groups that views share are listed once.
     const scopes = new Set(first.map((g) => g.scope));
     const shared = others.flatMap((groups) =>
       groups.slice(1).filter((g) => !scopes.has(g.scope) && scopes.add(g.scope)),
@@ -128,11 +119,38 @@ export class Keymap {
       .filter((s) => s.rows.length > 0);
   }
 
-  private scopesOf(view: View): readonly KeyGroup[] {
-    return [...(this.own.get(view) ?? []), this.global];
+  private scopesOf(view: string): readonly KeyGroup<K>[] {
+    return [...(this.views.get(view) ?? []), this.global];
   }
 }
 
-function rowOf(group: KeyGroup, key: string): KeyRow | undefined {
+function rowOf<K extends KeyEntry>(group: KeyGroup<K>, key: string): K | undefined {
   return group.rows.find((r) => r.keys.includes(key));
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  up: '↑',
+  down: '↓',
+  left: '←',
+  right: '→',
+  pageup: 'PgUp',
+  pagedown: 'PgDn',
+  home: 'Home',
+  end: 'End',
+  delete: 'Del',
+  enter: 'Enter',
+  escape: 'Esc',
+  tab: 'Tab',
+  'shift+tab': 'S-Tab',
+  space: 'Space',
+};
+
+/** As the help writes keys: ^B, PgUp, Space, q; the wheel is no key. */
+export function keyLabels(keys: readonly string[]): string[] {
+  return keys.filter((k) => !k.startsWith('wheel')).map(keyLabel);
+}
+
+function keyLabel(key: string): string {
+  if (key.startsWith('ctrl+')) return `^${key.slice(5).toUpperCase()}`;
+  return LABELS[key] ?? key;
 }

@@ -6,40 +6,34 @@
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { addressOf, addressTo, commandWord, isChanging, isDestructive } from '../session/admin-line.ts';
 import type { DaemonSession } from '../session/daemon-session.ts';
+import type { Instances } from '../session/instances.ts';
 import type { CompletionTables } from './completion.ts';
-import type { Choice, Panel, ToneLine } from './panel.ts';
-import type { Action, Notice, UiState } from './ui-state.ts';
+import { type Choice, choicePanel, type Panel, type ToneLine, textPanel } from './panel.ts';
+import type { Action, UiStore } from './ui-state.ts';
 import { DRY_RUNS, UNDO } from './undo.ts';
 
 const KEPT_ACTIONS = 200;
 
-export interface OperatorHost {
-  readonly session: DaemonSession;
-  /** Name of the instance shown. */
-  readonly instance: string;
-  readonly state: UiState;
-  set(change: Partial<UiState>): void;
-  notify(level: Notice['level'], text: string): void;
-}
-
 export class Operator {
-  private readonly host: OperatorHost;
+  private readonly ui: UiStore;
+  private readonly instances: Instances;
   private readonly commands: CompletionTables['commands'];
   private nextId = 1;
 
-  constructor(host: OperatorHost, commands: CompletionTables['commands']) {
-    this.host = host;
+  constructor(ui: UiStore, instances: Instances, commands: CompletionTables['commands']) {
+    this.ui = ui;
+    this.instances = instances;
     this.commands = commands;
   }
 
   /** A command line from a field or a key, with its question first when it destroys something. `part` is the one of
    * several instances that it is for, '' for all of them; undefined where that is to be found out. */
   submit(line: string, panel: Panel | null = null, part?: string) {
-    const { host } = this;
-    if (host.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
-      return host.notify('warn', `read-only: ${commandWord(line)} is disabled`);
+    const { ui } = this;
+    if (ui.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
+      return ui.notify('warn', `read-only: ${commandWord(line)} is disabled`);
     if (this.lacks(commandWord(line)))
-      return host.notify('warn', `${host.session.source.product} has no command ${commandWord(line)}`);
+      return ui.notify('warn', `${this.session.source.product} has no command ${commandWord(line)}`);
     const to = this.place(line, part);
     if (to === null) {
       const both: Choice = { label: 'both', note: '', take: () => this.submit(line, null, '') };
@@ -57,53 +51,52 @@ export class Operator {
     const to = this.place(line, part) ?? { part: '', line };
     const where = to.part === '' ? '' : `${to.part}: `;
     const confirm = { line: to.line, text: `${where}${text}`, undoes: 0, part: to.part };
-    this.host.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
+    this.ui.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
   }
 
   /** Which of the instances shown as one? The answer goes on with what was wanted. */
   askWhere(what: string, take: (part: string) => void, more: readonly Choice[] = []): void {
     const choices = this.parts.map((part): Choice => ({ label: part, note: '', take: () => take(part) }));
-    const panel = { scroll: 0, title: `${what}: on which?`, choices: [...choices, ...more] };
-    this.host.set({ panel: { kind: 'choices', ...panel } });
+    this.ui.set({ panel: choicePanel(`${what}: on which?`, [...choices, ...more]) });
   }
 
   /** y or n to the question. */
   answer(yes: boolean) {
-    const { confirm } = this.host.state;
+    const { confirm } = this.ui.state;
     if (confirm === null) return;
-    this.host.set({ confirm: null, panel: null });
-    if (!yes) return this.host.notify('info', `not done: ${firstLine(confirm.line)}`);
+    this.ui.set({ confirm: null, panel: null });
+    if (!yes) return this.ui.notify('info', `not done: ${firstLine(confirm.line)}`);
     if (confirm.act !== undefined) return confirm.act();
     void this.run(confirm.line, confirm.undoes, confirm.part);
   }
 
   /** What a ban would hit, and then the question. */
   private async count(line: string, dryRun: string, part: string): Promise<void> {
-    const { host } = this;
+    const { ui } = this;
     const arguments_ = line.trim().slice(commandWord(line).length);
-    host.set({ running: `${dryRun}${arguments_}`, notice: null });
-    const reply = await host.session.source.command(addressTo(part, `${dryRun}${arguments_}`));
-    host.set({ running: null });
+    ui.set({ running: `${dryRun}${arguments_}`, notice: null });
+    const reply = await this.session.source.command(addressTo(part, `${dryRun}${arguments_}`));
+    ui.set({ running: null });
     if (reply.status !== 200) {
       // A daemon without the count command still bans; only its no to the condition is an answer.
       if (reply.status === 101)
         return this.ask(line, banPanel(line), 'what it hits cannot be counted: really?', part);
-      return host.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
+      return ui.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
     this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
   }
 
   /** Runs it and shows what came of it. Resolves with the answer; a long one is a panel. */
   async run(line: string, undoes = 0, part = ''): Promise<CommandReply> {
-    const { host } = this;
-    const { source, admin } = host.session;
+    const { ui } = this;
+    const { source, admin } = this.session;
     const shown = `${part === '' ? '' : `${part}: `}${firstLine(line)}`;
-    host.set({ running: shown, notice: null });
+    ui.set({ running: shown, notice: null });
     const changing = isChanging(line);
     // What both were before needs two commands to bring back.
     const undo = changing && (this.parts.length === 0 || part !== '') ? await this.undoOf(line, part) : null;
     const reply = await source.command(addressTo(part, line));
-    if (host.state.running === shown) host.set({ running: null });
+    if (ui.state.running === shown) ui.set({ running: null });
     if (changing) {
       this.log(shown, reply, undo, undoes, part);
       admin.refresh();
@@ -114,30 +107,33 @@ export class Operator {
 
   /** Asks whether the last change that can be undone is to be. */
   undo() {
-    const { host } = this;
-    const action = host.state.actions.find((d) => d.undo !== null && d.status === 200 && !d.undone);
-    if (action === undefined || action.undo === null)
-      return host.notify('warn', 'nothing that can be undone');
-    if (host.state.readonly) return host.notify('warn', 'read-only: undo is disabled');
-    if (action.instance !== host.instance)
-      return host.notify('warn', `"${action.line}" was done on ${action.instance}: change to it first`);
+    const { ui } = this;
+    const action = ui.state.actions.find((d) => d.undo !== null && d.status === 200 && !d.undone);
+    if (action === undefined || action.undo === null) return ui.notify('warn', 'nothing that can be undone');
+    if (ui.state.readonly) return ui.notify('warn', 'read-only: undo is disabled');
+    if (action.instance !== this.instances.name)
+      return ui.notify('warn', `"${action.line}" was done on ${action.instance}: change to it first`);
     const text = `undo "${action.line}" by "${firstLine(action.undo)}"?`;
-    host.set({ confirm: { line: action.undo, text, undoes: action.id, part: action.part }, notice: null });
+    ui.set({ confirm: { line: action.undo, text, undoes: action.id, part: action.part }, notice: null });
+  }
+
+  private get session(): DaemonSession {
+    return this.instances.current;
   }
 
   private get parts(): readonly string[] {
-    return this.host.session.source.parts ?? [];
+    return this.session.source.parts ?? [];
   }
 
   /** Is it a command of this project's daemon that this one has not? Of others it says itself what it thinks. */
   lacks(word: string): boolean {
-    const { commands } = this.host.session.source;
+    const { commands } = this.session.source;
     return commands !== undefined && !commands.has(word) && this.commands.some((row) => row.name === word);
   }
 
   /** Can it be given here? Views and menus offer nothing else. */
   offers(word: string): boolean {
-    return !this.lacks(word) && !(this.host.state.readonly && isChanging(word));
+    return !this.lacks(word) && !(this.ui.state.readonly && isChanging(word));
   }
 
   /** Where a line goes, as that instance understands it; null when only the operator knows. */
@@ -153,47 +149,47 @@ export class Operator {
     if (row === undefined) return null;
     const ask = row.ask(words);
     if (ask === null) return row.undo(words, '');
-    const reply = await this.host.session.source.command(addressTo(part, ask));
+    const reply = await this.session.source.command(addressTo(part, ask));
     return reply.status === 200 ? row.undo(words, reply.body) : null;
   }
 
   private log(line: string, reply: CommandReply, undo: string | null, undoes: number, part: string): void {
-    const { host } = this;
+    const { ui } = this;
     const action: Action = {
       id: this.nextId++,
-      at: host.session.now(),
+      at: this.session.now(),
       line,
       status: reply.status,
       answer: oneLine(reply.body),
       undo: undoes > 0 ? null : undo,
       undone: false,
-      instance: host.instance,
+      instance: this.instances.name,
       part,
     };
-    const former = host.state.actions.map((d) =>
+    const former = ui.state.actions.map((d) =>
       d.id === undoes && reply.status === 200 ? { ...d, undone: true } : d,
     );
-    host.set({ actions: [action, ...former].slice(0, KEPT_ACTIONS) });
+    ui.set({ actions: [action, ...former].slice(0, KEPT_ACTIONS) });
   }
 
   private show(line: string, { status, body }: CommandReply, changing: boolean) {
-    const { host } = this;
+    const { ui } = this;
     const lines = body.replace(/\n+$/, '').split('\n');
     const good = status === 200 || status === 201;
     if (lines.length > 1 && !(changing && good)) {
       const tone = good ? 'text' : 'bad';
       const text = lines.map((l): ToneLine => [{ text: l, tone }]);
       const title = good ? line : `${line} (status ${status})`;
-      return host.set({ panel: { kind: 'text', scroll: 0, title, lines: text } });
+      return ui.set({ panel: textPanel(title, text) });
     }
     const said = oneLine(body);
-    const canUndo = changing && host.state.actions[0]?.undo !== null && good;
+    const canUndo = changing && ui.state.actions[0]?.undo !== null && good;
     if (good) {
       // What came of it stands first: on a narrow screen the end of a long line is cut.
       const text = said === '' ? `done: ${line}` : `${line}: ${said}`;
-      return host.notify('info', canUndo ? `U undoes  ${text}` : text);
+      return ui.notify('info', canUndo ? `U undoes  ${text}` : text);
     }
-    host.notify('bad', status === 0 ? `not sent: ${said}` : `${status} ${said === '' ? 'failed' : said}`);
+    ui.notify('bad', status === 0 ? `not sent: ${said}` : `${status} ${said === '' ? 'failed' : said}`);
   }
 }
 
@@ -219,7 +215,7 @@ function banPanel(line: string): Panel {
     lines.push([
       { text: 'It looks at the request: an object goes when it is asked for next.', tone: 'muted' },
     ]);
-  return { kind: 'text', scroll: 0, title: 'To be done after a yes', lines };
+  return textPanel('To be done after a yes', lines);
 }
 
 function firstLine(text: string): string {

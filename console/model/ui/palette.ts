@@ -1,75 +1,112 @@
-// The console's own commands for the palette, one row each: completion, help and documentation read them. An admin
-// command of the same name would be hidden, so the names are the console's own. Views add theirs.
+// The command line, and the console's own commands in it, one row each: completion, help and documentation read them. An
+// admin command of the same name would be hidden, so the names are the console's own. Views add theirs.
 
+import { commandWord } from '../session/admin-line.ts';
+import { answerItems, textField } from '../session/admin-store.ts';
 import { MergedSource } from '../session/merged-source.ts';
-import type { Controller } from './controller.ts';
+import { type CompletionTables, complete } from './completion.ts';
+import { askToOverwrite, exportTo } from './copy-export.ts';
 import { filePrompt } from './field.ts';
-import type { Choice } from './panel.ts';
-import type { View } from './view.ts';
+import { type Line, remember } from './line-editor.ts';
+import { showView, switchInstance } from './navigation.ts';
+import { choicePanel } from './panel.ts';
+import { namedQueries } from './saved-queries.ts';
+import type { PaletteRow, View, ViewContext } from './view.ts';
 
-export interface PaletteRow {
-  readonly name: string;
-  readonly syntax: string;
-  readonly help: string;
-  /** Neither completed nor documented: another name of the same. */
-  readonly hidden?: true;
-  run(controller: Controller, argument: string): void;
-}
+const PROGRAMS = 'vcl.list -j';
 
-const EXPORT_PROMPT = filePrompt((c, path) => c.exportTo(path));
-
-export function promptExport(c: Controller): void {
-  c.fields.prompt(EXPORT_PROMPT, 'export to');
-}
-
-export function chooseContext(c: Controller): void {
-  const { names, name } = c.options.instances;
-  const choices = names.map(
-    (context): Choice => ({
-      label: context,
-      note: context === name ? 'shown' : '',
-      take: () => c.switchTo(context),
-    }),
+export function openCommandLine(c: ViewContext, line: Line): void {
+  // For the names of programs in the completion.
+  void c.session.admin.ask(PROGRAMS);
+  c.fields.open(
+    {
+      kind: 'command',
+      recall: 'commands',
+      complete: ({ text, cursor }) => complete(text, cursor, completionTables(c)),
+      accept: (text) => submitLine(c, text),
+    },
+    line,
   );
-  c.set({ panel: { kind: 'choices', scroll: names.indexOf(name), title: 'Instances', choices } });
 }
 
-function merge(c: Controller, argument: string) {
+/** Runs a line: a command of the console or an admin command. */
+export function submitLine(c: ViewContext, line: string) {
+  const text = line.trim();
+  if (text === '') return c.ui.set({ field: null });
+  c.ui.set({ field: null, commands: remember(c.ui.state.commands, text) });
+  const word = commandWord(text);
+  const own = paletteRows(c.views).find((row) => row.name === word);
+  if (own !== undefined) return own.run(c, text.slice(word.length).trim());
+  c.operator.submit(text);
+}
+
+export function completionTables(c: ViewContext): CompletionTables {
+  const { session, tables, instances } = c;
+  const known = session.source.commands;
+  return {
+    commands: [
+      ...tables.commands.filter((row) => known === undefined || known.has(row.name)),
+      ...paletteRows(c.views),
+    ],
+    params: tables.params,
+    programs: answerItems(session.admin.body(PROGRAMS)).map((item) => textField(item, 'name')),
+    backends: session.backends.map((b) => b.name),
+    instances: instances.names,
+    queries: namedQueries(c.queries).map((one) => one.name),
+  };
+}
+
+export function promptExport(c: ViewContext): void {
+  c.fields.prompt(
+    filePrompt(c.files, (path) => exportTo(c, path)),
+    'export to',
+  );
+}
+
+export function chooseInstance(c: ViewContext): void {
+  const { names, name } = c.instances;
+  const choices = names.map((one) => ({
+    label: one,
+    note: one === name ? 'shown' : '',
+    take: () => switchInstance(c, one),
+  }));
+  c.ui.set({ panel: choicePanel('Instances', choices, names.indexOf(name)) });
+}
+
+function merge(c: ViewContext, argument: string) {
   const [first = '', second = ''] = argument.split(/\s+/);
-  const { instances } = c.options;
+  const { instances } = c;
   const a = instances.opener(first);
   const b = instances.opener(second);
   if (a === undefined || b === undefined || first === second)
-    return c.notify('bad', `merge needs two of ${instances.names.join(', ')}`);
+    return c.ui.notify('bad', `merge needs two of ${instances.names.join(', ')}`);
   const name = `${first}+${second}`;
   instances.add({
     name,
     open: () => new MergedSource({ name: first, source: a() }, { name: second, source: b() }),
   });
-  c.switchTo(name);
+  switchInstance(c, name);
 }
 
-function record(c: Controller, path: string) {
-  const { instances } = c.options;
-  const { files } = c.options;
+function record(c: ViewContext, path: string) {
+  const { files, instances, ui } = c;
   const { record } = instances;
-  if (record === undefined) return c.notify('bad', 'nothing can be recorded here');
+  if (record === undefined) return ui.notify('bad', 'nothing can be recorded here');
   const act = (): void => {
     record(path === '' ? '' : files.absolute(path)).then(
-      (text) => c.notify('info', text),
-      (error: Error) => c.notify('bad', error.message),
+      (text) => ui.notify('info', text),
+      (error: Error) => ui.notify('bad', error.message),
     );
   };
-  // The end of a recording writes where its beginning was told to.
+  // The end of a recording writes to the path that its beginning was given.
   if (path === '' || instances.recording?.() === true || !files.exists(path)) return act();
-  c.askToOverwrite(`record ${path}`, path, act);
+  askToOverwrite(c, `record ${path}`, path, act);
 }
 
-function seek(c: Controller, seconds: string): void {
-  const { replay } = c.options.instances;
+function seek({ ui, instances: { replay } }: ViewContext, seconds: string): void {
   const to = Number(seconds);
-  if (replay === undefined) c.notify('warn', 'this is no recording');
-  else if (seconds === '' || !(to >= 0)) c.notify('bad', 'seek needs seconds from the beginning');
+  if (replay === undefined) ui.notify('warn', 'this is no recording');
+  else if (seconds === '' || !(to >= 0)) ui.notify('bad', 'seek needs seconds from the beginning');
   else replay.seek(to);
 }
 
@@ -78,14 +115,14 @@ const COMMANDS: readonly PaletteRow[] = [
     name: 'ctx',
     syntax: 'ctx [<name>]',
     help: 'Change to another instance, or choose one.',
-    run: (c, name) => (name === '' ? chooseContext(c) : c.switchTo(name)),
+    run: (c, name) => (name === '' ? chooseInstance(c) : switchInstance(c, name)),
   },
   { name: 'merge', syntax: 'merge <name> <name>', help: 'Show two instances as one.', run: merge },
   {
     name: 'export',
     syntax: 'export <file>',
     help: 'Write what the view shows: text, or NDJSON for .json.',
-    run: (c, path) => (path === '' ? promptExport(c) : c.exportTo(path)),
+    run: (c, path) => (path === '' ? promptExport(c) : exportTo(c, path)),
   },
   {
     name: 'record',
@@ -105,8 +142,8 @@ const COMMANDS: readonly PaletteRow[] = [
     help: 'Undo the last change that can be undone.',
     run: (c) => c.operator.undo(),
   },
-  { name: 'q', syntax: 'q', help: 'Leave the console; the daemon runs on.', run: (c) => c.quit() },
-  { name: 'exit', syntax: 'exit', help: '', hidden: true, run: (c) => c.quit() },
+  { name: 'q', syntax: 'q', help: 'Leave the console; the daemon runs on.', run: (c) => c.host.quit() },
+  { name: 'exit', syntax: 'exit', help: '', hidden: true, run: (c) => c.host.quit() },
 ];
 
 /** All of them; each view is shown by its name. */
@@ -118,7 +155,7 @@ export function paletteRows(views: readonly View[]): PaletteRow[] {
       name: view.name,
       syntax: view.name,
       help: `Show the view ${view.title}.`,
-      run: (c: Controller) => c.show(view),
+      run: (c: ViewContext) => showView(c, view),
     })),
   ];
 }

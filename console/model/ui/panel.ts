@@ -1,18 +1,16 @@
 // Panels over a view, as data: lines of toned text, choices, the help.
 
-import type { Controller } from './controller.ts';
-
-/** What a text means, as the screens colour it. */
+/** The meaning of a text, which the theme has a style for. */
 export type Tone = 'text' | 'strong' | 'muted' | 'faint' | 'accent' | 'good' | 'warn' | 'bad' | 'title';
 
 export interface ToneText {
   text: string;
   tone?: Tone;
-  /** A part of columns or of a source: its line is cut where it is too long, and never folded. */
+  /** A part of columns or of source code: its line is cut where it is too long, and never folded. */
   fixed?: true;
   /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right. */
   bits?: { value: bigint; count: number };
-  /** Drawn after the text: a bar of so many cells. */
+  /** Drawn after the text: a bar of this many cells. */
   bar?: number;
   /** Drawn after the text: values from 0 to the highest of them, the oldest first; NaN is a blank. */
   spark?: readonly number[];
@@ -27,13 +25,13 @@ export type ToneLine = readonly ToneText[];
 export interface Choice {
   label: string;
   note: string;
-  take(controller: Controller): void;
+  take(): void;
 }
 
 export interface TextPanel {
   kind: 'text';
   scroll: number;
-  /** Characters that have gone out at the left; absent: none, and what is too long is folded. */
+  /** Characters scrolled out at the left; absent: none, and long lines are folded. */
   left?: number;
   title: string;
   lines: readonly ToneLine[];
@@ -45,6 +43,15 @@ export type Panel =
   | { kind: 'help'; scroll: number; filter: string }
   | TextPanel
   | { kind: 'choices'; scroll: number; title: string; choices: readonly Choice[] };
+
+export function textPanel(title: string, lines: readonly ToneLine[], scroll = 0): TextPanel {
+  return { kind: 'text', scroll, title, lines };
+}
+
+/** A panel of choices with the one at `selected` under the cursor. */
+export function choicePanel(title: string, choices: readonly Choice[], selected = 0): Panel {
+  return { kind: 'choices', scroll: selected, title, choices };
+}
 
 /** A panel as text, for the clipboard. */
 export function panelText(panel: Panel | null): string {

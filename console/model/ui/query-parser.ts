@@ -6,7 +6,7 @@ import { expectedAfter, parseQuery } from '../../../queries/parse-query.ts';
 import type { TokenType } from '../../../queries/tokens.ts';
 import { unwrittenTags, unwrittenText } from '../../../queries/unwritten-tags.ts';
 import type { Candidate } from './completion.ts';
-import type { QueryCheck } from './query-check.ts';
+import type { QueryCheck } from './field.ts';
 
 const WORDS: Readonly<Record<TokenType, string>> = {
   word: 'a value',

@@ -5,32 +5,31 @@
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { AskForPage, PageAddress } from '../../client/page-client.ts';
+import type { PageAddress } from '../../client/page-client.ts';
 import { pageHeaders } from '../../client/page-client.ts';
 import { printable } from '../log/transaction.ts';
 import { answerItems, textField } from '../session/admin-store.ts';
 import { readTraffic } from '../traffic/traffic-facts.ts';
-import type { Controller } from './controller.ts';
 import { panelTextCells } from './layout.ts';
 import { type LoggedPage, pageComparison, type SeenPage } from './page-comparison.ts';
-import type { ToneLine } from './panel.ts';
-import { banOf, type Subject, subjectsOf } from './row-subject.ts';
+import { type ToneLine, textPanel } from './panel.ts';
+import { banOf, type Subject } from './row-subject.ts';
+import type { ViewContext } from './view.ts';
 
 /** The log comes after the answer: so long it is waited for (chosen). */
 const LOG_MS = 1500;
 
-export async function refetchRow(c: Controller): Promise<void> {
-  const { session, state } = c;
-  const page = pageOf(subjectsOf(c));
-  if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
-  if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
+export async function refetchPage(c: ViewContext, page: Subject | undefined): Promise<void> {
+  const { session, ui } = c;
+  if (ui.state.readonly) return c.ui.notify('warn', 'read-only: a refetch purges, and is disabled');
+  if (page === undefined) return c.ui.notify('warn', 'nothing is selected that is one URL');
   const problem = problemOf(sentAs(page));
-  if (problem !== '') return c.notify('warn', problem);
+  if (problem !== '') return c.ui.notify('warn', problem);
   if (session.source.parts !== undefined)
-    return c.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
+    return c.ui.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
   const at = await listeners(c);
   if (at.length === 0)
-    return c.notify('bad', 'the daemon listens on no TCP address where HTTP is spoken plainly');
+    return c.ui.notify('bad', 'the daemon listens on no TCP address where HTTP is spoken plainly');
   const ban = banOf(page);
   const counted = await session.source.command(`ban.count ${ban}`);
   const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
@@ -45,8 +44,8 @@ export async function refetchRow(c: Controller): Promise<void> {
     [{ text: '3  the same GET, and both answers side by side' }],
     [{ text: 'Nothing else is sent; both count as requests.', tone: 'muted' }],
   ];
-  c.set({
-    panel: { kind: 'text', scroll: 0, title: 'To be sent after a yes', lines },
+  c.ui.set({
+    panel: textPanel('To be sent after a yes', lines),
     confirm: {
       line: 'refetch',
       text: 'fetch it again through the proxy?',
@@ -58,21 +57,21 @@ export async function refetchRow(c: Controller): Promise<void> {
   });
 }
 
-async function refetch(c: Controller, page: Subject, addresses: readonly PageAddress[]): Promise<void> {
+async function refetch(c: ViewContext, page: Subject, addresses: readonly PageAddress[]): Promise<void> {
   const name = sentName(page);
   try {
-    c.set({ running: `GET ${name}` });
+    c.ui.set({ running: `GET ${name}` });
     const { before, at } = await firstSeen(c, page, addresses);
     const { status } = await c.operator.run(`ban ${banOf(page)}`);
     if (status !== 200) return;
-    c.set({ running: `GET ${name} again` });
+    c.ui.set({ running: `GET ${name} again` });
     const after = await seen(c, page, at);
-    const lines = pageComparison(before, after, panelTextCells(c.size));
-    c.set({ panel: { kind: 'text', scroll: 0, title: `${name}: before and after`, lines }, notice: null });
+    const lines = pageComparison(before, after, panelTextCells(c.ui.size));
+    c.ui.set({ panel: textPanel(`${name}: before and after`, lines), notice: null });
   } catch (error) {
-    c.notify('bad', `${name}: ${(error as Error).message}`);
+    c.ui.notify('bad', `${name}: ${(error as Error).message}`);
   } finally {
-    c.set({ running: null });
+    c.ui.set({ running: null });
   }
 }
 
@@ -101,7 +100,7 @@ function problemOf({ url, host }: { url: string; host: string }): string {
 
 /** Where HTTP is spoken plainly, as seen from here: one address, or those of a Varnish, which does not say where it expects
  * the PROXY protocol. */
-async function listeners({ session }: Controller): Promise<PageAddress[]> {
+async function listeners({ session }: ViewContext): Promise<PageAddress[]> {
   const { source } = session;
   const far = source.local === true ? '' : source.label.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   const seenFrom = (host: string, port: number): PageAddress => {
@@ -127,7 +126,7 @@ async function listeners({ session }: Controller): Promise<PageAddress[]> {
 
 /** Asks at one address after the other until there is an answer: where another protocol is expected, there is none. */
 async function firstSeen(
-  c: Controller,
+  c: ViewContext,
   page: Subject,
   addresses: readonly PageAddress[],
 ): Promise<{ before: SeenPage; at: PageAddress }> {
@@ -142,7 +141,7 @@ async function firstSeen(
   throw failed;
 }
 
-async function seen(c: Controller, page: Subject, at: PageAddress): Promise<SeenPage> {
+async function seen(c: ViewContext, page: Subject, at: PageAddress): Promise<SeenPage> {
   const { source } = c.session;
   let found: (logged: LoggedPage | null) => void = () => undefined;
   const logged = new Promise<LoggedPage | null>((resolve) => {
@@ -157,8 +156,7 @@ async function seen(c: Controller, page: Subject, at: PageAddress): Promise<Seen
       );
     });
   try {
-    const ask: AskForPage = c.options.askForPage;
-    const answer = await ask(at, sentAs(page), watch);
+    const answer = await c.askForPage(at, sentAs(page), watch);
     const timer = setTimeout(() => found(null), LOG_MS);
     const said = await logged;
     clearTimeout(timer);

@@ -2,8 +2,6 @@
 // looks at what a lookup sees: the URL and the host as the program has made them, and the response that is stored.
 
 import { quoteWord } from '../../../protocol/cli-quoting.ts';
-import { longestRecord } from '../session/parameter-value.ts';
-import type { Controller } from './controller.ts';
 
 export interface Subject {
   kind: SubjectKind;
@@ -96,13 +94,6 @@ export const SUBJECTS = {
   },
 } as const satisfies Record<string, SubjectRow>;
 export type SubjectKind = keyof typeof SUBJECTS;
-
-/** What the row under the cursor stands for, the narrowest first. */
-export function subjectsOf(c: Controller): readonly Subject[] {
-  const subjects = c.state.view.subjects?.(c) ?? [];
-  const longest = longestRecord(c.session.admin);
-  return subjects.map((one) => ({ ...one, isCut: Buffer.byteLength(one.key) >= longest }));
-}
 
 export function subjectRow(subject: Subject): SubjectRow {
   return SUBJECTS[subject.kind];

@@ -1,29 +1,30 @@
-// The state of the interface: the view, a field being edited, a panel over it, a question. A value that is replaced and
-// never changed, so that a test sets it and a screen draws it; controller.ts replaces it.
+// The state of the interface: the view by its name, a field being edited, a panel over the view, a question. The state is
+// a value that is replaced and never changed, so that React compares it and a test sets it.
 
 import type { Field } from './field.ts';
+import type { Size } from './layout.ts';
 import { EMPTY_RECALL, type Recall } from './line-editor.ts';
 import type { Panel } from './panel.ts';
-import type { View } from './view.ts';
 
 export interface Notice {
   level: 'info' | 'warn' | 'bad';
   text: string;
 }
 
-/** A command that waits for y or n. */
+/** A question to be answered with y or n. */
 export interface Question {
+  /** The command that y runs; after n the notice names it. */
   line: string;
-  /** What yes does where the line is no command of the daemon. */
+  /** What y does instead, where the line is no command of the daemon. */
   act?: () => void;
   text: string;
   /** Id of the action that it would undo; 0 is none. */
   undoes: number;
-  /** The one of the instances shown as one that it is for; '' otherwise. */
+  /** The one of two merged instances that it is for; '' otherwise. */
   part: string;
 }
 
-/** A change made from here. */
+/** A change made from this console. */
 export interface Action {
   id: number;
   /** Epoch seconds. */
@@ -34,29 +35,30 @@ export interface Action {
   /** The command that takes it back; null when there is none. */
   undo: string | null;
   undone: boolean;
-  /** The instance shown when it was done, and which of its parts it was for. */
+  /** The instance shown at that time, and which of its parts the change was for. */
   instance: string;
   part: string;
 }
 
-/** What a view holds of its own: a cursor, a filter. */
+/** State of a view of its own, such as a cursor or a filter. */
 export interface StateSlot<S> {
   readonly initial: S;
-  /** What remains of it when another instance is shown. */
+  /** The part of it that survives a change to another instance. */
   carry(state: S): S;
 }
 
 export interface UiState {
-  view: View;
-  /** The views through which one came to it by opening what is in them, the last at the end: Escape leads back. */
-  from: readonly View[];
+  /** Name of the view that is shown. */
+  view: string;
+  /** Names of the views from which it was opened, the last at the end: Escape leads back. */
+  from: readonly string[];
   field: Field | null;
   panel: Panel | null;
   confirm: Question | null;
-  /** A command that has not answered yet. */
+  /** A command that has not been answered yet. */
   running: string | null;
   notice: Notice | null;
-  /** What views hold of their own: stateOf() reads it. */
+  /** By slot: stateOf() reads it. */
   own: ReadonlyMap<StateSlot<unknown>, unknown>;
   /** Newest first. */
   actions: readonly Action[];
@@ -66,24 +68,60 @@ export interface UiState {
   mouse: boolean;
 }
 
-export function initialUi(view: View, readonly: boolean): UiState {
-  return {
-    view,
-    from: [],
-    field: null,
-    panel: null,
-    confirm: null,
-    running: null,
-    notice: null,
-    own: new Map(),
-    actions: [],
-    commands: EMPTY_RECALL,
-    queries: EMPTY_RECALL,
-    readonly,
-    mouse: false,
-  };
-}
-
 export function stateOf<S>(ui: UiState, slot: StateSlot<S>): S {
   return ui.own.has(slot) ? (ui.own.get(slot) as S) : slot.initial;
+}
+
+/** Holds the state and the size of the terminal, and notifies of each change. */
+export class UiStore {
+  private readonly listeners = new Set<() => void>();
+  size: Size = { columns: 80, rows: 24 };
+  state: UiState;
+
+  constructor(view: string, readonly: boolean) {
+    this.state = {
+      view,
+      from: [],
+      field: null,
+      panel: null,
+      confirm: null,
+      running: null,
+      notice: null,
+      own: new Map(),
+      actions: [],
+      commands: EMPTY_RECALL,
+      queries: EMPTY_RECALL,
+      readonly,
+      mouse: false,
+    };
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  snapshot = (): UiState => this.state;
+
+  set(change: Partial<UiState>): void {
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener();
+  }
+
+  resize(size: Size): void {
+    this.size = size;
+    this.set({});
+  }
+
+  notify(level: Notice['level'], text: string): void {
+    this.set({ notice: { level, text } });
+  }
+
+  stateOf<S>(slot: StateSlot<S>): S {
+    return stateOf(this.state, slot);
+  }
+
+  setState<S>(slot: StateSlot<S>, state: S): void {
+    this.set({ own: new Map(this.state.own).set(slot, state) });
+  }
 }

@@ -8,13 +8,12 @@ import { Box, Text } from '../../draw/ink.ts';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { Bar, Line, Words } from '../../draw/words.tsx';
 import type { Field } from '../../model/ui/field.ts';
-import type { Keymap } from '../../model/ui/keymap.ts';
 import type { Notice, UiState } from '../../model/ui/ui-state.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 
 interface FooterProps {
+  c: ViewContext;
   ui: UiState;
-  keymap: Keymap;
-  offers: (command: string) => boolean;
   width: number;
 }
 
@@ -27,14 +26,15 @@ export function Footer(props: FooterProps): ReactNode {
   );
 }
 
-function Content({ ui, keymap, offers, width }: FooterProps): ReactNode {
+function Content({ c, ui, width }: FooterProps): ReactNode {
   const { ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (ui.confirm !== null) return <YesOrNo text={ui.confirm.text} width={width} />;
   // The query bar has a place of its own.
   if (ui.field !== null && ui.field.kind !== 'query') return <Prompt field={ui.field} width={width} />;
   if (ui.running !== null) return <Words style="muted">{` ${ui.running} ${mark}`}</Words>;
   if (ui.notice !== null) return <Words style={NOTICES[ui.notice.level]}>{` ${ui.notice.text}`}</Words>;
-  return <Hints hints={keymap.hints(ui.view, offers)} width={width} />;
+  const hints = c.keymap.hints(ui.view, c.view.subjects !== null, (command) => c.operator.offers(command));
+  return <Hints hints={hints} width={width} />;
 }
 
 const NOTICES = { info: 'good', warn: 'warn', bad: 'bad' } as const satisfies Record<Notice['level'], string>;
@@ -76,7 +76,13 @@ function labelOf(field: Field): string {
 const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
 /** What everybody must find stands at the right end, and the rest gives way to it. */
-function Hints({ hints, width }: { hints: ReturnType<Keymap['hints']>; width: number }): ReactNode {
+function Hints({
+  hints,
+  width,
+}: {
+  hints: ReturnType<ViewContext['keymap']['hints']>;
+  width: number;
+}): ReactNode {
   const right = hints.filter((h) => ALWAYS.has(h.hint)).flatMap(hintSpans);
   const left: Span[] = [];
   const seen = new Set<string>();

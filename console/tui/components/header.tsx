@@ -8,25 +8,25 @@ import { Rows } from '../../draw/rows.tsx';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line } from '../../draw/words.tsx';
-import type { Controller } from '../../model/ui/controller.ts';
+import { tabsOf } from '../../model/ui/navigation.ts';
 import { clock } from '../../model/ui/numbers.ts';
-import type { View } from '../../model/ui/view.ts';
+import type { View, ViewContext } from '../../model/ui/view.ts';
 
 export interface HeaderProps {
-  controller: Controller;
+  c: ViewContext;
   view: View;
   width: number;
   readonly: boolean;
 }
 
-export function Header({ controller, view, width, readonly }: HeaderProps): ReactNode {
+export function Header({ c, view, width, readonly }: HeaderProps): ReactNode {
   const utc = useContext(UtcContext);
-  const { session } = controller;
+  const { session } = c;
   return (
     <Box width={width} height={1} flexShrink={0}>
       <Live session={session}>
         {() => {
-          const { left, right } = headerParts(controller, view, width, readonly, utc);
+          const { left, right } = headerParts(c, view, width, readonly, utc);
           const clock = rowWidth(right);
           // The right end changes every second: the sink paints it, and Ink has nothing to do.
           return (
@@ -53,14 +53,13 @@ const Titles = memo(
 
 /** The titles of the views, and what stands at the right end. */
 export function headerParts(
-  controller: Controller,
+  c: ViewContext,
   view: View,
   width: number,
   readonly: boolean,
   utc: boolean,
 ): { left: Row; right: Row } {
-  const { session } = controller;
-  const { instances } = controller.options;
+  const { instances, session } = c;
   const several = instances.names.length > 1 && instances.replay === undefined;
   const told = session.identity === '' ? session.source.label : session.identity;
   const name = several ? instances.name : told;
@@ -73,12 +72,12 @@ export function headerParts(
   const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
-      const left = [...head, ...tabs(controller.tabs, view, titles)];
+      const left = [...head, ...tabs(tabsOf(c), view, titles)];
       for (const right of titles === 'key' ? [...rights, lock] : rights)
         if (rowWidth(left) + rowWidth(right) < width) return { left, right };
     }
   }
-  return { left: [...brand, ...tabs(controller.tabs, view, 'key')], right: [] };
+  return { left: [...brand, ...tabs(tabsOf(c), view, 'key')], right: [] };
 }
 
 function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {

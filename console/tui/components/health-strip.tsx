@@ -16,8 +16,8 @@ import {
 } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { ReplayControl } from '../../model/session/instances.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import { clock, count, duration, scaledBytes } from '../../model/ui/numbers.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 
 /** Seconds of event loop delay from which it is shown as a trouble (chosen): clients notice it. */
 const LATE = 0.1;
@@ -39,14 +39,14 @@ const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> =
   dead: { text: 'worker dead', style: 'bad' },
 };
 
-export function HealthStrip({ controller, width }: { controller: Controller; width: number }): ReactNode {
+export function HealthStrip({ c, width }: { c: ViewContext; width: number }): ReactNode {
   const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
-  const { session } = controller;
+  const { session } = c;
   return (
     <Live session={session}>
       {() => {
-        const { row, fill } = healthStrip(controller, width, theme, utc);
+        const { row, fill } = healthStrip(c, width, theme, utc);
         return <Rows rows={[row]} width={width} height={1} fill={fill} />;
       }}
     </Live>
@@ -54,13 +54,13 @@ export function HealthStrip({ controller, width }: { controller: Controller; wid
 }
 
 export function healthStrip(
-  controller: Controller,
+  c: ViewContext,
   width: number,
   theme: Theme,
   utc: boolean,
 ): { row: Row; fill: FillName } {
-  const { session } = controller;
-  const { replay } = controller.options.instances;
+  const { instances, session } = c;
+  const { replay } = instances;
   if (replay !== undefined) return { row: fitting(replayParts(replay), width), fill: 'bar' };
   const health = readHealth(session);
   if (health.state !== 'cut off')
@@ -72,8 +72,8 @@ export function healthStrip(
 }
 
 /** For a screen reader: the state alone, which is spoken when it changes. */
-export function spokenHealth({ session, options }: Controller): string {
-  if (options.instances.replay !== undefined) return 'A recording';
+export function spokenHealth({ session, instances }: ViewContext): string {
+  if (instances.replay !== undefined) return 'A recording';
   const health = readHealth(session);
   const { state, since } = health;
   const { connection } = session;

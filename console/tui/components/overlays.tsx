@@ -10,7 +10,6 @@ import { toneRow } from '../../draw/tone-rows.ts';
 import { Line, Words } from '../../draw/words.tsx';
 import type { Field } from '../../model/ui/field.ts';
 import { helpLines, mostLeft, panelLines } from '../../model/ui/folded-lines.ts';
-import type { Keymap } from '../../model/ui/keymap.ts';
 import {
   bodyRows,
   HEADER_ROWS,
@@ -21,7 +20,7 @@ import {
   type Size,
 } from '../../model/ui/layout.ts';
 import type { Panel as OpenPanel } from '../../model/ui/panel.ts';
-import type { View } from '../../model/ui/view.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 
 type Of<K extends OpenPanel['kind']> = Extract<OpenPanel, { kind: K }>;
 
@@ -34,7 +33,7 @@ export function PanelOverlay({
   view,
   keymap,
   ...place
-}: OverlayProps & { panel: OpenPanel; view: View; keymap: Keymap }): ReactNode {
+}: OverlayProps & { panel: OpenPanel; view: string; keymap: ViewContext['keymap'] }): ReactNode {
   switch (panel.kind) {
     case 'help':
       return <HelpPanel {...place} panel={panel} view={view} keymap={keymap} />;
@@ -50,7 +49,7 @@ function HelpPanel({
   view,
   keymap,
   ...place
-}: OverlayProps & { panel: Of<'help'>; view: View; keymap: Keymap }): ReactNode {
+}: OverlayProps & { panel: Of<'help'>; view: string; keymap: ViewContext['keymap'] }): ReactNode {
   const columns = helpColumns(place.size);
   const lines = helpLines(keymap.help(view, panel.filter), columns.help);
   return (

@@ -1,8 +1,8 @@
 // The backends view: health and its source, probes and their last results, load, failures.
 
 import { PARTS } from '../../model/traffic/backend-traffic.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import { clock, percent } from '../../model/ui/numbers.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
@@ -79,6 +79,6 @@ export const BACKENDS_VIEW: ListView = listView({
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
-function setHealth(state: string): (c: Controller, row: ListRow) => void {
+function setHealth(state: string): (c: ViewContext, row: ListRow) => void {
   return (c, row) => c.operator.submit(`backend.set_health ${row.facts.name} ${state}`);
 }

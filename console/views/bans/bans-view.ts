@@ -2,10 +2,10 @@
 
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import { type FieldKind, needed } from '../../model/ui/field.ts';
 import { clock, count, duration } from '../../model/ui/numbers.ts';
 import { hostLast, tagCondition } from '../../model/ui/row-subject.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -62,18 +62,18 @@ export const BANS_VIEW: ListView = listView({
   enter: (c, row) => (row.facts.kind === 'tag' ? promptTag(c, row) : BANS_VIEW.act(c, { type: 'detail' })),
 });
 
-const TAG_PROMPT: FieldKind = {
+const tagPrompt = (c: ViewContext): FieldKind => ({
   kind: 'prompt',
   changes: true,
-  verdict: (_c, text) => needed(text, 'a tag'),
-  accept: (c, text, header) => c.operator.submit(`ban ${tagCondition(header, text.trim())}`),
-};
+  verdict: (text) => needed(text, 'a tag'),
+  accept: (text, header) => c.operator.submit(`ban ${tagCondition(header, text.trim())}`),
+});
 
-function promptTag(c: Controller, row: ListRow | undefined): void {
+function promptTag(c: ViewContext, row: ListRow | undefined): void {
   const isTag = row?.facts.kind === 'tag';
   const tag = isTag ? (row.facts.tag ?? '') : '';
   const header = isTag ? (row.facts.header ?? 'xkey') : 'xkey';
-  c.fields.prompt(TAG_PROMPT, `ban all with this tag in ${header}`, header, tag);
+  c.fields.prompt(tagPrompt(c), `ban all with this tag in ${header}`, header, tag);
 }
 
 function banRow(session: DaemonSession, item: unknown, index: number): ListRow {

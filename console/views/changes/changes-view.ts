@@ -4,9 +4,10 @@
 import { type Change, changesOf } from '../../model/session/changes.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
-import type { Controller } from '../../model/ui/controller.ts';
+import { pushView } from '../../model/ui/navigation.ts';
 import { clock, percent, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -64,7 +65,7 @@ export const CHANGES_VIEW: ListView = listView({
       help: 'The last minute, the last five, the last fifteen',
       hint: 'window',
       run: (c) => {
-        const at = MINUTES.indexOf(minutesOf(c.stateOf(CHANGES_VIEW.state).option));
+        const at = MINUTES.indexOf(minutesOf(c.ui.stateOf(CHANGES_VIEW.state).option));
         CHANGES_VIEW.act(c, { type: 'option', option: String(MINUTES[(at + 1) % MINUTES.length]) });
       },
     },
@@ -178,10 +179,10 @@ function comparison(before: number, now: number): string {
   return `: ${times < 1 ? `${percent(times)} of` : `${rate(times)} times`} what it was`;
 }
 
-function open(c: Controller, facts: ListRow['facts']): void {
+function open(c: ViewContext, facts: ListRow['facts']): void {
   const { kind = '', name = '', url = '', host = '' } = facts;
   if (kind === 'counter') {
-    c.showBehind(STATS_VIEW);
+    pushView(c, STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
     drill(c, pageQuery(host, url), Number(facts.since));

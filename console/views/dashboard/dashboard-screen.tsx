@@ -140,8 +140,8 @@ export interface DashboardProps extends ScreenProps {
   window: ChartWindow;
 }
 
-export function Dashboard({ controller, width, height, cursor, window }: DashboardProps): ReactNode {
-  const { session } = controller;
+export function Dashboard({ c, width, height, cursor, window }: DashboardProps): ReactNode {
+  const { session } = c;
   const theme = useContext(ThemeContext);
   const chart = useContext(ChartContext);
   const utc = useContext(UtcContext);

@@ -1,11 +1,11 @@
 // The dashboard. A cursor moves between panels, and Enter opens the view or query of a panel.
 
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
+import { copyText } from '../../model/ui/copy-export.ts';
 import { bodyRows, type Place } from '../../model/ui/layout.ts';
 import { percent, rate } from '../../model/ui/numbers.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
+import { PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/stat-rows.ts';
@@ -45,8 +45,8 @@ export const DASHBOARD_VIEW: View = {
       help: 'What is behind the panel: its view, its transactions',
       hint: 'open',
       run: (c) => {
-        const panel = c.stateOf(CURSOR);
-        if (panel === null) c.notify('info', 'the arrows choose a panel, Enter opens what is behind it');
+        const panel = c.ui.stateOf(CURSOR);
+        if (panel === null) c.ui.notify('info', 'the arrows choose a panel, Enter opens what is behind it');
         else openPanel(c, panel);
       },
     },
@@ -56,8 +56,8 @@ export const DASHBOARD_VIEW: View = {
       help: 'What the charts cover: what there is up to 15 minutes, 5 minutes, an hour, a day',
       hint: 'window',
       run: (c) => {
-        const at = CHART_WINDOWS.indexOf(c.stateOf(WINDOW));
-        c.setState(WINDOW, CHART_WINDOWS[(at + 1) % CHART_WINDOWS.length] ?? null);
+        const at = CHART_WINDOWS.indexOf(c.ui.stateOf(WINDOW));
+        c.ui.setState(WINDOW, CHART_WINDOWS[(at + 1) % CHART_WINDOWS.length] ?? null);
       },
     },
     { keys: ['/'], command: 'dashboard.filter', help: 'Filter: the query of the log', run: filterLog },
@@ -73,7 +73,7 @@ export const DASHBOARD_VIEW: View = {
   click,
   copy: (c) => {
     const counters = c.session.counters.all().filter((one) => one.info.level === 'info' && one.seen);
-    c.copy(counters.map((one) => `${one.info.name}\t${one.current}`).join('\n'), 'the figures');
+    copyText(c, counters.map((one) => `${one.info.name}\t${one.current}`).join('\n'), 'the figures');
   },
   export: (c, json) => countersText(c.session.counters.all(), json),
   spokenSummary: ({ session }) => {
@@ -93,22 +93,22 @@ function backendWords({ backends, backendsUnknown }: DaemonSession): string {
 }
 
 /** Moves among the panels shown at this screen size. */
-function step(c: Controller, by: 1 | -1): void {
+function step(c: ViewContext, by: 1 | -1): void {
   const shown = places(c).map((place) => place.name);
-  const at = shown.indexOf(c.stateOf(CURSOR) as PanelName);
+  const at = shown.indexOf(c.ui.stateOf(CURSOR) as PanelName);
   const next = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
-  c.setState(CURSOR, shown[next] as PanelName);
+  c.ui.setState(CURSOR, shown[next] as PanelName);
 }
 
-function click(c: Controller, { x, y }: Place): void {
+function click(c: ViewContext, { x, y }: Place): void {
   const hit = places(c).find(
     (p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height,
   );
   if (hit === undefined) return;
-  if (c.stateOf(CURSOR) === hit.name) openPanel(c, hit.name);
-  else c.setState(CURSOR, hit.name);
+  if (c.ui.stateOf(CURSOR) === hit.name) openPanel(c, hit.name);
+  else c.ui.setState(CURSOR, hit.name);
 }
 
-function places(c: Controller): PanelPlace[] {
-  return panelPlaces(c.size.columns, bodyRows(c.size), c.session.counters.threads);
+function places(c: ViewContext): PanelPlace[] {
+  return panelPlaces(c.ui.size.columns, bodyRows(c.ui.size), c.session.counters.threads);
 }

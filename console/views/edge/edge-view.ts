@@ -2,9 +2,9 @@
 
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -95,7 +95,7 @@ export const EDGE_VIEW: ListView = listView({
       help: 'Send all dead letters again',
       run: (c) =>
         entries(c.session, DEAD).length === 0
-          ? c.notify('warn', 'there are no dead letters')
+          ? c.ui.notify('warn', 'there are no dead letters')
           : c.operator.submit('edge.retry all'),
     },
     {
@@ -119,11 +119,11 @@ function submit(
   command: string,
   states: readonly string[],
   only: string,
-): (c: Controller, row: ListRow) => void {
+): (c: ViewContext, row: ListRow) => void {
   return (c, { key, facts: { state = '' } }) =>
     states.includes(state)
       ? c.operator.submit(`${command} ${key}`)
-      : c.notify('warn', `${key} is ${state}: ${only}`);
+      : c.ui.notify('warn', `${key} is ${state}: ${only}`);
 }
 
 function statusOf(session: DaemonSession): unknown {

@@ -3,8 +3,9 @@
 
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
-import type { Controller } from '../../model/ui/controller.ts';
+import { pushView } from '../../model/ui/navigation.ts';
 import { dated, duration } from '../../model/ui/numbers.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
 import { CAUSES_VIEW } from '../causes/causes-view.ts';
@@ -72,28 +73,28 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
 }
 
 /** The view, or log query, for events of this kind. */
-export function openEvent(c: Controller, kind: SessionEvent['kind']): void {
+export function openEvent(c: ViewContext, kind: SessionEvent['kind']): void {
   switch (kind) {
     case 'health':
-      c.showBehind(BACKENDS_VIEW);
+      pushView(c, BACKENDS_VIEW);
       break;
     case 'program':
-      c.showBehind(PROGRAMS_VIEW);
+      pushView(c, PROGRAMS_VIEW);
       break;
     case 'parameter':
-      c.showBehind(PARAMETERS_VIEW);
+      pushView(c, PARAMETERS_VIEW);
       break;
     case 'ban':
-      c.showBehind(BANS_VIEW);
+      pushView(c, BANS_VIEW);
       break;
     case 'hit-rate':
-      c.showBehind(CAUSES_VIEW);
+      pushView(c, CAUSES_VIEW);
       break;
     case 'purges':
       drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
       break;
     default:
-      c.showBehind(PANICS_VIEW);
+      pushView(c, PANICS_VIEW);
       break;
   }
 }

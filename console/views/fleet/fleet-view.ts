@@ -2,9 +2,10 @@
 // marks each. Enter opens a node as a context.
 
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
+import { switchInstance } from '../../model/ui/navigation.ts';
 import { clock, count, percent, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import {
@@ -71,14 +72,14 @@ export const FLEET_VIEW: ListView = listView({
 
 /** The address comes from the node's heartbeat. The secret is the operator's, and its challenge response is useless at
  * another address. */
-function goOn(c: Controller, node: string, self: boolean, address: string) {
-  if (self) return c.notify('info', `${node} is the one that is shown`);
-  const { instances } = c.options;
-  if (instances.names.includes(node)) return c.switchTo(node);
-  if (address === '') return c.notify('warn', `${node} has no --console`);
+function goOn(c: ViewContext, node: string, self: boolean, address: string) {
+  if (self) return c.ui.notify('info', `${node} is the one that is shown`);
+  const { instances } = c;
+  if (instances.names.includes(node)) return switchInstance(c, node);
+  if (address === '') return c.ui.notify('warn', `${node} has no --console`);
   const problem = instances.meet?.(node, address) ?? 'this console knows no secret for it';
-  if (problem !== '') return c.notify('warn', `${node} at ${address}: ${problem}`);
-  c.switchTo(node);
+  if (problem !== '') return c.ui.notify('warn', `${node} at ${address}: ${problem}`);
+  switchInstance(c, node);
 }
 
 function row(session: DaemonSession, node: FleetNode, entries: readonly FleetEntry[]): ListRow {

@@ -7,6 +7,7 @@ import { Lines, Rows } from '../../draw/rows.tsx';
 import { span } from '../../draw/spans.ts';
 import { Live } from '../../draw/use-console.ts';
 import type { Quantity } from '../../model/traffic/latency-meter.ts';
+import { copyText } from '../../model/ui/copy-export.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
 import { PLAIN_VIEW, type ScreenProps, type View } from '../../model/ui/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
@@ -34,8 +35,8 @@ export const LATENCY_VIEW: View = {
       help: 'Next quantity',
       hint: 'quantity',
       run: (c) => {
-        const at = QUANTITIES.indexOf(c.stateOf(QUANTITY));
-        c.setState(QUANTITY, QUANTITIES[(at + 1) % QUANTITIES.length] as Quantity);
+        const at = QUANTITIES.indexOf(c.ui.stateOf(QUANTITY));
+        c.ui.setState(QUANTITY, QUANTITIES[(at + 1) % QUANTITIES.length] as Quantity);
       },
     },
     {
@@ -52,7 +53,7 @@ export const LATENCY_VIEW: View = {
       hint: 'slowest',
       run: (c) => {
         const slow = c.session.sample.latency.slowest(0.99);
-        if (slow === null) c.notify('warn', 'no traffic yet');
+        if (slow === null) c.ui.notify('warn', 'no traffic yet');
         else drill(c, `Timestamp:Process[2] > ${roundedDown(slow.above)}`, slow.since);
       },
     },
@@ -61,7 +62,7 @@ export const LATENCY_VIEW: View = {
   state: QUANTITY,
   copy: (c) => {
     const { latency } = c.session.sample;
-    c.copy(COPIED.map((p) => `p${p * 100}\t${latency.percentile(p) ?? ''}`).join('\n'), 'the figures');
+    copyText(c, COPIED.map((p) => `p${p * 100}\t${latency.percentile(p) ?? ''}`).join('\n'), 'the figures');
   },
   export: (c, json) => countersText(c.session.counters.all(), json),
   screen: (props) => <LatencyScreen {...props} quantity={stateOf(props.ui, QUANTITY)} />,
@@ -75,15 +76,10 @@ function roundedDown(seconds: number): string {
 /** Minimum height for the chart over time. */
 const ROOM_FOR_TRAIL = 14;
 
-function LatencyScreen({
-  controller,
-  quantity,
-  width,
-  height,
-}: ScreenProps & { quantity: Quantity }): ReactNode {
+function LatencyScreen({ c, quantity, width, height }: ScreenProps & { quantity: Quantity }): ReactNode {
   const theme = useContext(ThemeContext);
   const chart = useContext(ChartContext);
-  const { session } = controller;
+  const { session } = c;
   const room = height - PERCENTILE_ROWS - 3;
   const below = room < ROOM_FOR_TRAIL ? 0 : Math.max(6, Math.floor(room * 0.45));
   return (

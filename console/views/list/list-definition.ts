@@ -2,14 +2,12 @@
 
 import type { Ask } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
-import type { KeyRow } from '../../model/ui/key-row.ts';
 import type { Subject } from '../../model/ui/row-subject.ts';
-import type { View } from '../../model/ui/view.ts';
+import type { KeyRow, View, ViewContext } from '../../model/ui/view.ts';
 import type { ListColumn, ListRow, ListState } from './list-state.ts';
 
 /** `act` gets the selected row, and is not called without one. */
-export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(controller: Controller, row: ListRow): void });
+export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(c: ViewContext, row: ListRow): void });
 
 export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 'short' | 'brief'> {
   readonly columns: readonly ListColumn[];
@@ -26,9 +24,9 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   /** As in View; always true if absent. */
   applies?(session: DaemonSession): boolean;
   /** Called before the view is shown. */
-  open?(controller: Controller): void;
+  open?(c: ViewContext): void;
   /** The subjects of a row. */
   subjects?(row: ListRow): readonly Subject[];
   /** Enter on a row. */
-  enter(controller: Controller, row: ListRow): void;
+  enter(c: ViewContext, row: ListRow): void;
 }

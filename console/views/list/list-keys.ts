@@ -1,11 +1,10 @@
 // Keys that all list views share, after their own.
 
-import type { Controller } from '../../model/ui/controller.ts';
 import type { FieldKind } from '../../model/ui/field.ts';
-import type { KeyGroup } from '../../model/ui/key-row.ts';
+import type { KeyGroup } from '../../model/ui/keymap.ts';
 import { lineOf } from '../../model/ui/line-editor.ts';
 import type { StateSlot } from '../../model/ui/ui-state.ts';
-import { steps } from '../../model/ui/view.ts';
+import { type KeyRow, steps, type ViewContext } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import type { ListAction, ListState } from './list-state.ts';
 
@@ -15,18 +14,18 @@ const SCROLL = 4;
 export interface ListCommands {
   readonly state: StateSlot<ListState>;
   readonly definition: ListDefinition;
-  act(controller: Controller, action: ListAction): void;
+  act(c: ViewContext, action: ListAction): void;
   /** Opens the row under the cursor. */
-  enter(controller: Controller): void;
+  enter(c: ViewContext): void;
   /** Scrolls the detail pane. */
-  scroll(controller: Controller, rows: number): void;
+  scroll(c: ViewContext, rows: number): void;
 }
 
-export function listKeys(view: ListCommands): KeyGroup {
-  const filter: FieldKind = {
+export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
+  const filter = (c: ViewContext): FieldKind => ({
     kind: 'filter',
-    follow: (c, text) => view.act(c, { type: 'filter', text }),
-  };
+    follow: (text) => view.act(c, { type: 'filter', text }),
+  });
   return {
     scope: 'list',
     title: 'Every list',
@@ -52,7 +51,7 @@ export function listKeys(view: ListCommands): KeyGroup {
         command: 'list.filter',
         help: 'Filter as you type; !word excludes',
         hint: 'filter',
-        run: (c) => c.fields.open(filter, lineOf(c.stateOf(view.state).filter)),
+        run: (c) => c.fields.open(filter(c), lineOf(c.ui.stateOf(view.state).filter)),
       },
       {
         keys: ['o'],

@@ -36,9 +36,10 @@ export interface ListScreenProps extends ScreenProps {
   state: ListState;
 }
 
-export function ListScreen({ controller, definition, state, width, height }: ListScreenProps): ReactNode {
+export function ListScreen({ c, definition, state, width, height }: ListScreenProps): ReactNode {
   const theme = useContext(ThemeContext);
-  const { session, size } = controller;
+  const { session, ui } = c;
+  const { size } = ui;
   const body = listBody(size, state.detail);
   const content = (): ReactNode => {
     const shown = shownList(session, definition, state, size);

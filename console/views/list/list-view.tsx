@@ -1,11 +1,10 @@
 // A list view made from its definition: filter, sort, mouse, copying, export and drawing are the same for all of them.
 
-import type { Controller } from '../../model/ui/controller.ts';
+import { copyText } from '../../model/ui/copy-export.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
-import type { KeyRow } from '../../model/ui/key-row.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/ui/layout.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
+import { type KeyRow, PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import { type ListCommands, listKeys } from './list-keys.ts';
 import { emptyWords } from './list-rows.ts';
@@ -26,9 +25,9 @@ import {
 
 export interface ListView extends View, ListCommands {
   readonly state: StateSlot<ListState>;
-  rows(controller: Controller): ListRow[];
+  rows(c: ViewContext): ListRow[];
   /** The row under the cursor. */
-  selected(controller: Controller): ListRow | undefined;
+  selected(c: ViewContext): ListRow | undefined;
 }
 
 export function listView(definition: ListDefinition): ListView {
@@ -36,13 +35,13 @@ export function listView(definition: ListDefinition): ListView {
   const initial = { ...INITIAL_LIST, ...definition.initial };
   const state: StateSlot<ListState> = { initial, carry: ({ option }) => ({ ...initial, option }) };
 
-  const height = (c: Controller): number => listBody(c.size, c.stateOf(state).detail).list;
-  const shown = (c: Controller): ListRow[] => shownRows(c.stateOf(state), view.rows(c));
-  const withRow = (c: Controller, act: (c: Controller, row: ListRow) => void): void => {
+  const height = (c: ViewContext): number => listBody(c.ui.size, c.ui.stateOf(state).detail).list;
+  const shown = (c: ViewContext): ListRow[] => shownRows(c.ui.stateOf(state), view.rows(c));
+  const withRow = (c: ViewContext, act: (c: ViewContext, row: ListRow) => void): void => {
     const row = view.selected(c);
     // Without a row the screen explains why, for example that the daemon has not answered yet; so does this.
     if (row === undefined)
-      c.notify('warn', emptyWords(c.session, definition, c.stateOf(state), view.rows(c).length));
+      c.ui.notify('warn', emptyWords(c.session, definition, c.ui.stateOf(state), view.rows(c).length));
     else act(c, row);
   };
 
@@ -65,24 +64,24 @@ export function listView(definition: ListDefinition): ListView {
       return listKeys(view);
     },
 
-    rows: (c) => definition.rows(c.session, c.stateOf(state).option),
-    selected: (c) => selectedRow(c.stateOf(state), view.rows(c)),
+    rows: (c) => definition.rows(c.session, c.ui.stateOf(state).option),
+    selected: (c) => selectedRow(c.ui.stateOf(state), view.rows(c)),
     enter: (c) => withRow(c, definition.enter),
     act: (c, action) => {
-      const before = c.stateOf(state);
+      const before = c.ui.stateOf(state);
       const option = action.type === 'option' ? action.option : before.option;
       const rows = definition.rows(c.session, option);
-      c.setState(state, reduceList(before, action, rows, height(c)));
+      c.ui.setState(state, reduceList(before, action, rows, height(c)));
     },
 
     scroll: (c, rows) => {
-      const { detail } = listBody(c.size, true);
-      const lines = folded(view.selected(c)?.detail() ?? [], c.size.columns - PANEL_EDGES).length;
+      const { detail } = listBody(c.ui.size, true);
+      const lines = folded(view.selected(c)?.detail() ?? [], c.ui.size.columns - PANEL_EDGES).length;
       view.act(c, { type: 'scroll', rows, last: lines - (detail - PANEL_RULES) });
     },
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => {
-      if (c.stateOf(view.state).filter === '') return false;
+      if (c.ui.stateOf(view.state).filter === '') return false;
       view.act(c, { type: 'filter', text: '' });
       return true;
     },
@@ -95,10 +94,10 @@ export function listView(definition: ListDefinition): ListView {
             const row = view.selected(c);
             return row === undefined ? [] : (definition.subjects?.(row) ?? []);
           },
-    copy: (c) => c.copy(rowText(view.selected(c)), 'the row'),
+    copy: (c) => copyText(c, rowText(view.selected(c)), 'the row'),
     copyAll: (c) => {
       const rows = shown(c);
-      c.copy(rows.map(rowText).join('\n'), rows.length === 1 ? '1 row' : `${rows.length} rows`);
+      copyText(c, rows.map(rowText).join('\n'), rows.length === 1 ? '1 row' : `${rows.length} rows`);
     },
     export: (c, json) => {
       const rows = shown(c);
@@ -126,11 +125,11 @@ function rowText(row: ListRow | undefined): string {
 }
 
 /** Rows on screen: title, heading, list. */
-function click(c: Controller, view: ListView, { x, y }: Place) {
+function click(c: ViewContext, view: ListView, { x, y }: Place) {
   const { columns } = view.definition;
-  const state = c.stateOf(view.state);
+  const state = c.ui.stateOf(view.state);
   if (y === 1) return clickHeading(c, view, columns, x);
-  const body = listBody(c.size, state.detail);
+  const body = listBody(c.ui.size, state.detail);
   const shown = shownRows(state, view.rows(c));
   const at = selectedIndex(state, shown);
   const to = listTop(state, at, shown.length, body.list) + y - 2;
@@ -139,9 +138,9 @@ function click(c: Controller, view: ListView, { x, y }: Place) {
   else view.act(c, { type: 'move', rows: to - at });
 }
 
-function clickHeading(c: Controller, view: ListView, columns: readonly ListColumn[], x: number) {
+function clickHeading(c: ViewContext, view: ListView, columns: readonly ListColumn[], x: number) {
   let at = 1;
-  for (const [column, width] of columnWidths(columns, c.size.columns - 2).entries()) {
+  for (const [column, width] of columnWidths(columns, c.ui.size.columns - 2).entries()) {
     if (width === 0) continue;
     if (x >= at && x < at + width) {
       const descending = columns[column]?.right === true;

@@ -1,8 +1,6 @@
-import type { Controller } from '../../model/ui/controller.ts';
 import type { FieldKind } from '../../model/ui/field.ts';
-import type { KeyRow } from '../../model/ui/key-row.ts';
 import { EMPTY_LINE } from '../../model/ui/line-editor.ts';
-import { steps } from '../../model/ui/view.ts';
+import { type KeyRow, steps, type ViewContext } from '../../model/ui/view.ts';
 import {
   actOnLog,
   chooseColumns,
@@ -22,25 +20,25 @@ const SCROLL = 4;
 const SHIFT = 20;
 
 /** Matches are highlighted while typing; Enter goes to the next one. */
-const SEARCH_FIELD: FieldKind = {
+const searchField = (c: ViewContext): FieldKind => ({
   kind: 'search',
-  follow: (c, text) => actOnLog(c, { type: 'search', text }),
-  accept: (c, text) => {
+  follow: (text) => actOnLog(c, { type: 'search', text }),
+  accept: (text) => {
     if (text !== '') searchText(c, text);
   },
-};
+});
 
-function search(c: Controller): void {
+function search(c: ViewContext): void {
   actOnLog(c, { type: 'move', rows: 0 });
-  c.fields.open(SEARCH_FIELD, EMPTY_LINE);
+  c.fields.open(searchField(c), EMPTY_LINE);
 }
 
-function clear(c: Controller): void {
+function clear(c: ViewContext): void {
   c.session.clearLog();
   actOnLog(c, { type: 'end' });
 }
 
-const acts = (action: LogAction) => (c: Controller) => actOnLog(c, action);
+const acts = (action: LogAction) => (c: ViewContext) => actOnLog(c, action);
 
 export const LOG_KEYS: readonly KeyRow[] = [
   {

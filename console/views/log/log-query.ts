@@ -5,32 +5,31 @@ import type { LogEntry } from '../../model/log/log-entry.ts';
 import type { LogReader } from '../../model/log/log-store.ts';
 import { decodeRecords, type LogRecord } from '../../model/log/transaction.ts';
 import type { Candidate } from '../../model/ui/completion.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import type { FieldKind } from '../../model/ui/field.ts';
 import { lineOf, remember } from '../../model/ui/line-editor.ts';
-import type { PaletteRow } from '../../model/ui/palette.ts';
-import type { Choice } from '../../model/ui/panel.ts';
+import { type Choice, choicePanel } from '../../model/ui/panel.ts';
 import { namedQueries } from '../../model/ui/saved-queries.ts';
+import type { PaletteRow, ViewContext } from '../../model/ui/view.ts';
 import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf, type RowPlace } from './log-tree.ts';
 import { quoted } from './written-query.ts';
 
 /** Sets another query; Escape returns to the former one. */
-export function applyQuery(c: Controller, query: string): void {
-  const state = c.stateOf(LOG_STATE);
+export function applyQuery(c: ViewContext, query: string): void {
+  const state = c.ui.stateOf(LOG_STATE);
   const { query: former, logRange } = c.session;
   if (query !== former) {
     const origins = [...state.origins, { view: null, query: former, counted: logRange.counted }].slice(
       -MOST_ORIGINS,
     );
-    c.setState(LOG_STATE, { ...state, origins });
+    c.ui.setState(LOG_STATE, { ...state, origins });
   }
   setQuery(c, query);
 }
 
 /** Sets the query only; Escape still leads to where it did. */
-export function setQuery(c: Controller, query: string, counted = 0): void {
+export function setQuery(c: ViewContext, query: string, counted = 0): void {
   const { query: former, kept, source } = c.session;
   // Events that the daemon can replay start over.
   const above =
@@ -40,7 +39,7 @@ export function setQuery(c: Controller, query: string, counted = 0): void {
   kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
   c.session.follow(query, c.session.grouping, counted);
   actOnLog(c, { type: 'end' });
-  c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
+  c.ui.set({ field: null, panel: null, queries: remember(c.ui.state.queries, query) });
   nameOddity(c, query);
 }
 
@@ -48,97 +47,98 @@ export function setQuery(c: Controller, query: string, counted = 0): void {
 const MOST_ORIGINS = 20;
 
 /** A query for records that cannot occur is accepted, with a warning once per query. */
-function nameOddity(c: Controller, query: string): void {
+function nameOddity(c: ViewContext, query: string): void {
   // The recording may be from another daemon.
-  if (c.options.instances.replay !== undefined) return;
-  const check = query === '' ? null : c.options.checkQuery(query);
+  if (c.instances.replay !== undefined) return;
+  const check = query === '' ? null : c.checkQuery(query);
   const note = check?.ok === true ? check.note : undefined;
-  const state = c.stateOf(LOG_STATE);
+  const state = c.ui.stateOf(LOG_STATE);
   if (note === undefined || state.noted.has(query)) return;
-  c.setState(LOG_STATE, { ...state, noted: new Set(state.noted).add(query) });
-  c.notify('warn', note);
+  c.ui.setState(LOG_STATE, { ...state, noted: new Set(state.noted).add(query) });
+  c.ui.notify('warn', note);
 }
 
-const QUERY_FIELD: FieldKind = {
+const queryField = (c: ViewContext): FieldKind => ({
   kind: 'query',
   recall: 'queries',
-  verdict: (c, text) => (text.trim() === '' ? { ok: true } : c.options.checkQuery(text)),
-  complete: (c, { text, cursor }) => ({
+  verdict: (text) => (text.trim() === '' ? { ok: true } : c.checkQuery(text)),
+  complete: ({ text, cursor }) => ({
     ...(text === ''
       ? { from: 0, candidates: namedCandidates(c) }
-      : (completeFromLog(text, cursor, c.session.kept) ?? c.options.completeQuery(text, cursor))),
+      : (completeFromLog(text, cursor, c.session.kept) ?? c.completeQuery(text, cursor))),
     usage: '',
   }),
-  accept: (c, text) => applyQuery(c, text.trim()),
-  list: chooseSaved,
+  accept: (text) => applyQuery(c, text.trim()),
+  list: () => chooseSaved(c),
   otherwise: {
     offer: 'no query: Enter again looks for it as a text',
-    accept: (c, text) => searchText(c, text.trim()),
+    accept: (text) => searchText(c, text.trim()),
   },
-};
+});
 
-function namedCandidates(c: Controller): Candidate[] {
-  return namedQueries(c.options.queries).map(({ name, query, help }) => ({
+function namedCandidates(c: ViewContext): Candidate[] {
+  return namedQueries(c.queries).map(({ name, query, help }) => ({
     text: query,
     label: name,
     help,
   }));
 }
 
-export function editQuery(c: Controller): void {
-  c.fields.open(QUERY_FIELD, lineOf(c.session.query));
+export function editQuery(c: ViewContext): void {
+  c.fields.open(queryField(c), lineOf(c.session.query));
 }
 
-function queryChoice(query: string, note: string): Choice {
-  return { label: query, note, take: (c) => applyQuery(c, query) };
+function queryChoice(c: ViewContext, query: string, note: string): Choice {
+  return { label: query, note, take: () => applyQuery(c, query) };
 }
 
-export function chooseLikeThis(c: Controller) {
+export function chooseLikeThis(c: ViewContext) {
   actOnLog(c, { type: 'move', rows: 0 });
-  const state = c.stateOf(LOG_STATE);
+  const state = c.ui.stateOf(LOG_STATE);
   const entry = selectedEntry(state, c.session.log);
-  if (entry === undefined) return c.notify('warn', 'nothing is selected');
+  if (entry === undefined) return c.ui.notify('warn', 'nothing is selected');
   const suggested = likeThis(entry, placeOf(state, entry, state.offset));
-  const choices = suggested.map(({ query, note }) => queryChoice(query, note));
-  c.set({ panel: { kind: 'choices', scroll: 0, title: 'Show only', choices } });
+  const choices = suggested.map(({ query, note }) => queryChoice(c, query, note));
+  c.ui.set({ panel: choicePanel('Show only', choices) });
 }
 
-export function chooseSaved(c: Controller): void {
-  const named = namedQueries(c.options.queries);
+export function chooseSaved(c: ViewContext): void {
+  const named = namedQueries(c.queries);
   const known = new Set(named.map(({ query }) => query));
-  const former = [...new Set(c.state.queries.entries)].reverse().filter((query) => !known.has(query));
+  const former = [...new Set(c.ui.state.queries.entries)].reverse().filter((query) => !known.has(query));
   const choices = [
-    ...former.map((query) => queryChoice(query, 'former')),
-    ...named.map(({ name, query, help }) => ({ ...queryChoice(query, help), label: name })),
-    { ...queryChoice('', ''), label: 'everything' },
+    ...former.map((query) => queryChoice(c, query, 'former')),
+    ...named.map(({ name, query, help }) => ({ ...queryChoice(c, query, help), label: name })),
+    { ...queryChoice(c, '', ''), label: 'everything' },
   ];
-  c.set({ panel: { kind: 'choices', scroll: 0, title: 'Queries', choices } });
+  c.ui.set({ panel: choicePanel('Queries', choices) });
 }
 
-function save(c: Controller, name: string, query: string | null) {
-  if (!/^[\w.-]+$/.test(name)) return c.notify('bad', 'the name of a query is of letters, digits, . _ and -');
-  const { queries } = c.options;
-  if (query === null && queries.all()[name] === undefined) return c.notify('bad', `no query "${name}"`);
+function save(c: ViewContext, name: string, query: string | null) {
+  if (!/^[\w.-]+$/.test(name))
+    return c.ui.notify('bad', 'the name of a query is of letters, digits, . _ and -');
+  const { queries } = c;
+  if (query === null && queries.all()[name] === undefined) return c.ui.notify('bad', `no query "${name}"`);
   queries.save(name, query).then(
     () =>
-      c.notify(
+      c.ui.notify(
         'info',
         query === null ? `forgot ${name}` : `kept as ${name}: ${query === '' ? 'everything' : query}`,
       ),
-    (error: Error) => c.notify('warn', `for this session only: ${error.message}`),
+    (error: Error) => c.ui.notify('warn', `for this session only: ${error.message}`),
   );
 }
 
 /** `drill` shows the log with a query. */
-export function queryCommands(drill: (c: Controller, query: string) => void): PaletteRow[] {
-  const set = (c: Controller, query: string) => {
-    const check = query === '' ? { ok: true as const } : c.options.checkQuery(query);
-    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}; s looks for a text`);
+export function queryCommands(drill: (c: ViewContext, query: string) => void): PaletteRow[] {
+  const set = (c: ViewContext, query: string) => {
+    const check = query === '' ? { ok: true as const } : c.checkQuery(query);
+    if (!check.ok) return c.ui.notify('bad', `${check.message} at ${check.from + 1}; s looks for a text`);
     drill(c, query);
   };
-  const use = (c: Controller, name: string) => {
-    const query = namedQueries(c.options.queries).find((one) => one.name === name)?.query;
-    if (query === undefined) return c.notify('bad', `no query "${name}"`);
+  const use = (c: ViewContext, name: string) => {
+    const query = namedQueries(c.queries).find((one) => one.name === name)?.query;
+    if (query === undefined) return c.ui.notify('bad', `no query "${name}"`);
     set(c, query);
   };
   return [

@@ -16,18 +16,12 @@ import { LogPainter } from './log-rows.ts';
 import { type LogState, logBody, visibleRows } from './log-state.ts';
 import { QueryBar } from './query-bar.tsx';
 
-export function LogScreen({
-  controller,
-  ui,
-  state,
-  width,
-  height,
-}: ScreenProps & { state: LogState }): ReactNode {
-  const { session } = controller;
+export function LogScreen({ c, ui, state, width, height }: ScreenProps & { state: LogState }): ReactNode {
+  const { session } = c;
   const [painter] = useState(() => new LogPainter());
   const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
-  const body = logBody(controller.size, state.detail);
+  const body = logBody(c.ui.size, state.detail);
   const listWidth = width - body.beside;
   const list = (): ReactNode => {
     const shown = visibleRows(state, session.log, body.list);

@@ -10,11 +10,12 @@ import { livesOf } from '../../model/log/request-group.ts';
 import { decodeRecords } from '../../model/log/transaction.ts';
 import { longestRecord } from '../../model/session/parameter-value.ts';
 import { readTransaction } from '../../model/traffic/traffic-facts.ts';
-import type { Controller } from '../../model/ui/controller.ts';
+import { copyText } from '../../model/ui/copy-export.ts';
 import { type Place, stepAction } from '../../model/ui/layout.ts';
+import { showView } from '../../model/ui/navigation.ts';
 import type { Subject } from '../../model/ui/row-subject.ts';
 import { stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
+import { PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import { actOnLog } from './log-actions.ts';
 import { LOG_KEYS } from './log-keys.ts';
 import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
@@ -34,20 +35,20 @@ export const LOG_VIEW: View = {
   commands: queryCommands(drill),
   state: LOG_STATE,
   open: (c) => {
-    const { session, state } = c;
+    const { session, view } = c;
     if (!session.following) session.follow(session.query, session.grouping);
-    if (state.view === LOG_VIEW) return;
-    const origins = [{ view: state.view, query: session.query, counted: session.logRange.counted }];
-    c.setState(LOG_STATE, { ...c.stateOf(LOG_STATE), origins });
+    if (view === LOG_VIEW) return;
+    const origins = [{ view, query: session.query, counted: session.logRange.counted }];
+    c.ui.setState(LOG_STATE, { ...c.ui.stateOf(LOG_STATE), origins });
   },
-  move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
+  move: (c, step) => actOnLog(c, stepAction(step, logBody(c.ui.size, c.ui.stateOf(LOG_STATE).detail).list)),
   back,
   click,
   hasRow: ({ session }) => session.log.size > 0,
   subjects: (c) => {
     // Keeps the selected row under the cursor.
     actOnLog(c, { type: 'move', rows: 0 });
-    const state = c.stateOf(LOG_STATE);
+    const state = c.ui.stateOf(LOG_STATE);
     const entry = selectedEntry(state, c.session.log);
     if (entry === undefined) return [];
     return logSubjects(entry, selectedPlace(state, c.session.log).tx, longestRecord(c.session.admin));
@@ -65,42 +66,42 @@ export const LOG_VIEW: View = {
 
 /** Shows the log filtered by a query. `counted`: epoch seconds at which the oldest request counted by the originating
  * row ended; 0 if nothing was counted, or unknown. */
-export function drill(c: Controller, query: string, counted = 0): void {
-  const within = c.state.view === LOG_VIEW;
-  c.show(LOG_VIEW, c.state.from);
+export function drill(c: ViewContext, query: string, counted = 0): void {
+  const within = c.view === LOG_VIEW;
+  showView(c, LOG_VIEW, c.ui.state.from);
   if (within) applyQuery(c, query);
   else setQuery(c, query, counted);
 }
 
 /** Closes the detail pane, or returns to the previous view and its query. */
-function back(c: Controller): boolean {
-  const state = c.stateOf(LOG_STATE);
+function back(c: ViewContext): boolean {
+  const state = c.ui.stateOf(LOG_STATE);
   if (state.detail) {
     actOnLog(c, { type: 'detail' });
     return true;
   }
   const origin = state.origins.at(-1);
   if (origin === undefined) return false;
-  c.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
+  c.ui.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
   if (origin.query !== c.session.query) setQuery(c, origin.query, origin.counted);
-  if (origin.view !== null) c.show(origin.view, c.state.from);
+  if (origin.view !== null) showView(c, origin.view, c.ui.state.from);
   return true;
 }
 
 /** Views without a filter use the log's query. */
-export function filterLog(c: Controller): void {
-  c.show(LOG_VIEW);
+export function filterLog(c: ViewContext): void {
+  showView(c, LOG_VIEW);
   editQuery(c);
 }
 
 /** Rows on screen: two of the query bar, the heading, the list. */
-function click(c: Controller, { x, y }: Place) {
+function click(c: ViewContext, { x, y }: Place) {
   if (y < 2) return editQuery(c);
-  const before = c.stateOf(LOG_STATE);
-  const body = logBody(c.size, before.detail);
-  if (y < 3 || y >= 3 + body.list || x >= c.size.columns - body.beside) return;
+  const before = c.ui.stateOf(LOG_STATE);
+  const body = logBody(c.ui.size, before.detail);
+  if (y < 3 || y >= 3 + body.list || x >= c.ui.size.columns - body.beside) return;
   actOnLog(c, { type: 'move', rows: 0 });
-  const state = c.stateOf(LOG_STATE);
+  const state = c.ui.stateOf(LOG_STATE);
   const rows = visibleRows(state, c.session.log, body.list);
   const from = rows.findIndex((r) => r.entry.seq === state.selected && r.row === state.offset);
   const to = y - 3;
@@ -142,21 +143,21 @@ function tagsOf({ type, records }: LogTransaction, longestRecord: number): Subje
   return tags.map(({ tag, header }) => ({ kind: 'tag', key: tag, of: header }));
 }
 
-function copySelected(c: Controller) {
-  const state = c.stateOf(LOG_STATE);
+function copySelected(c: ViewContext) {
+  const state = c.ui.stateOf(LOG_STATE);
   const entry = selectedEntry(state, c.session.log);
-  if (entry === undefined || entry.gap !== '') return c.notify('warn', 'nothing to copy');
+  if (entry === undefined || entry.gap !== '') return c.ui.notify('warn', 'nothing to copy');
   const place = placeOf(state, entry, state.offset);
   const tx = entry.transactions[place.tx];
   if (tx !== undefined && place.record >= 0) {
     const record = decodeRecords(tx.records)[place.record];
-    return c.copy(record === undefined ? '' : record.text, 'the record');
+    return copyText(c, record === undefined ? '' : record.text, 'the record');
   }
-  c.copy(asText(groupText(tx === undefined ? entry.transactions : [tx], false)), 'the transaction');
+  copyText(c, asText(groupText(tx === undefined ? entry.transactions : [tx], false)), 'the transaction');
 }
 
 /** In the format of proxylog. */
-function exportLog(c: Controller, json: boolean): string {
+function exportLog(c: ViewContext, json: boolean): string {
   const { log } = c.session;
   let out = '';
   for (let i = 0; i < log.size; i++) {
@@ -166,8 +167,8 @@ function exportLog(c: Controller, json: boolean): string {
   return json ? out : asText(out);
 }
 
-function spokenRow(c: Controller): string {
-  const state = c.stateOf(LOG_STATE);
+function spokenRow(c: ViewContext): string {
+  const state = c.ui.stateOf(LOG_STATE);
   if (state.follow) return '';
   const entry = selectedEntry(state, c.session.log);
   if (entry === undefined) return '';

@@ -7,8 +7,8 @@ import { splitGroups } from '../../model/log/request-group.ts';
 import { summarise } from '../../model/log/transaction.ts';
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import { keptOf, reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
 import { invalidatedBefore } from './log-search.ts';
 import type { RowPlace } from './log-tree.ts';
@@ -24,22 +24,22 @@ const EARLIER = 40;
 const PATIENCE_MS = 1500;
 
 /** For the page, or for the fragment at `place`. */
-export async function whyPanel(c: Controller, entry: LogEntry, place: RowPlace): Promise<void> {
+export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace): Promise<void> {
   const { session } = c;
   const part = partOf(entry.transactions, place.tx);
   const main = part.find((tx) => tx.type === 'request');
   const { method, url } = main === undefined ? entry.summary : summarise(main);
   const title = `Why? ${method} ${url}`;
   const show = (reasons: readonly Reason[], remark: string): void => {
-    c.set({
-      panel: { kind: 'text', scroll: 0, title, lines: panelLines(reasons, remark, c.size.columns - 10) },
+    c.ui.set({
+      panel: { kind: 'text', scroll: 0, title, lines: panelLines(reasons, remark, c.ui.size.columns - 10) },
     });
   };
   show(reasonsOf(entry, place, session), 'asking the daemon for what its log holds of this URL…');
-  const panel = c.state.panel;
+  const panel = c.ui.state.panel;
   const [history, bans] = await Promise.all([historyOf(session, url), bansOf(session)]);
   // Closed or replaced in the meantime: drop the answer.
-  if (c.state.panel !== panel) return;
+  if (c.ui.state.panel !== panel) return;
   const told = history.groups.flatMap((group) => partsFor(group, url));
   const elsewhere = [...history.groups, ...invalidatedBefore(session.kept, entry, EARLIER)].filter((group) =>
     isBefore(group, part),

@@ -40,7 +40,7 @@ export const PANICS_VIEW: ListView = listView({
     },
   ],
   enter: (c, row) =>
-    c.set({ panel: { kind: 'text', scroll: 0, title: `${row.facts.kind}`, lines: row.detail() } }),
+    c.ui.set({ panel: { kind: 'text', scroll: 0, title: `${row.facts.kind}`, lines: row.detail() } }),
 });
 
 function panicRows(session: DaemonSession): ListRow[] {

@@ -3,7 +3,7 @@
 
 import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
 import { TIME_UNIT_NAMES } from '../../../protocol/units.ts';
-import type { QueryCheck } from '../../model/ui/query-check.ts';
+import type { QueryCheck } from '../../model/ui/field.ts';
 
 const DURATION = new RegExp(`^(\\d*\\.?\\d+)(${TIME_UNIT_NAMES})?$`);
 const BYTE_UNITS: Readonly<Record<string, number>> = {

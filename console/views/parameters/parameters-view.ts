@@ -5,9 +5,9 @@ import { bareName } from '../../model/session/admin-line.ts';
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { parameterText, sameValue } from '../../model/session/parameter-value.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import type { FieldKind } from '../../model/ui/field.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { checkParameter } from './parameter-check.ts';
@@ -77,7 +77,7 @@ export const PARAMETERS_VIEW: ListView = listView({
       act: (c, row) =>
         row.facts.changed === 'yes'
           ? c.operator.submit(`param.reset ${row.key}`)
-          : c.notify('info', `${row.key} has its default`),
+          : c.ui.notify('info', `${row.key} has its default`),
     },
     {
       keys: ['c'],
@@ -85,7 +85,7 @@ export const PARAMETERS_VIEW: ListView = listView({
       spare: 'changed',
       help: 'Only what differs from its default',
       run: (c) => {
-        const { option } = c.stateOf(PARAMETERS_VIEW.state);
+        const { option } = c.ui.stateOf(PARAMETERS_VIEW.state);
         PARAMETERS_VIEW.act(c, { type: 'option', option: option === 'changed' ? '' : 'changed' });
       },
     },
@@ -93,18 +93,18 @@ export const PARAMETERS_VIEW: ListView = listView({
   enter: promptValue,
 });
 
-const VALUE_PROMPT: FieldKind = {
+const valuePrompt = (c: ViewContext): FieldKind => ({
   kind: 'prompt',
   changes: true,
   // Another product's bounds are unknown here.
-  verdict: (c, text, name) =>
+  verdict: (text, name) =>
     c.session.source.product === undefined ? checkParameter(bareName(name), text) : { ok: true },
-  accept: (c, text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
-};
+  accept: (text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
+});
 
-function promptValue(c: Controller, row: ListRow): void {
+function promptValue(c: ViewContext, row: ListRow): void {
   const unit = row.facts.unit === '' ? '' : ` [${row.facts.unit}]`;
-  c.fields.prompt(VALUE_PROMPT, `${row.key}${unit}`, row.key, row.facts.value);
+  c.fields.prompt(valuePrompt(c), `${row.key}${unit}`, row.key, row.facts.value);
 }
 
 function rowsOf(session: DaemonSession, option: string): ListRow[] {

@@ -1,7 +1,7 @@
 // Remarks on source lines: parsed from the compiler's reply for a program that fails to compile, which counts columns
 // in cells, and from the findings of the program check, which counts in characters.
 
-import type { LintFinding } from '../../model/ui/host-files.ts';
+import type { LintFinding } from '../../model/ui/console-host.ts';
 import { inCells, type SourceRemark } from './source-remarks.ts';
 
 const PLACE = /^(?:At: )?\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?$/;

@@ -5,8 +5,8 @@
 
 import { bareName, placeOfName } from '../../model/session/admin-line.ts';
 import type { ProgramFile } from '../../model/session/program-files.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import type { Choice } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import { ProgramFlow } from './program-flow.ts';
 
 /** The builtin program, which is appended to each program. */
@@ -23,8 +23,8 @@ interface Edited {
 }
 
 /** Asks for the file if there are several. */
-export async function editProgram(c: Controller, name: string): Promise<void> {
-  if (c.state.readonly) return c.notify('warn', 'read-only: what is edited could not be loaded');
+export async function editProgram(c: ViewContext, name: string): Promise<void> {
+  if (c.ui.state.readonly) return c.ui.notify('warn', 'read-only: what is edited could not be loaded');
   const program = await new ProgramFlow(c).program(name);
   const files = program?.files.filter((file) => !BUILTIN.test(file.name)) ?? [];
   const [main] = files;
@@ -37,44 +37,44 @@ export async function editProgram(c: Controller, name: string): Promise<void> {
     }),
   );
   if (files.length === 1) return open(c, name, main, main);
-  c.set({ panel: { kind: 'choices', scroll: 0, title: `Edit which file of ${name}?`, choices } });
+  c.ui.set({ panel: { kind: 'choices', scroll: 0, title: `Edit which file of ${name}?`, choices } });
 }
 
-async function open(c: Controller, name: string, main: ProgramFile, file: ProgramFile): Promise<void> {
-  const { files } = c.options;
+async function open(c: ViewContext, name: string, main: ProgramFile, file: ProgramFile): Promise<void> {
+  const { files } = c;
   const here = isHere(c, file);
-  if (!here && file !== main) return c.notify('warn', `${file.name} is no file of this machine`);
+  if (!here && file !== main) return c.ui.notify('warn', `${file.name} is no file of this machine`);
   try {
     const path = here ? file.name : await files.copy(`${bareName(name)}.vcl`, file.text);
     await edit(c, { name, main, file, path, copy: !here });
   } catch (error) {
-    c.notify('bad', (error as Error).message);
+    c.ui.notify('bad', (error as Error).message);
   }
 }
 
-function isHere({ session, options }: Controller, { name }: ProgramFile): boolean {
-  return session.source.local === true && name.startsWith('/') && options.files.exists(name);
+function isHere({ session, files }: ViewContext, { name }: ProgramFile): boolean {
+  return session.source.local === true && name.startsWith('/') && files.exists(name);
 }
 
-async function edit(c: Controller, edited: Edited): Promise<void> {
+async function edit(c: ViewContext, edited: Edited): Promise<void> {
   const { path, file, copy } = edited;
-  c.set({ panel: null, confirm: null, notice: null });
-  const ended = await c.options.onEdit(path);
+  c.ui.set({ panel: null, confirm: null, notice: null });
+  const ended = await c.host.edit(path);
   if (ended !== 0) {
     const why = typeof ended === 'string' ? ended : `the editor ended with status ${ended}`;
-    return c.notify('warn', `${why}; nothing is loaded${copy ? `, the text is at ${path}` : ''}`);
+    return c.ui.notify('warn', `${why}; nothing is loaded${copy ? `, the text is at ${path}` : ''}`);
   }
-  const text = await c.options.files.read(path);
+  const text = await c.files.read(path);
   if (text === file.text) {
-    if (copy) await c.options.files.remove(path);
-    return c.notify('info', `${path}: as it is loaded`);
+    if (copy) await c.files.remove(path);
+    return c.ui.notify('info', `${path}: as it is loaded`);
   }
   if (await load(c, edited, text)) {
-    if (copy) await c.options.files.remove(path);
+    if (copy) await c.files.remove(path);
     return;
   }
   const again = `edit it again? It is at ${path}`;
-  c.set({
+  c.ui.set({
     confirm: {
       line: `load ${path} as it was edited`,
       text: again,
@@ -86,7 +86,11 @@ async function edit(c: Controller, edited: Edited): Promise<void> {
 }
 
 /** Returns whether it was loaded. */
-async function load(c: Controller, { name, main, file, path, copy }: Edited, text: string): Promise<boolean> {
+async function load(
+  c: ViewContext,
+  { name, main, file, path, copy }: Edited,
+  text: string,
+): Promise<boolean> {
   const flow = new ProgramFlow(c);
   const whole = file === main ? { path, text } : { path: main.name, text: main.text };
   const inPlace = !copy && isHere(c, main);

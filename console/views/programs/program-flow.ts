@@ -3,12 +3,13 @@
 
 import { bareName, placed } from '../../model/session/admin-line.ts';
 import { type ProgramFile, programFiles } from '../../model/session/program-files.ts';
-import type { Controller } from '../../model/ui/controller.ts';
-import type { HostFiles, LintFinding } from '../../model/ui/host-files.ts';
+import type { HostFiles, LintFinding } from '../../model/ui/console-host.ts';
 import { panelTextCells } from '../../model/ui/layout.ts';
-import type { Operator, OperatorHost } from '../../model/ui/operator.ts';
-import type { Panel, ToneLine } from '../../model/ui/panel.ts';
+import type { Operator } from '../../model/ui/operator.ts';
+import { type Panel, type ToneLine, textPanel } from '../../model/ui/panel.ts';
+import type { UiStore } from '../../model/ui/ui-state.ts';
 import { inlineCommand } from '../../model/ui/undo.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import { compileErrors, lintRemark } from './compile-error.ts';
 import { type Program, programChanges } from './program-changes.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
@@ -30,17 +31,16 @@ export interface ProgramText {
 }
 
 export class ProgramFlow {
-  private readonly host: OperatorHost;
+  private readonly c: ViewContext;
+  private readonly ui: UiStore;
   private readonly operator: Operator;
   private readonly files: HostFiles;
-  /** Width of a panel's line. */
-  private readonly cells: () => number;
 
-  constructor(controller: Controller) {
-    this.host = controller;
-    this.operator = controller.operator;
-    this.files = controller.options.files;
-    this.cells = () => panelTextCells(controller.size);
+  constructor(c: ViewContext) {
+    this.c = c;
+    this.ui = c.ui;
+    this.operator = c.operator;
+    this.files = c.files;
   }
 
   async showSource(name: string): Promise<void> {
@@ -49,7 +49,7 @@ export class ProgramFlow {
     const lines = program.files.flatMap((file, i): ToneLine[] => [
       ...(i === 0 ? [] : [[]]),
       [{ text: file.name, tone: 'title' }],
-      ...annotatedSource(file.text, [], this.cells()),
+      ...annotatedSource(file.text, [], panelTextCells(this.ui.size)),
     ]);
     this.panel(`Source of ${name}`, lines);
   }
@@ -57,14 +57,14 @@ export class ProgramFlow {
   /** Shows the changes from the active program. */
   async diff(name: string): Promise<void> {
     const panel = await this.changes(name);
-    if (panel !== null) this.host.set({ panel });
+    if (panel !== null) this.ui.set({ panel });
   }
 
   /** Shows the changes and asks for confirmation. */
   async use(name: string): Promise<void> {
-    if (this.host.state.readonly) return this.host.notify('warn', 'read-only: vcl.use is disabled');
-    const active = activeProgram(this.host.session, name);
-    if (name === active) return this.host.notify('info', `${name} is active already`);
+    if (this.ui.state.readonly) return this.ui.notify('warn', 'read-only: vcl.use is disabled');
+    const active = activeProgram(this.c.session, name);
+    if (name === active) return this.ui.notify('info', `${name} is active already`);
     const panel = await this.changes(name);
     this.operator.ask(
       `vcl.use ${name}`,
@@ -75,8 +75,8 @@ export class ProgramFlow {
 
   /** Reads, loads, and offers to use it. `part` is the target among several instances. */
   async load(path: string, part = ''): Promise<void> {
-    const { session, state } = this.host;
-    if (state.readonly) return this.host.notify('warn', 'read-only: vcl.load is disabled');
+    const { session, ui } = this.c;
+    if (ui.state.readonly) return ui.notify('warn', 'read-only: vcl.load is disabled');
     const source = await this.read(path);
     if (source === null) return;
     if (part === '' && session.source.parts !== undefined)
@@ -87,7 +87,7 @@ export class ProgramFlow {
 
   /** Loads it and offers to use it; false after a failed load, with errors shown. */
   async loadText({ path, text, file, stem, part }: ProgramText): Promise<boolean> {
-    const { session } = this.host;
+    const { session } = this.c;
     // A stale list could make the name of a new program look unused.
     await session.admin.ask(PROGRAMS_LINE);
     const name = this.freeName(stem, part);
@@ -111,7 +111,7 @@ export class ProgramFlow {
   /** Shows errors of the program check at their lines; false without errors, or if the check cannot run. */
   async showErrors(path: string): Promise<boolean> {
     // The check is this project's daemon, which lacks the modules of other products.
-    if (this.host.session.source.product !== undefined) return false;
+    if (this.c.session.source.product !== undefined) return false;
     const found = await this.check(path).catch(() => []);
     const errors = found.filter((one) => one.severity === 'error').map(lintRemark);
     const text = errors.length === 0 ? null : await this.read(path);
@@ -127,31 +127,31 @@ export class ProgramFlow {
     if (source === null) return;
     try {
       const found = (await this.check(path)).map(lintRemark);
-      if (found.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
+      if (found.length === 0) return this.ui.notify('info', `${path}: nothing to remark`);
       const files = await this.remarked(found, { name: this.files.absolute(path), text: source }, true);
-      const { product } = this.host.session.source;
+      const { product } = this.c.session.source;
       const by = product === undefined ? '' : ` of proxyd's check, not of ${product}'s`;
       this.remarks(`${path}: ${found.length === 1 ? '1 remark' : `${found.length} remarks`}${by}`, files);
     } catch (error) {
-      this.host.notify('bad', `cannot check: ${(error as Error).message}`);
+      this.ui.notify('bad', `cannot check: ${(error as Error).message}`);
     }
   }
 
   /** Runs in a process of its own, which takes a while. */
   private async check(path: string): Promise<LintFinding[]> {
-    this.host.set({ running: `checking ${path}`, notice: null });
+    this.ui.set({ running: `checking ${path}`, notice: null });
     try {
       return await this.files.lint(path);
     } finally {
-      this.host.set({ running: null });
+      this.ui.set({ running: null });
     }
   }
 
   private remarks(title: string, files: readonly RemarkedFile[]): void {
     if (files.length === 0) return;
-    const { lines, first } = remarkedFiles(files, this.cells());
+    const { lines, first } = remarkedFiles(files, panelTextCells(this.ui.size));
     const scroll = Math.max(0, first - VIEW_LINES);
-    this.host.set({ panel: { kind: 'text', scroll, title, lines } });
+    this.ui.set({ panel: textPanel(title, lines, scroll) });
   }
 
   /** Files that have remarks, main one first. Included files are only readable where the compiler sees the same ones. */
@@ -176,20 +176,20 @@ export class ProgramFlow {
   }
 
   private async changes(name: string): Promise<Panel | null> {
-    const active = activeProgram(this.host.session, name);
+    const active = activeProgram(this.c.session, name);
     const after = await this.program(name);
     const before = active === '' ? { name: 'none', files: [] } : await this.program(active);
     if (after === null || before === null) return null;
     const lines = programChanges(before, after);
-    return { kind: 'text', scroll: 0, title: `Changes from ${before.name} to ${name}`, lines };
+    return textPanel(`Changes from ${before.name} to ${name}`, lines);
   }
 
   /** With all its files, including includes. */
   async program(name: string): Promise<Program | null> {
-    const { status, body } = await this.host.session.source.command(`vcl.show -v ${name}`);
+    const { status, body } = await this.c.session.source.command(`vcl.show -v ${name}`);
     const files = status === 200 ? programFiles(body) : [];
     if (files.length > 0) return { name, files };
-    this.host.notify(
+    this.ui.notify(
       'bad',
       status === 200 ? `${name}: its files are not understood` : `${status} ${body.trim()}`,
     );
@@ -200,7 +200,7 @@ export class ProgramFlow {
     try {
       return await this.files.read(path);
     } catch (error) {
-      this.host.notify('bad', `${path}: ${(error as Error).message}`);
+      this.ui.notify('bad', `${path}: ${(error as Error).message}`);
       return null;
     }
   }
@@ -209,7 +209,7 @@ export class ProgramFlow {
   private freeName(path: string, part: string): string {
     const base = (path.split('/').at(-1) ?? '').replace(/\.vcl$/, '').replace(/[^\w-]/g, '_');
     const stem = /^[A-Za-z]/.test(base) ? base : `p_${base}`;
-    const taken = new Set(programRows(this.host.session).map((r) => r.key));
+    const taken = new Set(programRows(this.c.session).map((r) => r.key));
     for (let n = 1; ; n++) {
       const name = n === 1 ? stem : `${stem}_${n}`;
       if (!taken.has(part === '' ? name : placed(part, name))) return name;
@@ -217,6 +217,6 @@ export class ProgramFlow {
   }
 
   private panel(title: string, lines: readonly ToneLine[]): void {
-    this.host.set({ panel: { kind: 'text', scroll: 0, title, lines } });
+    this.ui.set({ panel: textPanel(title, lines) });
   }
 }

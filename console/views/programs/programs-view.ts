@@ -1,20 +1,29 @@
 // The loaded programs and labels: active one, temperature, references; below, the backends and the first lines.
 
-import type { Controller } from '../../model/ui/controller.ts';
 import { filePrompt } from '../../model/ui/field.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { editProgram } from './program-edit.ts';
 import { ProgramFlow } from './program-flow.ts';
 import { NEEDS_LINE, PROGRAMS_LINE, programRows } from './program-rows.ts';
 
-const LOAD_PROMPT = filePrompt((c, path) => void new ProgramFlow(c).load(path), { changes: true });
-const LINT_PROMPT = filePrompt((c, path) => void new ProgramFlow(c).lint(path));
+function promptLoad(c: ViewContext): void {
+  const prompt = filePrompt(c.files, (path) => void new ProgramFlow(c).load(path), { changes: true });
+  c.fields.prompt(prompt, 'load from file');
+}
+
+function promptLint(c: ViewContext): void {
+  c.fields.prompt(
+    filePrompt(c.files, (path) => void new ProgramFlow(c).lint(path)),
+    'check file',
+  );
+}
 
 const STATES = ['auto', 'warm', 'cold'];
 
-function nextState(c: Controller, row: ListRow) {
-  if (row.facts.state === 'label') return c.notify('warn', 'a label has the state of its program');
+function nextState(c: ViewContext, row: ListRow) {
+  if (row.facts.state === 'label') return c.ui.notify('warn', 'a label has the state of its program');
   const next = STATES[(STATES.indexOf(row.facts.state ?? '') + 1) % STATES.length] as string;
   c.operator.submit(`vcl.state ${row.key} ${next}`);
 }
@@ -44,7 +53,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       gives: 'vcl.load',
       help: 'Load a program from a file',
       hint: 'load',
-      run: (c) => c.fields.prompt(LOAD_PROMPT, 'load from file'),
+      run: promptLoad,
     },
     {
       keys: ['u'],
@@ -82,7 +91,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       command: 'programs.lint',
       spare: 'check',
       help: 'Check a file without loading it',
-      run: (c) => c.fields.prompt(LINT_PROMPT, 'check file'),
+      run: promptLint,
     },
     {
       keys: ['s'],

@@ -1,12 +1,10 @@
 // Keys and actions of the statistics view: those of varnishstat and some more.
 
 import type { Counter } from '../../model/counters/counter-history.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import type { FieldKind } from '../../model/ui/field.ts';
-import { openHelp } from '../../model/ui/global-keys.ts';
-import type { KeyRow } from '../../model/ui/key-row.ts';
 import { lineOf } from '../../model/ui/line-editor.ts';
-import { steps } from '../../model/ui/view.ts';
+import { openHelp } from '../../model/ui/panel-actions.ts';
+import { type KeyRow, steps, type ViewContext } from '../../model/ui/view.ts';
 import {
   cursorIndex,
   reduceStat,
@@ -17,36 +15,39 @@ import {
 } from './stat-state.ts';
 
 /** Applies an action with the current screen size. */
-export function actOnStats(c: Controller, action: StatAction): void {
-  const height = statListRows(c.size);
-  c.setState(STAT_STATE, reduceStat(c.stateOf(STAT_STATE), action, c.session.counters.all(), height));
+export function actOnStats(c: ViewContext, action: StatAction): void {
+  const height = statListRows(c.ui.size);
+  c.ui.setState(STAT_STATE, reduceStat(c.ui.stateOf(STAT_STATE), action, c.session.counters.all(), height));
 }
 
 /** The counter under the cursor. */
-export function selectedCounter(c: Controller): Counter | undefined {
-  const state = c.stateOf(STAT_STATE);
+export function selectedCounter(c: ViewContext): Counter | undefined {
+  const state = c.ui.stateOf(STAT_STATE);
   const visible = visibleCounters(state, c.session.counters.all());
   return visible[cursorIndex(state, visible)];
 }
 
-function stepInterval(c: Controller, step: 1 | -1): void {
+function stepInterval(c: ViewContext, step: 1 | -1): void {
   actOnStats(c, { type: 'interval', step });
-  const { interval } = c.stateOf(STAT_STATE);
+  const { interval } = c.ui.stateOf(STAT_STATE);
   c.session.setInterval(interval);
-  c.notify('info', `refresh interval set to ${interval.toFixed(1)} s`);
+  c.ui.notify('info', `refresh interval set to ${interval.toFixed(1)} s`);
 }
 
-function resetAverages(c: Controller): void {
+function resetAverages(c: ViewContext): void {
   c.session.counters.resetAverages();
-  c.notify('info', 'averages reset');
+  c.ui.notify('info', 'averages reset');
 }
 
-const FILTER: FieldKind = { kind: 'filter', follow: (c, text) => actOnStats(c, { type: 'filter', text }) };
+const filterField = (c: ViewContext): FieldKind => ({
+  kind: 'filter',
+  follow: (text) => actOnStats(c, { type: 'filter', text }),
+});
 
-const acts = (action: StatAction) => (c: Controller) => actOnStats(c, action);
+const acts = (action: StatAction) => (c: ViewContext) => actOnStats(c, action);
 
 /** `open` shows the subject of the counter under the cursor. */
-export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
+export function statKeys(open: (c: ViewContext) => void): readonly KeyRow[] {
   return [
     { keys: ['h'], command: 'help', help: 'Toggle this help', run: openHelp },
     { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One counter up', run: steps('up') },
@@ -136,7 +137,7 @@ export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
       command: 'stats.filter',
       help: 'Filter by name as you type',
       hint: 'filter',
-      run: (c) => c.fields.open(FILTER, lineOf(c.stateOf(STAT_STATE).filter)),
+      run: (c) => c.fields.open(filterField(c), lineOf(c.ui.stateOf(STAT_STATE).filter)),
     },
     {
       keys: ['o'],

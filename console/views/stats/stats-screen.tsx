@@ -24,14 +24,9 @@ const AROUND = 6;
 /** Minimum width for the number of counters outside of the window. */
 const PLACE_WIDTH = 80;
 
-export function StatsScreen({
-  controller,
-  state,
-  width,
-  height,
-}: ScreenProps & { state: StatState }): ReactNode {
+export function StatsScreen({ c, state, width, height }: ScreenProps & { state: StatState }): ReactNode {
   const theme = useContext(ThemeContext);
-  const { session } = controller;
+  const { session } = c;
   const columns = statColumns(width);
   const room = Math.max(1, height - AROUND);
   return (

@@ -1,9 +1,10 @@
 // The statistics view, with the keys and columns of varnishstat. Enter opens the subject of a counter.
 
-import type { Controller } from '../../model/ui/controller.ts';
+import { copyText } from '../../model/ui/copy-export.ts';
 import { type Place, stepAction } from '../../model/ui/layout.ts';
+import { pushView } from '../../model/ui/navigation.ts';
 import { stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type View } from '../../model/ui/view.ts';
+import { PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
 import { drill, LOG_VIEW } from '../log/log-view.tsx';
@@ -24,21 +25,22 @@ export const STATS_VIEW: View = {
   brief: 'Stat',
   keys: statKeys(openCounter),
   state: STAT_STATE,
-  move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size))),
+  move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.ui.size))),
   back: (c) => {
-    if (c.stateOf(STAT_STATE).filter === '') return false;
+    if (c.ui.stateOf(STAT_STATE).filter === '') return false;
     actOnStats(c, { type: 'filter', text: '' });
     return true;
   },
   click,
   copy: (c) => {
     const counter = selectedCounter(c);
-    c.copy(counter === undefined ? '' : `${counter.info.name} ${counter.current}`, 'the counter');
+    copyText(c, counter === undefined ? '' : `${counter.info.name} ${counter.current}`, 'the counter');
   },
-  export: (c, json) => countersText(visibleCounters(c.stateOf(STAT_STATE), c.session.counters.all()), json),
+  export: (c, json) =>
+    countersText(visibleCounters(c.ui.stateOf(STAT_STATE), c.session.counters.all()), json),
   spokenRow: (c) => {
     const counter = selectedCounter(c);
-    return counter === undefined || c.stateOf(STAT_STATE).selected === ''
+    return counter === undefined || c.ui.stateOf(STAT_STATE).selected === ''
       ? ''
       : `${counter.info.name}, ${counter.info.description}`;
   },
@@ -63,20 +65,20 @@ const COUNTED: readonly (readonly [RegExp, string | View])[] = [
   [/^MGT\.child_/, PANICS_VIEW],
 ];
 
-function openCounter(c: Controller) {
+function openCounter(c: ViewContext) {
   const name = selectedCounter(c)?.info.name ?? '';
   const to = COUNTED.find(([pattern]) => pattern.test(name))?.[1];
-  if (to === undefined) return c.notify('info', `there is nothing behind ${name} to show`);
+  if (to === undefined) return c.ui.notify('info', `there is nothing behind ${name} to show`);
   if (typeof to === 'string') drill(c, to);
-  else c.showBehind(to);
+  else pushView(c, to);
 }
 
 /** Rows on screen: two of uptimes, the heading, the list. */
-function click(c: Controller, { y }: Place) {
-  const height = statListRows(c.size);
+function click(c: ViewContext, { y }: Place) {
+  const height = statListRows(c.ui.size);
   if (y === 2) return actOnStats(c, { type: 'sort' });
   if (y < 3 || y >= 3 + height) return;
-  const state = c.stateOf(STAT_STATE);
+  const state = c.ui.stateOf(STAT_STATE);
   const visible = visibleCounters(state, c.session.counters.all());
   const at = cursorIndex(state, visible);
   const to = statTop(state, at, height) + y - 3;

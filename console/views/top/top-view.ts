@@ -5,9 +5,9 @@
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { RANKING_NAMES, RANKINGS, type Rank, type RankingName } from '../../model/traffic/rankings.ts';
 import type { Ranked, Window } from '../../model/traffic/traffic-sample.ts';
-import type { Controller } from '../../model/ui/controller.ts';
 import { amount, bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
@@ -109,8 +109,8 @@ function chosen(option: string): { ranking: RankingName; window: (typeof WINDOWS
   return { ranking, window: WINDOWS[Number(index)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]) };
 }
 
-function choose(c: Controller, step: { by?: number; to?: RankingName; window?: number }): void {
-  const { ranking, window } = chosen(c.stateOf(TOP_VIEW.state).option);
+function choose(c: ViewContext, step: { by?: number; to?: RankingName; window?: number }): void {
+  const { ranking, window } = chosen(c.ui.stateOf(TOP_VIEW.state).option);
   const names = RANKING_NAMES.length;
   const name = step.to ?? RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
   const at = (WINDOWS.indexOf(window) + (step.window ?? 0)) % WINDOWS.length;

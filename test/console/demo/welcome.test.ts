@@ -20,7 +20,7 @@ afterEach(() => {
 
 function welcomed(isFleet = false): Stage {
   stage = new Stage({ recording: fakeRecording(1), columns: 80, rows: 24 });
-  stage.controller.set({
+  stage.c.ui.set({
     panel: {
       kind: 'text',
       scroll: 0,
@@ -33,8 +33,8 @@ function welcomed(isFleet = false): Stage {
 }
 
 it.each([false, true])('the welcome is whole at 80 by 24 (fleet: %s)', async (isFleet) => {
-  const { controller } = welcomed(isFleet);
-  controller.notify('info', FIRST_KEYS);
+  const { c } = welcomed(isFleet);
+  c.ui.notify('info', FIRST_KEYS);
   await stage?.settle();
   const screen = (await stage?.screen()) ?? '';
   for (const part of ['Welcome to the demo of proxyd', 'keeps copies of', 'Press Enter to begin', FIRST_KEYS])
@@ -48,18 +48,18 @@ it.each([
   ['#', 'causes', null],
   ['?', 'dashboard', 'help'],
 ])('%s closes the welcome and acts', async (key, view, panel) => {
-  const { controller } = welcomed();
+  const { c } = welcomed();
   await stage?.keys(key);
-  expect([controller.state.view.name, controller.state.panel?.kind ?? null]).toEqual([view, panel]);
+  expect([c.view.name, c.ui.state.panel?.kind ?? null]).toEqual([view, panel]);
 });
 
 it('every other panel keeps the keys of the view to itself', async () => {
-  const { controller } = welcomed();
-  if (controller.state.panel?.kind !== 'text') throw new Error('no welcome');
-  const { passesKeys: _, ...panel } = controller.state.panel;
-  controller.set({ panel });
+  const { c } = welcomed();
+  if (c.ui.state.panel?.kind !== 'text') throw new Error('no welcome');
+  const { passesKeys: _, ...panel } = c.ui.state.panel;
+  c.ui.set({ panel });
   await stage?.keys('2');
-  expect([controller.state.view.name, controller.state.panel?.kind]).toEqual(['dashboard', 'text']);
+  expect([c.view.name, c.ui.state.panel?.kind]).toEqual(['dashboard', 'text']);
 });
 
 it('the lines before and after fit 80 cells', () => {

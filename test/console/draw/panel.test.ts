@@ -16,7 +16,7 @@ it.each([60, 80, 121])(
     stage = new Stage({ recording: fakeRecording(1), columns, rows: 20 });
     for (let length = columns - 32; length < columns + 3; length++) {
       const title = 'ab '.repeat(columns).slice(0, length);
-      stage.controller.set({ panel: { kind: 'text', scroll: 0, title, lines: [[{ text: 'a line' }]] } });
+      stage.c.ui.set({ panel: { kind: 'text', scroll: 0, title, lines: [[{ text: 'a line' }]] } });
       await stage.settle();
       const screen = (await stage.screen()).split('\n');
       const row = screen.find((one) => one.includes('╭─ ab')) ?? '';

@@ -53,7 +53,7 @@ it('says it until the query is changed, and again after Escape', async () => {
 });
 
 it.each([
-  ['the status classes', (s: Stage) => openPanel(s.controller, 'status')],
+  ['the status classes', (s: Stage) => openPanel(s.c, 'status')],
   ['the slowest', (s: Stage) => s.keys('0', 'enter')],
   ['a cause of misses', (s: Stage) => s.keys('#', 'enter')],
 ])('also from %s', async (_, drill) => {
@@ -61,7 +61,7 @@ it.each([
   await s.play(60);
   await drill(s);
   await s.settle();
-  expect(s.controller.state.view.name).toBe('log');
+  expect(s.c.view.name).toBe('log');
   expect(await status(s)).toContain('here since');
 });
 

@@ -34,7 +34,7 @@ async function strip(recording: Recording, width: number, until = 12): Promise<s
   const stage = new Stage({ recording, columns: Math.max(60, width), rows: 20 });
   stages.push(stage);
   await stage.play(until);
-  return plain(healthStrip(stage.controller, width, makeTheme('none', false), true).row).trimEnd();
+  return plain(healthStrip(stage.c, width, makeTheme('none', false), true).row).trimEnd();
 }
 
 const state = (name: (typeof WORKER_STATES)[number]): Record<string, number> => ({
@@ -131,7 +131,7 @@ describe('the strip of the daemon’s health', () => {
     const stage = new Stage({ recording: told(silent, 4), columns: 60, rows: 20 });
     stages.push(stage);
     await stage.play(12);
-    expect(spokenHealth(stage.controller)).toMatch(/^Thread 2 silent since \d\d:\d\d:\d\d$/);
+    expect(spokenHealth(stage.c)).toMatch(/^Thread 2 silent since \d\d:\d\d:\d\d$/);
   });
 
   it('says since when nothing was heard of the daemon, though the connection stands', async () => {
@@ -170,11 +170,9 @@ describe('the strip of the daemon’s health', () => {
     );
     const stage = new Stage({ recording: { ...recording, steps }, columns: 120, rows: 20 });
     stages.push(stage);
-    Object.assign(stage.controller.session.source, { product: 'Varnish' });
+    Object.assign(stage.c.session.source, { product: 'Varnish' });
     await stage.play(12);
-    expect(plain(healthStrip(stage.controller, 120, makeTheme('none', false), true).row).trimEnd()).toBe(
-      text,
-    );
+    expect(plain(healthStrip(stage.c, 120, makeTheme('none', false), true).row).trimEnd()).toBe(text);
   });
 
   it('has the worst delay of all threads', async () => {
@@ -202,20 +200,20 @@ describe('the strip of the daemon’s health', () => {
       shift: () => undefined,
     };
     const show = (change: Partial<ReplayControl>): string => {
-      stage.controller.options.instances.replay = { ...replay, ...change };
-      return plain(healthStrip(stage.controller, 60, makeTheme('none', false), true).row);
+      stage.c.instances.replay = { ...replay, ...change };
+      return plain(healthStrip(stage.c, 60, makeTheme('none', false), true).row);
     };
     expect(show({})).toBe(' REPLAY 0:12 of 1:02:05   playing   1×');
     expect(show({ paused: true, speed: 10 })).toBe(' REPLAY 0:12 of 1:02:05   paused   10×');
     expect(show({ at: 3725 })).toBe(' REPLAY 1:02:05 of 1:02:05   end   1×');
     expect(await stage.screen()).not.toContain('live');
-    expect(spokenHealth(stage.controller)).toBe('A recording');
+    expect(spokenHealth(stage.c)).toBe('A recording');
   });
 
   it('speaks a state without its seconds, which would be repeated', async () => {
     const stage = new Stage({ recording: told(state('stopped')), columns: 60, rows: 20 });
     stages.push(stage);
     await stage.play(12);
-    expect(spokenHealth(stage.controller)).toMatch(/^Worker stopped since \d\d:\d\d:\d\d$/);
+    expect(spokenHealth(stage.c)).toMatch(/^Worker stopped since \d\d:\d\d:\d\d$/);
   });
 });

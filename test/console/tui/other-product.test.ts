@@ -34,7 +34,7 @@ async function varnish(files?: FakeFiles): Promise<Stage> {
     ...(files === undefined ? {} : { files }),
   });
   stages.push(stage);
-  Object.assign(stage.controller.session.source, {
+  Object.assign(stage.c.session.source, {
     product: 'Varnish',
     commands: new Set(['ban', 'ban.list', 'param.show', 'vcl.list', 'backend.list']),
     command: async (line: string) =>
@@ -95,12 +95,12 @@ it('keeps no program from Varnish that only this project does not compile', asyn
     } as never,
   ];
   const stage = await varnish(files);
-  expect(await new ProgramFlow(stage.controller).showErrors('/x.vcl')).toBe(false);
+  expect(await new ProgramFlow(stage.c).showErrors('/x.vcl')).toBe(false);
 });
 
 it('says why what it asks for is not answered, and why there is no connection', async () => {
   const stage = await varnish();
-  const { session } = stage.controller;
+  const { session } = stage.c;
   const body = 'varnishadm ended: Cannot open /etc/varnish/secret: Permission denied';
   Object.assign(session.source, { command: async () => ({ status: 0, body }) });
   Object.assign(session, { backends: [], lastPoll: 0 });
@@ -127,7 +127,7 @@ it('counts nothing of a Varnish that was never reached, and says whose it is', a
     rows: 40,
   });
   stages.push(stage);
-  Object.assign(stage.controller.session.source, { product: 'Varnish' });
+  Object.assign(stage.c.session.source, { product: 'Varnish' });
   await stage.play(1);
   const screen = await stage.screen();
   expect(screen).toMatch(/no Varnish; attempt 1 in \d s: ssh web1/);

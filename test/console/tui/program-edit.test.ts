@@ -200,7 +200,7 @@ it('nothing is loaded when nothing was changed, or the editor failed, or it is r
     await settled(s);
     expect(await s.screen()).toContain(said);
   }
-  s.controller.set({ readonly: true });
+  s.c.ui.set({ readonly: true });
   await s.keys('e');
   expect(await s.screen()).toContain('read-only: what is edited could not be loaded');
   expect(changes(s)).toEqual([]);

@@ -1,5 +1,7 @@
 // The query prompt: queries with names to choose from, built in and saved; and a footer that says more where it is wide.
+
 import { afterEach, expect, it } from 'vitest';
+import { submitLine } from '../../../console/model/ui/palette.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { Stage } from '../stage.ts';
 
@@ -24,7 +26,7 @@ it('an empty prompt offers them, and Tab takes one', async () => {
   );
   await s.keys('tab', 'tab', 'enter');
   expect(s.session.query).toBe('RespStatus >= 500 or FetchError');
-  s.controller.submit('query.use slow');
+  submitLine(s.c, 'query.use slow');
   expect(s.session.query).toBe('Timestamp:Process[2] > 1.0');
 });
 

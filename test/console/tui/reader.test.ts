@@ -16,7 +16,7 @@ it('speaks a row when it is moved to, and not whenever its numbers change', asyn
   stage = s;
   await s.play(20);
   const lines: string[] = [];
-  const reader = new Reader(s.controller, (text) => lines.push(text.trim()));
+  const reader = new Reader(s.c, (text) => lines.push(text.trim()));
   const spoken = (): string[] => lines.splice(0).filter((line) => line.startsWith('/'));
   const playing = async (until: number): Promise<void> => {
     for (let at = until - 9; at <= until; at++) {

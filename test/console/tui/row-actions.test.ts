@@ -116,7 +116,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   await s.settle();
   expect(bans(s)).toEqual(['ban.count req.http.host == norm.example && req.url == /looked/up?b=1']);
   await s.keys('n', 'enter');
-  expect(s.controller.session.query).toBe('ReqURL eq "/sent"');
+  expect(s.c.session.query).toBe('ReqURL eq "/sent"');
   await s.keys('escape', ' ');
   expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
   // It is asked for as clients do: the program would make something else of what it has made.
@@ -144,7 +144,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
 it('what is wider can be chosen, and the condition changed before it is counted', async () => {
   const s = await open();
   await s.keys('9', 'b');
-  expect(s.controller.state.field?.line.text).toMatch(/^req\.http\.host == shop\.example && req\.url == \//);
+  expect(s.c.ui.state.field?.line.text).toMatch(/^req\.http\.host == shop\.example && req\.url == \//);
   await s.keys('escape', 'x', 'down', 'enter');
   await s.settle();
   expect(bans(s)).toEqual([expect.stringMatching(/^ban\.count req\.url == \/\S*$/)]);
@@ -187,7 +187,7 @@ it('a URL is fetched again after a yes to what is sent: asked for, banned, asked
   );
   expect(asked).toEqual([]);
   await s.keys('y');
-  for (let n = 0; n < 400 && s.controller.state.panel === null; n++) {
+  for (let n = 0; n < 400 && s.c.ui.state.panel === null; n++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
     await s.settle();
   }
@@ -209,7 +209,7 @@ it('offers nothing that is refused: without a row, and where nothing may be chan
   const s = await open(120, 30, { readonly: true });
   const offered = async (key: string): Promise<string[]> => {
     await s.keys('escape', key, 'x');
-    const { panel } = s.controller.state;
+    const { panel } = s.c.ui.state;
     return panel?.kind === 'choices' ? panel.choices.map((choice) => choice.label) : [];
   };
   expect(await offered('4')).toEqual(['Open the selected row']);

@@ -3,6 +3,8 @@ import { makeTheme } from '../../../console/draw/theme.ts';
 import type { GroupMatcher } from '../../../console/model/log/request-group.ts';
 import { summarise } from '../../../console/model/log/transaction.ts';
 import type { Recording } from '../../../console/model/session/recording.ts';
+import { pasteText } from '../../../console/model/ui/keyboard.ts';
+import { submitLine } from '../../../console/model/ui/palette.ts';
 import { checkQuery } from '../../../console/model/ui/query-parser.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
@@ -45,7 +47,7 @@ describe('screens', () => {
     await golden(s, 'dashboard-60x20-ascii');
     expect(await s.screen()).toMatch(/^[\x20-\x7e\n]+$/);
     // What Ink cuts has a mark of ASCII, too.
-    s.controller.notify('warn', 'more words than there is room for '.repeat(3));
+    s.c.ui.notify('warn', 'more words than there is room for '.repeat(3));
     await s.settle();
     expect((await s.screen()).split('\n').at(-1)).toMatch(/^[\x20-\x7e]+~$/);
   });
@@ -122,7 +124,7 @@ describe('screens', () => {
     await s.play(30);
     const shows = async (pattern: RegExp) => expect(await s.screen()).toMatch(pattern);
     await shows(/images sick +3\.0\/s[\s\S]*shop +healthy +[\d.]+\/s/);
-    s.controller.submit('param.show default_ttl');
+    submitLine(s.c, 'param.show default_ttl');
     await s.settle();
     await shows(/if neither the +│[\s\S]*backend nor the program assigns one\./);
     await s.keys('escape', '?');
@@ -164,7 +166,7 @@ describe('operation', () => {
   it('shows a failure with its status', async () => {
     const s = await open(100, 24);
     await s.play(2);
-    s.controller.submit('nonsense');
+    submitLine(s.c, 'nonsense');
     await s.settle();
     expect(await s.screen()).toContain('nonsense (status 101)');
   });
@@ -172,12 +174,12 @@ describe('operation', () => {
   it('asks before what cannot be undone', async () => {
     const s = await open(100, 24);
     await s.play(2);
-    s.controller.submit('stop');
+    submitLine(s.c, 'stop');
     await s.settle();
     expect(await s.screen()).toContain('stop  really? y/n');
     await s.keys('n');
     expect(s.source.sent).not.toContain('stop');
-    s.controller.submit('stop');
+    submitLine(s.c, 'stop');
     await s.keys('y');
     expect(s.source.sent).toContain('stop');
   });
@@ -185,7 +187,7 @@ describe('operation', () => {
   it('changes nothing when read-only', async () => {
     const s = await open(100, 24, { readonly: true });
     await s.play(2);
-    s.controller.submit('param.set default_ttl 5');
+    submitLine(s.c, 'param.set default_ttl 5');
     await s.settle();
     expect(s.source.sent).not.toContain('param.set default_ttl 5');
     expect(await s.screen()).toContain('read-only: param.set is disabled');
@@ -230,8 +232,8 @@ describe('operation', () => {
     await s.type('x');
     expect(await s.screen()).not.toContain('Enter again');
     await s.keys('backspace', 'enter', 'enter');
-    const { search, selected } = s.controller.stateOf(LOG_STATE);
-    expect([s.session.query, search, s.controller.state.field]).toEqual(['', '/cart', null]);
+    const { search, selected } = s.c.ui.stateOf(LOG_STATE);
+    expect([s.session.query, search, s.c.ui.state.field]).toEqual(['', '/cart', null]);
     expect(s.session.kept.at(s.session.kept.indexOf(selected))?.summary.url).toBe('/cart');
     await s.keys('/');
     await s.type('/nowhere');
@@ -255,7 +257,7 @@ describe('operation', () => {
     expect(text).not.toMatch(/ (miss|pass) .*\n/);
     const { size } = s.session.log;
     expect(text).toContain(` ${size} of ${s.session.kept.size} groups kept`);
-    applyQuery(s.controller, '');
+    applyQuery(s.c, '');
     await s.settle();
     expect(await s.screen()).toMatch(/ miss .*\n/);
   });
@@ -280,7 +282,7 @@ describe('operation', () => {
     const log = s.source.log.bind(s.source);
     s.source.log = (sub, handlers) =>
       log(sub, { ...handlers, ready: () => taken.push(() => handlers.ready?.()) });
-    applyQuery(s.controller, 'ReqURL');
+    applyQuery(s.c, 'ReqURL');
     await s.settle();
     expect(await s.screen()).toContain('asking the daemon');
     taken[0]?.();
@@ -296,8 +298,8 @@ describe('operation', () => {
     await s.keys('enter');
     expect(s.session.query).toBe('Witness');
     expect(await s.screen()).toContain('Witness: proxyd never writes this tag');
-    s.controller.set({ notice: null });
-    applyQuery(s.controller, 'Witness');
+    s.c.ui.set({ notice: null });
+    applyQuery(s.c, 'Witness');
     await s.settle();
     expect(await s.screen()).not.toContain('never writes');
   });
@@ -305,10 +307,10 @@ describe('operation', () => {
   it('goes back from the log to where one came from, with the query of that place', async () => {
     const s = await open(100, 24);
     await s.play(5);
-    s.controller.submit('query RespStatus == 200');
+    submitLine(s.c, 'query RespStatus == 200');
     await s.settle();
     await s.keys('1', 'e');
-    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('/', 'ctrl+u');
     await s.type('RespStatus == 503');
     await s.keys('enter', 'enter');
@@ -316,11 +318,11 @@ describe('operation', () => {
     await s.keys('escape');
     expect(s.session.query).toBe('RespStatus == 503');
     await s.keys('escape');
-    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('escape');
-    expect([s.controller.state.view.name, s.session.query]).toEqual(['dashboard', 'RespStatus == 200']);
+    expect([s.c.view.name, s.session.query]).toEqual(['dashboard', 'RespStatus == 200']);
     await s.keys('3', '2', 'escape');
-    expect(s.controller.state.view.name).toBe('stats');
+    expect(s.c.view.name).toBe('stats');
   });
 
   it('filters statistics as one types', async () => {
@@ -339,20 +341,20 @@ describe('operation', () => {
     const s = await open(80, 24);
     await s.play(2);
     await s.keys('?', 'alt+:', 'alt+?');
-    expect(s.controller.state.panel?.kind).toBe('help');
+    expect(s.c.ui.state.panel?.kind).toBe('help');
     await s.keys('escape', ':');
     await s.type('vcl.use boot');
     await s.keys('alt+b', 'alt+backspace');
-    expect(s.controller.state.field?.line.text).toBe('boot');
+    expect(s.c.ui.state.field?.line.text).toBe('boot');
   });
 
   it('pastes into fields only', async () => {
     const s = await open(80, 24);
     await s.play(2);
-    s.controller.paste('q');
+    pasteText(s.c, 'q');
     expect(s.quits).toBe(0);
     await s.keys(':');
-    s.controller.paste('ping\n');
+    pasteText(s.c, 'ping\n');
     await s.settle();
     expect(await s.screen()).toContain(':ping');
     expect(s.source.sent).not.toContain('ping');

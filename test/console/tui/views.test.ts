@@ -1,7 +1,10 @@
 // The admin views on the real screens: lists, their filters and details, and what an operator does in them.
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import type { Recording } from '../../../console/model/session/recording.ts';
+import { showView } from '../../../console/model/ui/navigation.ts';
+import { submitLine } from '../../../console/model/ui/palette.ts';
 import { click } from '../../../console/tui/click.ts';
 import { openPanel } from '../../../console/views/dashboard/dashboard-panels.ts';
 import { EVENTS_VIEW, openEvent } from '../../../console/views/events/events-view.ts';
@@ -219,7 +222,7 @@ describe('views', () => {
 
   it.each(VIEWS.slice(3).map((view) => [view.name, view] as const))('%s', async (name, view) => {
     const s = await open();
-    s.controller.show(view);
+    showView(s.c, view);
     await s.settle();
     await golden(s, `${name}-100x30`);
   });
@@ -255,7 +258,7 @@ describe('views', () => {
     expect(await s.screen()).toContain('2 is acked: only a dead letter can be sent again');
     await s.keys('delete');
     expect(await s.screen()).toContain('2 is acked: only what waits or is a dead letter can be forgotten');
-    expect(s.controller.state.confirm).toBeNull();
+    expect(s.c.ui.state.confirm).toBeNull();
   });
 
   it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
@@ -275,7 +278,7 @@ describe('views', () => {
     await s.keys('j', 'enter');
     expect(await s.screen()).toContain('web-2 at web-2:6085: this console knows no secret for it');
     const met: string[] = [];
-    const { instances } = s.controller.options;
+    const { instances } = s.c;
     instances.meet = (name, address) => {
       met.push(`${name} ${address}`);
       instances.add({ name, open: () => s.source });
@@ -337,16 +340,16 @@ describe('views', () => {
     const s = await open();
     await s.keys('6');
     await s.keys('o', 'O', 'j');
-    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
+    expect(PARAMETERS_VIEW.selected(s.c)?.key).toBe('default_grace');
     await s.keys('/');
     await s.type('!grace');
     await s.keys('enter');
     expect(await s.screen()).toMatch(/\/!grace.* 1 of 2/);
-    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_ttl');
+    expect(PARAMETERS_VIEW.selected(s.c)?.key).toBe('default_ttl');
     await s.keys('escape');
     expect(await s.screen()).not.toContain('1 of 2');
     await s.keys('c');
-    expect(PARAMETERS_VIEW.rows(s.controller).map((r) => r.key)).toEqual(['default_ttl']);
+    expect(PARAMETERS_VIEW.rows(s.c).map((r) => r.key)).toEqual(['default_ttl']);
   });
 
   it('copy a row, and export what the filter shows', async () => {
@@ -362,7 +365,7 @@ describe('views', () => {
       '{"name":"boot","status":"active","state":"auto","target":""}',
     );
     await s.keys('2', 'X');
-    s.controller.show(STATS_VIEW);
+    showView(s.c, STATS_VIEW);
     await s.keys('X');
     await s.type('/tmp/s.txt');
     await s.keys('enter');
@@ -380,7 +383,7 @@ describe('views', () => {
     await s.keys('n');
     expect(await s.screen()).toContain('not done: export /tmp/p.txt');
     expect(files.files.get('/tmp/p.txt')).toBe('precious');
-    s.controller.submit('export /tmp/p.txt');
+    submitLine(s.c, 'export /tmp/p.txt');
     await s.keys('y');
     expect(files.files.get('/tmp/p.txt')).toMatch(/^PROGRAM\t/);
   });
@@ -403,9 +406,9 @@ describe('views', () => {
   it('drill from the top into the log', async () => {
     const s = await open();
     await s.keys('9');
-    const first = TOP_VIEW.selected(s.controller)?.facts.key;
+    const first = TOP_VIEW.selected(s.c)?.facts.key;
     await s.keys('enter');
-    expect(s.controller.state.view.name).toBe('log');
+    expect(s.c.view.name).toBe('log');
     expect(s.session.query).toBe(`ReqURL eq "${first}"`);
   });
 
@@ -413,17 +416,17 @@ describe('views', () => {
     const s = await open();
     const at = async (...keys: string[]): Promise<string> => {
       await s.keys(...keys);
-      return s.controller.state.view.name;
+      return s.c.view.name;
     };
-    s.controller.show(EVENTS_VIEW);
-    openEvent(s.controller, 'health');
+    showView(s.c, EVENTS_VIEW);
+    openEvent(s.c, 'health');
     expect(await at()).toBe('backends');
     // A filter is taken away first.
     await s.keys('/');
     await s.type('boot');
     expect([await at('enter', 'escape'), await at('escape')]).toEqual(['backends', 'events']);
-    openPanel(s.controller, 'latency');
-    openEvent(s.controller, 'hit-rate');
+    openPanel(s.c, 'latency');
+    openEvent(s.c, 'hit-rate');
     expect(await at('enter')).toBe('log');
     expect([await at('escape'), await at('escape'), await at('escape')]).toEqual([
       'causes',
@@ -432,7 +435,7 @@ describe('views', () => {
     ]);
     expect(await at('escape')).toBe('events');
     // A key of a view begins anew.
-    openPanel(s.controller, 'latency');
+    openPanel(s.c, 'latency');
     expect([await at('5'), await at('escape')]).toEqual(['programs', 'programs']);
   });
 });
@@ -472,7 +475,7 @@ describe('changes', () => {
     await s.keys('y');
     await s.settle();
     expect(s.source.sent).toContain('vcl.use next');
-    expect(s.controller.state.actions[0]?.undo).toBe('vcl.use boot');
+    expect(s.c.ui.state.actions[0]?.undo).toBe('vcl.use boot');
   });
 
   it('of a file that the program includes are shown under its name', async () => {
@@ -516,7 +519,7 @@ describe('changes', () => {
     const at = lines.findIndex((l) => l.includes('set req.http.x = ;'));
     expect(lines[at + 1]).toContain("^ Expected a value got ';'");
     expect(lines[at + 1]?.indexOf('^')).toBe(lines[at]?.indexOf(';'));
-    expect(s.controller.state.confirm).toBeNull();
+    expect(s.c.ui.state.confirm).toBeNull();
   });
 
   it('of the program are not made when an included file does not compile: its line is shown', async () => {
@@ -627,51 +630,48 @@ describe('the mouse', () => {
     const rows = (await s.screen()).split('\n');
     const y = rows.findIndex((row) => row.includes(text));
     expect(y, text).toBeGreaterThanOrEqual(0);
-    click(s.controller, { x: (rows[y] as string).indexOf(text), y });
+    click(s.c, { x: (rows[y] as string).indexOf(text), y });
     await s.settle();
   }
 
   it('shows a view, selects, sorts and opens', async () => {
     const s = await open(100, 30);
     await on(s, '6Par');
-    expect(s.controller.state.view.name).toBe('parameters');
+    expect(s.c.view.name).toBe('parameters');
     await on(s, 'VALUE');
-    expect(s.controller.stateOf(PARAMETERS_VIEW.state)).toMatchObject({ sort: 1, descending: false });
-    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
+    expect(s.c.ui.stateOf(PARAMETERS_VIEW.state)).toMatchObject({ sort: 1, descending: false });
+    expect(PARAMETERS_VIEW.selected(s.c)?.key).toBe('default_grace');
     await on(s, 'default_ttl');
-    expect([PARAMETERS_VIEW.selected(s.controller)?.key, s.controller.state.field]).toEqual([
-      'default_ttl',
-      null,
-    ]);
+    expect([PARAMETERS_VIEW.selected(s.c)?.key, s.c.ui.state.field]).toEqual(['default_ttl', null]);
     await on(s, 'default_ttl');
-    expect(s.controller.state.field?.prompt?.subject).toBe('default_ttl');
+    expect(s.c.ui.state.field?.prompt?.subject).toBe('default_ttl');
     // What is open is not clicked away, nor answered.
     await on(s, '1Dash');
-    expect(s.controller.state.view.name).toBe('parameters');
+    expect(s.c.view.name).toBe('parameters');
   });
 
   it('knows rows of the log and of the statistics, and the panels of the dashboard', async () => {
     const s = await open(100, 30);
     await on(s, 'Last errors');
     await on(s, 'Last errors');
-    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('3');
     await on(s, 'MAIN.client_req');
-    expect(s.controller.stateOf(STAT_STATE).selected).toBe('MAIN.client_req');
+    expect(s.c.ui.stateOf(STAT_STATE).selected).toBe('MAIN.client_req');
     await on(s, 'MAIN.client_req');
-    expect(s.controller.state.view.name).toBe('log');
-    applyQuery(s.controller, '');
+    expect(s.c.view.name).toBe('log');
+    applyQuery(s.c, '');
     await s.play(48);
     const rows = (await s.screen()).split('\n');
-    click(s.controller, { x: 12, y: 8 });
+    click(s.c, { x: 12, y: 8 });
     await s.settle();
-    const { selected } = s.controller.stateOf(LOG_STATE);
-    click(s.controller, { x: 12, y: 6 });
+    const { selected } = s.c.ui.stateOf(LOG_STATE);
+    click(s.c, { x: 12, y: 6 });
     await s.settle();
     expect([
       rows.length,
-      s.controller.stateOf(LOG_STATE).follow,
-      selected - s.controller.stateOf(LOG_STATE).selected,
+      s.c.ui.stateOf(LOG_STATE).follow,
+      selected - s.c.ui.stateOf(LOG_STATE).selected,
     ]).toEqual([30, false, 2]);
   });
 });
@@ -682,15 +682,15 @@ describe('what is behind the dashboard, the counters and the latencies', () => {
     await s.keys('right');
     expect(await s.screen()).toMatch(/─ ▸ Requests ─/);
     await s.keys('left', 'left', 'enter');
-    expect(s.controller.state.view.name).toBe('top');
+    expect(s.c.view.name).toBe('top');
     expect(await s.screen()).toContain('by misses, highest first');
     await s.keys('0', 'enter');
-    expect([s.controller.state.view.name, s.session.query]).toEqual([
+    expect([s.c.view.name, s.session.query]).toEqual([
       'log',
       expect.stringMatching(/^Timestamp:Process\[2\] > [\d.]+$/),
     ]);
     await s.keys('1', '/');
-    expect([s.controller.state.view.name, s.controller.state.field?.kind]).toEqual(['log', 'query']);
+    expect([s.c.view.name, s.c.ui.state.field?.kind]).toEqual(['log', 'query']);
   });
 
   it('is sorted as one likes, and shown from the top', async () => {

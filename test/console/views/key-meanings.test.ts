@@ -1,7 +1,7 @@
 // The same key means the same in every view, but for a table of exceptions.
 import { expect, it } from 'vitest';
+import { keyGroups } from '../../../console/model/ui/global-keys.ts';
 import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../../../console/model/ui/key-meanings.ts';
-import { keyGroups } from '../../../console/model/ui/keymap.ts';
 import { VIEWS } from '../../../console/views/views.ts';
 
 /** Every key with the commands that it has in some place: `scope/view.verb`. */

@@ -175,6 +175,6 @@ async function toMiss(stage: Stage): Promise<void> {
 /** Of the selected request; true also when there is none. */
 function isMiss(stage: Stage): boolean {
   const { log } = stage.session;
-  const handling = log.at(log.indexOf(stage.controller.stateOf(LOG_STATE).selected))?.summary.handling;
+  const handling = log.at(log.indexOf(stage.c.ui.stateOf(LOG_STATE).selected))?.summary.handling;
   return handling === undefined || handling === 'miss';
 }

@@ -1,5 +1,6 @@
 // Several instances, two as one and changes of one of them, recording and winding through a recording; all on recorded
 // sources.
+
 import { describe, expect, it } from 'vitest';
 import type { Source, SourceEvents, Subscription } from '../../../../console/client/source.ts';
 import { answerItems } from '../../../../console/model/session/admin-store.ts';
@@ -11,15 +12,16 @@ import { RecordingSource } from '../../../../console/model/session/recorder.ts';
 import type { Recording } from '../../../../console/model/session/recording.ts';
 import { ReplayPlayer } from '../../../../console/model/session/replay-player.ts';
 import { ReplaySource } from '../../../../console/model/session/replay-source.ts';
-import { Controller } from '../../../../console/model/ui/controller.ts';
-import { volatileQueries } from '../../../../console/model/ui/saved-queries.ts';
+import { pressKey } from '../../../../console/model/ui/keyboard.ts';
+import { switchInstance } from '../../../../console/model/ui/navigation.ts';
+import type { ViewContext } from '../../../../console/model/ui/view.ts';
 import { ProgramFlow } from '../../../../console/views/programs/program-flow.ts';
 import { VIEWS } from '../../../../console/views/views.ts';
 import type { CommandReply, CounterInfo } from '../../../../protocol/messages.ts';
 import { COMMANDS } from '../../../../protocol/tables/commands.ts';
 import { PARAMS } from '../../../../protocol/tables/params.ts';
 import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
-import { FakeFiles } from '../../stage.ts';
+import { testContext } from '../../stage.ts';
 
 const recording = fakeRecording(60);
 const matcher = (): (() => boolean) => () => true;
@@ -214,29 +216,13 @@ describe('changes where two are shown as one', () => {
     'backend.list -j': [{ 'boot.default': { admin_health: 'probe' } }],
   });
 
-  function stage(): { a: Scripted; b: Scripted; c: Controller; settle(): Promise<void> } {
+  function stage(): { a: Scripted; b: Scripted; c: ViewContext; settle(): Promise<void> } {
     const a = new Scripted(programs('boot'));
     const b = new Scripted(programs('good'));
     const merged = new MergedSource({ name: 'a', source: a }, { name: 'b', source: b });
     const instances = new Instances({ name: 'a+b', open: () => merged }, [], (source) => session(source));
     instances.current.start();
-    const c = new Controller({
-      views: VIEWS,
-      instances,
-      readonly: false,
-      tables: { commands: COMMANDS, params: PARAMS },
-      checkQuery: () => ({ ok: true }),
-      completeQuery: () => ({ from: 0, candidates: [] }),
-      files: new FakeFiles(),
-      queries: volatileQueries(),
-      onEdit: () => Promise.resolve('no editor'),
-      askForPage: () => Promise.reject(new Error('nobody listens')),
-      onQuit: () => undefined,
-      onRedraw: () => undefined,
-      onSuspend: () => undefined,
-      onCopy: () => undefined,
-      onMouse: () => undefined,
-    });
+    const c = testContext({ views: VIEWS, instances, tables: { commands: COMMANDS, params: PARAMS } });
     return { a, b, c, settle: () => new Promise((resolve) => setTimeout(resolve)) };
   }
 
@@ -258,20 +244,20 @@ describe('changes where two are shown as one', () => {
     expect(a.lines).toEqual([]);
     expect(b.lines).toEqual(['param.show -j default_ttl', 'param.set default_ttl 44']);
     c.operator.undo();
-    expect(c.state.confirm).toMatchObject({ line: 'param.set default_ttl 7', part: 'b' });
+    expect(c.ui.state.confirm).toMatchObject({ line: 'param.set default_ttl 7', part: 'b' });
     c.operator.answer(true);
     await settle();
     expect([a.lines.length, b.lines.at(-1)]).toEqual([0, 'param.set default_ttl 7']);
     await c.session.admin.ask('vcl.list -j');
     await new ProgramFlow(c).use('b:boot');
-    expect(c.state.confirm?.text).toBe('b: use boot instead of good (its changes cannot be shown)?');
+    expect(c.ui.state.confirm?.text).toBe('b: use boot instead of good (its changes cannot be shown)?');
   });
 
   it('are asked for where a line names neither', async () => {
     const { a, b, c, settle } = stage();
-    const press = (name: string) => c.key({ name, text: '' });
+    const press = (name: string) => pressKey(c, { name, text: '' });
     c.operator.submit('ban obj.http.x ~ "a:b"');
-    const { panel } = c.state;
+    const { panel } = c.ui.state;
     expect(panel?.kind === 'choices' ? panel.choices.map((one) => one.label) : panel).toEqual([
       'a',
       'b',
@@ -295,10 +281,10 @@ describe('changes where two are shown as one', () => {
     const { c, settle } = stage();
     c.operator.submit('param.set a:default_ttl 44');
     await settle();
-    c.options.instances.add({ name: 'other', open: () => new Scripted() });
-    c.switchTo('other');
+    c.instances.add({ name: 'other', open: () => new Scripted() });
+    switchInstance(c, 'other');
     c.operator.undo();
-    expect([c.state.confirm, c.state.notice?.text]).toEqual([
+    expect([c.ui.state.confirm, c.ui.state.notice?.text]).toEqual([
       null,
       '"a: param.set default_ttl 44" was done on a+b: change to it first',
     ]);

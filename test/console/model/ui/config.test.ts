@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG, parseConfig } from '../../../../console/model/ui/config.ts';
-import { Keymap, keyGroups } from '../../../../console/model/ui/keymap.ts';
+import { keyGroups, makeKeymap } from '../../../../console/model/ui/global-keys.ts';
 import { LOG_VIEW } from '../../../../console/views/log/log-view.tsx';
 import { PROGRAMS_VIEW } from '../../../../console/views/programs/programs-view.ts';
 import { VIEWS } from '../../../../console/views/views.ts';
@@ -29,13 +29,13 @@ describe('the operator’s file', () => {
     expect(problems).toEqual([]);
     expect(config).toMatchObject({ theme: 'high-contrast', view: 'log', utc: true, reader: false });
     expect(config.instances.map((i) => i.name)).toEqual(['a', 'b']);
-    const keymap = new Keymap(VIEWS, config.keys);
-    expect(keymap.inView(LOG_VIEW, 'W')?.command).toBe('log.why');
-    expect(keymap.inView(LOG_VIEW, 'w')).toBeUndefined();
+    const keymap = makeKeymap(VIEWS, config.keys);
+    expect(keymap.inView(LOG_VIEW.name, 'W')?.command).toBe('log.why');
+    expect(keymap.inView(LOG_VIEW.name, 'w')).toBeUndefined();
     expect([
-      keymap.inView(PROGRAMS_VIEW, 'n')?.command,
-      keymap.inView(PROGRAMS_VIEW, 'j')?.command,
-      keymap.inView(LOG_VIEW, 'j')?.command,
+      keymap.inView(PROGRAMS_VIEW.name, 'n')?.command,
+      keymap.inView(PROGRAMS_VIEW.name, 'j')?.command,
+      keymap.inView(LOG_VIEW.name, 'j')?.command,
     ]).toEqual(['move.down', undefined, 'move.down']);
   });
 

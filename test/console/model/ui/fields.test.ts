@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isChanging, isDestructive } from '../../../../console/model/session/admin-line.ts';
 import { parseBackendList } from '../../../../console/model/session/backends.ts';
 import { commonPrefix, complete } from '../../../../console/model/ui/completion.ts';
-import { Keymap, keyGroups } from '../../../../console/model/ui/keymap.ts';
+import { keyGroups, makeKeymap } from '../../../../console/model/ui/global-keys.ts';
 import {
   EMPTY_LINE,
   EMPTY_RECALL,
@@ -27,7 +27,7 @@ import { VIEWS } from '../../../../console/views/views.ts';
 import { COMMANDS } from '../../../../protocol/tables/commands.ts';
 import { PARAMS } from '../../../../protocol/tables/params.ts';
 
-const keymap = new Keymap(VIEWS);
+const keymap = makeKeymap(VIEWS);
 
 const TABLES = { commands: COMMANDS, params: PARAMS, programs: ['boot', 'new'], backends: ['boot.a'] };
 const texts = (line: string): string[] => complete(line, line.length, TABLES).candidates.map((c) => c.text);
@@ -175,7 +175,7 @@ describe('keymap', () => {
       '-',
       '0',
     ]) {
-      expect(keymap.inView(STATS_VIEW, key), key).toBeDefined();
+      expect(keymap.inView(STATS_VIEW.name, key), key).toBeDefined();
     }
   });
 
@@ -193,11 +193,11 @@ describe('keymap', () => {
   });
 
   it('makes help and hints of the same table', () => {
-    const all = keymap.help(LOG_VIEW, '').flatMap((s) => s.rows);
+    const all = keymap.help(LOG_VIEW.name, '').flatMap((s) => s.rows);
     const groups = keyGroups(VIEWS).filter((g) => g.scope !== 'panel');
     expect(all.length).toBe(groups.flatMap((g) => g.rows).length);
-    expect(keymap.help(LOG_VIEW, 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
-    expect(keymap.hints(STATS_VIEW).map((h) => h.key)).toContain('?');
+    expect(keymap.help(LOG_VIEW.name, 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
+    expect(keymap.hints(STATS_VIEW.name, false).map((h) => h.key)).toContain('?');
   });
 });
 

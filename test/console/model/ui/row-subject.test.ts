@@ -2,8 +2,9 @@
 import { expect, it } from 'vitest';
 import type { Source } from '../../../../console/client/source.ts';
 import { AdminStore } from '../../../../console/model/session/admin-store.ts';
-import type { Controller } from '../../../../console/model/ui/controller.ts';
-import { banOf, subjectRow, subjectsOf } from '../../../../console/model/ui/row-subject.ts';
+import { subjectsOf } from '../../../../console/model/ui/row-actions.ts';
+import { banOf, subjectRow } from '../../../../console/model/ui/row-subject.ts';
+import type { ViewContext } from '../../../../console/model/ui/view.ts';
 
 const url = (key: string) => ({ kind: 'url', key, of: 'shop.example' }) as const;
 
@@ -28,9 +29,9 @@ async function standsFor(key: string, body: string): Promise<boolean | undefined
     () => undefined,
   );
   const c = {
-    state: { view: { subjects: () => [url(key)] } },
+    view: { subjects: () => [url(key)] },
     session: { admin },
-  } as unknown as Controller;
+  } as unknown as ViewContext;
   subjectsOf(c);
   await new Promise(setImmediate);
   return subjectsOf(c)[0]?.isCut;

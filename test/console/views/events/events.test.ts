@@ -100,7 +100,7 @@ it.each([
   await s.keys('$', '/');
   await s.type(kind);
   await s.keys('enter', 'enter');
-  expect(s.controller.state.view.title).toBe(title);
+  expect(s.c.view.title).toBe(title);
 });
 
 it('fits at sixty columns, without a cut word', async () => {

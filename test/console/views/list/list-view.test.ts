@@ -1,19 +1,20 @@
 // One list view and nothing else: what a definition of rows and keys becomes, driven through the interface that the
 // console knows views by.
+
 import { expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
 import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { Instances } from '../../../../console/model/session/instances.ts';
 import { ReplaySource } from '../../../../console/model/session/replay-source.ts';
-import { Controller } from '../../../../console/model/ui/controller.ts';
+import { pressKey } from '../../../../console/model/ui/keyboard.ts';
 import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/ui/layout.ts';
-import { volatileQueries } from '../../../../console/model/ui/saved-queries.ts';
+import { switchInstance } from '../../../../console/model/ui/navigation.ts';
 import { detailRows, shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
 import { listBody } from '../../../../console/views/list/list-state.ts';
 import { listView } from '../../../../console/views/list/list-view.tsx';
 import { fakeRecording } from '../../fake-recording.ts';
-import { FakeFiles } from '../../stage.ts';
+import { NO_HOST, testContext } from '../../stage.ts';
 
 const SIZES: Readonly<Record<string, number>> = { plum: 2, apple: 3, fig: 1 };
 
@@ -49,29 +50,17 @@ function stage(sizes = SIZES) {
   });
   const source = (): ReplaySource =>
     new ReplaySource({ recording: fakeRecording(1), matcher: () => () => true });
-  const c = new Controller({
+  const c = testContext({
     views: [fruit],
     instances: new Instances(
       { name: 'one', open: source },
       [{ name: 'two', open: source }],
       (opened) => new DaemonSession({ source: opened, now: () => 0, later: () => undefined }),
     ),
-    files: new FakeFiles(),
-    queries: volatileQueries(),
-    onEdit: () => Promise.resolve('no editor'),
-    askForPage: () => Promise.reject(new Error('nobody listens')),
-    readonly: false,
-    tables: { commands: [], params: [] },
-    checkQuery: () => ({ ok: true }),
-    completeQuery: (_text, cursor) => ({ from: cursor, candidates: [] }),
-    onQuit: () => undefined,
-    onRedraw: () => undefined,
-    onSuspend: () => undefined,
-    onCopy: (text) => copied.push(text),
-    onMouse: () => undefined,
+    host: { ...NO_HOST, copy: (text) => copied.push(text) },
   });
   const press = (...names: string[]): void => {
-    for (const name of names) c.key({ name, text: name.length === 1 ? name : '' });
+    for (const name of names) pressKey(c, { name, text: name.length === 1 ? name : '' });
   };
   return { c, fruit, press, entered, copied };
 }
@@ -85,27 +74,27 @@ it('moves, sorts, filters and opens', () => {
   press('/', 'p', 'l', 'u', 'enter', 'enter');
   expect(entered.at(-1)).toBe('plum');
   press('escape', 'end', 'enter');
-  expect([entered.at(-1), c.stateOf(fruit.state).filter]).toEqual(['apple', '']);
+  expect([entered.at(-1), c.ui.stateOf(fruit.state).filter]).toEqual(['apple', '']);
 });
 
 it('says why a key has no row to act on', () => {
   const { c, press, entered } = stage();
   press('/', 'x', 'y', 'enter', 'enter');
-  expect([entered, c.state.notice?.text]).toEqual([[], 'nothing matches /xy']);
+  expect([entered, c.ui.state.notice?.text]).toEqual([[], 'nothing matches /xy']);
   const none = stage({});
   none.press('s');
   // It is not connected.
-  expect(none.c.state.notice?.text).toBe('none');
+  expect(none.c.ui.state.notice?.text).toBe('none');
 });
 
 it('shows the top after a sort, also when rows change places then', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);
-  const clickSize = () => fruit.click(c, { x: c.size.columns - 3, y: 1 });
+  const clickSize = () => fruit.click(c, { x: c.ui.size.columns - 3, y: 1 });
   for (const sort of [() => press('o'), () => press('O'), clickSize]) {
     press('end');
     sort();
-    expect(c.stateOf(fruit.state).top).toBe(0);
+    expect(c.ui.stateOf(fruit.state).top).toBe(0);
   }
   expect(fruit.selected(c)?.key).toBe('f59');
   sizes.f7 = 100;
@@ -116,12 +105,12 @@ it('says how many rows lie outside of its window', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);
   const said = (): string => {
-    const shown = shownList(c.session, fruit.definition, c.stateOf(fruit.state), c.size);
+    const shown = shownList(c.session, fruit.definition, c.ui.stateOf(fruit.state), c.ui.size);
     return plain(
-      titleRow(c.session, fruit.definition, c.stateOf(fruit.state), shown, 60, makeTheme('none', false)),
+      titleRow(c.session, fruit.definition, c.ui.stateOf(fruit.state), shown, 60, makeTheme('none', false)),
     ).trim();
   };
-  const { list } = listBody(c.size, true);
+  const { list } = listBody(c.ui.size, true);
   expect(said()).toMatch(new RegExp(` ${60 - list} below {2}60$`));
   press('end', 'up');
   for (let i = 1; i < list; i++) press('up');
@@ -131,11 +120,11 @@ it('says how many rows lie outside of its window', () => {
 it('scrolls to the end of what is said about a row, folded as it is', () => {
   const { fruit, c, press } = stage();
   const last = (): string => {
-    const { detail } = listBody(c.size, true);
-    const { width, height } = { width: c.size.columns - PANEL_EDGES, height: detail - PANEL_RULES };
+    const { detail } = listBody(c.ui.size, true);
+    const { width, height } = { width: c.ui.size.columns - PANEL_EDGES, height: detail - PANEL_RULES };
     const { rows } = detailRows(
       fruit.selected(c),
-      c.stateOf(fruit.state),
+      c.ui.stateOf(fruit.state),
       width,
       height,
       makeTheme('none', false),
@@ -161,8 +150,8 @@ it('copies and exports what the filter shows', () => {
 
 it('is clicked: a title sorts, a row is selected and then opened', () => {
   const { fruit, c, entered } = stage();
-  fruit.click(c, { x: c.size.columns - 3, y: 1 });
-  expect(c.stateOf(fruit.state)).toMatchObject({ sort: 1, descending: true });
+  fruit.click(c, { x: c.ui.size.columns - 3, y: 1 });
+  expect(c.ui.stateOf(fruit.state)).toMatchObject({ sort: 1, descending: true });
   fruit.click(c, { x: 3, y: 3 });
   expect([fruit.selected(c)?.key, entered]).toEqual(['plum', []]);
   fruit.click(c, { x: 3, y: 3 });
@@ -173,6 +162,6 @@ it('keeps what it shows, not where it was, when another instance is shown', () =
   const { fruit, c, press } = stage();
   fruit.act(c, { type: 'option', option: 'large' });
   press('j');
-  c.switchTo('two');
-  expect(c.stateOf(fruit.state)).toMatchObject({ option: 'large', selected: '' });
+  switchInstance(c, 'two');
+  expect(c.ui.stateOf(fruit.state)).toMatchObject({ option: 'large', selected: '' });
 });

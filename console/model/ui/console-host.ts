@@ -1,12 +1,23 @@
-// What the console asks of the machine it runs on: files to read and write, and the linter. Handed in, so that the
-// model runs anywhere and tests own the disk.
+// What the console needs of the machine it runs on: the terminal, files and the linter. Passed in, so that the model runs
+// anywhere and tests own the disk.
+
+/** Actions that only the terminal layer can do. */
+export interface Host {
+  quit(): void;
+  redraw(): void;
+  suspend(): void;
+  /** Gives the terminal to the operator's editor; resolves with its status, or why it could not be run. */
+  edit(path: string): Promise<number | string>;
+  copy(text: string): void;
+  mouse(on: boolean): void;
+}
 
 export interface LintFinding {
   severity: string;
   message: string;
   file: string;
   line: number;
-  /** In characters from 1; the last one that is meant. */
+  /** In characters from 1; the last one of the range. */
   column: number;
   endColumn: number;
   /** The line itself. */
@@ -17,17 +28,17 @@ export interface LintFinding {
 }
 
 export interface HostFiles {
-  /** Rejects with a plain sentence. */
+  /** Rejects with a sentence for the operator. */
   read(path: string): Promise<string>;
   write(path: string, text: string): Promise<void>;
-  /** A file of its own with this text, that nobody else can read; resolves with its path. */
+  /** Writes a private temporary file with this text; resolves with its path. */
   copy(name: string, text: string): Promise<string>;
-  /** Such a file goes; it may be gone already. */
+  /** Removes such a file, if it is still there. */
   remove(path: string): Promise<void>;
   exists(path: string): boolean;
   /** Paths that begin with this text, folders with a final slash; [] when there are none. */
   complete(prefix: string): string[];
-  /** An absolute path for what the operator typed. */
+  /** The absolute path of one that the operator typed. */
   absolute(path: string): string;
   /** Findings of the program check; rejects when it cannot be run. */
   lint(path: string): Promise<LintFinding[]>;
