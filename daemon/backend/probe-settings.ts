@@ -1,9 +1,9 @@
 // The settings of a probe, from its declaration and its backend's: the bytes it sends, the status it expects, and the
-// shape of its window. The defaults are in vcl/tables/field-rows.ts, with Varnish's special case: a threshold
+// shape of its window. The defaults are in vcl/tables/language.ts, with Varnish's special case: a threshold
 // without a window makes a window one larger than itself.
 
 import type { BackendDecl, ProbeDecl } from '../contract/program.ts';
-import { PROBE_DEFAULTS } from '../vcl/tables/field-rows.ts';
+import { PROBE_DEFAULTS } from '../vcl/tables/language.ts';
 
 /** Times in seconds. */
 export interface ProbeSettings {

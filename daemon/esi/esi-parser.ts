@@ -1,9 +1,9 @@
-// Finds the statements of edge-side includes in a document that comes in pieces: esi:include, esi:remove, esi:comment
-// and <!--esi -->. It reads as Varnish does, mistakes in the markup included: pages are written for what it makes of
-// them. Nothing but the tag that is being read is kept, and of that only the values which count.
+// A streaming parser for edge-side includes: esi:include, esi:remove, esi:comment and <!--esi -->. It accepts exactly
+// what Varnish accepts, including its reading of malformed markup, because pages are written against that. It buffers
+// only the tag that is being read, and of that only the attribute values it needs.
 //
-// A place in the document is settled when all before it is known to go out or not. Complaints name the last mark: where
-// that changed, or might have.
+// A position is settled once everything before it is known to be delivered or dropped. Errors are reported with the
+// position of the last mark, where that changed or might have changed.
 
 import { includeOf, isHttps } from './include-source.ts';
 import { type Attributes, TagReader } from './tag-reader.ts';
@@ -16,7 +16,7 @@ export interface EsiFeatures {
   readonly removeBom: boolean;
 }
 
-/** Bytes [from, to) of the document that go out. */
+/** Bytes [from, to) of the document, which are delivered. */
 export interface TextPart {
   readonly kind: 'text';
   readonly from: number;
@@ -25,7 +25,7 @@ export interface TextPart {
 
 export interface IncludePart {
   readonly kind: 'include';
-  /** Host of the fragment's request; null is that of the page's. */
+  /** Host of the fragment's request; null for the host of the page. */
   readonly host: string | null;
   /** Path and query. */
   readonly url: string;
@@ -34,11 +34,11 @@ export interface IncludePart {
 
 export type EsiPart = TextPart | IncludePart;
 
-/** Takes the texts of ESI_xmlerror records. */
+/** Called with the text of each ESI_xmlerror record. */
 export interface EsiComplaints {
   error(text: string): void;
   warning(text: string): void;
-  /** What is no mistake of the markup. */
+  /** Called with the text of each warning that is not a markup error. */
   note(text: string): void;
 }
 
@@ -57,12 +57,12 @@ type Element = 'include' | 'remove' | 'comment';
 
 const LT = 0x3c;
 const GT = 0x3e;
-/** What makes more of a `<` than the beginning of some tag. */
+/** Continuations that make a `<` more than the start of an ordinary tag. */
 const OPENINGS = ['<!--esi', '<!--', '<![CDATA[', '<esi:', '</esi:'];
 const NAMES: readonly Element[] = ['include', 'remove', 'comment'];
 const COMMENT_END = '-->';
 const CDATA_END = ']]>';
-/** The mark of UTF-8, and what Varnish takes for it. */
+/** The UTF-8 byte order mark, and the bytes Varnish takes for one. */
 const BOMS = ['\xef\xbb\xbf', '\xeb\xbb\xbf'];
 
 export class EsiParser {
@@ -71,50 +71,52 @@ export class EsiParser {
   private readonly complaints: EsiComplaints;
   private readonly parts: EsiPart[] = [];
   private state: State = 'start';
-  /** Bytes of the document before those at hand. */
+  /** Bytes of the document before the current input. */
   private before = 0;
   private settled = 0;
   private mark = 0;
-  /** A blank came before the first tag: no mark of the coding counts behind it. */
+  /** Whitespace came before the first tag: a byte order mark after it does not count. */
   private blank = false;
-  /** Something was found that makes the document more than text. */
+  /** The document contains ESI markup. */
   private found = false;
   private removing = false;
-  /** Within <!--esi: how much of its end has come, without going back on a mismatch, and where that began. */
+  /** Within <!--esi: number of bytes of its end matched so far (no backtracking on a mismatch), and where that
+   * match began. */
   private armed = false;
   private ended = 0;
   private endFrom = 0;
-  /** What was matched of an opening, a name, or the end of a comment. */
+  /** The part matched so far of an opening, a name, or the end of a comment. */
   private matched = '';
   private tagFrom = 0;
   private isEndTag = false;
   private element: Element = 'include';
   private tag = new TagReader();
 
-  /** @param pageUrl of the request that brought the document: what a relative src= begins with */
+  /** @param pageUrl URL of the page's request, against which a relative src= is resolved */
   constructor(features: EsiFeatures, pageUrl: string, complaints: EsiComplaints) {
     this.features = features;
     this.pageUrl = pageUrl;
     this.complaints = complaints;
   }
 
-  /** Takes the next bytes of the document; they are not needed afterwards. */
+  /** Parses the next bytes of the document; they are not referenced afterwards. */
   feed(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) at = this.step(bytes, at);
     this.before += bytes.length;
   }
 
-  /** How far the document is known to go out or not. */
+  /** Offset up to which every byte is known to be delivered or dropped. */
   get settledTo(): number {
     return this.settled;
   }
 
-  /** The parts found since the last call: all before settledTo. What lies between them does not go out. */
+  /** The parts found since the last call, all before settledTo. Bytes between parts are dropped. */
   take(): EsiPart[] {
     return this.parts.splice(0);
   }
 
-  /** Settles what can be by now, for whoever has to keep the rest: of a document of any length a few bytes. */
+  /** Settles as much as possible, for callers that buffer the rest: a few bytes remain whatever the length of the
+   * document. */
   settleAll(): void {
     const { state, before, armed, ended, removing } = this;
     const isHeld = armed && ended > 0 && (state === 'text' || state === 'comment');
@@ -125,12 +127,13 @@ export class EsiParser {
     else if (this.isInOurs) this.emit(before, false);
   }
 
-  /** Ends the document: false where it is to be delivered as it is, without regard to parts. */
+  /** Ends the document. Returns false if it contains no ESI markup and is to be delivered unchanged, without
+   * regard to parts. */
   end(): boolean {
     const { state, before } = this;
     if (state === 'start') {
       const odd = this.matched.length;
-      // Half a mark where one would be removed: those before it are no place that Varnish names.
+      // A partial byte order mark where a whole one would be removed: Varnish reports no position within it.
       if (odd > 0 && this.features.removeBom && !this.blank) {
         this.complaints.error('ERR after 0 VEP ended inside a tag');
         return false;
@@ -143,12 +146,12 @@ export class EsiParser {
     return this.found;
   }
 
-  /** Within a tag of edge-side includes, which does not go out whatever comes of it. */
+  /** Within an ESI tag, which is never delivered, whether it is valid or not. */
   private get isInOurs(): boolean {
     return this.state === 'name' || this.state === 'tag' || this.state === 'skipped-tag';
   }
 
-  /** Does one thing from bytes[at] on; returns where to go on. */
+  /** Performs one step from bytes[at]; returns the offset at which to continue. */
   private step(bytes: Uint8Array, at: number): number {
     switch (this.state) {
       case 'start':
@@ -178,7 +181,7 @@ export class EsiParser {
     }
   }
 
-  /** Blanks and the mark of the coding before the first tag. */
+  /** Whitespace and the byte order mark before the first tag. */
   private start(bytes: Uint8Array, at: number): number {
     const c = bytes[at] as number;
     const begun = this.matched + String.fromCharCode(c);
@@ -187,7 +190,7 @@ export class EsiParser {
       this.matched = begun;
       if (begun.length < 3) return at + 1;
       this.matched = '';
-      // Not one behind a blank, as in Varnish.
+      // Not after whitespace, as in Varnish.
       if (this.features.removeBom && !this.blank) {
         this.settle(place + 1, false);
       } else if (this.features.disableXmlCheck) this.state = 'text';
@@ -212,7 +215,7 @@ export class EsiParser {
     return at + 1;
   }
 
-  /** @param odd bytes that began like a mark and are none */
+  /** @param odd bytes that began like a byte order mark but are none */
   private beginText(odd: number): void {
     this.matched = '';
     if (odd === 0 || this.features.disableXmlCheck) this.state = 'text';
@@ -255,12 +258,12 @@ export class EsiParser {
     this.state = 'opening';
     this.matched = '<';
     this.tagFrom = this.before + at;
-    // What has come of an ESI comment's end goes out, and still counts.
+    // The bytes matched so far of an ESI comment's end are delivered, and still count towards the match.
     if (this.ended > 0) this.endFrom = this.tagFrom;
     return at + 1;
   }
 
-  /** Which kind of `<` it is is known from the byte behind what makes it one. */
+  /** The kind of `<` is known only from the byte after the name. */
   private opening(c: number, at: number): number {
     const { matched } = this;
     const more = matched + String.fromCharCode(c);
@@ -268,7 +271,7 @@ export class EsiParser {
       this.matched = more;
       return at + 1;
     }
-    // What began as something longer may still be a comment.
+    // A failed longer match may still be a comment.
     switch (matched !== '<!--esi' && matched.startsWith('<!--') ? '<!--' : matched) {
       case '<!--esi':
         this.openComment(at);
@@ -301,7 +304,8 @@ export class EsiParser {
     }
   }
 
-  /** Looks again for an ESI comment's end in what was no opening: behind its second byte, as Varnish does. */
+  /** Searches again for an ESI comment's end in bytes that turned out not to be an opening: from its second byte,
+   * as Varnish does. */
   private recount(odd: string): void {
     if (!this.armed) return;
     for (const c of odd) {
@@ -321,8 +325,9 @@ export class EsiParser {
     this.state = 'text';
   }
 
-  /** Runs on to the end of a comment or of CDATA, without going back on a mismatch. A mismatch in a comment counts for
-   * the end of the ESI comment around it as well, which has none any more: all but an empty one take it away. */
+  /** Reads to the end of a comment or of CDATA, without backtracking on a mismatch. A mismatch in a comment also
+   * counts against the end of the enclosing ESI comment, which then has no end: all but an empty comment cause
+   * that. */
   private enclosed(bytes: Uint8Array, at: number, end: string): number {
     let count = this.matched.length;
     for (let i = at; i < bytes.length; i++) {
@@ -380,7 +385,7 @@ export class EsiParser {
     return next;
   }
 
-  /** @param at behind the tag, in the bytes at hand */
+  /** @param at offset after the tag, in the current input */
   private endTag(at: number): void {
     this.state = 'text';
     if (!this.removing) this.settle(this.before + at, false);
@@ -416,7 +421,7 @@ export class EsiParser {
     else this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
   }
 
-  /** Makes a place a mark: all up to it is text that goes out, or is not. */
+  /** Sets a mark: everything up to it is text that is delivered, or dropped. */
   private settle(to: number, isText: boolean): void {
     this.mark = Math.max(this.mark, to);
     this.emit(to, isText);

@@ -1,25 +1,25 @@
-// One gzip stream out of pieces: parts that were packed on their own, bodies that are whole gzip streams themselves, and
-// plain bytes. Deflate data may be cut at any block that ends on a byte (RFC 1951 section 3.2), and the sum of the whole
-// follows from the sums of its pieces, so that nothing is packed or unpacked on the way.
+// Assembles one gzip stream from parts that were compressed on their own, bodies that are whole gzip streams, and
+// plain bytes. Deflate data can be cut at any block that ends on a byte boundary (RFC 1951 section 3.2), and the CRC
+// of the whole follows from those of its pieces, so that nothing is compressed or decompressed on delivery.
 
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
-/** Deflate data that stands for plain bytes: their sum and how many they are. */
+/** Deflate data, with the CRC and length of the bytes it decompresses to. */
 export interface PackedPiece {
   readonly crc: number;
   readonly length: number;
 }
 
-/** A head without name, time or extras (RFC 1952 section 2.3). */
+/** A header without name, time or extra fields (RFC 1952 section 2.3). */
 export const GZIP_HEAD: Buffer = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
-/** A final empty block of the fixed code. */
+/** A final empty block with fixed Huffman codes. */
 const LAST_BLOCK = [3, 0];
-/** What remains of an empty stored block behind its head. */
+/** The rest of an empty stored block after its header bits. */
 const EMPTY_STORED = [0, 0, 0xff, 0xff];
 const STORED_MAX = 0xffff;
 const STORED_HEAD = 5;
 
-/** The sum of all plain bytes of a stream, kept up as its pieces come. */
+/** Running CRC and length of the uncompressed bytes of a stream. */
 export class GzipSum {
   private crc = 0;
   private length = 0;
@@ -34,7 +34,7 @@ export class GzipSum {
     this.length += bytes.length;
   }
 
-  /** What ends the stream. */
+  /** The end of the stream: final block and trailer. */
   trailer(): Buffer {
     const out = Buffer.allocUnsafe(LAST_BLOCK.length + 8);
     out.set(LAST_BLOCK);
@@ -44,7 +44,7 @@ export class GzipSum {
   }
 }
 
-/** Plain bytes as deflate data that is not packed. */
+/** Plain bytes as stored (uncompressed) deflate blocks. */
 export function storedBlocks(bytes: Uint8Array): Buffer {
   const blocks = Math.ceil(bytes.length / STORED_MAX);
   const out = Buffer.allocUnsafe(bytes.length + blocks * STORED_HEAD);
@@ -60,46 +60,47 @@ export function storedBlocks(bytes: Uint8Array): Buffer {
   return out;
 }
 
-/** How a part is packed on its own: it ends on a byte, is not the last, and what follows cannot refer to it. */
+/** Compression settings of a part: it ends on a byte boundary, is not final, and nothing after it can refer back
+ * into it. */
 export function partOptions(level: number, memLevel: number): object {
   return { level, memLevel, finishFlush: constants.Z_FULL_FLUSH };
 }
 
-/** Bytes that are not worth packing: a full flush alone takes five of what is gained, and beginning to pack costs as much
- * CPU as some kilobytes do. */
+/** Parts below this many bytes are stored uncompressed: a full flush costs five of the bytes saved, and setting up
+ * the compressor costs as much CPU as compressing some kilobytes. */
 const SHORT = 32;
 
-/** Packs a part at once, unless it is a short one. */
+/** Compresses a part synchronously, unless it is short. */
 export function packPart(bytes: Uint8Array, level: number, memLevel: number): Buffer {
   return isShortPart(bytes) ? storedBlocks(bytes) : deflateRawSync(bytes, partOptions(level, memLevel));
 }
 
-/** Whether a part goes into the stream as it is. */
+/** Whether a part is added without compression. */
 export function isShortPart({ length }: Uint8Array): boolean {
   return length <= SHORT;
 }
 
-/** What is to be known of a whole gzip stream for its data to become part of another. Places in bytes and bits of the
- * stream. */
+/** Positions in a whole gzip stream, in bytes and bits, that are needed to embed its data in another stream. */
 export interface StreamPlaces extends PackedPiece {
   /** First byte of the deflate data. */
   readonly from: number;
-  /** The bit that marks the last block, and the one behind that block. */
+  /** The bit that marks the last block, and the first bit after that block. */
   readonly last: number;
   readonly stop: number;
 }
 
-/** The deflate data of a gzip stream, made to go on: slice by slice, with copies only of bytes that change. */
+/** The deflate data of a gzip stream, rewritten so that more can follow: slice by slice, copying only slices that
+ * change. */
 export class SplicedData {
   private readonly places: StreamPlaces;
-  /** Where in the stream the next slice begins. */
+  /** Offset of the next slice in the stream. */
   private at = 0;
 
   constructor(places: StreamPlaces) {
     this.places = places;
   }
 
-  /** What becomes of the next slice of the stream. */
+  /** Transforms the next slice of the stream. */
   take(slice: Buffer): Buffer[] {
     const { from, last, stop } = this.places;
     const start = this.at;
@@ -112,13 +113,13 @@ export class SplicedData {
       const byte = Buffer.from([(whole[cut] as number) & ~(1 << (last % 8))]);
       out.push(whole.subarray(0, cut), byte, whole.subarray(cut + 1));
     } else out.push(whole);
-    // The byte in which the last block ends is not whole as a rule: the block that fills it begins there.
+    // The last block usually ends within a byte: the empty block that completes the byte begins there.
     const tail = Math.floor(stop / 8) - start;
     if (tail >= 0 && tail < slice.length) out.push(this.filler(slice[tail] as number));
     return out.filter((piece) => piece.length > 0);
   }
 
-  /** @param byte the one that holds the bit behind the last block */
+  /** @param byte the byte that holds the first bit after the last block */
   private filler(byte: number): Buffer {
     const { last, stop } = this.places;
     const used = stop % 8;
@@ -128,7 +129,7 @@ export class SplicedData {
       if (Math.floor(last / 8) === Math.floor(stop / 8)) kept &= ~(1 << (last % 8));
       bytes.push(kept);
     }
-    // The head of the empty block takes three bits, which may not be left in that byte.
+    // The header of the empty block takes three bits, which may not fit in that byte.
     if (used === 0 || used > 5) bytes.push(0);
     return Buffer.from([...bytes, ...EMPTY_STORED]);
   }
@@ -158,7 +159,7 @@ POWERS[0] = 0x00800000;
 for (let i = 1; i < POWERS.length; i++)
   POWERS[i] = multiply(POWERS[i - 1] as number, POWERS[i - 1] as number);
 
-/** The sum of two stretches of bytes one behind the other, from their own and the length of the second. */
+/** CRC of two concatenated byte ranges, from the CRC of each and the length of the second. */
 function combine(first: number, second: number, length: number): number {
   let shift = ONE;
   for (let i = 0, left = length; left > 0; i++, left = Math.floor(left / 2))

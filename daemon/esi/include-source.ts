@@ -1,6 +1,6 @@
-// What the src= of an include asks for.
+// Resolves the src= of an include to the host and path of the fragment's request.
 
-/** Host and path of a request; host null is the page's. */
+/** Host and path of a request; host is null for the host of the page. */
 export interface IncludeSource {
   readonly host: string | null;
   readonly url: string;
@@ -14,17 +14,17 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const HTTP = 'http://';
 const HTTPS = 'https://';
 
-/** Whether it names a host, and the scheme that is not spoken here. */
+/** An absolute URL with a host, or one with an unsupported scheme. */
 export function isHttps(src: string): boolean {
   return src.startsWith(HTTPS) && src.length > HTTPS.length;
 }
 
-/** Bytes that no request of a client could have brought (SAFETY rule 15). */
+/** Bytes that a client's request could not contain (SAFETY rule 15). */
 const CONTROL = /[\0-\x20\x7f]/;
 
 /**
- * @param pageUrl what a relative one begins with, up to its last slash before the query
- * @param takesHttps whether https:// means the same as http://
+ * @param pageUrl base of a relative URL: up to its last slash before the query
+ * @param takesHttps whether https:// is treated as http://
  */
 export function includeOf(
   src: string,

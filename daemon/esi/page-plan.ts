@@ -1,20 +1,22 @@
-// What is to be done with the stored bytes of a page of edge-side includes: which of them go out, and what is included
-// where. Made once, when the page is fetched, and kept beside its body as bytes; a delivery does not parse the page.
+// The delivery plan of a page with edge-side includes: which stored bytes are delivered, and where fragments are
+// inserted. It is made once, when the page is fetched, and stored beside the body as bytes; a delivery does not parse
+// the page.
 //
-// The bytes: one of flags, then for each part one of its kind and flags, its numbers, seven bits a byte and the lowest
-// first, and its texts (Latin-1, with their length before them). A plan of very many parts is never more than that: it
-// is made part by part, and read in stretches by whoever walks it.
+// Encoding: one byte of flags, then for each part one byte of kind and flags, its numbers (seven bits a byte, lowest
+// first) and its texts (Latin-1, length-prefixed). Memory use does not grow with the number of parts: a plan is
+// encoded part by part, and decoded in stretches.
 
-/** Stored bytes that go out. Of a packed page each text was packed on its own, and its sum is known. */
+/** Stored bytes that are delivered. In a compressed page each text was compressed on its own, and its CRC is known. */
 export interface PlanText {
   readonly kind: 'text';
-  /** Stored bytes; of a packed page those are deflate data, and `plain` and `crc` are of what they unpack to. */
+  /** Stored bytes. In a compressed page they are deflate data, and `plain` and `crc` describe the uncompressed
+   * bytes. */
   readonly stored: number;
   readonly plain: number;
   readonly crc: number;
 }
 
-/** Stored bytes that do not. */
+/** Stored bytes that are dropped. */
 export interface PlanSkip {
   readonly kind: 'skip';
   readonly stored: number;
@@ -22,20 +24,20 @@ export interface PlanSkip {
 
 export interface PlanInclude {
   readonly kind: 'include';
-  /** Of the fragment's request; null is that of the page's. */
+  /** Of the fragment's request; null for the host of the page. */
   readonly host: string | null;
   readonly url: string;
-  /** Whether the page goes on where the fragment fails. */
+  /** Whether delivery of the page continues when the fragment fails. */
   readonly onerrorContinue: boolean;
 }
 
 export type PlanPart = PlanText | PlanSkip | PlanInclude;
 
-/** Bytes of a plan that no storage takes: it lies in one block, and larger ones there are none. */
+/** Largest plan in bytes: a plan must fit in one storage block. */
 const MOST = 4 << 20;
-/** Bytes to begin with. */
+/** Initial buffer size in bytes. */
 const FEW = 256;
-/** Parts of a stretch. Plans of no more are kept ready for use (a guess). */
+/** Parts of a stretch. Plans with no more parts than this stay decoded (a guess). */
 const STRETCH = 256;
 
 const GZIP = 1;
@@ -49,7 +51,7 @@ const HAS_HOST = 8;
 const NUMBER = 8;
 const CRC = 4;
 
-/** A plan on its way: what has more statements than could be kept is given up as soon as that shows. */
+/** A plan being encoded. A page with more statements than can be stored is abandoned as soon as that is known. */
 export class PlanMaker {
   private readonly gzip: boolean;
   private out = Buffer.allocUnsafe(FEW);
@@ -84,7 +86,7 @@ export class PlanMaker {
     this.at = this.out.writeUInt32LE(part.crc >>> 0, this.at);
   }
 
-  /** What is kept; to be copied before anything more is added. */
+  /** The encoded bytes; the caller must copy them before it adds more. */
   bytes(): Buffer {
     this.out[0] = this.gzip ? GZIP : 0;
     return this.out.subarray(0, this.at);
@@ -112,22 +114,22 @@ export class PlanMaker {
   }
 }
 
-/** Parts that follow one another, and where the next stretch begins. */
+/** Consecutive parts, and the position of the next stretch. */
 interface PlanStretch {
   readonly parts: readonly PlanPart[];
   readonly end: number;
 }
 
-/** A plan that is kept. */
+/** A stored plan. */
 export class PagePlan {
-  /** Whether the stored page is packed. */
+  /** Whether the stored page is compressed. */
   readonly gzip: boolean;
-  /** All its parts are in the first stretch, and nothing of the bytes is needed any more. */
+  /** All parts are in the first stretch, and the bytes are no longer needed. */
   readonly isShort: boolean;
   readonly first: PlanStretch;
   private readonly bytes: Buffer;
 
-  /** @param bytes what a PlanMaker made; of a plan that is not short they stay as they are while it is used */
+  /** @param bytes the output of a PlanMaker; for a plan that is not short they must not change while it is used */
   constructor(bytes: Buffer) {
     this.gzip = ((bytes[0] as number) & GZIP) !== 0;
     this.first = new PlanReader(bytes, 1, this.gzip).stretch();
@@ -135,7 +137,7 @@ export class PagePlan {
     this.bytes = this.isShort ? NOTHING : bytes;
   }
 
-  /** The one behind another; null where that is the last. */
+  /** The stretch after another; null after the last. */
   next({ end }: PlanStretch): PlanStretch | null {
     return end >= this.bytes.length ? null : new PlanReader(this.bytes, end, this.gzip).stretch();
   }
@@ -143,7 +145,7 @@ export class PagePlan {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A place in a plan. */
+/** A cursor in a plan. */
 export class PlanCursor {
   private readonly plan: PagePlan;
   private stretch: PlanStretch;
@@ -154,14 +156,13 @@ export class PlanCursor {
     this.stretch = plan.first;
   }
 
-  /** The part that is there, of which it goes behind; undefined at the end. */
+  /** Returns the part at the cursor and advances past it; undefined at the end. */
   next(): PlanPart | undefined {
     if (this.at === this.stretch.parts.length && !this.toNextStretch()) return undefined;
     return this.stretch.parts[this.at++];
   }
 
-  /** The next include, null when there was none in a whole stretch and there is more to look through, undefined at the
-   * end. */
+  /** The next include; null when a whole stretch contained none and the search must continue; undefined at the end. */
   nextInclude(): PlanInclude | null | undefined {
     if (this.at === this.stretch.parts.length && !this.toNextStretch()) return undefined;
     const { parts } = this.stretch;
@@ -172,7 +173,7 @@ export class PlanCursor {
     return null;
   }
 
-  /** Goes where another one in the same plan is. */
+  /** Moves to the position of another cursor of the same plan. */
   goTo(other: PlanCursor): void {
     this.stretch = other.stretch;
     this.at = other.at;

@@ -1,11 +1,11 @@
-// Reads a tag of edge-side includes behind its name: attributes, and how it ends. Of the values only those are kept that
-// an include has a use for.
+// Reads an ESI tag after its name: attributes, and how the tag ends. Only the attribute values that an include needs
+// are kept.
 
-/** What is known of a tag that was read to its end. */
+/** A tag that was read to its end. */
 export interface Attributes {
-  /** Whether it ends in "/>". */
+  /** Whether the tag ends in "/>". */
   readonly isEmpty: boolean;
-  /** Latin-1; null where there is none. */
+  /** Latin-1; null if absent. */
   readonly src: string | null;
   readonly onerror: string | null;
 }
@@ -21,9 +21,9 @@ const SINGLE = 0x27;
 const SLASH = 0x2f;
 const EQUALS = 0x3d;
 const GT = 0x3e;
-/** Longest value that is kept: Varnish has its workspace as the limit. */
+/** Longest value that is kept; Varnish is limited by its workspace. */
 const VALUE_MAX = 64 * 1024;
-/** Longer names are none that anybody asks for. */
+/** Longer names match no known attribute. */
 const NAME_MAX = 16;
 
 export class TagReader implements Attributes {
@@ -31,23 +31,23 @@ export class TagReader implements Attributes {
   src: string | null = null;
   onerror: string | null = null;
   isOver = false;
-  /** What is wrong with it; it is to be skipped then. */
+  /** The error in the tag, which is then skipped. */
   fault: string | null = null;
   private readonly keeps: boolean;
   private state: State = 'first';
   private attribute = '';
   private value: string[] = [];
   private valueLength = 0;
-  /** The quote that ends the value; 0 where a blank does. */
+  /** The quote that ends the value; 0 if whitespace does. */
   private quote = 0;
 
-  /** @param keeps whether src= and onerror= are wanted */
+  /** @param keeps whether the values of src= and onerror= are kept */
   constructor(keeps = false) {
     this.keeps = keeps;
   }
 
-  /** Reads on from bytes[at]; returns where it stopped: behind the end of the tag, at the byte that is wrong, or at the
-   * end of the bytes. */
+  /** Continues at bytes[at]; returns the offset at which it stopped: after the tag, at the invalid byte, or at the
+   * end of the input. */
   read(bytes: Uint8Array, at: number): number {
     let i = at;
     while (i < bytes.length && !this.isOver && this.fault === null) i = this.step(bytes, i);
@@ -142,7 +142,7 @@ export class TagReader implements Attributes {
 
   private valueRead(): void {
     if (!this.keeps || this.fault !== null) return;
-    // A NUL ends it.
+    // NUL terminates it.
     const text = this.value.join('').split('\0', 1)[0] as string;
     if (this.attribute === 'onerror') this.onerror = text;
     if (this.attribute !== 'src') return;
@@ -161,7 +161,7 @@ function isBlank(c: number): boolean {
   return c === SPACE || c === TAB || c === CR || c === LF;
 }
 
-/** As XML 1.0 has it for one byte a character (section 2.3). */
+/** XML 1.0 section 2.3, for single-byte characters. */
 function isNameStart(c: number): boolean {
   if (c >= 0xc0) return c !== 0xd7 && c !== 0xf7;
   return (c >= 0x61 && c <= 0x7a) || (c >= 0x41 && c <= 0x5a) || c === 0x5f || c === 0x3a;

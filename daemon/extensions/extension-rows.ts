@@ -1,10 +1,10 @@
-// The rows of an extension's tables. A function or method is named in its signature and nowhere else.
+// Rows of an extension's tables. A function or method is named only in its signature.
 
 import type { ExtensionCall, ExtensionFunction } from '../contract/extension.ts';
 
 const NAME = /(\w+)\(/;
 
-/** @param facts those that the row does not share with most */
+/** @param facts properties that few rows have */
 export function row(
   signature: string,
   call: ExtensionCall,

@@ -1,4 +1,4 @@
-// The extensions that are built in, by name.
+// The built-in extensions, by name.
 
 import type { Extension, ExtensionLookup } from '../contract/extension.ts';
 import { accept } from './accept/accept.ts';

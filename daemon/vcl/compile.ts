@@ -7,16 +7,14 @@ import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
 import type { ExtensionLookup, ImportRequest, OutsideLookup } from '../contract/extension.ts';
 import type { CompiledProgram } from '../contract/program.ts';
 import type { Declaration } from './ast.ts';
-import { builtinText, type Profile } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
 import { type HostResolver, systemResolver } from './check/addresses.ts';
 import { checkBackend, checkProbe } from './check/backend-declarations.ts';
 import { infer } from './check/expressions.ts';
 import { importExtension } from './check/imports.ts';
-import { keptHeads } from './check/kept-heads.ts';
 import { isReserved } from './check/language-functions.ts';
 import { emptySub, generatedName, ProgramModel, type Sym } from './check/program-model.ts';
-import { checkReach, stateFacts } from './check/reach.ts';
+import { checkReach, keptHeads, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
 import type { Scope } from './check/type-conversions.ts';
 import { generate } from './codegen/generate.ts';
@@ -24,6 +22,7 @@ import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './di
 import { MESSAGES } from './error-texts.ts';
 import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
+import { builtinText, type Profile } from './own-programs.ts';
 import { Parser } from './parser.ts';
 import { TokenStream } from './token-stream.ts';
 

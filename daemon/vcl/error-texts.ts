@@ -1,5 +1,5 @@
 // The compiler's error messages: one row each, with the slug of its kind for tests and tools.
-// Parser and checker name a row and pass its arguments; hints are separate (hints.ts, token-hints.ts), and the
+// Parser and checker name a row and pass its arguments; hints are separate (hints.ts), and the
 // lint rules have texts of their own.
 
 export interface Message {

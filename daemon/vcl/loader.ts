@@ -11,8 +11,7 @@ import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../con
 import { type CompiledProgram, type ReturnCode, STATES, State } from '../contract/program.ts';
 import type { WaitingState } from '../contract/waiting.ts';
 import { PARAMETERS } from './codegen/generate.ts';
-import { scriptName } from './runtime/place.ts';
-import { runInit, runState } from './runtime/run-state.ts';
+import { runInit, runState, scriptName } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
 
 type States = ((ctx: VclContext) => ReturnCode)[];

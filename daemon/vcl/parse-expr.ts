@@ -4,10 +4,10 @@
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
+import { NEEDED, operator, type Place, tokenHint } from './hints.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
-import { LIMITS } from './tables/limit-rows.ts';
+import { LIMITS } from './tables/language.ts';
 import { symbols } from './tables/operator-rows.ts';
-import { NEEDED, operator, type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
 const COMPARE = symbols('comparison');

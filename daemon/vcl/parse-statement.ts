@@ -4,16 +4,13 @@
 // Nesting is limited, because a generated function is nested as deeply as its source.
 
 import type { AssignOp, Block, Expr, Statement } from './ast.ts';
-import { CompileStop } from './diagnostics.ts';
+import { CompileStop, shownColumn } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
-import { isLoop, wordHint } from './hints.ts';
+import { isLoop, NEEDED, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
-import { LIMITS } from './tables/limit-rows.ts';
+import { LIMITS, STATEMENTS } from './tables/language.ts';
 import { symbols } from './tables/operator-rows.ts';
-import { STATEMENTS } from './tables/word-rows.ts';
-import { NEEDED } from './token-hints.ts';
-import { TracePoints } from './trace-points.ts';
 
 const ASSIGN = symbols('assignment');
 /** The words that a statement may begin with. */
@@ -209,5 +206,31 @@ export class StatementParser extends ExprParser {
       }
       this.ts.next();
     }
+  }
+}
+
+// The places of a program that VCL_trace records name: the first token of every block, and what follows an `if`
+// that has no `else` of its own. They are counted as the program is read, the builtin one after the user's.
+// The parser notes them, the generated code names them while tracing is on; nothing here runs with a request.
+
+export class TracePoints {
+  private readonly texts = new Map<Block | Statement, string>();
+  private count = 0;
+
+  /** The next point: `at` is its token. */
+  next(at: Token): string {
+    const { file, start } = spanOf(at);
+    const place = file.locate(start);
+    const column = shownColumn(file.line(place.line), place.column);
+    return `${++this.count} ${file.index}.${place.line}.${column}`;
+  }
+
+  note(where: Block | Statement, point: string): void {
+    this.texts.set(where, point);
+  }
+
+  /** The text of the record after the program's name; undefined without a point. */
+  of(where: Block | Statement): string | undefined {
+    return this.texts.get(where);
   }
 }

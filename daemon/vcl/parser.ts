@@ -9,7 +9,7 @@ import { MESSAGES } from './error-texts.ts';
 import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { StatementParser } from './parse-statement.ts';
-import { DECLARATIONS } from './tables/word-rows.ts';
+import { DECLARATIONS } from './tables/language.ts';
 
 const WORDS = DECLARATIONS.map((row) => row.word);
 

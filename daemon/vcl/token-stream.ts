@@ -9,8 +9,7 @@ import { CompileStop, type Reporter, SourceFile } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
-import { LIMITS } from './tables/limit-rows.ts';
-import { INCLUDE_FLAGS } from './tables/word-rows.ts';
+import { INCLUDE_FLAGS, LIMITS } from './tables/language.ts';
 
 export class TokenStream {
   readonly reporter: Reporter;

@@ -3,10 +3,9 @@
 // and still give a value, and whether its result may come later.
 
 import type { Span } from './diagnostics.ts';
-import { SOFT_FAILING } from './runtime/soft-failing.ts';
 import type { HelperName } from './runtime/table.ts';
 
-export interface Facts {
+interface Facts {
   readonly mayFail: boolean;
   readonly waits: boolean;
 }
@@ -177,3 +176,19 @@ export function countSteps(steps: Steps): number {
   }
   return n;
 }
+
+// Helpers that may fail the task (softFail of failure.ts) and still give a value, so that generated code asks after the
+// statement whether it is to go on. The others throw, or cannot fail. The compiler reads this without the helpers.
+
+export const SOFT_FAILING: ReadonlySet<HelperName> = new Set<HelperName>([
+  'set_resp_status',
+  'set_beresp_status',
+  'get_resp_do_esi',
+  'set_resp_do_esi',
+  'get_beresp_do_esi',
+  'set_beresp_do_esi',
+  'get_beresp_do_gzip',
+  'set_beresp_do_gzip',
+  'get_beresp_do_gunzip',
+  'set_beresp_do_gunzip',
+]);

@@ -78,7 +78,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl/check/acls.ts entries',
     'daemon/vcl/codegen/expressions.ts keys',
     'daemon/vcl/compile.ts backends',
-    'daemon/vcl/lint/rules/acl-never-matches.ts entries',
+    'daemon/vcl/lint/rules/access.ts entries',
     'daemon/vcl/loader.ts backends',
     'daemon/vcl/runtime/builtin-actions.ts objects',
   ],

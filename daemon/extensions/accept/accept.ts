@@ -1,22 +1,22 @@
-// The extension accept: of what a client accepts, the one choice that the program offers. Follows vmod_accept(3) of the
-// module collection; how weights, malformed lists and letters' case are taken is what Varnish was seen to do.
+// The extension accept: content negotiation among the choices that the program offers. Follows vmod_accept(3) of the
+// module collection; weights, malformed lists and letter case are handled as Varnish was observed to handle them.
 //
-// Choices belong to the program's object and may change while it runs. A list that is not well-formed to its end gives
-// the fallback, as one without a choice does. There are no wildcards: `*/*` is a choice like any other.
+// The choices belong to the program's object and may change while the program runs. A list that is malformed anywhere
+// yields the fallback, like one without a match. There are no wildcards: `*/*` is a choice like any other.
 
 import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { byName, row } from '../extension-rows.ts';
 
-/** One element of a list with what ends it: a name, and parameters. Matches from where the last one ended. */
+/** One list element with its delimiter: a name, and parameters. Matches at the end of the previous element. */
 const ELEMENT =
   /[ \t\r\n]*([^ \t\r\n,;=]+)((?:[ \t\r\n]*;[ \t\r\n]*[^ \t\r\n,;=]+=[^ \t\r\n,;=]+)*)[ \t\r\n]*(?:,[ \t\r\n]*|$)/y;
-/** A weight is one only as the first parameter; the name of others says nothing. */
+/** A weight counts only as the first parameter; the names of others are ignored. */
 const WEIGHT = /^[ \t\r\n]*;[ \t\r\n]*q=([^ \t\r\n;]+)/;
 const NUMBER = /^[01]\d*(?:\.\d*)?(?:[eE][+-]?\d+)?$/;
-/** A weight that is written above zero and too small for a number is refused with the malformed ones. */
+/** A weight written as non-zero but too small for a number is refused like a malformed one. */
 const SOME = /^[^eE]*[1-9]/;
 
-/** Null is none. */
+/** Null for an invalid weight. */
 function weightOf(parameters: string): number | null {
   const text = WEIGHT.exec(parameters)?.[1];
   if (text === undefined) return 1;
@@ -26,7 +26,7 @@ function weightOf(parameters: string): number | null {
 
 export class AcceptRule {
   readonly #fallback: string;
-  /** As they were added, by their lower-case names. */
+  /** As added, by lower-case name. */
   readonly #choices = new Map<string, string>();
 
   constructor(fallback: string) {
@@ -42,7 +42,7 @@ export class AcceptRule {
     this.#choices.delete(choice.toLowerCase());
   }
 
-  /** The choice with the greatest weight in a list, the first of equal ones, or the fallback. */
+  /** The choice with the greatest weight in a list, the first of equal ones; otherwise the fallback. */
   filter(list: string): string {
     let best = this.#fallback;
     let most = 0;

@@ -1,6 +1,5 @@
-// Runs the tests of an extension from a file: each is a small program that the compiler, the loader and the runtime of
-// the proxy treat like any other, in a request without a connection. The module is opened once: what it keeps itself
-// outlives a test.
+// Runs the tests of an extension from a file: each is a small program that is compiled, loaded and run as in the
+// proxy, in a request without a connection. The module is opened once, so state that it keeps outlives a test.
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -19,7 +18,7 @@ import { TrialLog, trialBackend, trialContext, trialFetch, trialRequest } from '
 
 type TestState = NonNullable<ExtensionTest['state']>;
 
-/** By state: the head that takes the value, and how the state ends. */
+/** By state: the header that receives the value, and how the state returns. */
 const STATES: Readonly<Record<TestState, { head: string; end: string }>> = {
   recv: { head: 'req', end: 'pass' },
   deliver: { head: 'resp', end: 'deliver' },
@@ -27,12 +26,12 @@ const STATES: Readonly<Record<TestState, { head: string; end: string }>> = {
   backend_response: { head: 'beresp', end: 'deliver' },
 };
 
-/** A header that no test sets itself. */
+/** A header that no test sets. */
 const RESULT = 'proxyd-test-result';
 
 const TEXTS = ['value', 'expect', 'fails', 'run', 'init', 'declare', 'url'] as const;
 
-/** What is wrong with a row that a file calls a test; null for nothing. */
+/** Returns the error in a row of a test file; null if it is valid. */
 export function testFault(row: unknown): string | null {
   if (typeof row !== 'object' || row === null) return 'it is no object';
   const test = row as Record<string, unknown>;
@@ -76,9 +75,9 @@ ${value}  return (${end});
 }
 
 /**
- * Runs a test to its end.
- * @param described the extension as the compiler sees it, `opened` as programs call it
- * @returns what is wrong, in lines; empty when the test passed
+ * Runs one test.
+ * @param described the extension as the compiler sees it; `opened` as programs call it
+ * @returns the errors, in lines; empty when the test passed
  */
 export async function runTest(
   test: ExtensionTest,
@@ -108,7 +107,7 @@ export async function runTest(
   return faults;
 }
 
-/** Runs the state of a test; why it failed, or null. */
+/** Runs the state of a test; returns the reason of its failure, or null. */
 async function runOnce(test: ExtensionTest, program: VclProgram, ctx: VclContext): Promise<string | null> {
   const state = test.state ?? 'recv';
   const asked = { url: test.url ?? '/', headers: test.headers ?? {} };

@@ -1,7 +1,8 @@
-// Entry of the process of `proxyd --test-extension`: describes an extension as the daemon would, opens it, and runs the
-// tests of the file beside it. Prints a line a test, as TAP has them, so that other tools can read the result.
+// Entry of the process of `proxyd --test-extension`: describes an extension as the daemon would, opens it, and runs
+// the tests of the file beside it. Prints one line per test in TAP format, so that other tools can read the result.
 //
-// Arguments: file of the extension, and the account to become first as JSON (null: none).
+// Arguments: file of the extension, and as JSON the account to become first (null: none).
+//
 // Exit codes: 0 all tests passed, 1 one failed, 2 the extension or its tests cannot be used.
 
 import { existsSync } from 'node:fs';
@@ -18,7 +19,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The name by which `import x;` finds the file. Throws when a program cannot name it. */
+/** The import name of the file. Throws if it is not a valid name in a program. */
 function importName(file: string): string {
   const name = basename(file)
     .replace(/\.(?:m?js|cjs|node|so)$/, '')
@@ -28,7 +29,7 @@ function importName(file: string): string {
   return name;
 }
 
-/** Rows without help: an operator who reads of the call in a program finds nothing. */
+/** Functions and methods without help, which an operator would find undocumented. */
 function withoutHelp({ functions, objects = {} }: Extension): string[] {
   const rows = [
     ...Object.entries(functions),
@@ -40,7 +41,7 @@ function withoutHelp({ functions, objects = {} }: Extension): string[] {
   return rows.filter(([, { help }]) => help === '').map(([name]) => name);
 }
 
-/** The tests of `FILE.test.mjs` beside `FILE.mjs`: its default, or its export `tests`. */
+/** The tests of `FILE.test.mjs` beside `FILE.mjs`: its default export, or its export `tests`. */
 async function readTests(file: string): Promise<ExtensionTest[]> {
   const path = testFile(file);
   if (!existsSync(path)) return [];
@@ -94,7 +95,7 @@ function giveUp(error: unknown): never {
   return end(2);
 }
 
-// An extension may end the process or throw from a timer of its own: that is no success, whatever its tests said so far.
+// An extension may exit the process or throw from a timer: that is a failure even if all tests passed so far.
 process.on('exit', () => {
   if (isOver) return;
   process.stderr.write('Error: the extension ended the process\n');

@@ -1,6 +1,6 @@
-// A request and a fetch without connections, for the tests of extensions: plain values behind the interfaces of
-// context.ts, and a log that keeps its records. Nothing here waits or leaves the process; what a real proxy would do
-// (purge, ban, read a body) happens nowhere.
+// A request and a fetch without connections, for the tests of extensions: plain values that implement the interfaces
+// of context.ts, and a log that keeps its records. Nothing waits or leaves the process; purges, bans and body reads
+// have no effect.
 
 import type { ParamName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -91,7 +91,7 @@ export class TrialLog implements VclLog {
   }
 }
 
-/** A healthy backend that nothing is fetched from. */
+/** A healthy backend from which nothing is fetched. */
 export function trialBackend(vclName: string): Director {
   const backend: Director = {
     vclName,
@@ -104,14 +104,14 @@ export function trialBackend(vclName: string): Director {
   return backend;
 }
 
-/** What the client asks. */
+/** The client's request. */
 export interface TrialRequest {
   url: string;
-  /** By name, added to `Host: example.com`. */
+  /** Headers by name, added to `Host: example.com`. */
   headers: Readonly<Record<string, string>>;
 }
 
-/** Of vcl_init and vcl_fini; whoever runs another state adds a request or a fetch. */
+/** For vcl_init and vcl_fini; for other states the caller adds a request or a fetch. */
 export function trialContext(program: VclProgram, log: TrialLog): VclContext {
   const ctx = new VclContext(HOST, program, log);
   ctx.now = HOST.now();

@@ -1,7 +1,7 @@
-// The extension blob: encodes and decodes BLOB values, compares and cuts them, and keeps some by name. Follows
+// The extension blob: encodes, decodes, compares and slices BLOB values, and stores some by name. Follows
 // vmod_blob(3) of 7.1.
 //
-// A failure is logged and the statement goes on with nothing, as in Varnish; the state then fails.
+// A failure is logged and the statement continues with an empty value, as in Varnish; the state then fails.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
@@ -21,7 +21,7 @@ function fail(ctx: VclContext, what: string): null {
   return null;
 }
 
-/** Whether the case may be asked of the encoding; logs the failure. */
+/** Whether the encoding supports the letter case; logs the failure. */
 function caseIsLegal(ctx: VclContext, encoding: Encoding, letters: Case): boolean {
   if (letters === 'DEFAULT' || hasCase(encoding)) return true;
   fail(ctx, `case ${letters} is illegal with encoding ${encoding}`);
@@ -42,7 +42,7 @@ function isEmpty(bytes: Bytes): boolean {
   return bytes === null || bytes.length === 0;
 }
 
-/** A blob made in vcl_init, with the encodings that were asked of it. */
+/** A blob made in vcl_init, with a cache of its encodings. */
 class NamedBlob {
   readonly bytes: Uint8Array;
   private readonly texts = new Map<string, string>();

@@ -1,8 +1,8 @@
-// Binary-to-text encodings of the extension blob: IDENTITY, the BASE64 family, HEX and URL. Texts hold one byte a
-// character. A text that is no encoding gives null; nothing here fails or logs.
+// Binary-to-text encodings of the extension blob: IDENTITY, the BASE64 family, HEX and URL. Texts hold one byte per
+// character. Invalid text yields null; nothing here fails or logs.
 //
-// Caution: what a decoder forgives is part of the interface. Missing padding is, and an odd number of hex digits; a
-// lonely character after whole groups of four is not, unless it is all there is.
+// The leniency of the decoders is part of the interface: missing padding and an odd number of hex digits are
+// accepted; a single character after whole groups of four is not, unless it is the only one.
 
 export const ENCODINGS = [
   'IDENTITY',
@@ -20,9 +20,9 @@ const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 interface Alphabet {
   /** The 64 characters by their value. */
   characters: string;
-  /** What fills the last group, or ''. */
+  /** Padding of the last group, or ''. */
   padding: string;
-  /** Values by character code, 255 where there is none. */
+  /** Values by character code; 255 if invalid. */
   values: Uint8Array;
 }
 
@@ -40,12 +40,12 @@ const ALPHABETS: Partial<Record<Encoding, Alphabet>> = {
   BASE64CF: alphabet('-~', '_'),
 };
 
-/** Whether the encoding has hex digits, whose case can be chosen. */
+/** Whether the encoding has hex digits, whose letter case can be chosen. */
 export function hasCase(encoding: Encoding): boolean {
   return encoding === 'HEX' || encoding === 'URL';
 }
 
-/** Text of the bytes. IDENTITY ends at the first NUL, as strings of the language do. */
+/** Encodes bytes. IDENTITY ends at the first NUL, as strings of the language do. */
 export function encode(encoding: Encoding, upper: boolean, bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   switch (encoding) {
@@ -88,7 +88,7 @@ function encodeUrl(buffer: Buffer, upper: boolean): string {
   return out;
 }
 
-/** Bytes of a text, or null when it breaks the encoding's rules. */
+/** Decodes a text; null if it is invalid. */
 export function decode(encoding: Encoding, text: string): Uint8Array | null {
   switch (encoding) {
     case 'IDENTITY':

@@ -1,7 +1,7 @@
-// The extension bodyaccess: looks at a request body that std.cache_req_body() has read. Follows vmod_bodyaccess(3) of
+// The extension bodyaccess: inspects a request body that std.cache_req_body() has read. Follows vmod_bodyaccess(3) of
 // Varnish's module collection.
 //
-// What is asked in the wrong state, or of a body that is not there, is logged and gives -1; the program goes on.
+// A call in the wrong state, or without a cached body, is logged and returns -1; the program continues.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';

@@ -1,8 +1,8 @@
 // The cookie extension: a Cookie header is parsed into a list that belongs to the task (a client request with its
-// restarts, or a backend fetch with its retries), changed there, and written back as one string.
+// restarts, or a backend fetch with its retries), modified there, and written back as one string.
 //
-// It never touches a header itself. Caution: parsing nothing leaves what was parsed before, and a cookie without
-// a value does not exist, so that the next name begins where its own began (jar.ts).
+// It never touches a header itself. Caution: parsing an empty value keeps the previous list, and a cookie without a
+// value is not a cookie: the next name begins where its name began.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
@@ -12,7 +12,6 @@ import { taskPriv } from '../../contract/priv.ts';
 import { httpDate } from '../../http1/date.ts';
 import { matches } from '../../vcl/runtime/regexes.ts';
 import { byName, row } from '../extension-rows.ts';
-import { CookieJar, namesIn } from './jar.ts';
 
 const JAR = Object.freeze({});
 
@@ -22,7 +21,7 @@ function jarOf(ctx: VclContext): CookieJar {
   return priv.value as CookieJar;
 }
 
-/** What Varnish's daemon says about each step, under the tag that is masked unless asked for. */
+/** Logs the Debug records of Varnish's module, which vsl_mask hides by default. */
 function debug(ctx: VclContext, text: string): void {
   ctx.log.put(Tag.Debug, `${text}\0`);
 }
@@ -99,7 +98,75 @@ export const cookie: Extension = {
     row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies as a header Cookie has them.'),
     row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
     row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
-    // Beyond Varnish: the same cookies in any order become the same text, and so the same cache key.
+    // Not in Varnish: the same cookies in any order yield the same text, and so the same cache key.
     row('VOID sort()', (ctx) => jarOf(ctx).sort(), 'Sorts the cookies by their names.'),
   ),
 };
+
+// The cookies of one task, in order of arrival. A name occurs once; a later value replaces an earlier one. Names are
+// case-sensitive and not validated: cookies are written back byte for byte.
+
+const BLANK = /[ \t\n\v\f\r]/;
+
+export class CookieJar {
+  #cookies = new Map<string, string>();
+
+  /** Adds the cookies of a Cookie header; returns the number of pairs found. A pair is everything up to "=", then
+   * everything up to ";". Text without "=" before the end is dropped; text without "=" before ";" becomes part of
+   * the next name, as in Varnish. */
+  parse(text: string): number {
+    let pairs = 0;
+    let at = 0;
+    while (at < text.length) {
+      while (at < text.length && BLANK.test(text.charAt(at))) at++;
+      const equals = text.indexOf('=', at);
+      if (equals < 0) break;
+      let end = text.indexOf(';', equals + 1);
+      if (end < 0) end = text.length;
+      this.set(text.slice(at, equals), text.slice(equals + 1, end));
+      pairs++;
+      at = end + 1;
+    }
+    return pairs;
+  }
+
+  clear(): void {
+    this.#cookies.clear();
+  }
+
+  /** Ignored when the name or the value is empty. */
+  set(name: string, value: string): void {
+    if (name !== '' && value !== '') this.#cookies.set(name, value);
+  }
+
+  get(name: string): string | null {
+    return this.#cookies.get(name) ?? null;
+  }
+
+  entries(): IterableIterator<[name: string, value: string]> {
+    return this.#cookies.entries();
+  }
+
+  /** Removes every cookie for which `keep` returns false. */
+  retain(keep: (name: string, value: string) => boolean): void {
+    for (const [name, value] of this.#cookies) if (!keep(name, value)) this.#cookies.delete(name);
+  }
+
+  /** Sorts the cookies by the bytes of their names. */
+  sort(): void {
+    this.#cookies = new Map([...this.#cookies].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  }
+
+  /** "a=1; b=2;", or the empty string. */
+  text(): string {
+    let out = '';
+    for (const [name, value] of this.#cookies) out += `${out === '' ? '' : ' '}${name}=${value};`;
+    return out;
+  }
+}
+
+/** Names of a comma-separated list; leading whitespace is not part of a name, trailing whitespace is. */
+export function namesIn(list: string): Set<string> {
+  const names = list.split(',').map((n) => n.replace(/^[ \t\n\v\f\r]+/, ''));
+  return new Set(names.filter((n) => n !== ''));
+}

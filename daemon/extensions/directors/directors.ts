@@ -1,18 +1,15 @@
-// The directors extension: backends that stand for several others, by vmod_directors(3) of 7.1, and least_conn() of
-// our own. Each object is a director of its program: it can be looked up by name and is in backend.list.
+// The directors extension: the directors of vmod_directors(3) of 7.1, and our own least_conn(). Each object is a
+// director of its program: it can be looked up by name and is in backend.list.
 
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { byName, row } from '../extension-rows.ts';
-import { fallback } from './fallback.ts';
-import { leastConn } from './least-conn.ts';
-import { roundRobin } from './round-robin.ts';
 import { shard } from './shard.ts';
 import { inInit, shardParam } from './shard-param.ts';
-import { hash, random } from './weighted.ts';
+import { fallback, hash, leastConn, random, roundRobin } from './simple-directors.ts';
 
-/** Makes the object known to its program as a director. */
+/** Registers the object with its program as a director. */
 function inProgram(object: ExtensionObject): ExtensionObject {
   return {
     ...object,
@@ -27,7 +24,7 @@ function inProgram(object: ExtensionObject): ExtensionObject {
 function lookup(ctx: VclContext, name: string | null): Director | null {
   if (!inInit(ctx)) throw new ExtensionError('lookup() may only be called from vcl_init / vcl_fini');
   const found = name === null ? undefined : ctx.vcl.directors.get(name);
-  // What backend.list leaves out is a backend declared as `none`.
+  // A backend declared as `none` is not in backend.list.
   return found === undefined || found.listed === null ? null : found;
 }
 

@@ -1,7 +1,7 @@
-// The healthy members of a director as of one epoch of health, with their weights added up: a choice takes a few steps,
-// however many members there are. Whoever keeps it for later choices asks isOf() first.
+// The healthy members of a director at one health epoch, with cumulative weights: a choice takes O(log n) steps.
+// Callers that reuse it check isOf() first.
 //
-// Special case: members whose health is not steady (saintmode, directors of extensions) have to be asked for each choice.
+// Members whose health is not steady (saintmode, directors of extensions) have to be asked for each choice.
 
 import type { Director, VclContext } from '../../contract/context.ts';
 import { healthEpoch } from '../../contract/health-epoch.ts';
@@ -14,15 +14,15 @@ export interface Weighed {
 export class HealthyMembers {
   /** Places in the list of members, ascending. */
   readonly places: readonly number[];
-  /** Weight of the members up to each place, that one included; never less than at a place before, where a weight below
-   * zero would make it so. */
+  /** Cumulative weight up to and including each place; never less than at the place before, even if a weight is
+   * negative. */
   readonly #sums: Float64Array;
-  /** Weight of all of them. */
+  /** Total weight. */
   readonly total: number;
   readonly #epoch: number;
 
   constructor(members: readonly Weighed[], now: number, ctx: VclContext | null) {
-    // Before any member is asked, so that what changes meanwhile is seen the next time.
+    // Read before any member is asked, so that a change meanwhile invalidates this.
     this.#epoch = healthEpoch.now;
     const places: number[] = [];
     for (let at = 0; at < members.length; at++) {
@@ -40,7 +40,7 @@ export class HealthyMembers {
     this.total = sum;
   }
 
-  /** Whether nothing has changed since. */
+  /** Whether this epoch is still current. */
   isOf(epoch: number): boolean {
     return this.#epoch === epoch;
   }
@@ -49,26 +49,27 @@ export class HealthyMembers {
     return this.places.length;
   }
 
-  /** How many of them stand before this place. */
+  /** Number of healthy members before this place. */
   before(place: number): number {
     const { places } = this;
     return lowest(places.length, (i) => (places[i] as number) >= place);
   }
 
-  /** The place of the first one from a place on, going round; -1 without any. */
+  /** The first healthy place from `place` on, wrapping around; -1 if there is none. */
   from(place: number): number {
     const { places } = this;
     return places[this.before(place)] ?? places[0] ?? -1;
   }
 
-  /** The place of the one that a share of the whole weight falls to; -1 without any. */
+  /** The place at this share of the total weight; -1 if there is none. */
   atShare(share: number): number {
     const wanted = share * this.total;
     return this.places[lowest(this.count, (i) => (this.#sums[i] as number) > wanted)] ?? -1;
   }
 }
 
-/** The lowest number below `count` of which something holds that holds of all after it; `count` when it holds of none. */
+/** Binary search: the lowest number below `count` for which `holds` is true, which is then true for all after it;
+ * `count` if none. */
 function lowest(count: number, holds: (i: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -80,11 +81,11 @@ function lowest(count: number, holds: (i: number) => boolean): number {
   return low;
 }
 
-/** The healthy ones of a list of members, looked at again when anything may have changed. */
+/** The healthy members of a list, recomputed when health may have changed. */
 export class Membership {
   readonly #members: () => readonly Weighed[];
   #known: HealthyMembers | null = null;
-  /** Whether all are steady, as of an epoch: who belongs to a director below may change. */
+  /** Whether all members are steady, cached per epoch: the members of a nested director may change. */
   #isSteady = false;
   #steadyAt: number | null = null;
   #isAsked = false;
@@ -93,7 +94,7 @@ export class Membership {
     this.#members = members;
   }
 
-  /** A director that is below itself is not steady: its health depends on where the question began. */
+  /** A director nested in itself is not steady: its health depends on where the question began. */
   get isSteady(): boolean {
     if (this.#isAsked) return false;
     const epoch = healthEpoch.now;
@@ -113,7 +114,7 @@ export class Membership {
     return found;
   }
 
-  /** Whether any is healthy, without asking more of them than it takes. */
+  /** Whether any member is healthy; asks no more members than necessary. */
   any(now: number, ctx: VclContext | null): boolean {
     if (this.isSteady) return this.healthy(now, ctx).count > 0;
     return this.#members().some(({ director }) => director.healthy(now, ctx));

@@ -1,8 +1,8 @@
-// What the directors with a plain list of members have in common: the list with its weights, health (that of any
-// member, unless the operator says otherwise) and the row of backend.list. A member may be a director itself.
+// Base class of the directors with a plain list of members: the list with its weights, health (that of any member,
+// unless set by the operator) and the row of backend.list. A member may be a director itself.
 //
-// Caution: the same backend may be a member several times; removing takes the first one out. Nothing stops a
-// program from adding a director to itself, so every question that goes down the tree stops where it began.
+// The same backend may be a member several times; removing takes out the first one. A program may add a director to
+// itself, so every recursive question stops where it began.
 
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
@@ -22,8 +22,8 @@ export abstract class MemberDirector implements Director, RowSource {
   private readonly membership = new Membership(() => this.members);
 
   /**
-   * @param type its word in backend.list -j
-   * @param column title of what memberCell shows; null when the row has no table
+   * @param type the type in backend.list -j
+   * @param column title of the column filled by memberCells(); null if the row has no table
    * @param now epoch seconds
    */
   constructor(type: string, name: string, column: string | null, now: number) {
@@ -56,10 +56,10 @@ export abstract class MemberDirector implements Director, RowSource {
   }
 
   setWarm(): void {
-    // What is below it is of the program, too, which makes it warm or cold itself.
+    // Its members belong to the same program, which sets their temperature itself.
   }
 
-  /** Connections in use below it. */
+  /** Connections in use by its members. */
   get inUse(): number {
     if (this.asked) return 0;
     this.asked = true;
@@ -107,7 +107,7 @@ export abstract class MemberDirector implements Director, RowSource {
   /** Chooses a member, which may be a director. */
   protected abstract pick(ctx: VclContext): Director | null;
 
-  /** Health without the operator's word. */
+  /** Health without the operator's override. */
   protected measured(now: number, ctx: VclContext | null): boolean {
     return this.membership.any(now, ctx);
   }
@@ -116,7 +116,7 @@ export abstract class MemberDirector implements Director, RowSource {
     return this.membership.healthy(now, ctx);
   }
 
-  /** What the first column says of the member at a place. */
+  /** The first column of the member table. */
   protected memberCells(_now: number): (at: number) => string {
     return () => '-';
   }
@@ -125,21 +125,22 @@ export abstract class MemberDirector implements Director, RowSource {
     return [];
   }
 
-  /** Called after the member at `at` has left the list. */
+  /** Called after a member was removed. */
   protected removed(_at: number): void {}
 
-  /** The member that `find` says from a place on, after which the next turn begins; null when it finds none (-1). */
+  /** The member that `find` returns, searching from the shared position, which then moves past it; null if `find`
+   * returns -1. */
   protected memberInTurn(next: MemberPlace, find: (from: number) => number): Director | null {
     for (;;) {
       const from = next.now;
       const at = find(from);
       if (at < 0) return null;
-      // Otherwise another thread has taken the turn.
+      // Otherwise another thread has moved the position.
       if (next.move(from, (at + 1) % this.members.length)) return this.members[at]?.director ?? null;
     }
   }
 
-  /** The first healthy member from `start` on, going round; -1 when there is none. */
+  /** The first healthy member from `start` on, wrapping around; -1 if there is none. */
   protected healthyFrom(start: number, ctx: VclContext): number {
     const { members } = this;
     if (this.membership.isSteady) return this.healthyMembers(ctx.now, ctx).from(start % members.length);

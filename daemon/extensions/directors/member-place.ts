@@ -1,14 +1,14 @@
-// A place among the members of a director, one for all threads: whose turn it is, or which member it has come to. Each
-// thread has the director, and they find the place by the names of the program and of the director. A program that is
-// still in use though another has taken its name has its places in common with that one.
+// A position in a director's list of members, shared by all threads: the next turn, or the current member. Each
+// thread has its own director object; they find the position by the names of program and director. A program that is
+// still in use after another has taken its name shares its positions with that one.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { SharedTable } from '../../contract/shared-state.ts';
 
-/** Numbers of a row. */
+/** Indices of a row's numbers. */
 const HOLDERS = 0;
 const AT = 1;
-/** Directors of all programs (chosen): far more than programs have, as one more is refused. */
+/** Directors of all programs (chosen): far more than programs have; one more is refused. */
 const MOST = 2 ** 20;
 
 export class MemberPlace {
@@ -25,7 +25,7 @@ export class MemberPlace {
     return this.table.read(this.key)?.numbers[AT] ?? 0;
   }
 
-  /** False when another thread has moved it, so that it is not `from` any more. */
+  /** False if another thread has moved it away from `from`. */
   move(from: number, to: number): boolean {
     return this.table.update(this.key, ({ numbers }) => {
       if (numbers[AT] !== from) return false;
@@ -34,7 +34,7 @@ export class MemberPlace {
     });
   }
 
-  /** It goes when no thread has it any more. */
+  /** Removes the position after the last thread has released it. */
   release(): void {
     this.hold(-1);
     this.table.remove(this.key, ({ numbers }) => numbers[HOLDERS] === 0);

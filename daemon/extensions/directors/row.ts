@@ -1,5 +1,5 @@
-// The row of a director in backend.list, and the table of its members that -p puts below it. Cells of the text
-// form are parted by tabs; whoever prints the list aligns them.
+// The row of a director in backend.list, and the table of its members that -p adds. Cells of the text form are
+// separated by tabs; the caller aligns them.
 
 import type { AdminHealth, Director, DirectorListing } from '../../contract/context.ts';
 import { healthEpoch } from '../../contract/health-epoch.ts';
@@ -7,20 +7,20 @@ import { healthEpoch } from '../../contract/health-epoch.ts';
 /** One member of a director as backend.list -p shows it. */
 export interface MemberRow {
   readonly director: Director;
-  /** Cells behind the name. */
+  /** Cells after the name. */
   readonly cells: readonly string[];
   /** Lines of its JSON object, without commas. */
   readonly json: readonly string[];
 }
 
-/** What a row shows. `now` is epoch seconds. */
+/** Data of a row. `now` is epoch seconds. */
 export interface RowSource {
   readonly type: string;
-  /** Titles of the columns behind the name; null when it shows nothing of its members, not even their health. */
+  /** Titles of the columns after the name; null if the row shows nothing of its members, not even their health. */
   readonly columns: readonly string[] | null;
   directors(): Iterable<Director>;
   counts(now: number): { good: number; total: number };
-  /** Those of now, made one by one. */
+  /** The current members, generated one by one. */
   rows(now: number): Iterable<MemberRow>;
   /** Lines of probe_details before the members, without commas. */
   facts(now: number): string[];
@@ -31,7 +31,7 @@ export class DirectorRow implements DirectorListing {
   private readonly source: RowSource;
   private ownAdmin: AdminHealth = 'auto';
   private ownChange: number;
-  /** A director may be below itself. */
+  /** A director may contain itself. */
   private asked = false;
 
   /** @param now epoch seconds */
@@ -50,7 +50,7 @@ export class DirectorRow implements DirectorListing {
     healthEpoch.changed();
   }
 
-  /** A director changes with its members, as far as it shows them. */
+  /** The latest change of the director or of a listed member. */
   get changedAt(): number {
     if (this.asked || this.source.columns === null) return this.ownChange;
     this.asked = true;

@@ -1,7 +1,7 @@
-// The shard director itself: hosts on a consistent hashing ring, the key that a task stands for, and the host that
-// answers for it. What the program may say to it is in shard.ts.
+// The shard director: hosts on a consistent hashing ring, the key of a task, and the host for it. Its methods in
+// programs are in shard.ts.
 //
-// As a backend of a request it resolves when the fetch begins, with the parameters which that fetch gave it last.
+// Used as a backend of a request it resolves when the fetch begins, with the parameters which that fetch set last.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
@@ -15,11 +15,11 @@ import { RingWalk } from './shard-ring.ts';
 
 export const DEFAULT_REPLICAS = 67;
 
-/** What a call of backend() asked for: values of its own before those of a parameter set. */
+/** Arguments of a call of backend(): its own values take precedence over a parameter set. */
 export interface ShardArguments {
   readonly own: ParamValues;
   readonly param: ShardParam | null;
-  /** The call named the set. As in Varnish, what the fetch has set there does not count then. */
+  /** The call named the set. As in Varnish, values that the fetch has set there are then ignored. */
   readonly named: boolean;
 }
 
@@ -28,14 +28,14 @@ export class ShardDirector implements Director, RowSource {
   readonly type = 'shard';
   readonly columns = ['Ident', 'Health', 'Rampup  Remaining'];
   readonly listed: DirectorListing;
-  /** Share of requests for the next alternative. */
+  /** Share of requests that go to the next alternative. */
   warmup = 0;
   /** Seconds. */
   rampup = 0;
   associated: ShardParam | null = null;
   private readonly state = new ShardHosts();
   private readonly membership = new Membership(() => this.state.hosts);
-  /** Key of the changes that a task has asked for; the director itself is the key of its arguments. */
+  /** Key of a task's pending changes; the director itself is the key of its arguments. */
   private readonly changes = {};
   private asked = false;
 
@@ -45,7 +45,7 @@ export class ShardDirector implements Director, RowSource {
     this.listed = new DirectorRow(this, now);
   }
 
-  /** How messages begin. */
+  /** Prefix of log messages. */
   get prefix(): string {
     return `vmod_directors: shard ${this.vclName}:`;
   }
@@ -64,7 +64,7 @@ export class ShardDirector implements Director, RowSource {
     return this.membership.isSteady;
   }
 
-  /** Goes on with the ring; false when it is finished. */
+  /** Continues building the ring; false when it is finished. */
   prepare(): boolean {
     return this.state.step();
   }
@@ -92,19 +92,19 @@ export class ShardDirector implements Director, RowSource {
     return found;
   }
 
-  /** Keeps arguments for when the fetch of this task begins. */
+  /** Stores arguments for the fetch of this task. */
   keep(ctx: VclContext, args: ShardArguments): void {
     taskPriv(ctx, this).value = args;
   }
 
-  /** Values of a call on top of what this task has kept; without that, of the associated set. */
+  /** Values of a call merged over those the task has stored; without these, over the associated set. */
   keptWith(ctx: VclContext, own: ParamValues): ShardArguments {
     const kept = ctx.priv?.get(this)?.value as ShardArguments | undefined;
     if (kept === undefined) return { own, param: this.associated, named: false };
     return { ...kept, own: { ...kept.own, ...own } };
   }
 
-  /** Asks for a change; the task's end makes it unless the program does before. */
+  /** Queues a change; it is applied by reconfigure() or at the end of the task. */
   change(ctx: VclContext, change: ShardChange): void {
     const cell = taskPriv(ctx, this.changes);
     cell.value ??= [];
@@ -112,7 +112,7 @@ export class ShardDirector implements Director, RowSource {
     cell.end = (left) => this.make(ctx, left as ShardChange[], DEFAULT_REPLICAS);
   }
 
-  /** Makes the changes of the task; false (and an Error record) when there is no ring then. */
+  /** Applies the changes of the task; false (and an Error record) if there is no ring afterwards. */
   reconfigure(ctx: VclContext, replicas: number): boolean {
     const cell = ctx.priv?.get(this.changes);
     if (cell === undefined) return true;
@@ -135,7 +135,7 @@ export class ShardDirector implements Director, RowSource {
       ctx.log.put(Tag.Error, `${this.prefix} parameter alt=${alt} limited to ${hosts.length - 1}`);
       alt = hosts.length - 1;
     }
-    // Among all steady ones it is known when no more healthy ones are to come.
+    // If all members are steady, the number of healthy ones is known.
     const healthy = this.membership.isSteady ? this.membership.healthy(ctx.now, ctx).count : hosts.length;
     const at = pickHost({
       walk: new RingWalk(ring, hosts.length, keyBy(ctx, p.by, p.key)),
@@ -190,7 +190,7 @@ export class ShardDirector implements Director, RowSource {
     }
   }
 
-  /** How far a host is in its rampup (1 outside it), and how many seconds are left. */
+  /** Progress of a host's rampup (1 outside it), and the seconds left. */
   private ramped(host: ShardHost, now: number): { share: number; left: number } {
     const rampup = host.rampup ?? this.rampup;
     if (rampup <= 0) return { share: 1, left: 0 };

@@ -1,7 +1,7 @@
-// directors.shard_param(): arguments of shard.backend() as an object of their own. What vcl_init sets holds for the
-// program; what a backend fetch (or vcl_pipe) sets holds for that fetch and stands before it.
+// directors.shard_param(): a reusable set of arguments of shard.backend(). Values set in vcl_init apply to the
+// program; those set by a backend fetch (or vcl_pipe) apply to that fetch and take precedence.
 //
-// use() hands the object through the program as a BLOB, which only a shard director can make something of.
+// use() passes the object through the program as a BLOB that only a shard director understands.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
@@ -15,10 +15,10 @@ import type { Healthy } from './shard-pick.ts';
 
 export type By = 'HASH' | 'URL' | 'KEY' | 'BLOB';
 
-/** What was given; the rest is as for the set behind it. */
+/** The given values; missing ones come from the underlying set. */
 export interface ParamValues {
   by?: By;
-  /** With by KEY or BLOB. */
+  /** Used with by=KEY and by=BLOB. */
   key?: number;
   alt?: number;
   warmup?: number;
@@ -35,7 +35,7 @@ export const DEFAULTS = Object.freeze({
   healthy: 'CHOSEN',
 } as const satisfies Required<ParamValues>);
 
-/** A fetch is at work, or a request is being piped: parameters of its own may be kept. */
+/** Whether a fetch is running or a request is being piped: it may have parameters of its own. */
 export function inBackend(ctx: VclContext): boolean {
   return ctx.bo !== null;
 }
@@ -44,7 +44,7 @@ export function inInit(ctx: VclContext): boolean {
   return ctx.state === State.init || ctx.state === State.fini;
 }
 
-/** The key a `by` stands for here. */
+/** The key selected by `by` in this context. */
 export function keyBy(ctx: VclContext, by: By, key: number): number {
   if (by === 'KEY' || by === 'BLOB') return key;
   const { bo, req } = ctx;
@@ -53,8 +53,8 @@ export function keyBy(ctx: VclContext, by: By, key: number): number {
 }
 
 /**
- * Arguments of set() and backend() as values.
- * @param where who asks, for messages
+ * Validates the arguments of set() and backend().
+ * @param where the caller, for messages
  */
 export function paramValues(
   ctx: VclContext,
@@ -105,14 +105,14 @@ export function paramValues(
 
 export class ShardParam {
   readonly name: string;
-  /** What vcl_init has set. */
+  /** Values set in vcl_init. */
   program: ParamValues = {};
 
   constructor(name: string) {
     this.name = name;
   }
 
-  /** The values that hold for the task. */
+  /** The values that apply to the task. */
   current(ctx: VclContext): ParamValues {
     const own = inBackend(ctx) ? (ctx.priv?.get(this)?.value as ParamValues | undefined) : undefined;
     return own === undefined ? this.program : { ...this.program, ...own };
@@ -123,7 +123,7 @@ export class ShardParam {
     else taskPriv(ctx, this).value = values;
   }
 
-  /** Refuses a call from client states. */
+  /** Fails a call from client states. */
   demand(ctx: VclContext, method: string): void {
     if (inInit(ctx) || inBackend(ctx)) return;
     throw new ExtensionError(

@@ -1,6 +1,6 @@
-// Which host of a shard director serves a key: the order of hosts that the ring gives, the health of each, the
-// alternative asked for, and the two ways of sending some requests to the second choice (rampup of a host that
-// just came back, warmup of the one that would follow).
+// Chooses the host of a shard director for a key: the order of hosts on the ring, the health of each, the requested
+// alternative, and the two ways of sending some requests to the second choice (rampup of a host that has just
+// recovered, warmup of the one that would follow).
 
 import type { RingWalk } from './shard-ring.ts';
 
@@ -10,15 +10,15 @@ export interface PickQuestion {
   walk: RingWalk;
   alt: number;
   healthy: Healthy;
-  /** So many healthy hosts are to come at the most. */
+  /** Upper bound of healthy hosts not yet visited. */
   healthyLeft: number;
-  /** Share of requests for the next alternative; 0 is none. */
+  /** Share of requests that go to the next alternative; 0 for none. */
   warmup: number;
   rampup: boolean;
   isHealthy(host: number): boolean;
-  /** How far the host is in its rampup: 0 to 1, and 1 when it is in none. */
+  /** Progress of the host's rampup: 0 to 1, and 1 outside it. */
   ramped(host: number): number;
-  /** From 0 up to, not including, 1. */
+  /** A random number in [0, 1). */
   chance(): number;
 }
 
@@ -60,10 +60,8 @@ function healthyAfter(q: PickQuestion): number {
   return alternative(q, (of) => of.walk.next());
 }
 
-/**
- * Skips `alt` hosts and gives the next healthy one. When there is none: the last healthy one of those skipped, though
- * never the very last of them (so Varnish; with alt=1 there is none left to give).
- */
+/** Skips `alt` hosts and returns the next healthy one. If there is none: the last healthy one of those skipped,
+ * but never the very last of them (as in Varnish; with alt=1 none is left). */
 function alternative(q: PickQuestion, skipOne: (q: PickQuestion) => number): number {
   let last = -1;
   for (let i = 0; i < q.alt; i++) {
@@ -74,10 +72,8 @@ function alternative(q: PickQuestion, skipOne: (q: PickQuestion) => number): num
   return host >= 0 ? host : last;
 }
 
-/**
- * The first healthy host, or the second for the share of requests that rampup and warmup send there. A first host in
- * its rampup gets no warmup, even where the program wants no rampup either; the second may be in its own.
- */
+/** The first healthy host, or the second for the share of requests that rampup and warmup send there. A first host
+ * in its rampup gets no warmup, even if the program disables rampup; the second may be in its own. */
 function first(q: PickQuestion): number {
   const chosen = nextHealthy(q);
   if (chosen < 0) return -1;

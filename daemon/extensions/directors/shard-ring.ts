@@ -1,6 +1,6 @@
-// The ring of consistent hashing: every host stands at many points of a circle of 2^32 numbers, and a key belongs
-// to the host at the next point. The points of a host depend on its ident alone, so that hosts which come or go
-// move only their own share of the keys, and so that this ring is Varnish's.
+// The consistent hashing ring: every host has many points on a circle of 2^32 numbers, and a key belongs to the host
+// at the next point. The points of a host depend on its ident alone, so that adding or removing a host moves only its
+// own share of the keys, and so that the ring equals Varnish's.
 //
 // Never more than MAX_POINTS: a program may ask for billions.
 
@@ -8,18 +8,18 @@ import { KEYS, stringKey } from './key.ts';
 
 export interface RingHost {
   readonly ident: string;
-  /** How many points of the ring it takes. */
+  /** Number of its points. */
   readonly points: number;
 }
 
 export const MAX_POINTS = 2_000_000;
 
-/** Points and owners share a number while they are sorted: 2^32 points times 2^21 owners fit into 2^53. */
+/** Point and owner are packed into one number for sorting: 2^32 points times 2^21 owners fit into 2^53. */
 const OWNERS = 2 ** 21;
-/** Points that are hashed, moved or sorted in one piece of the work (chosen: well below a millisecond). */
+/** Points that are hashed, moved or sorted in one step (chosen: well below a millisecond). */
 const A_PIECE = 512;
 
-/** Points in ascending order, and the position of each one's owner in the list of hosts. */
+/** Points in ascending order, and the index of each one's owner in the list of hosts. */
 export interface RingPoints {
   readonly points: Uint32Array;
   readonly owners: Uint32Array;
@@ -38,10 +38,8 @@ export class ShardRing {
     return this.points.length;
   }
 
-  /**
-   * Position of the point that a key belongs to: the first that is not below it. As in Varnish, a key above all
-   * points belongs to the last and not to the first, and of two points the second takes every key.
-   */
+  /** Position of a key's point: the first that is not below it. As in Varnish, a key above all points belongs to
+   * the last and not to the first, and of two points the second takes every key. */
   find(key: number): number {
     const last = this.points.length - 1;
     if (last === 1) return 1;
@@ -55,16 +53,16 @@ export class ShardRing {
     return low;
   }
 
-  /** Host at a position, going round. */
+  /** Host at a position, wrapping around. */
   owner(position: number): number {
     return this.owners[position % this.owners.length] as number;
   }
 }
 
 /**
- * Makes the ring of these hosts, in pieces: each step does one. The points of hosts that stood on a ring before are taken
- * from there, so that a change of few hosts among many hashes few points.
- * @param before that ring, and for each of its owners the position in `hosts`, or -1 for one that is gone
+ * Builds the ring of these hosts, one piece per step. Points of hosts on the previous ring are reused, so that a
+ * change of few hosts among many hashes few points.
+ * @param before the previous ring, and for each of its owners the index in `hosts`, or -1 if removed
  */
 export function* ringOf(
   hosts: readonly RingHost[],
@@ -79,7 +77,7 @@ export function* ringOf(
   return new ShardRing(yield* merged(before.ring, before.places, added));
 }
 
-/** The ring in one go. */
+/** Builds the ring without interruption. */
 export function wholeRing(making: Generator<void, ShardRing>): ShardRing {
   for (;;) {
     const { done, value } = making.next();
@@ -87,8 +85,8 @@ export function wholeRing(making: Generator<void, ShardRing>): ShardRing {
   }
 }
 
-/** The points of all hosts but some, sorted. They are digests and lie evenly, so each of as many equal parts of the circle as
- * there are pieces of work has about as many points as a piece has. */
+/** The sorted points of all hosts but some. Points are digests and evenly distributed: each of as many equal parts
+ * of the circle as there are steps holds about as many points as a step handles. */
 function* sortedPoints(hosts: readonly RingHost[], isLeftOut: Uint8Array): Generator<void, RingPoints> {
   let total = 0;
   hosts.forEach((host, i) => {
@@ -98,7 +96,7 @@ function* sortedPoints(hosts: readonly RingHost[], isLeftOut: Uint8Array): Gener
   const partOf = (point: number): number => Math.floor((point / KEYS) * parts);
   const hashed = new Uint32Array(total);
   const owners = new Uint32Array(total);
-  /** Where each part begins, once they are all counted. */
+  /** Start of each part, after counting. */
   const starts = new Uint32Array(parts + 1);
   let filled = 0;
   for (let owner = 0; owner < hosts.length; owner++) {
@@ -139,7 +137,7 @@ function* sortedPoints(hosts: readonly RingHost[], isLeftOut: Uint8Array): Gener
   return { points: hashed, owners };
 }
 
-/** The points of a ring whose owners are still there, under their places of now, and those of new hosts. */
+/** Merges the points of a ring whose owners still exist, with their new indices, and those of new hosts. */
 function* merged(ring: RingPoints, places: Int32Array, added: RingPoints): Generator<void, RingPoints> {
   const most = ring.points.length + added.points.length;
   const points = new Uint32Array(most);
@@ -148,7 +146,7 @@ function* merged(ring: RingPoints, places: Int32Array, added: RingPoints): Gener
   let next = 0;
   const put = (point: number, owner: number): void => {
     let at = length++;
-    // Equal points stand in the order of their owners, whose places may have changed.
+    // Equal points are ordered by owner, whose indices may have changed.
     for (; at > 0 && points[at - 1] === point && (owners[at - 1] as number) > owner; at--)
       owners[at] = owners[at - 1] as number;
     points[length - 1] = point;
@@ -170,7 +168,7 @@ function* merged(ring: RingPoints, places: Int32Array, added: RingPoints): Gener
   return { points: points.slice(0, length), owners: owners.slice(0, length) };
 }
 
-/** The hosts in the order of a key: each once, as the ring comes by them. */
+/** The hosts in ring order from a key, each once. */
 export class RingWalk {
   private readonly ring: ShardRing;
   private readonly seen: Uint8Array;

@@ -1,4 +1,4 @@
-// directors.shard(): the methods of the shard director and what each refuses, with Varnish's messages.
+// directors.shard(): the methods of the shard director and their argument checks, with Varnish's messages.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext } from '../../contract/context.ts';

@@ -1,6 +1,6 @@
-// The extension edge: caching and purging on an edge network, from a program. What it does is the connector's
-// (daemon/edge), which the worker makes when a program that imports this is loaded; without settings for purges, the
-// local work is done and nothing else.
+// The extension edge: caching and purging on an edge network, from a program. The work is done by the connector
+// (daemon/edge), which the worker creates when a program that imports this is loaded; without purge settings only the
+// local work is done.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext, VclObject, VclRequest } from '../../contract/context.ts';
@@ -11,11 +11,39 @@ import { taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
 import { byName, row } from '../extension-rows.ts';
-import { TEST_OBJECT, testHeaders, testPage } from './test-object.ts';
 
-/** Of the connector. */
+// The test page: an operator can see whether edge network, proxy and connector work together, because its size and
+// headers are known.
+
+/** Size of the page in bytes, and its lifetimes in seconds. */
+const TEST_OBJECT = { size: 20_480, ttl: 60, grace: 10, path: '/testobject.html' };
+
+const HEAD =
+  '<!DOCTYPE html>\n<html lang="en">\n<head><title>Test object</title></head>\n<body>\n<h1>Test object</h1>\n<pre>\n';
+const TAIL = '</pre>\n</body>\n</html>\n';
+
+/** The page; always the same. */
+function testPage(): string {
+  const room = TEST_OBJECT.size - HEAD.length - TAIL.length;
+  let lines = '';
+  for (let i = 1; lines.length < room; i++) lines += `Line ${i} of a page whose size is known.\n`;
+  return `${HEAD}${lines.slice(0, room - 1)}\n${TAIL}`;
+}
+
+/** Headers of the page; `identity` is the proxy's. */
+function testHeaders(identity: string, version: string): readonly (readonly [string, string])[] {
+  return [
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Edge-Control', `max-age=${TEST_OBJECT.ttl + TEST_OBJECT.grace}`],
+    ['Cache-Control', `post-check=${TEST_OBJECT.ttl}`],
+    ['Via', `1.1 ${identity} (proxyd/0.1), 1.1 edge-connector (Edge-Connector/${version})`],
+    ['Accept-Ranges', 'bytes'],
+  ];
+}
+
+/** Version of the connector. */
 const EDGE_VERSION = '0.1';
-/** Seconds that a program waits for the journal, and with mode = inline for the network. */
+/** Seconds that a program waits for the journal, or with mode = inline for the network. */
 const PATIENCE = 60;
 const PURGE_PLACES = 'recv pass hit miss synth';
 
@@ -38,15 +66,15 @@ function isTestObject(ctx: VclContext): boolean {
   );
 }
 
-/** What was done here, as the reply shows it. */
+/** The local result, as the reply shows it. */
 interface Local {
   readonly purged: number;
   readonly [more: string]: number | string | boolean;
 }
 
 /**
- * Does the local work, whose event tells the connector, and makes the reply of both.
- * @param work gives what was done, or why it was not
+ * Does the local work, whose event reaches the connector, and combines both results in a reply.
+ * @param work returns the local result, or the reason of its failure
  */
 function both(ctx: VclContext, name: string, work: () => Local | string): Waiting | string {
   const owedBefore = ctx.owed;

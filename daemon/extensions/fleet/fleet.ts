@@ -1,5 +1,5 @@
-// The extension fleet: what a program says and hears of the other proxies of its fleet. All that it invalidates goes to them
-// by itself, where proxyd was started with --fleet.
+// The extension fleet: a program's view of its fleet. Invalidations reach the other proxies without a call, if proxyd
+// was started with --fleet.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';

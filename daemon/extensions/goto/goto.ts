@@ -1,6 +1,7 @@
-// The extension goto: backends that no declaration names, by a name that is looked up while a request waits. An acl says
-// which addresses may be reached: without one there are none.
+// The extension goto: backends without a declaration, by a host name that is resolved while the request waits. An acl
+// lists the permitted addresses: without one there are none.
 
+import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Director, VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
@@ -10,13 +11,80 @@ import { awaited, CALL_TIMEOUT, type Waiting } from '../../contract/waiting.ts';
 import type { VclAcl } from '../../vcl/runtime/acl.ts';
 import { addressBytes, formatAddress, VclIp } from '../../vcl/runtime/ip.ts';
 import { byName, row } from '../extension-rows.ts';
-import { FreshNames, type Resolver, systemResolver } from './fresh-names.ts';
+
+// A resolver cache for names from requests. Each name has at most one pending query; the number of cached names and
+// of pending queries is bounded. Queries occupy at most half of the worker's thread pool.
+
+type Resolver = (name: string) => Promise<readonly string[]>;
+
+/** The system's resolver. */
+const systemResolver: Resolver = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/** Cached names, and concurrent queries (chosen). */
+const MOST = 1000;
+const AT_ONCE = 16;
+
+interface Known {
+  addresses: readonly string[];
+  /** Milliseconds since the epoch. */
+  askedAt: number;
+}
+
+class FreshNames {
+  private readonly resolver: Resolver;
+  /** Least recently queried first. */
+  private readonly known = new Map<string, Known>();
+  private readonly asked = new Map<string, Promise<readonly string[]>>();
+
+  constructor(resolver: Resolver) {
+    this.resolver = resolver;
+  }
+
+  /**
+   * The addresses of a name; after a failed query the previous ones.
+   * @param seconds maximum age of an answer
+   * @throws ExtensionError if there are none, or too many queries are pending
+   */
+  addresses(name: string, seconds: number): readonly string[] | Promise<readonly string[]> {
+    const known = this.known.get(name);
+    if (known !== undefined && Date.now() - known.askedAt < seconds * 1000) return known.addresses;
+    return this.asked.get(name) ?? this.ask(name, known);
+  }
+
+  private ask(name: string, known: Known | undefined): Promise<readonly string[]> {
+    if (this.asked.size >= AT_ONCE)
+      throw new ExtensionError(`${AT_ONCE} names are being looked up, not "${name}"`);
+    const answer = this.resolver(name)
+      .catch((error: NodeJS.ErrnoException) => {
+        if (known !== undefined) return known.addresses;
+        throw new ExtensionError(`"${name}" has no address (${error.code ?? error.message})`);
+      })
+      .then((addresses) => {
+        this.keep(name, addresses);
+        return addresses;
+      })
+      .finally(() => this.asked.delete(name));
+    this.asked.set(name, answer);
+    return answer;
+  }
+
+  private keep(name: string, addresses: readonly string[]): void {
+    this.known.delete(name);
+    this.known.set(name, { addresses, askedAt: Date.now() });
+    if (this.known.size <= MOST) return;
+    for (const oldest of this.known.keys()) {
+      this.known.delete(oldest);
+      return;
+    }
+  }
+}
 
 const HOST_NAME = /^[0-9A-Za-z_.-]{1,253}$/;
 
-/** The extension with a resolver of the caller's. */
+/** The extension with the given resolver. */
 export function gotoExtension(resolver: Resolver): Extension {
-  /** Key of the cell that has the names of a program. */
+  /** Key of the private data with a program's names. */
   const names = {};
   const namesOf = (ctx: VclContext): FreshNames => {
     const cell = programPriv(ctx, names);
@@ -64,7 +132,7 @@ function dnsBackend(
   return awaited('goto.dns_backend', addresses.then(found), CALL_TIMEOUT);
 }
 
-/** An IPv4 address in an IPv6 one is reached as itself, and judged so. */
+/** An IPv4-mapped IPv6 address is checked as the IPv4 address that is reached. */
 function isAllowed(allow: VclAcl, address: string): boolean {
   const bytes = addressBytes(address);
   return bytes !== null && allow.allows(new VclIp(formatAddress(bytes), 0));

@@ -1,8 +1,8 @@
-// The header extension: fields that occur more than once, and fields whose name is made at run time.
+// The header extension: repeated headers, and headers whose name is computed at run time.
 //
-// It changes messages in place, and logs what it adds or replaces but not what it removes, as Varnish's does. Caution: a
-// name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
-// task instead of leaving the proxy (SAFETY rule 6).
+// It modifies messages in place, and logs what it adds or replaces but not what it removes, as Varnish's does. A name
+// from header.dyn or a line from header.regsub may be arbitrary: anything that is not a valid header fails the task
+// instead of leaving the proxy (SAFETY rule 6).
 
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../../contract/context.ts';
@@ -17,7 +17,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):/;
 
-/** A cached object is shared by all who read it. */
+/** A cached object is shared by all readers. */
 function writable(ctx: VclContext, http: HttpMessage, name: string): void {
   const obj = ctx.bo === null ? ctx.req?.obj : null;
   if (obj != null && http === obj.http) throw new VclFailure(`header.${name}(): obj cannot be changed`);
@@ -29,13 +29,13 @@ function add(http: HttpMessage, name: string, value: string): void {
   http.add(name, value);
 }
 
-/** A text up to what a log record had better not hold. */
+/** A text cut before its first control character, for the log. */
 function shown(text: string): string {
   const at = text.search(BAD_VALUE);
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** Values of all fields of this name, as they stand now. */
+/** Current values of all headers of this name. */
 function valuesOf(ref: HeaderRef): string[] {
   const key = ref.name.toLowerCase();
   const out: string[] = [];
@@ -52,7 +52,7 @@ function copy(ctx: VclContext, from: HeaderRef, to: HeaderRef): void {
   writable(ctx, to.http, 'copy');
   const values = valuesOf(from);
   if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
-    // Varnish's own copies what it has just copied until its workspace is full.
+    // Varnish's module copies its own copies until the workspace is full.
     throw new VclFailure('vmod_header: workspace allocation failure');
   }
   for (const value of values) add(to.http, to.name, value);

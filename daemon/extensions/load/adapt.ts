@@ -1,5 +1,5 @@
-// Puts an outside extension behind the interface of the built-in ones: each call gets a context of its own, values
-// are converted by the signature, and whatever is thrown becomes a failure of the transaction that names its origin.
+// Adapts an outside extension to the interface of built-in ones: each call gets a context of its own, values are
+// converted by signature, and anything thrown becomes a failure of the transaction that names its origin.
 
 import type { BodyTransform, ExtensionFilter, PassingBody } from '../../contract/body-filter.ts';
 import type { VclContext } from '../../contract/context.ts';
@@ -58,7 +58,7 @@ export function adaptExtension(manifest: Manifest, exported: OutsideExtension): 
   return out;
 }
 
-/** The log of a body ends with it: the transaction goes on without, and then is another's. */
+/** The filter's log ends with the body: the transaction continues, and its log is reused. */
 function adaptTransform(theirs: OutsideFilter, body: PassingBody): BodyTransform {
   const life = new CallLife();
   const log = (text: string): void => {
@@ -111,9 +111,9 @@ function adaptObject(
 }
 
 /**
- * A call by our interface.
- * @param row null for a constructor, which answers at once with what is not converted
- * @param leading arguments before those of the signature, passed on as they are
+ * A call through our interface.
+ * @param row null for a constructor, which is synchronous and whose result is not converted
+ * @param leading arguments before those of the signature, passed unchanged
  */
 function guarded(
   label: string,
@@ -156,7 +156,7 @@ function run(
   }
 }
 
-/** A call that goes on until its promise is settled or its time is over; so long its context may be used. */
+/** A call that lasts until its promise settles or times out; its context is valid until then. */
 function later(
   label: string,
   { signature, timeout }: FunctionManifest,
@@ -186,13 +186,13 @@ function later(
   );
 }
 
-/** What a throw means for the transaction. */
+/** Converts a thrown value to a failure of the transaction. */
 function failure(label: string, error: unknown): Error {
   if (error instanceof VclFailure || error instanceof SubReturned) return error;
   return new ExtensionError(`${label}: ${messageOf(error)}`);
 }
 
-/** Text of whatever was thrown; even asking for it may throw. */
+/** Text of a thrown value; reading it may throw, too. */
 function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
-// Entry of the process that reads one outside extension for the compiler: opens it, writes what it says of itself
-// to descriptor 3 as JSON, and ends. The compiler bounds its time, memory and output. Never serves traffic.
+// Entry of the process that describes one outside extension for the compiler: opens it, writes its manifest to
+// descriptor 3 as JSON, and exits. The compiler bounds its time, memory and output. Never serves traffic.
 //
-// Arguments: file, kind, name of the import, and the account it becomes first as JSON (null: none).
+// Arguments: file, kind, name of the import, and as JSON the account to become first (null: none).
 
 import { accessSync, constants, writeSync } from 'node:fs';
 import { type Account, becomeUser } from '../../privileges.ts';
@@ -34,7 +34,7 @@ function checkReadable(file: string, user: string): void {
 }
 
 const [path = '', kind = '', name = '', who = 'null'] = process.argv.slice(2);
-// The exports may be set up to run code when they are read, so that reading them is guarded as well.
+// Exports may have getters, so that reading them is guarded as well.
 try {
   const account = JSON.parse(who) as Account | null;
   if (account !== null) {

@@ -1,5 +1,5 @@
-// Has an outside extension described by a process of its own, so that no foreign code ever runs in the manager: a
-// module that hangs, crashes, eats memory or floods its output is a message to the operator and nothing else.
+// Describes an outside extension in a process of its own, so that no foreign code ever runs in the manager: a module
+// that hangs, crashes, or exhausts memory or output becomes a message to the operator.
 //
 // The same content under the same path is described once; a reload starts no process.
 
@@ -26,12 +26,10 @@ import { ProcessCode } from '../../own-process.ts';
 import type { Account } from '../../privileges.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
 import { findModule, type ModuleFile, readModule } from './module-file.ts';
-import { Patience, processorMs } from './patience.ts';
 
-/** What one description may cost: processor time, and time in which it does nothing. On a busy machine it waits for its
- * turns, which is not its fault. */
+/** Limit of one description, of CPU time and of time without activity. Waiting for a busy CPU does not count. */
 const TIMEOUT_MS = 5000;
-/** Longest wall time, in timeouts. */
+/** Longest wall time, as a multiple of the limit. */
 const MOST_TIMEOUTS = 8;
 const LARGEST_OUTPUT = 1024 * 1024;
 const LARGEST_ERROR = 4096;
@@ -44,15 +42,15 @@ export function describerCode(): ProcessCode {
   return new ProcessCode(inPackage('dist/daemon/extensions/load/describe-child.js'));
 }
 
-/** Where copies of the files are kept for workers to come. */
+/** Copies of the files, for later workers. */
 export interface ModuleCache {
-  /** What describes an extension; absent where it is read once a program asks for it. */
+  /** Code of the describing process; read on first use if absent. */
   child?: ProcessCode;
-  /** Null to keep no copies. */
+  /** Null: keep no copies. */
   directory: string | null;
-  /** Copies that loaded programs need. */
+  /** Copies in use by loaded programs. */
   inUse: () => readonly string[];
-  /** As whom an extension says what it is; copies are for its group to read. Null: as this process. */
+  /** Account of the describing process, whose group may read the copies. Null: this process's account. */
   account: Account | null;
 }
 
@@ -64,7 +62,7 @@ export interface DescribeOptions {
   timeoutMs?: number;
 }
 
-/** Remembers descriptions by file and content. */
+/** Caches descriptions by file and content. */
 export class ModuleDescriber {
   readonly #known = new Map<string, { kind: OutsideModule['kind']; manifest: unknown }>();
 
@@ -111,10 +109,10 @@ export class ModuleDescriber {
   }
 }
 
-/** How long a copy is kept that no program has: its program may still be on the way. */
+/** How long an unused copy is kept: its program may still be loading. */
 const KEEP_MS = 60_000;
 
-/** Removes what no program needs any more. */
+/** Removes unused copies. */
 function prune(directory: string, inUse: ModuleCache['inUse']): void {
   const needed = new Set(inUse());
   for (const entry of readdirSync(directory)) {
@@ -125,8 +123,8 @@ function prune(directory: string, inUse: ModuleCache['inUse']): void {
   }
 }
 
-/** Keeps the content under a name of its own, whole or not at all. The name says the kind: nothing beside the copy
- * does, as a package.json beside the file may. */
+/** Stores the content under a unique name, atomically. The name includes the kind, because no package.json lies
+ * beside the copy. */
 function keepCopy(
   { directory, inUse, account }: ModuleCache,
   name: string,
@@ -153,14 +151,14 @@ function keepCopy(
   return copy;
 }
 
-/** Whether it is there already: made by us, for who has to read it, with this content. */
+/** Whether the copy exists: written by us, readable for the account, with this content. */
 function isCopy(path: string, bytes: Buffer, account: Account | null): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stranger(stat) !== null) return false;
   return (account === null || stat.gid === account.gid) && readFileSync(path).equals(bytes);
 }
 
-/** For this user, and where extensions run as another one for its group to read. */
+/** Readable for this user, and for the group of the account that runs extensions. */
 function makeCacheDirectory(directory: string, account: Account | null): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (account === null) return;
@@ -236,10 +234,51 @@ function readAnswer(text: string): ChildAnswer | null {
   return { kind, manifest };
 }
 
-/** Resident memory of a process; 0 where it cannot be known. */
+/** Resident memory of a process; 0 if unknown. */
 function residentPages(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
+
+// Detects a process that hangs: by its CPU time, and by the time in which it makes no progress. Waiting for a busy
+// CPU does not count.
+
+/** A busy process uses at least this share of its time, whatever else runs. */
+const LEAST_SHARE = 1 / 100;
+
+/** Tells a process that hangs or loops from one that waits for a busy CPU. */
+export class Patience {
+  private readonly limit: number;
+  /** Time of the last observed progress, and its CPU time then; in ms. */
+  private since: number;
+  private used = 0;
+
+  /** @param limit ms, of CPU time and of time without progress */
+  constructor(limit: number, now: number) {
+    this.limit = limit;
+    this.since = now;
+  }
+
+  /** @param used CPU time in ms */
+  isOver(used: number, now: number): boolean {
+    if (used - this.used > (now - this.since) * LEAST_SHARE) {
+      this.since = now;
+      this.used = used;
+    }
+    return used > this.limit || now - this.since > this.limit;
+  }
+}
+
+/** CPU time of all threads of a process in ms, in steps of ten; 0 if unknown. */
+export function processorMs(pid: number | undefined): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name in parentheses may contain spaces.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
   } catch {
     return 0;
   }

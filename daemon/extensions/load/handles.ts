@@ -1,19 +1,19 @@
-// Objects that an outside extension holds in the place of ours: frozen, and only this side knows what each stands for,
-// so that nobody can make one up.
+// Handles: frozen objects that an outside extension holds in place of ours. Only this module knows the value behind
+// each, so that handles cannot be forged.
 
 import type { Director } from '../../contract/context.ts';
 import type { OutsideBackend } from './interface.ts';
 
-/** What an object that was handed out stands for. */
+/** Values by handle. */
 export const STANDS_FOR = new WeakMap<object, unknown>();
 
-/** A frozen object that stands for a value of the program. */
+/** A frozen handle for a value of the program. */
 export function handle<T extends object>(value: T, meant: unknown): T {
   STANDS_FOR.set(value, meant);
   return Object.freeze(value);
 }
 
-/** The same director gets the same object, so that an extension can compare and keep them. */
+/** The same director always gets the same handle, so that an extension can compare and store them. */
 const BACKENDS = new WeakMap<Director, OutsideBackend>();
 
 export function backendHandle(d: Director): OutsideBackend {

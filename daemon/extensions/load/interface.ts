@@ -1,49 +1,50 @@
-// What an extension from outside is: the shape that a JavaScript module or a Node-API addon exports, and the
-// small context it gets. This is the stable part; a change that breaks an extension raises EXTENSION_INTERFACE.
-// The package exports this module as `proxyd/extension`, so that it imports only what is packed with it.
+// The interface of outside extensions: the shape that a JavaScript module or a Node-API addon exports, and the
+// context it gets. This is the stable part; a change that breaks extensions raises EXTENSION_INTERFACE. The package
+// exports this module as `proxyd/extension`, so it imports only what is packed with it.
 //
-// Everything the proxy hands out here lives for one call only: using it later throws, and harms nothing. Tables and
-// memory of `shared` are the exception: they are the extension's for as long as the worker runs.
+// Everything the proxy passes in is valid for one call only: later use throws and has no effect. Exceptions are the
+// tables and memory of `shared`, which last as long as the worker.
 
 import type { BodyTransform, FilterChanges, FilterSide, PassingBody } from '../../contract/body-filter.ts';
 import type { SharedState } from '../../contract/shared-state.ts';
 
-/** The version of this interface. An extension names the one it was written for as its `abi`. */
+/** The version of this interface. An extension declares as `abi` the version it was written for. */
 export const EXTENSION_INTERFACE = 1;
 
 export interface OutsideExtension {
-  /** EXTENSION_INTERFACE as it was when the extension was written. */
+  /** Value of EXTENSION_INTERFACE when the extension was written. */
   abi: number;
-  /** When given, the name that programs have to import it by. */
+  /** If given, the name by which programs have to import it. */
   name?: string;
-  /** What it is for, in a few words. */
+  /** Its purpose, in a few words. */
   help?: string;
   functions?: Readonly<Record<string, OutsideFunction>>;
   objects?: Readonly<Record<string, OutsideObject>>;
-  /** By the names that programs use in beresp.filters and resp.filters. */
+  /** Body filters by the names used in beresp.filters and resp.filters. */
   filters?: Readonly<Record<string, OutsideFilter>>;
-  /** `priv` is the PRIV_VCL cell. A text, or a throw, refuses `load` and `warm`. */
+  /** `priv` is the PRIV_VCL cell. A returned text, or a throw, refuses `load` and `warm`. */
   event?: (ctx: OutsideContext, event: OutsideEvent, priv: OutsideCell) => string | undefined;
 }
 
-/** What happens to a program that imports the extension. */
+/** Events of a program that imports the extension. */
 export type OutsideEvent = 'load' | 'warm' | 'cold' | 'discard';
 
-/** What the call gets for a PRIV parameter. */
+/** The argument for a PRIV parameter. */
 export interface OutsideCell {
-  /** The extension's to keep. */
+  /** Owned by the extension. */
   value: unknown;
-  /** Called once with the value when the cell's life ends. What it throws is lost: nobody is left to fail. */
+  /** Called once with the value at the end of the cell's life. Errors are discarded, since no transaction is left
+   * to fail. */
   end?: (value: unknown) => void;
 }
 
-/** What functions and methods have in common. */
+/** Common part of functions and methods. */
 interface OutsideCallable {
   signature: string;
   /** What it does, for people. */
   help?: string;
   places?: string;
-  /** The call may return a promise: the transaction waits for it, and others are served meanwhile. */
+  /** The call may return a promise: the transaction waits for it, while others are served. */
   waits?: boolean;
   /** Seconds that a promise may take before the transaction fails; 5 unless given. */
   timeout?: number;
@@ -74,22 +75,22 @@ export interface OutsideFilter {
   /** What it does, for people. */
   help?: string;
   side: FilterSide;
-  /** `length` unless given. */
+  /** Default: `length`. */
   changes?: FilterChanges;
   open: (body: PassingBody) => BodyTransform;
 }
 
 export interface OutsideContext {
   readonly abi: number;
-  /** Name of the program that runs. */
+  /** Name of the running program. */
   readonly program: string;
   /** The state without `vcl_`; "event" for events. */
   readonly state: string;
-  /** `now` of the program: epoch seconds. */
+  /** The program's `now`, in epoch seconds. */
   readonly now: number;
-  /** Id of the transaction; 0 outside of one. */
+  /** Id of the transaction (vxid); 0 outside of one. */
   readonly xid: number;
-  /** The heads of the transaction, null where the state has none. */
+  /** The heads of the transaction; null if the state has none. */
   readonly req: OutsideHead | null;
   readonly resp: OutsideHead | null;
   readonly obj: OutsideHead | null;
@@ -97,62 +98,64 @@ export interface OutsideContext {
   readonly beresp: OutsideHead | null;
   /** Fails the transaction with this text. Never returns. */
   fail(text: string): never;
-  /** The connection of the client, null outside of transactions. */
+  /** The client's connection; null outside of transactions. */
   readonly session: OutsideSession | null;
-  /** How often the request was restarted, or the fetch tried again. */
+  /** Number of restarts of the request, or of retries of the fetch. */
   readonly restarts: number;
   readonly retries: number;
-  /** Where a fetch goes, or came from; on the client side what req.backend_hint was set to. Null for none. */
+  /** The backend of the fetch; on the client side the value of req.backend_hint. Null for none. */
   readonly backend: OutsideBackend | null;
-  /**
-   * The program's backend of this description, made when there is none. Made in vcl_init it stays; made later it goes
-   * some minutes after its last use: ask for it each time, the same description gives the same one.
-   */
+  /** The program's backend with this description, created if necessary. One made in vcl_init is permanent; one
+   * made later expires some minutes after its last use: call this each time, the same description returns the
+   * same backend. */
   backendAt(description: OutsideBackendDescription): OutsideBackend;
-  /** In vcl_init: a director of the program. */
+  /** In vcl_init: registers a director of the program. */
   director(name: string, director: OutsideDirector): OutsideBackend;
-  /** Name of the storage of the object, or of where the response is to go; null where there is none. */
+  /** Name of the storage of the object, or of the one chosen for the response; null for none. */
   readonly storage: string | null;
   /** Lifetimes of the cached object (read-only), or of the response in vcl_backend_response and vcl_backend_error. */
   readonly life: OutsideLife | null;
-  /** What all threads of the worker have as one. What a module keeps in variables is its thread's own. Names belong to all
-   * extensions from files together: begin them with the extension's. */
+  /** State shared by all threads of the worker; a module's variables are per thread. All extensions from files
+   * share one namespace: prefix names with the extension's. */
   readonly shared: SharedState;
-  /** A VCL_Log record. */
+  /** Writes a VCL_Log record. */
   log(text: string): void;
-  /** A VCL_Error record; the transaction goes on. */
+  /** Writes a VCL_Error record; the transaction continues. */
   error(text: string): void;
-  /** A Debug record, which is logged where vsl_mask says so. */
+  /** Writes a Debug record, if vsl_mask includes Debug. */
   debug(text: string): void;
 }
 
-/** A backend to be made. Seconds; what is left out is that of the parameters. */
+/** Description of a backend. Times in seconds; missing ones default to the parameters. */
 export interface OutsideBackendDescription {
-  /** An address; who has a name looks it up, in a call that waits. */
+  /** An address, not a host name: resolve names in a call that waits. */
   host?: string;
-  /** 80 unless given. */
+  /** Default: 80. */
   port?: string | number;
-  /** A Unix socket, in place of a host. */
+  /** A Unix socket, instead of `host`. */
   path?: string;
-  /** For requests without Host. */
+  /** Host header of requests without one. */
   hostHeader?: string;
   connectTimeout?: number;
   firstByteTimeout?: number;
   betweenBytesTimeout?: number;
   maxConnections?: number;
-  /** A PROBE that the program gave. */
+  /** A PROBE argument. */
   probe?: object;
 }
 
-/** Says where fetches go. */
+/** Chooses the backend of fetches. */
 export interface OutsideDirector {
-  /** Called for each fetch. Null: nowhere. A throw, too. */
+  /** Called for each fetch. Null, or a throw, means no backend. */
   resolve(ctx: OutsideContext): OutsideBackend | null;
-  /** True unless given. @param now epoch seconds */
+  /**
+   * Default: true.
+   * @param now epoch seconds
+   */
   healthy?(now: number): boolean;
 }
 
-/** Addresses and ports of a connection: `client` and `server` are those of a PROXY header where there was one. */
+/** Addresses and ports of a connection: `client` and `server` are those of the PROXY header, if any. */
 export interface OutsideSession {
   readonly id: number;
   readonly listener: string;
@@ -182,50 +185,50 @@ export interface OutsideLife {
   readonly age: number;
 }
 
-/** A head: `obj` is read-only. Values are texts of bytes; what is beyond Latin-1 is written as UTF-8. */
+/** A head; `obj` is read-only. Values are byte strings; characters beyond Latin-1 are written as UTF-8. */
 export interface OutsideHead {
   readonly method: string;
   readonly url: string;
   readonly protocol: string;
   readonly status: number;
   readonly reason: string;
-  /** The first field of this name, or null. */
+  /** The first header of this name, or null. */
   get(name: string): string | null;
-  /** All fields of this name. */
+  /** All headers of this name. */
   getAll(name: string): string[];
-  /** Field names as they came, each once a field. */
+  /** Header names as received, one for each header. */
   names(): string[];
-  /** Replaces all fields of this name. */
+  /** Replaces all headers of this name. */
   set(name: string, value: string): void;
-  /** Adds a field. */
+  /** Adds a header. */
   add(name: string, value: string): void;
-  /** Removes all fields of this name. */
+  /** Removes all headers of this name. */
   unset(name: string): void;
 }
 
-/** A test of `proxyd --test-extension`, in the list that FILE.test.mjs exports beside FILE.mjs. Its program imports the
- * extension by the name of its file. */
+/** A test of `proxyd --test-extension`, in the list that FILE.test.mjs beside FILE.mjs exports. Its program
+ * imports the extension by its file name. */
 export interface ExtensionTest {
   name: string;
-  /** An expression of the program; what it is as a text has to be `expect`. */
+  /** An expression of the program; its text has to equal `expect`. */
   value?: string;
-  /** '' also stands for an unset text. */
+  /** '' also matches an unset text. */
   expect?: string;
   /** Statements before `value`. */
   run?: string;
-  /** Statements of vcl_init, as `new c = greeting.counter();`. */
+  /** Statements of vcl_init, such as `new c = greeting.counter();`. */
   init?: string;
-  /** Declarations, as backends and ACLs. Every backend is healthy, and nothing is fetched from it. */
+  /** Declarations, such as backends and ACLs. Every backend is healthy, and nothing is fetched from it. */
   declare?: string;
-  /** Where `run` and `value` stand: vcl_recv unless given. */
+  /** State of `run` and `value`. Default: vcl_recv. */
   state?: 'recv' | 'deliver' | 'backend_fetch' | 'backend_response';
-  /** Of the request; `/` unless given. */
+  /** URL of the request. Default: `/`. */
   url?: string;
-  /** Of the request, by name. */
+  /** Headers of the request, by name. */
   headers?: Readonly<Record<string, string>>;
-  /** The program has to fail, in `state` or in vcl_init, with a text that contains this. */
+  /** The program has to fail, in `state` or in vcl_init, with a message that contains this. */
   fails?: string;
-  /** All texts of VCL_Log records. */
+  /** All VCL_Log records. */
   logs?: readonly string[];
 }
 
@@ -237,7 +240,7 @@ export type {
   TableShape,
 } from '../../contract/shared-state.ts';
 
-// In the daemon, the plain names are those of the built-in extensions.
+// In the daemon, the unprefixed names belong to the built-in extensions.
 export type {
   OutsideBackend as Backend,
   OutsideCell as Cell,

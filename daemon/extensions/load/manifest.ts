@@ -1,5 +1,5 @@
-// What an extension from outside says of itself: names and signatures without code. Read from the exported object
-// in the process that opened the module, sent as JSON, and checked again by the compiler, which trusts neither.
+// The manifest of an outside extension: names and signatures without code. Read from the exported object in the
+// process that opened the module, sent as JSON, and checked again by the compiler, which trusts neither.
 
 import { placesToStates, STATE_GROUPS } from '../../../protocol/tables/variables.ts';
 import {
@@ -44,7 +44,7 @@ export interface Manifest {
   filters: Record<string, FilterManifest>;
 }
 
-/** Why an extension cannot be used; the message is for the operator. */
+/** An unusable extension; the message is for the operator. */
 class ManifestError extends Error {
   constructor(message: string) {
     super(message);
@@ -58,7 +58,7 @@ function isRow(value: unknown): value is Row {
   return (typeof value === 'object' || typeof value === 'function') && value !== null;
 }
 
-/** The exported object among a module's exports: `extension`, the default, or the exports themselves. */
+/** Finds the extension among a module's exports: `extension`, the default export, or the exports themselves. */
 export function exported(module: unknown): unknown {
   if (!isRow(module)) return undefined;
   for (const value of [module.extension, isRow(module.default) ? module.default.extension : undefined]) {
@@ -82,7 +82,7 @@ function rows(value: unknown, what: string): [string, Row][] {
   });
 }
 
-/** Seconds that a call may wait at the most. */
+/** Longest time in seconds that a call may wait. */
 const LONGEST_WAIT = 3600;
 
 const PLACES = new Set([...Object.keys(STATE_GROUPS), ...Object.values(STATE_GROUPS).flat()]);
@@ -166,7 +166,7 @@ function collect(name: string, value: Row, withCode: boolean): Manifest {
   return out;
 }
 
-/** Reads the exports of a module that is imported as `name`. Throws ManifestError. */
+/** Reads the exports of a module imported as `name`. Throws ManifestError. */
 export function readManifest(module: unknown, name: string): Manifest {
   const value = exported(module);
   if (!isRow(value)) throw new ManifestError("it exports neither 'extension' nor a default");
@@ -185,13 +185,13 @@ export function readManifest(module: unknown, name: string): Manifest {
   return collect(name, value, true);
 }
 
-/** The same from JSON, which another process wrote. Throws ManifestError. */
+/** Reads a manifest from the JSON of another process. Throws ManifestError. */
 export function checkManifest(json: unknown, name: string): Manifest {
   if (!isRow(json)) throw new ManifestError('its description is damaged');
   return collect(name, json, false);
 }
 
-/** The extension as the compiler sees it: nothing of it can be called. */
+/** The extension for the compiler: its functions cannot be called. */
 export function describedExtension(manifest: Manifest): Extension {
   const call = (): never => {
     throw new Error(`extension ${manifest.name} is only described here`);

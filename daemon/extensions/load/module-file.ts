@@ -1,10 +1,10 @@
-// Files of outside extensions: where they are looked for, what kind they are, and which content they have.
+// Files of outside extensions: search path, kind and content.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
-/** `script` is JavaScript of a kind that only loading it tells. */
+/** `script` is JavaScript whose module format is known only after loading. */
 export type ModuleKind = 'addon' | 'esm' | 'cjs' | 'script';
 
 export interface ModuleFile {
@@ -18,12 +18,12 @@ export interface ModuleFile {
 
 const LARGEST_FILE = 64 * 1024 * 1024;
 
-/** File names of `import x;`, in the order in which they are tried in each directory. */
+/** File names for `import x;`, in search order within each directory. */
 function fileNames(name: string): string[] {
   return [`${name}.mjs`, `${name}.js`, `${name}.cjs`, `${name}.node`, `libvmod_${name}.so`];
 }
 
-/** The file of an import, or null when there is none. `from` is the text of the program. */
+/** Finds the file of an import, or null. `from` is the text of the program. */
 export function findModule(name: string, from: string | null, path: readonly string[]): string | null {
   if (from !== null && isAbsolute(from)) return from;
   for (const dir of path) {

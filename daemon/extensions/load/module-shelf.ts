@@ -1,9 +1,9 @@
-// The outside extensions that a worker has opened. One content of a file is opened once and shared by all programs
-// that import it; a file that has changed is opened again beside the old one, which its programs keep.
+// The outside extensions opened by a worker. The same content of a file is opened once and shared by all programs
+// that import it; a changed file is opened again beside the old one, which its programs keep.
 //
-// A module stays for the life of the worker: neither JavaScript modules nor addons can be taken out of a process.
-// Caution: a worker that starts late may find the file changed or gone. It then takes the copy that the manager
-// kept, so that a restart runs what was loaded; a module that imports files beside it cannot do that.
+// A module stays for the life of the worker: neither JavaScript modules nor addons can be unloaded. A worker that
+// starts late may find the file changed or removed. It then uses the copy that the manager stored, so that a restart
+// runs what was loaded; a module that imports files beside it cannot be restored that way.
 
 import { readFileSync } from 'node:fs';
 import type { Extension, ExtensionLookup } from '../../contract/extension.ts';
@@ -19,27 +19,27 @@ import { LateUse } from './outside-context.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** Where stack traces place our code: in the file of this module, which is all of the worker once it is bundled. */
+/** The file of our own code in stack traces: this module's, which holds the whole worker after bundling. */
 const OUR_CODE = /(?:\(|at )((?:\w+:\/\/)?\/[^)]*):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '';
 
 export class ModuleShelf {
   readonly #open = new Map<string, Promise<Extension>>();
-  /** Files whose code may run in this process. */
+  /** Files of modules opened in this process. */
   readonly #files = new Set<string>();
 
-  /** Opens what a program imports. Throws with a message for the operator. */
+  /** Opens the extensions of a program. Throws with a message for the operator. */
   async lookup(modules: readonly OutsideModule[]): Promise<ExtensionLookup> {
     const found = new Map<string, Extension>();
     for (const m of modules) found.set(m.name, await this.#get(m));
     return (name) => found.get(name) ?? findExtension(name);
   }
 
-  /** Whether something that nobody caught was thrown by an extension. Every call of one is caught, so that it was
-   * a timer or a promise of its own; nothing of ours was under way, and the worker may go on. */
+  /** Whether an uncaught error comes from an extension. Every call of an extension is guarded, so it came from a
+   * timer or a promise of its own; none of our code was interrupted, and the worker can continue. */
   isOutsideFault(error: unknown): boolean {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const isTheirs = (line: string): boolean => [...this.#files].some((file) => line.includes(file));
-    // What an extension was handed throws these from our code, when it is used too late or wrongly.
+    // Our code throws these into an extension that uses an argument too late or wrongly.
     const handed = error instanceof LateUse || error instanceof ExtensionError;
     const isOurs = (line: string): boolean => !handed && line.includes(OUR_CODE);
     const origin = stack.split('\n').find((line) => isTheirs(line) || isOurs(line));
@@ -78,7 +78,7 @@ async function open(m: OutsideModule): Promise<Extension> {
   return adaptExtension(manifest, exported(module.exports) as OutsideExtension);
 }
 
-/** Addons run from the copy, because a library that is overwritten while it runs crashes. */
+/** Addons are loaded from the copy, because overwriting a loaded library crashes the process. */
 function usablePath(m: OutsideModule): string {
   const places = m.kind === 'addon' ? [m.copy, m.file] : [m.file, m.copy];
   for (const path of places) {

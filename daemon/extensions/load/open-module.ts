@@ -1,24 +1,24 @@
-// Opens a module: its code runs here. Only the describing child process and the worker do this, never the manager.
+// Opens a module, which runs its code. Only the describing process and the worker do this, never the manager.
 
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { ModuleKind } from './module-file.ts';
 
-/** A module's exports and what kind it turned out to be. */
+/** A module's exports, and its actual kind. */
 export interface OpenModule {
   exports: unknown;
   kind: 'addon' | 'esm' | 'cjs';
 }
 
-/** @param version sets apart contents of one path: a text that is not seen before opens the file again */
+/** @param version distinguishes contents of one path: a new text reopens the file */
 export async function openModule(path: string, kind: ModuleKind, version: string): Promise<OpenModule> {
   if (kind === 'addon') {
     const module = { exports: {} as unknown };
     process.dlopen(module, path, constants.dlopen.RTLD_NOW);
     return { exports: module.exports, kind };
   }
-  // Paths are absolute, so that it does not matter where it is required from.
+  // Paths are absolute, so the origin of the require does not matter.
   const require = createRequire('/');
   if (kind === 'cjs') {
     delete require.cache[path];

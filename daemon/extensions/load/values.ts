@@ -1,5 +1,5 @@
-// Values on their way between a program and an outside extension: ours become small frozen objects whose makers
-// remember what they stand for, theirs are checked against the signature, because generated code trusts types.
+// Converts values between programs and outside extensions: ours become frozen handles; theirs are checked against the
+// signature, because generated code relies on types.
 
 import { isIP } from 'node:net';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
@@ -37,7 +37,7 @@ function headerHandle(life: CallLife, ref: HeaderRef): object {
   return handle(value, ref);
 }
 
-/** A value of the program as the extension gets it. */
+/** Converts a value of the program for the extension. */
 export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: unknown): unknown {
   if (value === undefined || value === null) return value;
   switch (type) {
@@ -82,7 +82,7 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `${typeof value} ${String(value).slice(0, 40)}`;
 }
 
-/** The value of the program that an object stands for, when it is of the kind. */
+/** The value behind a handle, if it is of the kind. */
 function meant(value: unknown, is: (v: unknown) => boolean): unknown {
   const ours = typeof value === 'object' && value !== null ? STANDS_FOR.get(value) : undefined;
   return ours !== undefined && is(ours) ? ours : undefined;
@@ -90,15 +90,15 @@ function meant(value: unknown, is: (v: unknown) => boolean): unknown {
 
 const isObject = (v: unknown): boolean => typeof v === 'object' && v !== null;
 
-/** Whether it is a promise, of whatever maker. */
+/** Whether a value is a promise or another thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return isObject(value) && typeof (value as { then?: unknown }).then === 'function';
 }
 
-/** What an extension returned as the program needs it. Throws ExtensionError when the type is another. */
+/** Converts the result of an extension for the program. Throws ExtensionError on a type mismatch. */
 export function fromOutside(label: string, type: Type, value: unknown): unknown {
   if (isPromise(value)) {
-    // Nobody waits for it, so that its failure must not become the worker's.
+    // Nothing awaits it, so its rejection must not end the worker.
     Promise.resolve(value).catch(() => undefined);
     throw new ExtensionError(`${label} returned a promise: its row has no 'waits'`);
   }
@@ -107,7 +107,7 @@ export function fromOutside(label: string, type: Type, value: unknown): unknown 
   return ours;
 }
 
-/** Undefined: of another type. */
+/** Undefined on a type mismatch. */
 function convert(type: Type, value: unknown): unknown {
   switch (type) {
     case 'VOID':

@@ -1,13 +1,13 @@
-// The authorisation service as many requests see it: its answers are kept for a time, a question that is on its way is
-// not asked a second time, and a service that fails is left alone for a while, after which one question tries it. Answers
-// and failures are those of all threads; questions on their way are a thread's own, so that each may have one.
+// Caching and circuit breaking in front of the authorisation service: answers are cached for a time, equal concurrent
+// questions are asked once, and a failing service is left alone for a while, after which one question tries it.
+// Answers and failures are shared by all threads; pending questions are per thread.
 
 import { createHash } from 'node:crypto';
 import { threadsTime } from '../../throttle/steady-clock.ts';
 import { type Question, type Service, type ServiceAnswer, ServiceFailure } from './service-call.ts';
 import type { ServiceMemory } from './service-memory.ts';
 
-/** Questions on their way (chosen). */
+/** Pending questions (chosen). */
 const MOST_CALLS = 64;
 
 export class Authority {
@@ -19,8 +19,8 @@ export class Authority {
   private readonly calls = new Map<string, Promise<ServiceAnswer>>();
 
   /**
-   * @param seconds how long an answer is used
-   * @param clock milliseconds on a clock that never jumps, the same in all threads
+   * @param seconds lifetime of an answer
+   * @param clock milliseconds on a monotonic clock shared by all threads
    */
   constructor(service: Service, memory: ServiceMemory, seconds: number, clock = threadsTime) {
     this.service = service;
@@ -30,12 +30,12 @@ export class Authority {
   }
 
   /**
-   * What the service says, or said a short time ago.
-   * @returns a promise only where it has to be asked; it may reject with a ServiceFailure
-   * @throws ServiceFailure when it is not asked
+   * The answer of the service, or a cached one.
+   * @returns a promise only if the service has to be asked; it may reject with a ServiceFailure
+   * @throws ServiceFailure if the service is not asked
    */
   ask(question: Question): ServiceAnswer | Promise<ServiceAnswer> {
-    // A session is a secret: it is not kept for longer than its question.
+    // A session is a secret: it is not stored beyond its question.
     const key = digest(`${question.protection}\n${question.session}`);
     return this.memory.answer(key, this.clock()) ?? this.calls.get(key) ?? this.call(key, question);
   }
@@ -69,7 +69,7 @@ export class Authority {
   }
 }
 
-/** A text that stands for another and does not show it. */
+/** A digest that identifies a text without revealing it. */
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

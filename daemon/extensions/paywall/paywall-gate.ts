@@ -1,9 +1,9 @@
-// Who may read what: the decision of one gate for one request. In this order: content without a mark is everybody's;
-// an entitlement in the reader's cookie counts; then the service is asked about the session; a reader without one has
-// the free views of a period. Whatever goes wrong ends in what the program said for it, never in an open door.
+// The decision of one gate for one request. In this order: unmarked content is free; an entitlement in the reader's
+// cookie counts; then the service is asked about the session; a reader without a session has the free views of a
+// period. Every failure ends in the outcome that the program configured, never in an open door.
 //
-// A reader who throws the cookie away begins again. One who sends an older cookie does not: the worker remembers how
-// many views were spent under the cookie's id, whichever of its threads the reader came to.
+// A reader who deletes the cookie starts again. One who sends an older cookie does not: all threads of the worker
+// share the number of views spent under the cookie's id.
 
 import { randomBytes } from 'node:crypto';
 import type { SharedRow, SharedState, SharedTable } from '../../contract/shared-state.ts';
@@ -24,17 +24,17 @@ export type Reason =
   | 'unknown';
 
 export interface GateSettings {
-  /** Of the cookie. */
+  /** Name of the cookie. */
   name: string;
   key: Uint8Array;
-  /** Views in a period, whose length is in seconds. */
+  /** Free views in a period of `period` seconds. */
   free: number;
   period: number;
   onError: OnError;
 }
 
 export interface Asked {
-  /** Cookie header, mark of the content and session of the reader; '' when there is none. */
+  /** Cookie header, mark of the content and session of the reader; '' if absent. */
   cookie: string;
   protection: string;
   session: string;
@@ -47,14 +47,14 @@ export interface Verdict {
   reason: Reason;
   user: string;
   remaining: number;
-  /** The reader's new cookie and its life in seconds; null when the old one is still right. */
+  /** The reader's new cookie and its lifetime in seconds; null if the old one is still valid. */
   cookie: { text: string; seconds: number } | null;
-  /** Why the service gave no answer; null when it did, or was not asked. */
+  /** Reason why the service did not answer; null if it did, or was not asked. */
   failure: string | null;
 }
 
-/** Readers whose views are remembered (chosen), by their ids of 16 characters: two numbers for each,
- * when the period began, in epoch seconds, and views. */
+/** Readers with stored views (chosen), by their ids of 16 characters: two numbers each, the start of the period in
+ * epoch seconds and the number of views. */
 const MOST_READERS = 10_000;
 const SPENT = { numbers: 2, entries: MOST_READERS, bytes: 64 * MOST_READERS, forgetsOldest: true };
 const PROTECTION = /^[a-z0-9_-]{1,32}$/;
@@ -63,7 +63,7 @@ export class Gate {
   private readonly settings: GateSettings;
   /** Null without a service. */
   private readonly authority: Authority | null;
-  /** By a reader's id, what has been spent in which period. */
+  /** Spent views and their period by reader id. */
   private readonly spent: SharedTable;
 
   constructor(settings: GateSettings, authority: Authority | null, state: SharedState) {
@@ -100,7 +100,7 @@ export class Gate {
   }
 
   private follow(asked: Asked, { access, user, seconds }: ServiceAnswer): Verdict {
-    // Asked for again: the same reader may have spent views while the service was asked.
+    // Read again: the same reader may have spent views while the service was asked.
     const token = this.tokenOf(asked);
     if (access === 'deny') return this.verdict(token, false, 'denied', user);
     if (access === 'metered') return this.spend(token, asked.now, user);
@@ -123,7 +123,7 @@ export class Gate {
     return { ...verdict, failure: error.message };
   }
 
-  /** One view of the period, if there is one left. */
+  /** Spends one view of the period, if one is left. */
   private spend(token: ReaderToken, now: number, user = ''): Verdict {
     if (token.count >= this.settings.free) return this.verdict(token, false, 'spent', user);
     // Another thread may have counted a view since the token was read.
@@ -144,23 +144,23 @@ export class Gate {
     return { mayRead, reason, user, remaining, cookie: null, failure: null };
   }
 
-  /** The reader's token with what is remembered of it; a new one for a reader without. */
+  /** The reader's token, updated from the shared state; a new one for a reader without. */
   private tokenOf({ cookie, now }: Asked): ReaderToken {
     const { name, key, period } = this.settings;
     const token = readToken(cookie, name, key, now);
     if (token === null)
       return { id: randomBytes(12).toString('base64url'), start: 0, count: 0, entitlement: null, expires: 0 };
     const known = this.spent.read(token.id);
-    // Whoever comes with an older cookie is to be remembered the longer.
+    // Keeps the state of readers with an older cookie for longer.
     if (known !== null && this.follows(token, known, now)) this.spent.update(token.id, () => undefined);
     if (now >= token.start + period) token.count = 0;
     return token;
   }
 
-  /** Brings a token up to what is remembered; whether it was older. */
+  /** Updates a token from the shared state; returns whether it was older. */
   private follows(token: ReaderToken, { numbers }: SharedRow, now: number): boolean {
     const [start = 0, count = 0] = numbers;
-    // The younger period counts, and of one period the larger number.
+    // The later period counts, and within a period the larger number.
     const isOlder = start > token.start || (start === token.start && count > token.count);
     if (isOlder && now < start + this.settings.period) Object.assign(token, { start, count });
     return isOlder;

@@ -1,5 +1,5 @@
-// The extension paywall: content that an origin marks is read by those who are entitled to it, and by others a few
-// times in a period. The program asks a gate wherever it delivers; what the gate decided for a mark holds for the whole
+// The extension paywall: content that an origin marks is available to entitled readers, and to others a few times in
+// a period. The program asks a gate whenever it delivers; the decision of a gate about a mark holds for the whole
 // request, its restarts and its fragments included, so that one page is one view.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -11,23 +11,23 @@ import { awaited, type Waiting } from '../../contract/waiting.ts';
 import { byName, row } from '../extension-rows.ts';
 import { Authority, digest } from './authority.ts';
 import { Gate, type OnError, type Verdict } from './paywall-gate.ts';
+import { readSigningKey } from './reader-token.ts';
 import { serviceAt } from './service-call.ts';
 import { ServiceMemory } from './service-memory.ts';
-import { readSigningKey } from './signing-key.ts';
 
 interface Named {
   name: string;
   cookie: string;
   gate: Gate;
-  /** How long a check may wait: the time of the service, and a second in which its failure is seen. */
+  /** Longest wait of a check: the timeout of the service, and a second for its failure to be reported. */
   seconds: number;
 }
 
-/** What a gate decided in one request. */
+/** Decisions of a gate in one request. */
 interface Visit {
   readonly verdicts: Map<string, Verdict>;
   last: Verdict | null;
-  /** The last one that was made, whether the last check used it or not. */
+  /** The last new cookie, whether or not the last check made it. */
   cookie: Verdict['cookie'];
 }
 

@@ -1,13 +1,15 @@
-// What a reader's cookie carries: views that were spent, since when, and until when the reader is entitled to what.
-// The text is VERSION.CONTENT.SIGNATURE, all of it signed with HMAC-SHA256 together with the cookie's name, so that
-// the cookies of two gates are no good for each other. It can be read by the reader, and not be changed.
+// The content of a reader's cookie: spent views and their period, and the reader's entitlements with their expiry.
+// The text is VERSION.CONTENT.SIGNATURE, signed with HMAC-SHA256 together with the cookie's name, so that a gate does
+// not accept the cookie of another. The reader can read it, but not change it.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { ExtensionError } from '../../contract/failure.ts';
 
-export interface Entitlement {
-  /** Who the service says it is; '' when it does not. */
+interface Entitlement {
+  /** The user according to the service; '' if unknown. */
   user: string;
-  /** The protection that the service was asked about. */
+  /** The mark that the service was asked about. */
   protection: string;
   /** Epoch seconds. */
   until: number;
@@ -16,23 +18,23 @@ export interface Entitlement {
 }
 
 export interface ReaderToken {
-  /** Chosen at random when the reader had none: by it spent views are remembered. */
+  /** Random id, by which spent views are stored. */
   id: string;
-  /** When the first of the spent views was, in epoch seconds; 0 while there is none. */
+  /** Time of the first spent view, in epoch seconds; 0 if there is none. */
   start: number;
   count: number;
   entitlement: Entitlement | null;
-  /** When the cookie is void, in epoch seconds. */
+  /** Expiry of the cookie, in epoch seconds. */
   expires: number;
 }
 
 const VERSION = '1';
-/** Characters: more is not looked at (chosen; a token has some 300). */
+/** Longest cookie that is parsed, in characters (chosen; a token has some 300). */
 const LONGEST = 2048;
-/** Cookies of the same name that are looked at; those of other paths and domains come too. */
+/** Cookies of the same name that are checked; those of other paths and domains are sent, too. */
 const MOST_COOKIES = 4;
 
-/** The text of a token. */
+/** Encodes and signs a token. */
 export function sealToken(token: ReaderToken, name: string, key: Uint8Array): string {
   const { id, start, count, expires, entitlement: e } = token;
   const rows = [id, start, count, expires, ...(e === null ? [] : [e.user, e.protection, e.until, e.session])];
@@ -41,7 +43,7 @@ export function sealToken(token: ReaderToken, name: string, key: Uint8Array): st
 }
 
 /**
- * The first token of a Cookie header that is whole, ours and not expired; null when there is none.
+ * The first valid, unexpired token in a Cookie header with our signature; null if there is none.
  * @param now epoch seconds
  */
 export function readToken(header: string, name: string, key: Uint8Array, now: number): ReaderToken | null {
@@ -67,7 +69,7 @@ function openToken(text: string, name: string, key: Uint8Array): ReaderToken | n
   return tokenOf(Buffer.from(content, 'base64url').toString());
 }
 
-/** What was signed here once may still be of another release. */
+/** A valid signature may come from another release. */
 function tokenOf(json: string): ReaderToken | null {
   let rows: unknown;
   try {
@@ -86,4 +88,44 @@ function tokenOf(json: string): ReaderToken | null {
 
 function signatureOf(text: string, name: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(`paywall ${name}\n${text}`).digest();
+}
+
+// The key that signs readers' cookies. Its file must be accessible to its owner only, since the key allows anyone to
+// forge cookies; it is read once, when the program is loaded, and no message reveals it.
+
+/** Size limits in bytes: at least the output of the hash; the maximum is chosen. */
+const SHORTEST = 32;
+const LARGEST_KEY = 4096;
+
+/**
+ * The bytes of a key file, without a trailing line end.
+ * @throws ExtensionError if it cannot be read, is accessible to others, or is too short
+ */
+export function readSigningKey(path: string): Buffer {
+  const refuse = (why: string): never => {
+    throw new ExtensionError(`the key file "${path}" ${why}`);
+  };
+  let bytes: Buffer;
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      // Checked on the open descriptor: the name may refer to another file by now.
+      const stat = fstatSync(fd);
+      if (!stat.isFile()) refuse('is no regular file');
+      if ((stat.mode & 0o077) !== 0) refuse('may be used by its owner alone: chmod 600');
+      if (stat.size > LARGEST_KEY) refuse(`has more than ${LARGEST_KEY} bytes`);
+      bytes = Buffer.alloc(LARGEST_KEY);
+      bytes = bytes.subarray(0, readSync(fd, bytes, 0, LARGEST_KEY, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (error instanceof ExtensionError) throw error;
+    return refuse(`cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  let end = bytes.length;
+  if (bytes[end - 1] === 0x0a) end--;
+  if (bytes[end - 1] === 0x0d) end--;
+  if (end < SHORTEST) refuse(`has to hold ${SHORTEST} bytes or more`);
+  return bytes.subarray(0, end);
 }

@@ -1,6 +1,6 @@
-// One question to the authorisation service, and its answer: a POST of JSON over HTTP. Nothing of the service is
-// trusted to come, to end, to be small or to make sense; whatever is wrong is a ServiceFailure that says what, and
-// a redirect is one of them, since the session goes to the URL of the program and to no other.
+// One question to the authorisation service: a POST of JSON over HTTP. The service is not trusted to answer, to
+// finish, to be brief or to be valid; any problem is a ServiceFailure with its reason, including a redirect, since
+// the session is sent only to the program's URL.
 
 import {
   type ClientRequest,
@@ -15,9 +15,9 @@ export type Access = 'allow' | 'deny' | 'metered';
 
 export interface ServiceAnswer {
   access: Access;
-  /** '' when the service does not say. */
+  /** '' if the service does not name it. */
   user: string;
-  /** Seconds for which the reader's cookie may say so without the service; 0 is not at all. */
+  /** Seconds for which the reader's cookie is trusted without the service; 0 for never. */
   seconds: number;
 }
 
@@ -33,16 +33,16 @@ export interface Service {
   close(): void;
 }
 
-/** Bytes of an answer's head and of its body (chosen: an answer has some hundred). */
+/** Largest head and body of an answer in bytes (chosen: an answer has some hundred). */
 const LARGEST = 16 * 1024;
-/** Connections to the service (chosen). */
+/** Most connections to the service (chosen). */
 const CONNECTIONS = 32;
 const USER = /^[\x21-\x7e]{0,128}$/;
 
 /**
  * The service at a URL.
- * @param seconds for a whole answer, connecting included
- * @throws ExtensionError for a URL that cannot be asked
+ * @param seconds timeout of a whole exchange, connecting included
+ * @throws ExtensionError for an unusable URL
  */
 export function serviceAt(text: string, seconds: number): Service {
   const url = serviceUrl(text);
@@ -71,7 +71,7 @@ function serviceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new ExtensionError('service_url has to be a URL of http or https');
-  // They would stand in the program's text, which many may read.
+  // Credentials would be in the program's text, which many may read.
   if (url.username !== '' || url.password !== '')
     throw new ExtensionError('service_url may hold no user and no password');
   return url;

@@ -1,20 +1,20 @@
-// What all threads of a worker remember of one gate's service: its answers for a time, and that it failed a moment ago.
-// A gate is the same when its program, its name and its service are, so that a new program of an old name goes on with
-// what is still true. Few answers are kept: requests choose the questions, and must not fill the memory with them.
+// State of one gate's service shared by all threads of a worker: its answers for a time, and recent failures. A gate
+// is identified by its program, name and service, so that a new program of the same name continues with what is still
+// valid. The number of answers is bounded, because requests choose the questions.
 
 import type { SharedState, SharedTable } from '../../contract/shared-state.ts';
 import type { Access, ServiceAnswer } from './service-call.ts';
 
-/** Answers of all gates, and gates whose failures are counted (chosen). */
+/** Answers of all gates, and gates with counted failures (chosen). */
 const MOST_ANSWERS = 10_000;
 const MOST_GATES = 1000;
-/** Bytes of an answer at the most: two digests, the answer and its numbers. */
+/** Largest answer in bytes: two digests, the answer and its numbers. */
 const ANSWER = 300;
-/** So many failures in a row open the circuit, for so many milliseconds (chosen). */
+/** Consecutive failures that open the circuit, and for how many milliseconds (chosen). */
 const FAILURES = 3;
 const REST = 5000;
 
-/** Numbers of an answer: milliseconds on the clock of all threads, and what the service says of the cookie. */
+/** Numbers of an answer: milliseconds on the clock of all threads, and the lifetimes for the cookie. */
 const UNTIL = 0;
 const SECONDS = 1;
 /** Numbers of a gate. */
@@ -26,7 +26,7 @@ export class ServiceMemory {
   private readonly circuits: SharedTable;
   private readonly gate: string;
 
-  /** @param gate a text that no other gate has */
+  /** @param gate unique text of the gate */
   constructor(state: SharedState, gate: string) {
     this.answers = state.table('paywall.answers', {
       numbers: 2,
@@ -38,7 +38,7 @@ export class ServiceMemory {
     this.gate = gate;
   }
 
-  /** An answer that may be used still, or null. */
+  /** A cached answer that is still valid, or null. */
   answer(question: string, now: number): ServiceAnswer | null {
     const row = this.answers.read(this.gate + question);
     if (row === null || now >= (row.numbers[UNTIL] as number)) return null;
@@ -64,7 +64,7 @@ export class ServiceMemory {
     });
   }
 
-  /** Whether it failed time after time; `rests`: the last time a moment ago. */
+  /** Whether it failed repeatedly; `rests`: and the last time recently. */
   failing(now: number): { rests: boolean } | null {
     const numbers = this.circuits.read(this.gate)?.numbers;
     if (numbers === undefined || (numbers[FAILED] as number) < FAILURES) return null;

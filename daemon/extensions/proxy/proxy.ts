@@ -1,5 +1,5 @@
-// The extension proxy: what a PROXY v2 preamble says beside the addresses, from TLS mostly. Follows vmod_proxy(3) of
-// 7.1. It reads what the session kept and knows nothing of the wire beyond single values.
+// The extension proxy: attributes of a PROXY v2 preamble besides the addresses, mostly about TLS. Follows
+// vmod_proxy(3) of 7.1. It reads the attributes stored with the session.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';

@@ -1,6 +1,6 @@
-// The extensions purge and softpurge: purges from vcl_hit and vcl_miss with their own lifetimes, and their counts. purge
-// follows vmod_purge(3); the two functions for one variant are additions. softpurge has the one function that older recipes
-// call.
+// The extensions purge and softpurge: purges from vcl_hit and vcl_miss that set lifetimes and return counts. purge
+// follows vmod_purge(3); the two functions for one variant are additions. softpurge has the single function that
+// older recipes call.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';

@@ -1,43 +1,43 @@
-// What one thread puts on the lists of its saintmode objects goes on those of the same objects in the other threads, and
-// what it takes off goes from those, so that a threshold and a count hold for all together. Each thread writes numbered rows of shared state, and takes in the others'
-// when it next looks at a list: a look that finds nothing new reads one word.
+// Replicates the lists of saintmode objects between threads, so that thresholds and counts cover all threads. Each
+// thread writes numbered rows of shared state, and applies the rows of others when it next reads a list; without news
+// that reads one word.
 //
-// Objects are the same when their programs and they have the same names: those of a program that is still in use though
-// another has taken its name get each other's entries.
+// Objects are the same if their names and their programs' names are: a program that is still in use after another has
+// taken its name exchanges entries with it.
 
 import { threadId } from 'node:worker_threads';
 import type { SharedState, SharedTable } from '../../contract/shared-state.ts';
 
-/** Entries that a thread may be behind (chosen): older ones are lost to it. */
+/** Entries by which a thread may lag (chosen): it loses older ones. */
 const ENTRIES = 8192;
 const BYTES = 16 * 1024 * 1024;
 
-/** Numbers of a row. */
+/** Indices of a row's numbers. */
 const UNTIL = 0;
 const THREAD = 1;
-/** When it was put there, or off. */
+/** Time of the change. */
 const NOW = 2;
 
-/** An object that has a list. */
+/** A saintmode object with its list. */
 export interface Listed {
-  /** The program's name and its own. */
+  /** Names of the program and the object. */
   readonly id: string;
   /** Epoch seconds. */
   put(key: string, until: number, now: number): void;
-  /** Takes off what was there for a time that is over. */
+  /** Removes expired entries. */
   takeOff(now: number): void;
 }
 
 export class SaintNews {
   private readonly table: SharedTable;
-  /** One word: the number of the last entry of all threads. */
+  /** One word: the number of the last entry of any thread. */
   private readonly last: Int32Array;
   private readonly thread: number;
-  /** The last one that was taken in. */
+  /** The last entry that was applied. */
   private seen: number;
   private readonly objects = new Set<Listed>();
 
-  /** @param thread a number that no other thread has */
+  /** @param thread unique number of this thread */
   constructor(state: SharedState, thread: number = threadId) {
     this.table = state.table('saintmode', {
       numbers: 3,
@@ -50,7 +50,7 @@ export class SaintNews {
     this.seen = Atomics.load(this.last, 0);
   }
 
-  /** Tells an object from now on. */
+  /** Registers an object. */
   join(object: Listed): void {
     this.look();
     this.objects.add(object);
@@ -60,12 +60,12 @@ export class SaintNews {
     this.objects.delete(object);
   }
 
-  /** Tells the same objects in other threads. */
+  /** Sends an entry to the same objects in other threads. */
   post(id: string, key: string, until: number, now: number): void {
     this.write(`${id}\n${key}`, until, now);
   }
 
-  /** Has the same objects in other threads take off what is over. */
+  /** Makes the same objects in other threads remove expired entries. */
   postOff(id: string, now: number): void {
     this.write(id, 0, now);
   }
@@ -80,13 +80,13 @@ export class SaintNews {
     });
   }
 
-  /** Takes in what others have put on lists. */
+  /** Applies the changes of other threads. */
   look(): void {
     const last = Atomics.load(this.last, 0);
     while (this.seen !== last) {
       const next = (this.seen + 1) | 0;
       const row = this.table.read(String(next));
-      // One that is not written yet is looked for again; one that has been forgotten is not.
+      // A row not yet written is read again next time; a discarded one is skipped.
       if (row === null && ((last - next) | 0) < ENTRIES) return;
       this.seen = next;
       if (row === null || row.numbers[THREAD] === this.thread) continue;

@@ -1,16 +1,16 @@
-// A saintmode object: a director in front of one backend that is sick for the objects on its list, and for all when the
-// list has as many as the threshold. Follows vmod_saintmode(3); the order of the checks, when old entries leave the
-// list, and the records are what Varnish was seen to do.
+// A saintmode object: a director in front of one backend that is sick for the objects on its list, and for all
+// objects if the list reaches the threshold. Follows vmod_saintmode(3); the order of the checks, the expiry of
+// entries, and the records match Varnish's observed behavior.
 //
-// A threshold of 0 switches it off for fetches and for backend.list, while is_healthy() in client states still counts.
-// Caution: in client states is_healthy() asks for the list alone, and nothing of the backend itself.
+// A threshold of 0 disables it for fetches and for backend.list, while is_healthy() in client states still counts. In
+// client states is_healthy() checks the list only, not the backend.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { State } from '../../contract/program.ts';
 import type { Listed, SaintNews } from './saint-news.ts';
 
-/** The list is rid of old entries at the latest when it has so many, or twice those that were left the last time. */
+/** Expired entries are removed at the latest at this length, or at twice the length left the last time. */
 const SWEPT_AT = 1024;
 
 interface Entry {
@@ -26,7 +26,7 @@ export class Saint implements Director, Listed {
   readonly backend: Director;
   readonly threshold: number;
   readonly listed: DirectorListing;
-  /** The youngest last. */
+  /** Latest last. */
   private readonly entries: Entry[] = [];
   private sweepAt = SWEPT_AT;
   private readonly news: SaintNews;
@@ -47,7 +47,7 @@ export class Saint implements Director, Listed {
     this.news = news;
     this.vclName = name;
     this.backend = backend;
-    // As Varnish takes it: below zero is more than there can be.
+    // As in Varnish: a negative threshold is never reached.
     this.threshold = threshold >>> 0;
     this.listed = {
       type: 'saintmode',
@@ -66,7 +66,7 @@ export class Saint implements Director, Listed {
   }
 
   setWarm(): void {
-    // What is below it is of the program, too, which makes it warm or cold itself.
+    // Its backend belongs to the same program, which sets its temperature itself.
   }
 
   get inUse(): number {
@@ -75,7 +75,7 @@ export class Saint implements Director, Listed {
 
   healthy(now: number, ctx: VclContext | null = null): boolean {
     const { admin } = this.listed;
-    // As the member of a director or through std.healthy() it knows of fetches alone.
+    // As a member of a director or through std.healthy() it applies to fetches only.
     const fetch = ctx === null || ctx.bo === null ? null : ctx;
     return admin === 'auto' ? this.isUsable(now, fetch) : admin === 'healthy';
   }
@@ -84,13 +84,13 @@ export class Saint implements Director, Listed {
     return this.isUsable(ctx.now, ctx) ? this.backend.resolve(ctx) : null;
   }
 
-  /** Puts an object on the list for so many seconds, in all threads; twice is two entries. */
+  /** Lists an object for some seconds, in all threads; listing it twice makes two entries. */
   blacklist(key: string, seconds: number, now: number): void {
     this.put(key, now + seconds, now);
     this.news.post(this.id, key, now + seconds, now);
   }
 
-  /** Puts an object on this thread's list. */
+  /** Adds to this thread's list. */
   put(key: string, until: number, now: number): void {
     this.entries.push({ key, until });
     if (this.entries.length < this.sweepAt) return;
@@ -103,18 +103,18 @@ export class Saint implements Director, Listed {
     this.entries.splice(0, this.entries.length, ...left);
   }
 
-  /** What is_healthy() says. */
+  /** The result of is_healthy(). */
   isHealthy(ctx: VclContext): boolean {
     return ctx.bo === null ? !this.isListed(ctx.now, ctx) : this.isUsable(ctx.now, ctx);
   }
 
-  /** Whether the backend would serve the object of this task; without a task, any object. */
+  /** Whether the backend may serve the object of this task; without a task, any object. */
   private isUsable(now: number, ctx: VclContext | null): boolean {
     if (!this.backend.healthy(now, ctx)) return false;
     return this.threshold === 0 || !this.isListed(now, ctx);
   }
 
-  /** Whether the object or too many others are on the list. Old entries leave it on the way. */
+  /** Whether the object or too many others are listed. Removes expired entries on the way. */
   private isListed(now: number, ctx: VclContext | null): boolean {
     this.news.look();
     const { entries } = this;
@@ -135,11 +135,11 @@ export class Saint implements Director, Listed {
   }
 }
 
-/** Lookup key of the task's object; null while a request has none yet. */
+/** Lookup key of the task's object; null if a request has none yet. */
 function keyOf(ctx: VclContext | null): string | null {
   if (ctx === null) return null;
   if (ctx.bo !== null) return ctx.bo.hashKey;
-  // A restarted request still has the key of its last run there.
+  // After a restart the key of the previous run is still set.
   if (ctx.req === null || ctx.state === State.recv || ctx.state === State.hash) return null;
   return ctx.req.attempt.hashKey === '' ? null : ctx.req.attempt.hashKey;
 }

@@ -1,8 +1,8 @@
 // The extension saintmode: backends that are sick for single objects. Follows vmod_saintmode(3) of the module
 // collection.
 //
-// Each program has its own objects and lists, the same in all threads; they go with it, and with the worker. Where Varnish itself ends on a
-// call (status() of a program without objects, a backend that is none), this answers or refuses.
+// Each program has its own objects and lists, the same in all threads; they end with the program and with the worker.
+// Where a call crashes Varnish (status() of a program without objects, a backend `none`), this answers or refuses.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext, VclHost } from '../../contract/context.ts';
@@ -25,7 +25,7 @@ function newsOf({ host }: VclContext): SaintNews {
   return news;
 }
 
-/** Key of the cell that has the objects of a program. */
+/** Key of the private data with a program's objects. */
 const OBJECTS = {};
 
 function saintsOf(ctx: VclContext): Saint[] {

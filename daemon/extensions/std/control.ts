@@ -1,4 +1,4 @@
-// std functions that log, and that look at or steer the task.
+// std functions that log, or that inspect or control the task.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext } from '../../contract/context.ts';
@@ -11,14 +11,14 @@ import { Syslog } from '../../syslog.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import { byName, row } from '../extension-rows.ts';
 
-/** Key of the last ban's error among the private data of a task. */
+/** Key of the last ban's error in the private data of a task. */
 const BAN_ERROR = Object.freeze({});
 
 /** Strings of a program are bytes. */
 const system = new Syslog({ encoding: 'latin1' });
 
 function syslog(ctx: VclContext, priority: number, s: string | null): void {
-  // One call is one message.
+  // One call writes one message.
   const text = (s ?? '').replace(/[\0\r\n]+/g, ' ');
   if (system.reachable) system.send(priority, text);
   else ctx.host.syslog(priority, text);
@@ -47,7 +47,7 @@ function rollback(ctx: VclContext, h: HttpMessage): void {
     softFail(ctx, 'std.rollback() can only be called on req or bereq');
     return;
   }
-  // What extensions kept for the task was made of what is no more.
+  // Private data of extensions was derived from the discarded state.
   endPrivs(ctx.priv);
 }
 
@@ -68,11 +68,11 @@ export const controlFunctions = byName(
     'Whether the program’s version of VCL is at least this one.'),
   row('BOOL healthy(BACKEND be)', (ctx, be: Director | null) => be?.healthy(ctx.now, ctx) ?? false, 'Whether the backend or director is healthy.'),
   row('INT port(IP ip)', (_c, ip: VclIp) => ip.port, 'The port of the address.'),
-  // Elsewhere than in vcl_recv the call fails, as in Varnish.
+  // In other states the call fails at run time, as in Varnish.
   row('BOOL cache_req_body(BYTES size)', cacheReqBody,
     'In vcl_recv: reads the body of the request, so that it can be sent more than once and looked at. The request waits until it is there. False when it is larger than this, or did not come whole.', { waits: true, places: 'all' }),
   row('VOID late_100_continue(BOOL late)', late100Continue, 'In vcl_recv: ask the client for the body (100 Continue) only where the body is needed.'),
-  // No socket option can be set from here: the call is taken and does nothing, as on a Unix domain socket.
+  // The runtime cannot set the socket option: the call is accepted without effect, as for a Unix domain socket.
   row('VOID set_ip_tos(INT tos)', () => undefined, 'Does nothing: the runtime has no way to the socket option.'),
   row('VOID rollback(HTTP h)', rollback,
     'Brings req or bereq back to what it was before the program changed it, and ends the private data of the task.', { restores: true }),
@@ -82,7 +82,7 @@ export const controlFunctions = byName(
     'Why the last ban() or softban() of the task failed; empty when it did not.'),
 );
 
-/** Notes what came of a ban for ban_error(); null is well. */
+/** Stores the result of a ban for ban_error(); null is success. */
 function banned(ctx: VclContext, name: string, problem: string | null): boolean {
   taskPriv(ctx, BAN_ERROR).value = problem;
   if (problem !== null) ctx.log.put(Tag.VCL_Error, `${name}(): ${problem}`);

@@ -1,5 +1,5 @@
-// std conversions between types. Exactly one argument must be given beside the fallback; what cannot be converted
-// is the fallback, or fails the task when there is none. The texts are those of Varnish's daemon.
+// std conversions between types. Exactly one argument must be given beside the fallback; a failed conversion yields
+// the fallback, or fails the task if there is none. Messages are Varnish's.
 
 import type { VclContext, VclHost } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
@@ -31,7 +31,7 @@ function one(ctx: VclContext, name: string, values: readonly unknown[]): boolean
   return false;
 }
 
-/** The converted value, else the fallback, else a failure and the type's zero. */
+/** The converted value, or else the fallback, or else a failure and the type's zero. */
 function or<T>(ctx: VclContext, name: string, v: T | null, fallback: Maybe<T>, zero: T, why = ''): T {
   if (v !== null) return v;
   if (fallback !== undefined && fallback !== null) return fallback;
@@ -39,7 +39,7 @@ function or<T>(ctx: VclContext, name: string, v: T | null, fallback: Maybe<T>, z
   return zero;
 }
 
-/** As or(), for a text whose reader tells what is wrong. */
+/** As or(), for a text whose parser returns the reason of a failure. */
 function number(
   ctx: VclContext,
   name: string,
@@ -51,7 +51,7 @@ function number(
   return typeof v === 'number' ? v : or(ctx, name, null, fallback, 0, v);
 }
 
-/** The one numeric argument that was given; undefined when it is the string. */
+/** The numeric argument that was given; undefined if it was the string. */
 function given(bool: boolean | undefined, ...numbers: readonly (number | undefined)[]): number | undefined {
   if (bool !== undefined) return bool ? 1 : 0;
   return numbers.find((n) => n !== undefined);

@@ -1,8 +1,8 @@
-// std functions that look at files and the environment. A file is read once and then kept for as long as any
-// program lives that has asked for it, as in Varnish: a change shows after the last of them is gone. What cannot
-// be read, and what is no regular file, is unset.
+// std functions on files and the environment. A file is read once and cached for as long as any program that has read
+// it lives, as in Varnish: a change shows after the last of them is gone. Unreadable files, and those that are not
+// regular files, are unset.
 //
-// The first content that any thread reads is that of all. A thread keeps the texts that its programs have asked for.
+// The first content that any thread reads is used by all. A thread caches the texts that its programs have read.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { SharedStateFull } from '../../contract/bounded-table.ts';
@@ -12,14 +12,14 @@ import { programPriv } from '../../contract/priv.ts';
 import type { SharedTable } from '../../contract/shared-state.ts';
 import { byName, row } from '../extension-rows.ts';
 
-/** Files and their bytes together, at the most (chosen): names may come from requests. */
+/** Most files, and their total size in bytes (chosen): names may come from requests. */
 const FILES = 2 ** 20;
 const LIMIT = 2 ** 30;
 
-/** A file as a program has it: all its bytes as a text, and what was made of them. */
+/** A file as seen by a program: all its bytes as a text, and values derived from it. */
 interface Content {
   readonly whole: string;
-  /** It ends at a zero byte. */
+  /** The text up to the first NUL. */
   readonly text: string;
   bytes: Buffer | null;
 }
@@ -28,12 +28,12 @@ type Contents = Map<string, Content>;
 
 const HELD = Object.freeze({});
 
-/** The bytes of each file as a text, and how many programs hold it, each once for every thread. */
+/** The bytes of each file as a text, and the number of programs that hold it, per thread. */
 function heldByAll(ctx: VclContext): SharedTable {
   return ctx.host.shared.table('std.files', { numbers: 1, entries: FILES, bytes: LIMIT });
 }
 
-/** What this program has read, by path. */
+/** The files that this program has read, by path. */
 function heldBy(ctx: VclContext): Contents {
   const priv = programPriv(ctx, HELD);
   if (priv.value === undefined) {
@@ -50,7 +50,7 @@ function release(all: SharedTable, path: string): void {
   all.update(path, ({ numbers }) => {
     numbers[0] = (numbers[0] as number) - 1;
   });
-  // Somebody may have asked for it since.
+  // Another thread may have acquired it since.
   all.remove(path, ({ numbers }) => numbers[0] === 0);
 }
 
@@ -62,7 +62,7 @@ function read(path: string): string | null {
   }
 }
 
-/** The content that is that of all from now on; null when there is none. */
+/** Acquires the content that all threads use; null if the file cannot be read. */
 function hold(all: SharedTable, path: string): string | null {
   const first = all.read(path)?.text ?? read(path);
   if (first === null) return null;

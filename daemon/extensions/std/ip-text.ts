@@ -1,11 +1,11 @@
-// Addresses with ports in strings as std.ip reads them, in the forms that getaddrinfo(3) takes: numeric ones in
-// every historical spelling, names and services as far as the machine's own tables (/etc/hosts, /etc/services)
-// know them. It never waits: other names are looked up behind the scenes (name-lookup.ts).
+// Addresses with ports as std.ip parses them, in the forms that getaddrinfo(3) accepts: numeric ones in every
+// historical spelling, names and services from the machine's own tables (/etc/hosts, /etc/services). It never blocks:
+// other names are resolved in the background (name-lookup.ts).
 
 import { isIP } from 'node:net';
 import { addressBytes, formatAddress, VclIp } from '../../vcl/runtime/ip.ts';
 
-/** What names mean. */
+/** Resolution of names. */
 export interface Names {
   /** Numeric address of a host, or null. */
   host(name: string): string | null;
@@ -13,7 +13,7 @@ export interface Names {
   service(name: string): number | null;
 }
 
-/** Knows none: std.ip with resolve=false. */
+/** Resolves nothing: std.ip with resolve=false. */
 export const NO_NAMES: Names = { host: () => null, service: () => null };
 
 /** @param defaultPort port or service for addresses without one */
@@ -39,7 +39,7 @@ function parts(text: string): [host: string, port: string | null] {
   return [text.slice(0, colon), text.slice(colon + 1)];
 }
 
-/** Digits beyond 16 bits are cut, and nothing at all is port 0, as the system's library has it. */
+/** Truncated to 16 bits; an empty port is 0, as in the C library. */
 function portOf(text: string, names: Names): number | null {
   const trimmed = text.replace(/^[ \t\n\v\f\r]+/, '');
   if (/^\d{0,18}$/.test(trimmed)) return Number(BigInt.asUintN(16, BigInt(trimmed === '' ? 0 : trimmed)));
@@ -47,7 +47,7 @@ function portOf(text: string, names: Names): number | null {
 }
 
 function numericAddress(host: string): string | null {
-  // The loopback of the first family: what the library gives for no host.
+  // An empty host is the loopback address of the first family, as in the C library.
   if (host === '*') return '::1';
   if (isIP(host) !== 6) return shortIpv4(host);
   const [address = '', zone] = host.split('%');
@@ -56,7 +56,7 @@ function numericAddress(host: string): string | null {
   return zone === undefined ? textOf(bytes) : `${textOf(bytes)}%${zone}`;
 }
 
-/** An address in the last 32 bits alone is written with dots. */
+/** An address with only the last 32 bits set is written with dots. */
 function textOf(bytes: readonly number[]): string {
   const embedded =
     bytes.length === 16 &&

@@ -1,6 +1,6 @@
-// Host and service names for std.ip. The machine's tables are read once; other host names are asked of the
-// resolver without waiting: the first call with a name finds nothing, later ones, of whichever thread, find the answer. A
-// request never waits for a name server, and however many names requests bring, few are kept and few asked for at once.
+// Host and service names for std.ip. The machine's tables are read once; other host names are resolved without
+// waiting: the first call with a name finds nothing, later ones, in any thread, find the answer. The number of cached
+// names and of pending queries is bounded, because names may come from requests.
 
 import { lookup } from 'node:dns';
 import { readFileSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { isIP } from 'node:net';
 import type { SharedState, SharedTable } from '../../contract/shared-state.ts';
 import type { Names } from './ip-text.ts';
 
-/** Milliseconds an answer is used; a name that was not found counts as an answer too. */
+/** Lifetime of an answer in milliseconds; a failed lookup counts as an answer, too. */
 const KEEP = 60_000;
 const MAX_NAMES = 1000;
 const MAX_PENDING = 16;
 
-/** Asks the system's resolver; null when it does not know. */
+/** Asks the system's resolver; null if the name is unknown. */
 export type Resolve = (name: string, answer: (address: string | null) => void) => void;
 
 const systemResolve: Resolve = (name, answer) =>
@@ -31,7 +31,7 @@ function table(path: string): string[][] {
 export class NameLookup implements Names {
   #hosts: Map<string, string> | null = null;
   #services: Map<string, number> | null = null;
-  /** By name: an address or null, and until when it is used, in milliseconds since 1970. */
+  /** By name: an address or null, and its expiry in milliseconds since 1970. */
   readonly #answers: SharedTable;
   readonly #resolve: Resolve;
   #pending = 0;
@@ -71,7 +71,7 @@ export class NameLookup implements Names {
 }
 
 function readHosts(): Map<string, string> {
-  // What every machine means by it, table or not.
+  // Defined on every machine, with or without a table.
   const hosts = new Map<string, string>();
   for (const [address = '', ...names] of table('/etc/hosts')) {
     if (isIP(address) === 0) continue;

@@ -1,28 +1,28 @@
-// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, zeros ahead included, of which 12 may
-// count before a point and three behind it. Nothing here throws; what is wrong is said as Varnish's daemon says it, or
-// not at all.
+// Numbers in strings as std parses them: surrounding whitespace, a sign, at most 15 digits including leading zeros,
+// of which 12 may be significant before a point and three after it. Nothing here throws; errors have Varnish's text,
+// or none.
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
 
 /** Largest INT, and the whole part of the largest REAL that has decimals. */
 export const LARGEST_INT = 999_999_999_999_999;
 export const LARGEST_REAL = 999_999_999_999;
-/** Bytes above this are not counted exactly. */
+/** Larger sizes are not exact. */
 const LARGEST_BYTES = 2 ** 53;
 
-/** Why a text is no number; empty when Varnish gives no reason. */
+/** Reason why a text is not a number; empty if Varnish gives none. */
 export type NumberError = 'Invalid number' | 'Too many digits' | '';
 
 interface Leading {
   value: number;
   whole: boolean;
-  /** What follows, without blanks in front. */
+  /** The rest, without leading whitespace. */
   rest: string;
 }
 
 const LEADING = /^[ \t\n\v\f\r]*(-?)(\d*)(\.?)(\d*)[ \t\n\v\f\r]*/;
 
-/** @param largest size when there is no point */
+/** @param largest maximum without a point */
 function leading(text: string, largest: number): Leading | NumberError {
   const m = LEADING.exec(text) as RegExpExecArray;
   const [all, minus, whole, point, decimals] = m as unknown as [string, string, string, string, string];
@@ -41,14 +41,14 @@ export function integerOf(text: string): number | NumberError {
   return n.rest === '' && n.whole ? n.value + 0 : '';
 }
 
-/** @param largest without decimals */
+/** @param largest maximum without decimals */
 export function realOf(text: string, largest = LARGEST_REAL): number | NumberError {
   const n = leading(text, largest);
   if (typeof n === 'string') return n;
   return n.rest === '' ? n.value : '';
 }
 
-/** Seconds; null when it is no duration. */
+/** Seconds; null if invalid. */
 export function durationOf(text: string): number | null {
   const n = leading(text, LARGEST_INT);
   if (typeof n === 'string') return null;
@@ -58,7 +58,7 @@ export function durationOf(text: string): number | null {
 
 const BYTES = /^[ \t\n\v\f\r]*(-?\d+)(?:\.(\d{1,3}))?[ \t\n\v\f\r]*([kmgtp]?)b?[ \t\n\v\f\r]*$/i;
 
-/** Whole bytes; null when it is no size. Decimals need a multiplier, unless they are zeros. */
+/** Whole bytes; null if invalid. Decimals need a multiplier, unless they are zeros. */
 export function bytesOf(text: string): number | null {
   const m = BYTES.exec(text);
   if (m === null) return null;
@@ -71,18 +71,18 @@ export function bytesOf(text: string): number | null {
   return bytes < LARGEST_BYTES ? Math.floor(bytes) : null;
 }
 
-/** Cut to an INT, or null when it is none. */
+/** Truncated to an INT; null if out of range. */
 export function truncated(n: number): number | null {
   const t = Math.trunc(n) + 0;
   return Math.abs(t) <= LARGEST_INT ? t : null;
 }
 
-/** Bytes of a number that is not negative, rounded down, or null. */
+/** A non-negative number of bytes, rounded down, or null. */
 export function wholeBytes(n: number): number | null {
   return n >= 0 && n < LARGEST_BYTES ? Math.floor(n) : null;
 }
 
-/** Half away from zero, as round(3). */
+/** Rounds half away from zero, as round(3). */
 export function round(n: number): number {
   return n < 0 ? -Math.round(-n) : Math.round(n);
 }

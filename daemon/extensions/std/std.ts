@@ -1,4 +1,4 @@
-// The standard extension: every function of vmod_std(3) in 7.1, put together from its files by subject.
+// The standard extension: every function of vmod_std(3) in 7.1.
 
 import type { Extension } from '../../contract/extension.ts';
 import { controlFunctions } from './control.ts';

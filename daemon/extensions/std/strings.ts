@@ -1,4 +1,4 @@
-// std functions on strings and header fields. A string is one of bytes here.
+// std functions on strings and headers. Strings are byte strings.
 
 import { strftime } from '../../../protocol/strftime.ts';
 import { fnmatch } from '../../../queries/fnmatch.ts';
@@ -10,12 +10,12 @@ import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/string-values.ts';
 import { byName, row } from '../extension-rows.ts';
 
-/** In UTC, which Varnish names GMT; the empty string for a time that no year has. */
+/** Formats a time in UTC, which Varnish calls GMT; the empty string for a time outside all years. */
 function formatTime(seconds: number, format: string): string {
   const calendar = calendarDate(seconds);
   if (calendar === null) return '';
   const { near, years } = calendar;
-  // Adding 0 makes one zero of the two.
+  // Adding 0 turns -0 into 0.
   return strftime(format, {
     seconds: Math.trunc(seconds) + 0,
     date: near,
@@ -25,7 +25,7 @@ function formatTime(seconds: number, format: string): string {
   });
 }
 
-/** Makes one line of several, in the place of the first, without records. */
+/** Joins several headers into the first, without log records. */
 function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
   const { http } = hdr;
   const obj = ctx.bo === null ? ctx.req?.obj : null;

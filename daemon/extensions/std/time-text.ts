@@ -1,6 +1,6 @@
-// Points in time in strings as std.time reads them: the three formats of HTTP dates, ISO 8601 to the second and
-// without a zone (it is UTC), and seconds since the epoch. Stricter than what the cache accepts from origins: the
-// day of the week has to be right. Caution: the epoch itself counts as no time, as in Varnish.
+// Points in time as std.time parses them: the three HTTP date formats, ISO 8601 to the second without a zone (taken
+// as UTC), and seconds since the epoch. Stricter than for dates of origins: the day of the week must be right. The
+// epoch itself is not a valid time, as in Varnish.
 
 import { LARGEST_INT, realOf } from './number-text.ts';
 
@@ -15,7 +15,7 @@ const FORMATS = [
   `(?<year>\\d{4})-(?<number>\\d\\d)-(?<day>\\d\\d)T${CLOCK}`,
 ].map((f) => new RegExp(`^${f}$`));
 
-/** The `http_date_postel` feature: the first format with a day of one digit. */
+/** Feature `http_date_postel`: the first format with a one-digit day. */
 const LENIENT_FORMATS = [
   ...FORMATS,
   new RegExp(`^(?<short>[A-Z][a-z]{2}), (?<day>\\d) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${CLOCK} GMT$`),
@@ -23,7 +23,7 @@ const LENIENT_FORMATS = [
 
 /**
  * Epoch seconds, or null.
- * @param lenient takes a day of the month of one digit, too
+ * @param lenient whether a one-digit day of the month is accepted
  */
 export function timeOf(text: string, lenient = false): number | null {
   const trimmed = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, '');
@@ -41,7 +41,7 @@ function nonZero(t: number | null): number | null {
 
 function calendar(part: Record<string, string | undefined>): number | null {
   let year = Number(part.year);
-  // Two digits: 1969 to 2068.
+  // Two-digit years are 1969 to 2068.
   if (part.year?.length === 2) year += year < 69 ? 2000 : 1900;
   const month = part.number !== undefined ? Number(part.number) - 1 : MONTHS.indexOf(part.month ?? '');
   const day = Number(part.day);
@@ -49,7 +49,7 @@ function calendar(part: Record<string, string | undefined>): number | null {
   if (year < 1899 || month < 0 || month > 11 || day < 1 || hour > 23 || minute > 59 || second > 60)
     return null;
   const date = new Date(Date.UTC(year, month, day));
-  // A day past the end of its month rolls over into another.
+  // A day past the end of its month would roll over into the next.
   if (date.getUTCMonth() !== month) return null;
   const weekday = DAYS[date.getUTCDay()] as string;
   if (part.long !== undefined && part.long !== weekday) return null;

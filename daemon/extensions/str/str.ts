@@ -1,10 +1,9 @@
-// The str extension: looking at and cutting strings. It counts bytes, and an unset string is neither equal to
-// nor contained in anything. Positions may be negative: they count from the end.
+// The str extension: inspects and slices strings. It counts bytes, and an unset string neither equals nor contains
+// anything. Negative positions count from the end.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { byName, row } from '../extension-rows.ts';
-import { split, take } from './cutting.ts';
 
 type Text = string | null;
 
@@ -27,9 +26,40 @@ export const str: Extension = {
     row('BOOL contains(STRING s1, STRING s2)', both((a, b) => a.includes(b)), 'Whether s2 is in s1.'),
     row('STRING take(STRING s, INT n, INT offset=0)', (_c, s: Text, n: number, offset: number) => (s === null ? null : take(s, n, offset)),
       'n bytes from the offset on, or before it where n is negative; a negative offset counts from the end.'),
-    // A string here is one of bytes: there are no pairs that must stay together.
+    // Strings are byte strings: there are no surrogate pairs to keep together.
     row('STRING reverse(STRING s)', (_c, s: Text) => (s === null ? null : s.split('').reverse().join('')), 'The bytes in reverse order.'),
     row('STRING split(STRING s, INT n, STRING sep=" \\t")', part,
       'The n-th part of the text between bytes of sep; negative numbers count from the end. Unset when there is none.'),
   ),
 };
+
+// take() slices by position, split() by token.
+
+/** `n` characters from `offset` on, or those before it if `n` is negative, clipped to the string. A negative
+ * offset counts from the end, and so does 0 if `n` is negative. */
+export function take(s: string, n: number, offset: number): string {
+  const from = offset < 0 || (offset === 0 && n < 0) ? offset + s.length : offset;
+  const [start, end] = n < 0 ? [from + n, from] : [from, from + n];
+  return s.slice(Math.max(0, start), Math.max(0, end));
+}
+
+/** The n-th token, from 1, or from the end if negative; null if there is none. Consecutive separators count as
+ * one, and leading ones are ignored, but a trailing one is followed by an empty token, as in Varnish. Counted
+ * from the end, tokens are never empty. */
+export function split(s: string, n: number, separators: string): string | null {
+  const tokens: string[] = [];
+  let at = 0;
+  const skip = (separating: boolean): void => {
+    while (at < s.length && separators.includes(s.charAt(at)) === separating) at++;
+  };
+  skip(true);
+  for (;;) {
+    const start = at;
+    skip(false);
+    tokens.push(s.slice(start, at));
+    if (at >= s.length || tokens.length === n) break;
+    skip(true);
+  }
+  if (n >= 0) return tokens[n - 1] ?? null;
+  return tokens.filter((t) => t !== '').at(n) ?? null;
+}

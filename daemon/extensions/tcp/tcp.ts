@@ -1,13 +1,13 @@
-// The extension tcp: the client's connection as the kernel sees it. Follows vmod_tcp(3) of the module collection, as far
-// as it goes: the runtime has no way to the socket options behind it, so every call gives the value of a failure, which
-// the log has as for a socket that the kernel refuses. Programs load and run unchanged; nothing is paced.
+// The extension tcp: the client's connection as seen by the kernel. Has the functions of vmod_tcp(3) of the module
+// collection, but the runtime has no access to the socket options, so every call returns its error value and logs it
+// as for a socket option that the kernel refuses. Programs load and run unchanged; nothing is paced.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { byName, row } from '../extension-rows.ts';
 
-/** Without a client's connection there is nothing to say, as in Varnish. */
+/** Without a client connection nothing is logged, as in Varnish. */
 function failed(ctx: VclContext, what: string): void {
   if (ctx.req !== null) ctx.log.put(Tag.VCL_Error, what);
 }

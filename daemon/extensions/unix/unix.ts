@@ -1,7 +1,7 @@
 // The extension unix: user and group of the process at the other end of a Unix socket. Follows vmod_unix(3) of 7.1.
 //
-// The worker finds the credentials out before such a connection is read (net/peer-credentials.ts); here they are only
-// looked up. What cannot be known is logged and is NULL or -1, and the program goes on.
+// The worker determines the credentials before it reads such a connection (net/peer-credentials.ts); here they are
+// only looked up. Unknown values are logged and are NULL or -1, and the program continues.
 
 import { readFileSync } from 'node:fs';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -27,13 +27,13 @@ function peer(ctx: VclContext): PeerCredentials | null {
   return session.peerCredentials() ?? problem(ctx, 'could not get peer credentials');
 }
 
-/** The name that belongs to a number in a file such as /etc/passwd. */
+/** The name for an id in a file such as /etc/passwd. */
 function nameOf(ctx: VclContext, file: string, kind: string, id: number): string | null {
   let text = '';
   try {
     text = readFileSync(file, 'latin1');
   } catch {
-    // As if nobody were listed.
+    // Treated as an empty file.
   }
   for (const line of text.split('\n')) {
     const fields = line.split(':');

@@ -1,13 +1,59 @@
-// The var extension: variables of a program. Those of a task live as long as it does; the global ones are shared
-// by all programs of a worker, for as long as it runs. A variable has the type of its last set: asking for
-// another type gives that type's empty value.
+// The var extension: variables of a program. Those of a task live as long as the task; global ones are shared by all
+// programs of a worker and live as long as the worker. A variable has the type of its last set: reading another type
+// returns that type's empty value.
 
-import type { Director, VclContext } from '../../contract/context.ts';
+import { SharedStateFull } from '../../contract/bounded-table.ts';
+import type { Director, VclContext, VclHost } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { taskPriv } from '../../contract/priv.ts';
+import type { SharedState, SharedTable } from '../../contract/shared-state.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import { byName, row } from '../extension-rows.ts';
-import { GlobalVariablesByHost } from './global-variables.ts';
+
+// The global variables of the var extension: texts by name that outlive tasks and programs. They belong to the worker
+// with all its threads. Their total size is bounded: names may come from requests.
+
+/** Characters of all names and values together. */
+const LIMIT = 16 * 1024 * 1024;
+
+export class GlobalVariables {
+  readonly #table: SharedTable;
+
+  constructor(state: SharedState) {
+    this.#table = state.table('var', { entries: LIMIT, bytes: LIMIT });
+  }
+
+  /** Null is a value, too: the variable is then unset again. */
+  set(key: string, value: string | null): void {
+    try {
+      this.#table.update(key, (variable) => {
+        variable.text = value;
+      });
+    } catch (error) {
+      if (!(error instanceof SharedStateFull)) throw error;
+      throw new VclFailure('var.global_set(): out of space for global variables');
+    }
+  }
+
+  get(key: string): string | null {
+    return this.#table.read(key)?.text ?? null;
+  }
+}
+
+/** The variables of each worker, which has one host. */
+class GlobalVariablesByHost {
+  readonly #byHost = new WeakMap<VclHost, GlobalVariables>();
+
+  of(host: VclHost): GlobalVariables {
+    let globals = this.#byHost.get(host);
+    if (globals === undefined) {
+      globals = new GlobalVariables(host.shared);
+      this.#byHost.set(host, globals);
+    }
+    return globals;
+  }
+}
 
 interface Variable {
   type: string;

@@ -1,9 +1,9 @@
-// The extensions xkey and hashtwo: purges by surrogate key, whatever the objects' URLs are. xkey follows vmod_xkey(3) of
-// Varnish's module collection; hashtwo has the same functions under the name that programs of Varnish's other edition
-// know, whose keys come in the header X-HashTwo.
+// The extensions xkey and hashtwo: purges by surrogate key. xkey follows vmod_xkey(3) of Varnish's module collection;
+// hashtwo has the same functions under the name used in programs of Varnish's other edition, whose keys are in the
+// header X-HashTwo.
 //
-// Which fields of a response hold its keys is the parameter xkey_fields, both by default. Objects are filed under their
-// keys whether or not a program imports this, so that a program that is loaded later finds the older objects too.
+// The parameter xkey_fields names the response headers with keys, both by default. Objects are indexed by their keys
+// whether or not a program imports this, so that a program loaded later finds older objects, too.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';

@@ -28,7 +28,7 @@ export function versionText(version: string): string {
 export async function documentText(what: string): Promise<string> {
   switch (what) {
     case 'builtin':
-      return (await import('../../vcl/builtin.ts')).builtinText();
+      return (await import('../../vcl/own-programs.ts')).builtinText();
     case 'cli':
       return COMMANDS.map((c) => `${c.syntax}\n  ${c.help}\n`).join('\n');
     case 'lint': {

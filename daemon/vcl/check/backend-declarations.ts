@@ -7,13 +7,11 @@ import type { BackendDecl, ProbeDecl } from '../../contract/program.ts';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
-import { BACKEND_FIELDS, type FieldRow, PROBE_DEFAULTS, PROBE_FIELDS } from '../tables/field-rows.ts';
-import { LIMITS } from '../tables/limit-rows.ts';
+import { BACKEND_FIELDS, type FieldRow, LIMITS, PROBE_DEFAULTS, PROBE_FIELDS } from '../tables/language.ts';
 import type { Type } from '../tables/type-rows.ts';
 import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
-import { checkBlob } from './blob-literal.ts';
-import { check, type Scope } from './type-conversions.ts';
+import { check, checkBlob, type Scope } from './type-conversions.ts';
 
 /** Give the reason why a value of this attribute is not allowed, or null. Others take any value of their type. */
 const VALUE_CHECKS: Readonly<Record<string, (value: never) => string | null>> = {

@@ -6,15 +6,14 @@ import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Expr, PathExpr } from '../ast.ts';
 import type { Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
-import { LIMITS } from '../tables/limit-rows.ts';
+import { LIMITS } from '../tables/language.ts';
 import { memberOf, type Type } from '../tables/type-rows.ts';
 import { CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { resolveIpLiteral } from './addresses.ts';
-import { checkBlob } from './blob-literal.ts';
 import { bindCall } from './calls.ts';
 import { operation, truthOf } from './operators.ts';
 import { resolvePath } from './symbols.ts';
-import { convert, regexLiteral, type Scope } from './type-conversions.ts';
+import { checkBlob, convert, regexLiteral, type Scope } from './type-conversions.ts';
 import { BYTE_UNITS, isString, SIGNED, type Typed } from './types.ts';
 import { noVariableHint } from './variable-access.ts';
 

@@ -1,9 +1,14 @@
 // The functions and the words of the language itself, which no program may take for names of its own: the rows of
-// tables/function-rows.ts with the code that runs for each.
+// tables/language.ts with the code that runs for each.
 
 import type { HelperName } from '../runtime/table.ts';
-import { FUNCTIONS, type FunctionName, type FunctionRow } from '../tables/function-rows.ts';
-import { DECLARATIONS, STATEMENTS } from '../tables/word-rows.ts';
+import {
+  DECLARATIONS,
+  FUNCTIONS,
+  type FunctionName,
+  type FunctionRow,
+  STATEMENTS,
+} from '../tables/language.ts';
 import type { ProgramModel } from './program-model.ts';
 import type { Joining } from './type-conversions.ts';
 import { isVariable } from './variable-access.ts';

@@ -12,9 +12,8 @@ import type {
 import { type BackendDecl, type ProbeDecl, STATES } from '../../contract/program.ts';
 import type { Reporter, Span } from '../diagnostics.ts';
 import type { Message } from '../error-texts.ts';
-import type { TracePoints } from '../trace-points.ts';
+import type { TracePoints } from '../parse-statement.ts';
 import { type Code, named, type Steps } from '../typed-program.ts';
-import { FoldedMap } from './folded-map.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
 export const ALL_STATES = (1 << STATES.length) - 1;
@@ -29,7 +28,7 @@ export function stateMask(states: readonly string[]): number {
 }
 
 /** Something in a sub that is legal in some states only. */
-export interface Restriction {
+interface Restriction {
   mask: number;
   message: (sub: string) => Message;
   span: Span;
@@ -61,7 +60,7 @@ export interface SubInfo {
 }
 
 /** The declarations of the generated program, which stand before its subs. */
-export type Declared =
+type Declared =
   | { k: 'constant'; name: string; code: Code }
   /** An object that vcl_init makes. */
   | { k: 'object'; name: string };
@@ -214,4 +213,43 @@ export class ProgramModel {
 /** The name in generated code of something that the program names itself. */
 export function generatedName(kind: 'sub' | 'acl' | 'obj' | 'value', name: string): string {
   return `${kind}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
+}
+
+// A map whose keys are names of VCL, which are not case-sensitive:
+// `call Helper` finds `sub helper`. Iteration gives each name as it was first written.
+
+class FoldedMap<V> {
+  readonly #entries = new Map<string, [name: string, value: V]>();
+
+  get(name: string): V | undefined {
+    return this.#entries.get(name.toLowerCase())?.[1];
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name.toLowerCase());
+  }
+
+  /** How a name was first written; the name itself when it is not there. */
+  nameOf(name: string): string {
+    return this.#entries.get(name.toLowerCase())?.[0] ?? name;
+  }
+
+  set(name: string, value: V): void {
+    const key = name.toLowerCase();
+    const known = this.#entries.get(key);
+    if (known === undefined) this.#entries.set(key, [name, value]);
+    else known[1] = value;
+  }
+
+  values(): V[] {
+    return Array.from(this.#entries.values(), (e) => e[1]);
+  }
+
+  keys(): string[] {
+    return Array.from(this.#entries.values(), (e) => e[0]);
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, V]> {
+    return this.#entries.values();
+  }
 }

@@ -1,28 +1,40 @@
 // Checks the statements of a sub and returns them as steps, each with its place in the program. A sub
 // returns a code of tables/returns.ts; 0 continues in its caller.
 
+import { RETURNS } from '../../../protocol/tables/returns.ts';
 import type { VariableRow } from '../../../protocol/tables/variables.ts';
 import type { AssignOp, Block, Expr, Statement } from '../ast.ts';
-import { CompileStop, nearest, type Reporter } from '../diagnostics.ts';
+import { CompileStop, nearest, type Reporter, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
+import { actionHint } from '../hints.ts';
+import type { HelperName } from '../runtime/table.ts';
 import {
   binary,
   CONTEXT,
   type Code,
   constant,
+  extensionCall,
   helper,
   join,
+  lookup,
   type Step,
   type Steps,
 } from '../typed-program.ts';
-import { bindCall } from './calls.ts';
-import { newStatement } from './objects.ts';
-import { returned } from './return-statements.ts';
+import { bindArgs, bindCall } from './calls.ts';
+import { isReserved } from './language-functions.ts';
+import { generatedName, stateMask } from './program-model.ts';
 import { notFound } from './symbols.ts';
 import { asString, check, joined, type Scope, stringCode } from './type-conversions.ts';
 import { assignable, type Typed } from './types.ts';
-import { fieldName, findVariable, noteUse, readVariable } from './variable-access.ts';
-import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
+import {
+  fieldName,
+  findVariable,
+  messageCode,
+  messageOf,
+  noteUse,
+  readVariable,
+  variableHelper,
+} from './variable-access.ts';
 
 /** Checks a block; statements with errors are reported and left out. */
 export function checkBlock(scope: Scope, block: Block): Steps {
@@ -170,4 +182,143 @@ function condition(scope: Scope, e: Expr): Code {
     if (!(err instanceof CompileStop)) throw err;
     return constant(false);
   }
+}
+
+// Checks `new`: the constructor call in vcl_init, and the name of the object.
+
+const INIT_ONLY = stateMask(['init']);
+
+/** Checks a `new` and declares its object. */
+function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>): Step {
+  const { model, sub } = scope;
+  const { reporter } = model;
+  sub.restrictions.push({
+    mask: INIT_ONLY,
+    message: (state) => MESSAGES.notInState('new', 'Not available in', state),
+    span: s.span,
+    hint: 'Objects are made in vcl_init.',
+  });
+  const call = s.value;
+  if (call.k !== 'call' || call.callee.k !== 'path') {
+    return reporter.fail(MESSAGES.noConstructor(), call.span);
+  }
+  const [module, type] = call.callee.parts;
+  const sym = module === undefined ? undefined : model.symbols.get(module.text);
+  const objects = sym?.kind === 'vmod' ? (sym.extension.objects ?? {}) : {};
+  const object = type !== undefined && Object.hasOwn(objects, type.text) ? objects[type.text] : undefined;
+  if (sym?.kind !== 'vmod' || type === undefined || object === undefined) notFound(scope, call.callee);
+  sym.used = true;
+  const name = s.name.text;
+  if (model.symbols.has(name) || model.declared.has(name)) {
+    const first = model.symbols.get(name)?.span;
+    reporter.fail(
+      MESSAGES.objectTwice(name),
+      s.name.span,
+      undefined,
+      first === undefined ? [] : [{ message: 'First definition:', span: first }],
+    );
+  }
+  if (name.startsWith('vcl_')) reporter.fail(MESSAGES.reservedNames(), s.name.span);
+  if (isReserved(name)) reporter.fail(MESSAGES.taken(name), s.name.span);
+  const signature = model.signature(object.signature);
+  const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);
+  model.symbols.set(name, {
+    kind: 'object',
+    name,
+    span: s.name.span,
+    used: false,
+    extension: sym.extension.name,
+    type: type.text,
+    object,
+  });
+  const made = generatedName('obj', name);
+  model.declare({ k: 'object', name: made });
+  const make = model.hoist('make', lookup('N', sym.extension.name, type.text));
+  const code = extensionCall(make.name, [CONTEXT, constant(name), ...args]);
+  return { k: 'make', name: made, code, span: s.span };
+}
+
+// Checks `return`: the actions, their arguments, and the states in which each is legal.
+
+/** States that may return each row of RETURNS. */
+const RETURN_MASKS = RETURNS.map((r) => stateMask(r.states));
+
+/** The result of a sub: a code of tables/returns.ts, or 0 to continue in its caller. */
+function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
+  const { model, sub } = scope;
+  const reporter: Reporter = model.reporter;
+  if (s.action === null) {
+    if (/^vcl_/.test(sub.name) && model.isState(sub.name)) {
+      reporter.fail(MESSAGES.bareReturn(sub.name), s.span, 'A bare return only leaves subs that are called.');
+    }
+    return constant(0);
+  }
+  const name = s.action.text;
+  const code = RETURNS.findIndex((r) => r.name === name && name !== '');
+  const row = RETURNS[code];
+  if (row === undefined) {
+    const near = nearest(
+      name,
+      RETURNS.map((r) => r.name),
+    );
+    reporter.fail(
+      MESSAGES.noAction(name),
+      s.action.span,
+      actionHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`),
+    );
+  }
+  sub.returns.add(name);
+  sub.restrictions.push({
+    mask: RETURN_MASKS[code] ?? 0,
+    message: (state) => MESSAGES.invalidReturn(name, state),
+    span: s.action.span,
+    hint: (state) => {
+      const meant = actionHint(name, state.slice('vcl_'.length));
+      const legal = `return (${name}) is legal in: ${row.states.map((n) => `vcl_${n}`).join(', ')}.`;
+      return meant === undefined ? legal : `${legal} ${meant}`;
+    },
+  });
+  const open = s.action.span;
+  const takes = (name: HelperName, signature: string): Code =>
+    helper(name, CONTEXT, ...bindArgs(scope, model.signature(signature), s.args ?? [], open));
+  if (s.args === null && row.args !== 'none' && row.args !== 'status' && row.args !== 'label') {
+    if (row.args === 'optional-status') return takes('returnError', 'VOID error([INT], [STRING])');
+    if (row.args === 'optional-duration') return takes('returnPass', 'VOID pass([DURATION])');
+    return takes('returnFail', 'VOID fail([STRING])');
+  }
+  switch (row.args) {
+    case 'none':
+      if (s.args !== null) reporter.fail(MESSAGES.actionTakesNothing(name), open);
+      return constant(code);
+    case 'status':
+      return takes('returnSynth', 'VOID synth(INT, [STRING])');
+    case 'optional-status':
+      return takes('returnError', 'VOID error(INT, [STRING])');
+    case 'optional-duration':
+      return takes('returnPass', 'VOID pass(DURATION)');
+    case 'optional-message':
+      return takes('returnFail', 'VOID fail(STRING)');
+    case 'label':
+      return labelReturn(scope, s.args, open);
+  }
+}
+
+function labelReturn(scope: Scope, args: Extract<Statement, { k: 'return' }>['args'], open: Span): Code {
+  const { model } = scope;
+  const value = args?.length === 1 ? args[0]?.value : undefined;
+  if (value?.k !== 'path' || value.parts.length !== 1) {
+    const reporter: Reporter = model.reporter;
+    reporter.fail(MESSAGES.noLabel(), open);
+  }
+  const label = value.parts[0]?.text ?? '';
+  if (!model.labels.includes(label)) {
+    const near = nearest(label, model.labels);
+    model.reporter.fail(
+      MESSAGES.notFound(label),
+      value.span,
+      near === null ? 'Labels are made with vcl.label.' : `Did you mean '${near}'?`,
+    );
+  }
+  model.labelsUsed.add(label);
+  return helper('returnVcl', CONTEXT, constant(label));
 }

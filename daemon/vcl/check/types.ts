@@ -1,12 +1,19 @@
 // The types of VCL as the checker sees them: their arithmetic by the rows of tables/operator-rows.ts, and the helper that
 // makes a STRING of each.
 
+import type { VARIABLES } from '../../../protocol/tables/variables.ts';
 import type { Span } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
 import { ARITHMETIC, ASSIGNABLE } from '../tables/operator-rows.ts';
 import { BYTE_UNIT_ROWS, type Type } from '../tables/type-rows.ts';
 import type { Code } from '../typed-program.ts';
-import type { MessageName } from './variable-helpers.ts';
+
+/** Messages with header fields: req, resp and so on. */
+export type MessageName = (typeof VARIABLES)[number]['name'] extends infer N
+  ? N extends `${infer M}.http.*`
+    ? M
+    : never
+  : never;
 
 /** A checked expression: its code, and the facts about its value. */
 export interface Typed {

@@ -6,13 +6,13 @@ import type { PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { variableHint } from '../hints.ts';
-import { LIMITS } from '../tables/limit-rows.ts';
+import type { HelperName } from '../runtime/table.ts';
+import { LIMITS } from '../tables/language.ts';
 import type { Type } from '../tables/type-rows.ts';
-import { CONTEXT, constant, helper } from '../typed-program.ts';
+import { CONTEXT, type Code, constant, helper } from '../typed-program.ts';
 import { type ProgramModel, stateMask } from './program-model.ts';
 import type { Scope } from './type-conversions.ts';
-import type { Typed } from './types.ts';
-import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
+import type { MessageName, Typed } from './types.ts';
 
 const BY_NAME = new Map<string, readonly VariableRow[]>();
 for (const row of VARIABLES as readonly VariableRow[]) {
@@ -31,7 +31,7 @@ const MASKS: ReadonlyMap<string, number> = new Map(
     .map((places) => [places, stateMask(placesToStates(places))]),
 );
 
-export interface VariableRef {
+interface VariableRef {
   row: VariableRow;
   /** Whole name as written, for messages. */
   name: string;
@@ -176,4 +176,45 @@ export function noVariableHint(name: string): string | undefined {
 /** Names of all variables that are no families, for suggestions. */
 export function variableNames(): string[] {
   return [...BY_NAME.keys()].filter((n) => !n.includes('*'));
+}
+
+// The helpers of the runtime that read, set and unset variables: their names are made from the variables' rows, and the
+// compiler of this project checks that the runtime has every one of them.
+
+type Row = (typeof VARIABLES)[number];
+
+/** `req.url` is req_url in the name of a helper. */
+type Underscored<S extends string> = S extends `${infer A}.${infer B}` ? `${A}_${Underscored<B>}` : S;
+
+/** Rows that are one variable each. */
+type Single = Exclude<Row, { name: `${string}*${string}` }>;
+type Readable = Exclude<Single, { read: '' }>;
+type Writable = Exclude<Single, { write: '' }>;
+type Unsettable = Exclude<Single, { unset: '' }>;
+type Needed =
+  | `http_${MessageName}`
+  | `get_${Underscored<Readable['name']>}`
+  | `set_${Underscored<Writable['name']>}`
+  | `add_${Underscored<Extract<Writable, { type: 'BODY' }>['name']>}`
+  | `unset_${Underscored<Unsettable['name']>}`;
+
+/** Does not compile as long as the runtime lacks one of them: the message names it. */
+type Complete<Missing extends never> = Missing;
+type MissingHelpers = Complete<Exclude<Needed, HelperName>>;
+
+/** `Needed` contains every name that this can make. */
+export function variableHelper(
+  kind: 'get' | 'set' | 'add' | 'unset',
+  row: VariableRow,
+): HelperName | MissingHelpers {
+  return `${kind}_${row.name.replaceAll('.', '_')}` as HelperName;
+}
+
+/** The message of a family of headers. */
+export function messageOf(row: VariableRow): MessageName {
+  return row.name.slice(0, -'.http.*'.length) as MessageName;
+}
+
+export function messageCode(message: MessageName): Code {
+  return helper(`http_${message}`, CONTEXT);
 }

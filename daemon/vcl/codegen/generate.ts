@@ -10,17 +10,16 @@ import { generatedName, type ProgramModel, type SubInfo } from '../check/program
 import { legalStates } from '../check/reach.ts';
 import { shownColumn } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
-import type { Table } from '../typed-program.ts';
+import { codesOf, type Table } from '../typed-program.ts';
 import { ExpressionPrinter } from './expressions.ts';
-import { INIT, isGenerator, waitingSubs } from './generator-subs.ts';
-import { type GeneratedLine, StatementPrinter } from './statements.ts';
+import { type GeneratedLine, isLong, StatementPrinter } from './statements.ts';
 
 export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const satisfies readonly ('R' | Table)[];
 
 /** Helpers bound in one line of the prologue. */
 const A_LINE = 8;
 
-export interface Generated {
+interface Generated {
   source: string;
   /** Four numbers a mapped line: generated line, file, line, column, all but the file from 1. */
   positions: number[];
@@ -142,4 +141,35 @@ function positionsOf(lines: readonly GeneratedLine[]): number[] {
     positions.push(i + 1, l.span.file.index, at.line, column);
   });
   return positions;
+}
+
+// The subs of a program that may wait: those with a call whose result may come later, and those that call such a sub.
+// They become generators, and their callers delegate to them. So does a long vcl_init, which is run over many turns of the
+// event loop.
+
+/** The sub that is interrupted where it is long. */
+const INIT = 'vcl_init';
+
+/** The subs that have to be generators. */
+function waitingSubs(model: ProgramModel): ReadonlySet<SubInfo> {
+  const found = new Set<SubInfo>();
+  for (const sub of model.subs.values()) {
+    if (sub.parts.some((part) => [...codesOf(part.body)].some((code) => code.waits))) found.add(sub);
+  }
+  const init = model.subs.get(INIT);
+  if (init?.parts.some((part) => isLong(part.body)) === true) found.add(init);
+  if (found.size === 0) return found;
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const sub of model.subs.values()) {
+      if (sub.calls.some((call) => isGenerator(model, found, call.name))) found.add(sub);
+    }
+  }
+  return found;
+}
+
+/** Whether a sub is called as a generator. One that is also used as a value is not: an extension calls it, too. */
+function isGenerator(model: ProgramModel, waits: ReadonlySet<SubInfo>, name: string): boolean {
+  const sub = model.subs.get(name);
+  return sub !== undefined && waits.has(sub) && !model.subValues.has(sub.name);
 }

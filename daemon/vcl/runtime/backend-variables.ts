@@ -6,7 +6,7 @@ import type { Director, VclBusyobj, VclContext } from '../../contract/context.ts
 import { softFail } from '../../contract/failure.ts';
 import { roundedNumber } from '../../log/rounded-number.ts';
 import { VclIp } from './ip.ts';
-import { setMessageStatus, wireText } from './message-line.ts';
+import { setMessageStatus, wireText } from './limits.ts';
 import { stevedoreString } from './string-values.ts';
 
 function bo(ctx: VclContext): VclBusyobj {

@@ -2,9 +2,11 @@
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclContext, VclRequest } from '../../contract/context.ts';
-import { VclFailure } from '../../contract/failure.ts';
-import { add_beresp_body, add_resp_body } from './bodies.ts';
+import type { Director, VclBusyobj, VclContext, VclRequest } from '../../contract/context.ts';
+import { softFail, VclFailure } from '../../contract/failure.ts';
+import { reasonOf } from '../../http1/status-reasons.ts';
+import { roundedNumber } from '../../log/rounded-number.ts';
+import { CONTROL } from './limits.ts';
 
 export { querysort } from './querysort.ts';
 
@@ -23,7 +25,7 @@ export function synthetic(ctx: VclContext, text: string): void {
   else add_resp_body(ctx, text);
 }
 
-/** The program came by one of its points (trace-points.ts). */
+/** The program came by one of its points (TracePoints). */
 export function trace(ctx: VclContext, point: string): void {
   ctx.log.put(Tag.VCL_trace, `${ctx.vcl.name} ${point}`);
 }
@@ -66,4 +68,97 @@ export function storageFigure(ctx: VclContext, name: string | null, figure: stri
   if (figure === 'happy') return s?.happy ?? false;
   if (s === null) return 0;
   return figure === 'free_space' ? s.freeSpace : s.usedSpace;
+}
+
+// Returns that carry something: they leave it in the context and give the code of tables/returns.ts.
+
+function setStatus(
+  ctx: VclContext,
+  what: string,
+  status: number,
+  reason: string | null | undefined,
+): boolean {
+  if (status < 0) softFail(ctx, `return(${what}()) status code (${status}) is negative`);
+  else if (status > 65535) softFail(ctx, `return(${what}()) status code (${status}) > 65535`);
+  else if (status % 1000 < 100) softFail(ctx, `illegal return(${what}()) status code (${status}) (..0##)`);
+  else if (reason && CONTROL.test(reason)) softFail(ctx, `control character in return(${what}()) reason`);
+  else {
+    ctx.synthStatus = status;
+    ctx.synthReason = reason ?? '';
+    return true;
+  }
+  return false;
+}
+
+export function returnSynth(ctx: VclContext, status: number, reason?: string | null): number {
+  // An empty reason is one; none at all is the status's own.
+  return setStatus(ctx, 'synth', status, reason ?? reasonOf(status % 1000)) ? RETURN.synth : RETURN.fail;
+}
+
+export function returnError(ctx: VclContext, status?: number, reason?: string | null): number {
+  // Bare, it is as if the fetch had failed, and says so.
+  const said = status === undefined ? null : (reason ?? reasonOf(status % 1000));
+  return setStatus(ctx, 'error', status ?? 503, said) ? RETURN.error : RETURN.fail;
+}
+
+/** Without a duration the object keeps the life it has, as one that must not be used. */
+export function returnPass(ctx: VclContext, duration: number | null = null): number {
+  ctx.passTtl = duration;
+  if (ctx.bo !== null && duration !== null) {
+    ctx.log.put(Tag.TTL, `HFP ${roundedNumber(duration)} 0 0 ${roundedNumber(ctx.now)} uncacheable`);
+  }
+  return RETURN.pass;
+}
+
+export function returnFail(ctx: VclContext, message: string | null = 'Failed from VCL'): number {
+  softFail(ctx, message ?? '');
+  return RETURN.fail;
+}
+
+export function returnVcl(ctx: VclContext, label: string): number {
+  ctx.req?.selectProgram(label);
+  return RETURN.vcl;
+}
+
+// Bodies a program makes, in vcl_synth and vcl_backend_error. They are byte strings, as all strings of programs: a
+// blob or a text of any encoding is sent as it is.
+
+export function set_resp_body(ctx: VclContext, value: string): void {
+  (ctx.req as VclRequest).attempt.synthBody = value;
+}
+
+export function add_resp_body(ctx: VclContext, value: string): void {
+  const { attempt } = ctx.req as VclRequest;
+  attempt.synthBody = (attempt.synthBody ?? '') + value;
+}
+
+export function set_beresp_body(ctx: VclContext, value: string): void {
+  (ctx.bo as VclBusyobj).attempt.synthBody = value;
+}
+
+export function add_beresp_body(ctx: VclContext, value: string): void {
+  const { attempt } = ctx.bo as VclBusyobj;
+  attempt.synthBody = (attempt.synthBody ?? '') + value;
+}
+
+export function unset_bereq_body(ctx: VclContext): void {
+  (ctx.bo as VclBusyobj).unsetBody();
+}
+
+// Arithmetic that plain JavaScript operators would get wrong: INT division truncates, and dividing by zero
+// fails the task instead of giving infinity.
+
+export function intDivide(a: number, b: number): number {
+  if (b === 0) throw new VclFailure('Division by zero', true);
+  return Math.trunc(a / b) + 0;
+}
+
+export function intModulo(a: number, b: number): number {
+  if (b === 0) throw new VclFailure('Division by zero', true);
+  return (a % b) + 0;
+}
+
+export function realDivide(a: number, b: number): number {
+  if (b === 0) throw new VclFailure('Division by zero', true);
+  return a / b;
 }

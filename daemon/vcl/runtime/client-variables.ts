@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Director, VclContext, VclObject, VclRequest, VclSession } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
 import { VclIp } from './ip.ts';
-import { setMessageStatus, wireText } from './message-line.ts';
+import { setMessageStatus, wireText } from './limits.ts';
 
 function req(ctx: VclContext): VclRequest {
   return ctx.req as VclRequest;

@@ -8,9 +8,10 @@
 import type { FeatureName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
-import { VclFailure } from '../../contract/failure.ts';
+import { softFail, VclFailure } from '../../contract/failure.ts';
 import { fieldLimit } from '../../http1/head-parser.ts';
-import type { HttpMessage } from '../../http1/message.ts';
+import { type HttpMessage, MSG_STATUS } from '../../http1/message.ts';
+import { reasonOf } from '../../http1/status-reasons.ts';
 
 /** No parameter allows less than this. */
 const SURELY_FITS = 1000;
@@ -19,7 +20,7 @@ const SURELY_FEW = 20;
 const TABLES = 5000;
 
 /** Fails the task when a text is longer than what is left of its workspace; `name` is what it was meant for. */
-export function checkRoom(ctx: VclContext, name: string, text: string): void {
+function checkRoom(ctx: VclContext, name: string, text: string): void {
   if (text.length <= SURELY_FITS || takeRoom(ctx, text.length)) return;
   overflow(ctx);
   throw new VclFailure(`Workspace overflow (${name})`, true);
@@ -61,4 +62,36 @@ function takeRoom(ctx: VclContext, length: number): boolean {
 /** Whether a switch of the parameter `feature` is on. */
 export function hasFeature(ctx: VclContext, bit: FeatureName): boolean {
   return String(ctx.host.param('feature')).split(',').includes(`+${bit}`);
+}
+
+// Start lines set by a program: status with its usual reason, and texts that must stay on one line.
+
+/** What would end a line early, or be taken for its end by some. */
+export const CONTROL: RegExp = /[\0-\x08\n-\x1f\x7f]/;
+
+/** Text for a start line. A control character would end the line early; Varnish lets it through. */
+export function wireText(ctx: VclContext, name: string, v: string | null): string {
+  if (v === null || v === '') throw new VclFailure(`Setting ${name} to empty string`);
+  checkRoom(ctx, name, v);
+  if (CONTROL.test(v)) throw new VclFailure(`Control character in ${name}`, true);
+  return v;
+}
+
+/** Sets VWXYZ; the log and the wire show XYZ. */
+export function setMessageStatus(ctx: VclContext, http: HttpMessage, name: string, v: number): void {
+  if (v < 0) {
+    softFail(ctx, `${name}.status (${v}) is negative`);
+    return;
+  }
+  if (v > 65535) {
+    softFail(ctx, `${name}.status (${v}) > 65535`);
+    return;
+  }
+  if (v % 1000 < 100) {
+    softFail(ctx, `illegal ${name}.status (${v}) (..0##)`);
+    return;
+  }
+  http.status = v;
+  if (http.log !== null) http.log.put(http.base + MSG_STATUS, String(v % 1000));
+  http.setReason(reasonOf(v % 1000));
 }

@@ -3,25 +3,19 @@
 import { taskPriv, topPriv } from '../../contract/priv.ts';
 import { waiting } from '../../contract/waiting.ts';
 import { aclMatch, type PackedAcl, VclAcl } from './acl.ts';
-import * as numbers from './arithmetic.ts';
 import { backendVariables } from './backend-variables.ts';
-import * as bodies from './bodies.ts';
 import * as actions from './builtin-actions.ts';
 import { clientVariables } from './client-variables.ts';
 import * as headers from './headers.ts';
 import { VclIp } from './ip.ts';
 import * as regexes from './regexes.ts';
-import * as returns from './return-arguments.ts';
 import * as strings from './string-values.ts';
 import { callSub, subValue } from './sub-value.ts';
 
 export const RUNTIME = Object.freeze({
   ...actions,
-  ...bodies,
   ...headers,
-  ...numbers,
   ...regexes,
-  ...returns,
   ...strings,
   ...clientVariables,
   ...backendVariables,

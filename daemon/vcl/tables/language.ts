@@ -1,11 +1,207 @@
-// All tables of the language in one object, for the manual; the compiler reads each where it needs it.
+// The tables of the language: declarations, statements, flags, functions, attributes and limits. Parser and checker read
+// them, and so does the manual.
 
-import { BACKEND_FIELDS, PROBE_FIELDS } from './field-rows.ts';
-import { FUNCTIONS } from './function-rows.ts';
-import { LIMITS } from './limit-rows.ts';
 import { ARITHMETIC, ASSIGNABLE, COMPARABLE, OPERATORS } from './operator-rows.ts';
-import { BYTE_UNIT_ROWS, MEMBERS, TIME_UNIT_ROWS, TYPES } from './type-rows.ts';
-import { ACL_FLAGS, DECLARATIONS, INCLUDE_FLAGS, STATEMENTS } from './word-rows.ts';
+import { BYTE_UNIT_ROWS, MEMBERS, TIME_UNIT_ROWS, TYPES, type Type } from './type-rows.ts';
+
+type WordRow = {
+  readonly word: string;
+  readonly syntax: string;
+  readonly help: string;
+};
+
+const word = (word: string, syntax: string, help: string): WordRow => ({ word, syntax, help });
+
+// biome-ignore format: a row is a line
+export const DECLARATIONS: readonly WordRow[] = [
+  word('vcl', 'vcl 4.1;',
+    'The version of the language, 4.0 or 4.1. It is the first line of the main file and holds for all included files, which may repeat it but not name a higher one.'),
+  word('backend', 'backend NAME { .ATTRIBUTE = VALUE; … }',
+    'A server to fetch from. The first one of a program, or the one named `default`, serves requests that choose none. `backend NAME none;` declares one that always fails.'),
+  word('probe', 'probe NAME { .ATTRIBUTE = VALUE; … }',
+    'A health check. A backend uses it by name (`.probe = NAME;`) or has one of its own (`.probe = { … }`). `probe default` serves the backends declared after it that name none.'),
+  word('acl', 'acl NAME [FLAGS] { ["!"] "ADDRESS"[/BITS]; … }',
+    'A list of addresses, networks and host names to match an IP against with `~`. The most specific entry decides, wherever it stands; `!` makes it a refusal. An entry in parentheses is ignored if its name does not resolve.'),
+  word('sub', 'sub NAME { STATEMENTS }',
+    'A subroutine. One named as a state (`vcl_recv`) runs in that state; others run when they are called. A state may be defined several times: the parts run in their order, and the builtin program’s part last.'),
+  word('import', 'import NAME [as OTHER] [from "PATH"];',
+    'Makes the functions and objects of an extension available as `NAME.function()`. Without `from` it is a built-in one or a file in vmod_path.'),
+  word('include', 'include [+glob] "FILE";',
+    'Puts the text of a file in this place. It may stand anywhere, also inside a sub. `./FILE` is beside the including file; other relative names are looked for in vcl_path, then among the files of the package.'),
+];
+
+// biome-ignore format: a row is a line
+export const STATEMENTS: readonly WordRow[] = [
+  word('set', 'set VARIABLE OPERATOR EXPRESSION;',
+    'Changes a variable. The operator is `=`, or `+=`, `-=`, `*=`, `/=`, which combine the old value with the new one. A header set to an unset value becomes empty; it is not removed.'),
+  word('unset', 'unset VARIABLE;',
+    'Removes a header, all of its lines. Unsetting one that does not exist does nothing. `unset bereq.body;` drops the body of a request to a backend.'),
+  word('call', 'call SUB;',
+    'Runs a sub. If it returns an action, the state ends with that action; otherwise the caller continues. A sub cannot call itself, directly or through others.'),
+  word('return', 'return (ACTION); or return;',
+    'Ends the state with an action. Without an action it leaves a called sub, and the caller continues; a state itself cannot use that form.'),
+  word('if', 'if (CONDITION) { … } elseif (CONDITION) { … } else { … }',
+    'Runs the first block whose condition holds. `elseif` may also be written `else if`, `elsif` or `elif`. Braces are required, also for one statement.'),
+  word('new', 'new NAME = EXTENSION.TYPE(ARGUMENTS);',
+    'Makes an object of an extension, such as a director. Only in vcl_init; the object lives as long as the program.'),
+];
+
+const flag = <F extends string>(flag: F, on: boolean, help: string) => ({ flag, on, help });
+
+/** Flags of an acl, written like `acl NAME +log -pedantic { … }`; `on` is the value of one that is not written. */
+// biome-ignore format: a row is a line
+export const ACL_FLAGS = [
+  flag('pedantic', true, 'Refuse a network whose address has bits beyond its mask, such as "192.0.2.1"/24. With `-pedantic` these bits are ignored.'),
+  flag('log', false, 'Log each match and each failed match as a VCL_acl record.'),
+  flag('table', false, 'Accepted and without effect: every acl is a table here.'),
+] as const;
+
+/** Flags of an include. */
+// biome-ignore format: a row is a line
+export const INCLUDE_FLAGS = [
+  flag('glob', false, 'The name is a pattern with `*`, `?` and `[…]`: all matching files are included in the order of their names. No match is an error.'),
+] as const;
+
+// The functions of the language itself. The checker binds calls to these signatures; which code runs is in
+// check/language-functions.ts.
+
+export interface FunctionRow {
+  readonly name: string;
+  /** As for an extension's function. Arguments have no names, because calls cannot name them. */
+  readonly signature: string;
+  /** The call as the manual shows it. */
+  readonly syntax: string;
+  /** Places as in protocol/tables/variables.ts; absent is everywhere. */
+  readonly places?: string;
+  /** Not in Varnish's language, so that programs may use the name for their own. */
+  readonly ours?: true;
+  readonly help: string;
+}
+
+function fn<const N extends string>(
+  name: N,
+  signature: string,
+  syntax: string,
+  help: string,
+  facts?: Pick<FunctionRow, 'places' | 'ours'>,
+): FunctionRow & { readonly name: N } {
+  return { name, signature, syntax, help, ...facts };
+}
+
+// biome-ignore format: a row is a line
+export const FUNCTIONS = [
+  fn('regsub', 'STRING regsub(STRING, REGEX, STRING)', 'regsub(text, regex, replacement)',
+    'The text with the first match of the regular expression replaced. In the replacement \\0 is the whole match and \\1 to \\9 are its groups; \\\\ is a backslash. Without a match the text is unchanged.'),
+  fn('regsuball', 'STRING regsuball(STRING, REGEX, STRING)', 'regsuball(text, regex, replacement)', 'As regsub(), with every match replaced.'),
+  fn('hash_data', 'VOID hash_data(STRING)', 'hash_data(text)',
+    'Adds a text to the key of the object. Requests with the same parts in the same order share an object.', { places: 'hash' }),
+  fn('synthetic', 'VOID synthetic(STRING)', 'synthetic(text)',
+    'Adds a text to the body of the response that this state makes, as `set resp.body += …` and `set beresp.body += …` do.', { places: 'synth backend_error' }),
+  fn('ban', 'VOID ban(STRING)', 'ban(expression)',
+    'Invalidates all objects stored so far that match the expression. A wrong expression is logged (VCL_Error), and nothing is banned; std.ban() also returns whether it worked.'),
+  fn('querysort', 'STRING querysort(STRING)', 'querysort(url)',
+    'The URL with the parameters of its query in the order of their bytes, without empty ones. The same as std.querysort(). Not in Varnish.', { ours: true }),
+] as const satisfies readonly FunctionRow[];
+
+export type FunctionName = (typeof FUNCTIONS)[number]['name'];
+
+// The attributes of backends and probes: type, default and meaning. The checker reads names and types, the daemon takes
+// the defaults of probes from here, and the manual shows all of it.
+
+export interface FieldRow {
+  readonly name: string;
+  readonly type: Type;
+  /** The default in words or as a program would write it; '' where the attribute has none. */
+  readonly default: string;
+  readonly help: string;
+}
+
+const field = <N extends string>(name: N, type: Type, absent: string, help: string) => ({
+  name,
+  type,
+  default: absent,
+  help,
+});
+
+// biome-ignore format: a row is a line
+export const BACKEND_FIELDS = [
+  field('host', 'STRING', '',
+    'Address or host name, with or without a port: "192.0.2.1", "origin.example:8080". A name is resolved when the program is loaded; one with several addresses of a family needs `.resolve`. Either this or `.path` is required.'),
+  field('port', 'STRING', '"80"', 'Port, a number or the name of a service, in quotes.'),
+  field('path', 'STRING', '', 'Absolute path of a Unix socket, instead of `.host`. Version 4.1 only.'),
+  field('host_header', 'STRING', 'the value of .host', 'The Host header of probes, and of requests that have none.'),
+  field('connect_timeout', 'DURATION', 'parameter connect_timeout', 'How long connecting may take.'),
+  field('first_byte_timeout', 'DURATION', 'parameter first_byte_timeout', 'How long the response may take to begin.'),
+  field('between_bytes_timeout', 'DURATION', 'parameter between_bytes_timeout', 'How long the response may pause.'),
+  field('max_connections', 'INT', '0, no limit', 'Most connections at the same time. A fetch beyond it fails at once.'),
+  field('proxy_header', 'INT', 'none', 'Version of the PROXY protocol to begin each connection with: 1 or 2.'),
+  field('preamble', 'BLOB', 'none', 'Bytes to begin each connection with, in base64: `:AAEC:`.'),
+  field('probe', 'PROBE', 'probe default, if declared', 'The health check: the name of a probe, or `{ … }` with the attributes of one.'),
+  field('resolve', 'DURATION', 'never', 'How often the name in `.host` is resolved again. Not in Varnish. All addresses found are used.'),
+] as const;
+
+/** Defaults of probes as the daemon uses them: those of Varnish. */
+export const PROBE_DEFAULTS = {
+  url: '/',
+  expectedResponse: 200,
+  timeout: 2,
+  interval: 5,
+  window: 8,
+  threshold: 3,
+};
+
+const { url, expectedResponse, timeout, interval, window, threshold } = PROBE_DEFAULTS;
+
+// biome-ignore format: a row is a line
+export const PROBE_FIELDS = [
+  field('url', 'STRING', `"${url}"`, 'Target of the request that is sent. Not together with `.request`.'),
+  field('request', 'STRING', 'GET of .url with a Host header', 'The whole request, a string for each line, without line ends.'),
+  field('expected_response', 'INT', `${expectedResponse}`, 'The status that counts as good, 100 to 999.'),
+  field('expect_close', 'BOOL', 'true',
+    'Whether the response is complete only when the backend closes the connection. With false the end of the head completes it.'),
+  field('timeout', 'DURATION', `${timeout}s`, 'How long a poll may take.'),
+  field('interval', 'DURATION', `${interval}s`, 'Time from the start of one poll to the start of the next.'),
+  field('initial', 'INT', '.threshold less 1',
+    'Good polls to assume at the start. With the default the first poll decides; with .threshold or more the backend is healthy at once.'),
+  field('window', 'INT', `${window}, or .threshold plus 1 if that is given`, 'How many of the latest polls count, 1 to 64. Needs `.threshold`.'),
+  field('threshold', 'INT', `${threshold}`, 'How many of those must be good for the backend to be healthy.'),
+] as const;
+
+// The limits of programs that the compiler holds to, with the errors that name them.
+
+interface LimitRow {
+  readonly value: number;
+  readonly help: string;
+}
+
+export const LIMITS = {
+  /** Chosen; the code of an expression is nested as deeply as its source. */
+  expressionDepth: { value: 200, help: 'Levels of parentheses and calls in an expression.' },
+  /** Chosen, for the same reason: a sum is as deep as it is long. */
+  expressionOperators: { value: 800, help: 'Operators in a statement, without && and ||.' },
+  /** Chosen: a generated function is nested as deeply as its source. */
+  blockDepth: { value: 100, help: 'Levels of blocks in a sub.' },
+  /** Chosen. */
+  files: { value: 1000, help: 'Files of a program, with all includes.' },
+  /** Varnish's. */
+  headerName: { value: 126, help: 'Characters in the name of a header.' },
+  /** Varnish's. */
+  integerDigits: { value: 15, help: 'Digits of an INT.' },
+  /** Varnish's. */
+  realDigits: { value: 12, help: 'Digits of a REAL before its point.' },
+  /** Varnish's. */
+  realDecimals: { value: 3, help: 'Digits of a REAL after its point.' },
+  /** Chosen: some milliseconds of work. */
+  steps: { value: 1_000_000, help: 'Statements that one run of a state could execute, all calls included.' },
+  /** Chosen: the stack has to hold them. */
+  callDepth: { value: 500, help: 'Levels of calls.' },
+  /** What the platform's socket addresses take. */
+  socketPath: { value: 107, help: 'Characters in the path of a Unix socket.' },
+  /** Bits of the bitmap in which polls are kept. */
+  probeWindow: { value: 64, help: 'Polls in the window of a probe.' },
+} as const satisfies Readonly<Record<string, LimitRow>>;
+
+// All tables of the language in one object, for the manual; the compiler reads each where it needs it.
 
 export const LANGUAGE = {
   declarations: DECLARATIONS,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { Patience, processorMs } from '../../../daemon/extensions/load/patience.ts';
+import { Patience, processorMs } from '../../../daemon/extensions/load/describe.ts';
 
 /** When patience with a process ends, in ms of wall time, to 20 ms; it uses this share of its time until it ends. */
 function endOf(share: (at: number) => number, longest = 60_000): number {

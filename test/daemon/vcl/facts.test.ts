@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CompiledProgram } from '../../../daemon/contract/program.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
-import { SOFT_FAILING } from '../../../daemon/vcl/runtime/soft-failing.ts';
 import { RUNTIME } from '../../../daemon/vcl/runtime/table.ts';
+import { SOFT_FAILING } from '../../../daemon/vcl/typed-program.ts';
 import { load, task, taskOf } from './fake-task.ts';
 
 const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\n';

@@ -1,7 +1,7 @@
 // The cookies of a task: parsing, and the functions on the list.
 
 import { describe, expect, it } from 'vitest';
-import { CookieJar, namesIn } from '../../../../daemon/extensions/cookie/jar.ts';
+import { CookieJar, namesIn } from '../../../../daemon/extensions/cookie/cookie.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const parsed = (text: string): string => {

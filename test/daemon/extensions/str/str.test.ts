@@ -1,7 +1,7 @@
 // Parts of strings by position and by token, at and beyond both ends.
 
 import { describe, expect, it } from 'vitest';
-import { split, take } from '../../../../daemon/extensions/str/cutting.ts';
+import { split, take } from '../../../../daemon/extensions/str/str.ts';
 
 describe('take', () => {
   it.each([

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { OwnState } from '../../../../daemon/contract/own-state.ts';
-import { GlobalVariables } from '../../../../daemon/extensions/var/global-variables.ts';
+import { GlobalVariables } from '../../../../daemon/extensions/var/var.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const make = (body: string) =>

@@ -1,7 +1,7 @@
 // Token buckets on a clock that the test moves, and the functions that a program calls.
 import { describe, expect, it } from 'vitest';
 import { OwnState } from '../../../../daemon/contract/own-state.ts';
-import { Buckets } from '../../../../daemon/extensions/vsthrottle/token-buckets.ts';
+import { Buckets } from '../../../../daemon/extensions/vsthrottle/vsthrottle.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const RULE = { limit: 3, period: 3, block: 0 };

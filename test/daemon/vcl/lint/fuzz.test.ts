@@ -1,7 +1,7 @@
 // The lint reads programs that are being written: whatever the text, it ends, and every finding lies in the text.
 import { expect, it } from 'vitest';
-import { builtinText } from '../../../../daemon/vcl/builtin.ts';
 import { parseForLint, runRules } from '../../../../daemon/vcl/lint/lint.ts';
+import { builtinText } from '../../../../daemon/vcl/own-programs.ts';
 import { runs } from '../../../harness/runs.ts';
 
 /** Numbers that look random and are the same in every run. */

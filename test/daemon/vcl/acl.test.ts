@@ -1,7 +1,7 @@
 // The ranges of an acl against a search through all its networks.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Network, NetworkRanges, packedRanges } from '../../../daemon/vcl/runtime/network-ranges.ts';
+import { type Network, NetworkRanges, packedRanges } from '../../../daemon/vcl/runtime/acl.ts';
 import { runs } from '../../harness/runs.ts';
 
 function covers({ bytes, bits }: Network, address: readonly number[]): boolean {
