@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sandbox } from '../harness/processes.ts';
 import { LUCK } from './luck.ts';
 import { MODE, type Reference, recording } from './recording.ts';
-import { NOT_LOADED, playScenarios, scenarioInput, scenarios } from './scenario-play.ts';
+import { NOT_LOADED, playScenarios, scenarioInput, scenarios, titleOf } from './scenario-play.ts';
+import { CaseTimes } from './slow-machine.ts';
 import { varnishKnows } from './varnish-modules.ts';
 
 /** What a program imports; Varnish has some of it in a package of its own. */
@@ -26,12 +27,13 @@ export function compareScenarios(among: RegExp): void {
   describe('a scenario', () => {
     const box = new Sandbox('proxyd-scenarios');
     const reference = new Map<string, Reference<string[]>>();
+    const times = new CaseTimes();
     let ours: string[][] = [];
 
     beforeAll(async () => {
       const [theirs, own] = await Promise.all([
         MODE === 'replay' ? null : playScenarios(box, 'varnish', list),
-        MODE === 'record' ? [] : playScenarios(box, 'proxyd', list),
+        MODE === 'record' ? [] : playScenarios(box, 'proxyd', list, times),
       ]);
       ours = own;
       const seen = new Map(list.map((scenario, i) => [scenario, theirs?.[i] ?? []]));
@@ -44,11 +46,11 @@ export function compareScenarios(among: RegExp): void {
     }, 300_000);
     afterAll(() => box.dispose());
 
-    it.for(list.map((s, i) => [`${s.file}: ${s.name}`, i] as const))('%s', ([name, i], { skip }) => {
+    it.for(list.map((s, i) => [titleOf(s), i] as const))('%s', ([name, i], { skip }) => {
       skip(MODE === 'replay' && name in LUCK, LUCK[name]);
       const scenario = list[i];
       const theirs = reference.get(scenario?.file ?? '')?.get(scenario?.name ?? '') ?? [];
-      const mine = ours[i] ?? [];
+      const mine = times.allow(name, ours[i] ?? [], theirs);
       expect(theirs[0]).not.toBe(NOT_LOADED);
       expect(theirs.length).toBeGreaterThan(1);
       // From where they part, so that a message that is cut says it.

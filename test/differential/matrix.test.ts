@@ -4,18 +4,24 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sandbox } from '../harness/processes.ts';
 import { combinations, playMatrix } from './matrix.ts';
 import { type Answers, type Reference, recording } from './recording.ts';
+import { CaseTimes } from './slow-machine.ts';
 
 const answers = recording('matrix');
 
 describe('the matrix beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-matrix');
+  const times = new CaseTimes();
   let reference: Reference<string[]>;
   let ours: Answers<string[]>;
 
   beforeAll(async () => {
     const inputs = new Map(combinations().map((c) => [c.url, JSON.stringify(c)]));
     // One after the other: a loaded machine makes a miss of a hit whose fetch has not ended.
-    [reference, ours] = await answers.both(inputs, (product) => playMatrix(box, product), 'in turn');
+    [reference, ours] = await answers.both(
+      inputs,
+      (product) => playMatrix(box, product, product === 'proxyd' ? times : undefined),
+      'in turn',
+    );
   }, 240_000);
   afterAll(() => box.dispose());
 
@@ -28,8 +34,10 @@ describe('the matrix beside Varnish’s daemon', () => {
 
   it.each([...new Set(combinations().map((c) => c.status))])('is the same for status %i', (status) => {
     const mine = combinations().filter((c) => c.status === status);
-    const told = (seen: { get(url: string): string[] | undefined }): string[] =>
-      mine.flatMap((c) => (seen.get(c.url) ?? ['not played']).map((l) => `${JSON.stringify(c.fields)} ${l}`));
-    expect(told(ours)).toEqual(told(reference));
+    const lines = (answer: (url: string) => readonly string[]): string[] =>
+      mine.flatMap((c) => answer(c.url).map((line) => `${JSON.stringify(c.fields)} ${line}`));
+    const played = (url: string): string[] =>
+      times.allow(url, ours.get(url) ?? ['not played'], reference.get(url));
+    expect(lines(played)).toEqual(lines((url) => reference.get(url)));
   });
 });

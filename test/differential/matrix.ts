@@ -7,6 +7,7 @@ import { IdNames, normaliseText } from '../harness/log-text.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
 import type { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, startProxy } from '../harness/proxy.ts';
+import { CaseTimes } from './slow-machine.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -159,7 +160,11 @@ async function playOne(port: number, c: Combination): Promise<string[]> {
 }
 
 /** Plays all against one product: by URL, what the clients got and, after it, what the origin was asked. */
-export async function playMatrix(box: Sandbox, product: Product): Promise<Map<string, string[]>> {
+export async function playMatrix(
+  box: Sandbox,
+  product: Product,
+  times = new CaseTimes(),
+): Promise<Map<string, string[]>> {
   const all = combinations();
   const origin = await Origin.start();
   for (const c of all) origin.on(c.url, replyOf(c));
@@ -174,7 +179,9 @@ export async function playMatrix(box: Sandbox, product: Product): Promise<Map<st
     const player = async (): Promise<void> => {
       for (let i = next++; i < all.length; i = next++) {
         const c = all[i] as Combination;
+        const end = times.start(c.url);
         seen.set(c.url, await playOne(proxy.port, c));
+        end();
       }
     };
     await Promise.all(Array.from({ length: 8 }, player));

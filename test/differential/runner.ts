@@ -18,6 +18,7 @@ import { delay, type Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { caseInputs } from './case-input.ts';
 import type { Case } from './cases.ts';
+import { CaseTimes } from './slow-machine.ts';
 
 /** What was seen of one case, as lines of text. */
 export type Seen = {
@@ -236,7 +237,12 @@ export function suiteInputs({ cases, program, params, storage }: Suite): Promise
 }
 
 /** Plays all cases and returns what was seen, by case name. */
-export async function playCases(box: Sandbox, product: Product, suite: Suite): Promise<Map<string, Seen>> {
+export async function playCases(
+  box: Sandbox,
+  product: Product,
+  suite: Suite,
+  times = new CaseTimes(),
+): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
   const program = readFileSync(new URL(suite.program, import.meta.url), 'utf8')
     .replaceAll('@ORIGIN@', String(origin.port))
@@ -261,11 +267,13 @@ export async function playCases(box: Sandbox, product: Product, suite: Suite): P
       const seen: Seen = { client: player.lines, origin: [], log: [], failure: null };
       const before = origin.requests.length;
       test.script?.(origin);
+      const end = times.start(test.name);
       try {
         await test.play(player);
       } catch (error) {
         seen.failure = error instanceof Error ? error.message : String(error);
       }
+      end();
       await player.end();
       // So that no case meets a connection of the case before: the pool is emptied.
       await origin.endIdle();

@@ -28,6 +28,7 @@ import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { completeLog, countersAtRest, hidePages } from './runner.ts';
 import { served } from './scenario-origin.ts';
+import { CaseTimes } from './slow-machine.ts';
 
 export interface Scenario {
   file: string;
@@ -107,6 +108,10 @@ export function scenarios(): Scenario[] {
   return all;
 }
 
+export function titleOf({ file, name }: Scenario): string {
+  return `${file}: ${name}`;
+}
+
 /** Everything that the answer to a scenario hangs on. What ours alone logs, Varnish does not. */
 export function scenarioInput({ program, steps, loose }: Scenario): string {
   return [program, ...steps, String(loose)].join('\n');
@@ -117,6 +122,7 @@ export async function playScenarios(
   box: Sandbox,
   product: Product,
   list: readonly Scenario[],
+  times = new CaseTimes(),
 ): Promise<string[][]> {
   const origin = await Origin.start();
   for (const [url, reply] of Object.entries(ORIGIN_REPLIES)) origin.on(url, reply);
@@ -135,7 +141,9 @@ export async function playScenarios(
     for (const [i, scenario] of list.entries()) {
       const one = new Played(proxy, `v${i}`, origin);
       played.push(one);
+      const end = times.start(titleOf(scenario));
       await one.play(scenario);
+      end();
       // So that no scenario meets a connection of the one before.
       await origin.endIdle();
     }
