@@ -31,7 +31,7 @@ class Open {
   readonly since: number;
   kind: Kind | null = null;
   reason = '';
-  begun = false;
+  hasBegun = false;
   complete = false;
   parent: Open | null = null;
   readonly children: Open[] = [];
@@ -117,15 +117,15 @@ export class Grouper {
     return new Set(this.open.keys());
   }
 
-  /** From here on only what belongs to a group counts that has begun. */
+  /** From here on only what belongs to a group counts that has hasBegun. */
   beginNoMore(): void {
     this.closed = true;
-    this.forget((root) => !root.begun);
+    this.forget((root) => !root.hasBegun);
   }
 
   /** Only a group counts that begins from here on, with what has come of it: children that ended before their parent began. */
   beginHere(): void {
-    this.forget((root) => root.begun);
+    this.forget((root) => root.hasBegun);
   }
 
   private forget(gone: (root: Open) => boolean): void {
@@ -179,7 +179,7 @@ export class Grouper {
     if (tag === Tag.Begin) this.begin(tx, b, at, end);
     else {
       // Nothing of a transaction counts before its own Begin.
-      if (!tx.begun) return;
+      if (!tx.hasBegun) return;
       this.bytes += end - at;
       tx.append(b, at, end);
       if (tag === Tag.Link) this.link(tx, recordText(b, at));
@@ -198,10 +198,11 @@ export class Grouper {
 
   /** Whether a Begin record is that of a child of what is open. */
   private belongs(b: Uint8Array, at: number): boolean {
-    const told = parseRelation(recordText(b, at));
-    if (typeof told === 'string' || this.grouping === 'vxid') return false;
-    if (this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq') return false;
-    return this.open.has(told.vxid);
+    const relation = parseRelation(recordText(b, at));
+    if (typeof relation === 'string' || this.grouping === 'vxid') return false;
+    if (this.grouping === 'request' && relation.kind === 'request' && relation.reason === 'rxreq')
+      return false;
+    return this.open.has(relation.vxid);
   }
 
   private add(vxid: number): Open {
@@ -215,54 +216,54 @@ export class Grouper {
   private begin(tx: Open, b: Uint8Array, at: number, end: number): void {
     tx.append(b, at, end);
     const text = recordText(b, at);
-    if (tx.begun) {
+    if (tx.hasBegun) {
       tx.note(Tag.VSL, `duplicate begin (${tx.vxid}:Begin "${text}")`);
       return;
     }
-    tx.begun = true;
-    const told = parseRelation(text);
-    if (typeof told === 'string') {
-      tx.note(Tag.VSL, `${told} (${tx.vxid}:Begin "${text}")`);
+    tx.hasBegun = true;
+    const relation = parseRelation(text);
+    if (typeof relation === 'string') {
+      tx.note(Tag.VSL, `${relation} (${tx.vxid}:Begin "${text}")`);
       tx.kind = null;
       return;
     }
-    tx.kind = told.kind;
-    tx.reason = told.reason;
+    tx.kind = relation.kind;
+    tx.reason = relation.reason;
     if (this.grouping === 'vxid') {
-      if (told.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
+      if (relation.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
       return;
     }
-    if (told.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
+    if (relation.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
     else if (tx.parent !== null) {
-      if (tx.parent.vxid !== told.vxid) tx.note(Tag.VSL, `link mismatch (${tx.vxid}:Begin "${text}")`);
+      if (tx.parent.vxid !== relation.vxid) tx.note(Tag.VSL, `link mismatch (${tx.vxid}:Begin "${text}")`);
     } else if (
-      told.vxid !== 0 &&
-      !(this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq')
+      relation.vxid !== 0 &&
+      !(this.grouping === 'request' && relation.kind === 'request' && relation.reason === 'rxreq')
     ) {
-      const parent = this.open.get(told.vxid) ?? this.add(told.vxid);
+      const parent = this.open.get(relation.vxid) ?? this.add(relation.vxid);
       this.tie(parent, tx);
     }
   }
 
   private link(tx: Open, text: string): void {
-    const told = parseRelation(text);
-    if (typeof told === 'string') {
-      tx.note(Tag.VSL, `${told} (${tx.vxid}:Link "${text}")`);
+    const relation = parseRelation(text);
+    if (typeof relation === 'string') {
+      tx.note(Tag.VSL, `${relation} (${tx.vxid}:Link "${text}")`);
       return;
     }
-    if (this.grouping === 'vxid' || told.vxid === 0) return;
-    if (this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq') return;
-    if (told.vxid === tx.vxid) {
+    if (this.grouping === 'vxid' || relation.vxid === 0) return;
+    if (this.grouping === 'request' && relation.kind === 'request' && relation.reason === 'rxreq') return;
+    if (relation.vxid === tx.vxid) {
       tx.note(Tag.VSL, `link to self (${tx.vxid}:Link "${text}")`);
       return;
     }
-    const child = this.open.get(told.vxid) ?? this.add(told.vxid);
+    const child = this.open.get(relation.vxid) ?? this.add(relation.vxid);
     if (child.parent === tx) return;
     if (child.parent !== null) {
       tx.note(Tag.VSL, `duplicate link (${tx.vxid}:Link "${text}")`);
       return;
     }
-    child.kind ??= told.kind;
+    child.kind ??= relation.kind;
     this.tie(tx, child);
   }
 
@@ -282,8 +283,9 @@ export class Grouper {
   }
 
   private force(tx: Open, why: string): void {
-    if (!tx.begun && tx.kind !== null) tx.note(Tag.Begin, `${tx.kind === 'bereq' ? 'bereq' : 'req'} 0 synth`);
-    if (tx.begun || tx.kind !== null) {
+    if (!tx.hasBegun && tx.kind !== null)
+      tx.note(Tag.Begin, `${tx.kind === 'bereq' ? 'bereq' : 'req'} 0 synth`);
+    if (tx.hasBegun || tx.kind !== null) {
       tx.note(Tag.VSL, why);
       tx.note(Tag.End, 'synth');
     }

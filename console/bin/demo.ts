@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// npm run demo: an origin, a proxyd in front of it and an edge network in front of that, or a fleet of proxies, gentle traffic,
-// an editor who purges, and the console on it. Without a terminal a plain line a second. Nothing is left behind, whichever way it ends.
+// npm run demo: an origin, a proxyd in front of it and an edge network in front of that, or a fleet of proxies, with
+// light traffic, an editor who purges, and the console. Without a terminal, one plain line per second. It cleans up
+// whichever way it ends.
 
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
@@ -8,7 +9,7 @@ import { findBus } from '../demo/bus-child.ts';
 import { newScene, startDrama } from '../demo/drama.ts';
 import { startEditor } from '../demo/editor.ts';
 import { startOrigin } from '../demo/origin.ts';
-import { shopBehindEdge, shopOfFleet } from '../demo/shop.ts';
+import { shopOfFleet, shopWithEdge } from '../demo/shop.ts';
 import { stagehand } from '../demo/stagehand.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
@@ -35,7 +36,7 @@ interface Arguments {
   seconds: number;
   rate: number;
   plain: boolean;
-  /** Proxies of a fleet; 0: one, behind an edge network. */
+  /** Number of proxies in a fleet; 0: one proxy, with an edge network in front of it. */
   fleet: number;
 }
 
@@ -68,9 +69,9 @@ function readArguments(argv: string[]): Arguments | string {
 async function main(args: Arguments): Promise<number> {
   const undo: (() => void | Promise<void>)[] = [];
   try {
-    // The time runs from when there is something to see: a busy machine may take long to start.
+    // The time limit starts once the demo is up: start-up may take long on a busy machine.
     let endLater = (): void => {};
-    // What a signal or the end of the time does: resolves with the exit status.
+    // Resolves with the exit status on a signal or at the time limit.
     const over = new Promise<number>((resolve) => {
       for (const [signal, status] of [
         ['SIGINT', 130],
@@ -90,7 +91,7 @@ async function main(args: Arguments): Promise<number> {
     undo.push(() => origin.close());
     const later = (step: () => void | Promise<void>): void => void undo.push(step);
     const shop = await (args.fleet === 0
-      ? shopBehindEdge(origin.port, later)
+      ? shopWithEdge(origin.port, later)
       : shopOfFleet(origin.port, args.fleet, later));
     const { daemons, edge } = shop;
     const ports = daemons.map(({ port }) => port);
@@ -106,14 +107,14 @@ async function main(args: Arguments): Promise<number> {
       scene,
     });
     undo.push(() => traffic.stop());
-    const tell = (line: string): void => {
+    const log = (line: string): void => {
       if (args.plain) process.stdout.write(`${line}\n`);
     };
-    const editor = startEditor(ports, tell);
+    const editor = startEditor(ports, log);
     undo.push(() => editor.stop());
-    const drama = startDrama(scene, stagehand(shop.daemons[0]), (line) => tell(`the shop: ${line}`));
+    const drama = startDrama(scene, stagehand(shop.daemons[0]), (line) => log(`the shop: ${line}`));
     undo.push(() => drama.stop());
-    edge?.onCleared((line) => tell(`edge network: ${line}`));
+    edge?.onCleared((line) => log(`edge network: ${line}`));
     process.stdout.write(`${firstLines(shop.place)}\n`);
     const died = Promise.race(daemons.map(({ ended }) => ended)).then((text): never => {
       throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
@@ -157,7 +158,7 @@ if (typeof args === 'string') {
 main(args)
   .then(
     (status) => {
-      // Whoever ended it by a signal has no use for suggestions.
+      // No suggestions after a signal.
       if (status === 0) process.stdout.write(`${lastLines(nextSteps(findBus() !== null))}\n`);
       return status;
     },

@@ -1,9 +1,7 @@
-// The command line of the tools that read the log, turned into a subscription and where the output goes. Queries and
-// filters are tried here, so that a mistake is reported before anything is connected.
-//
-// Caution: a mistake in one option is reported where it stands, one between options after all of them, the query then,
-// the time of -t last; scripts compare the one message they get. A tool's own options are handed to it in their place
-// among the others.
+// Command line of the tools that read the log, parsed into a subscription and an output. Queries and filters are
+// compiled here, so that mistakes are reported before connecting. Order of errors, which scripts depend on: those of
+// single options in order, then combinations of options, the query, the time limit of -t. A tool's own options are
+// handed to it in order with the others.
 
 import { readFileSync, statSync } from 'node:fs';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
@@ -11,7 +9,7 @@ import { packageVersion } from '../../protocol/files/package-files.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
-import { parsePatience } from '../process/attach.ts';
+import { parseAttachTimeout } from '../process/attach.ts';
 import {
   parseCount,
   parseGrouping,
@@ -24,7 +22,7 @@ import {
 export interface LogArguments {
   sub: LogSubscription;
   dir: string | undefined;
-  patience: number;
+  attachTimeout: number;
   verbose: boolean;
   json: boolean;
   input: string | undefined;
@@ -35,7 +33,7 @@ export interface LogArguments {
   pidFile: string | undefined;
 }
 
-/** What is wrong, as it is printed. */
+/** A usage error; the text is printed as is. */
 export class ArgumentError {
   readonly message: string;
   constructor(message: string) {
@@ -43,13 +41,13 @@ export class ArgumentError {
   }
 }
 
-/** What a tool other than proxylog brings. */
+/** Options of tools other than proxylog. */
 export interface OwnOptions {
-  /** Letters that are not proxylog's, or mean something else here. */
+  /** Letters that proxylog lacks or that have another meaning here. */
   letters: string;
-  /** Looks at one of them; what is wrong with it, or undefined. */
+  /** Handles one of them; returns an error, or undefined. */
   take(flag: string, value: string): ArgumentError | undefined;
-  /** What is wrong between the options. */
+  /** Checks combinations of options. */
   check?(a: LogArguments): Promise<ArgumentError | null>;
 }
 
@@ -63,7 +61,7 @@ export async function parseLogArguments(
   const out: LogArguments = {
     sub,
     dir: undefined,
-    patience: 5,
+    attachTimeout: 5,
     verbose: false,
     json: false,
     input: undefined,
@@ -107,13 +105,13 @@ export async function parseLogArguments(
   if (problem !== null) return problem;
   const wrong = await queryMistake(sub);
   if (wrong !== null) return wrong;
-  // A recording is not attached to.
-  if (out.input !== undefined || !Number.isNaN(out.patience)) return out;
+  // Recordings need no connection.
+  if (out.input !== undefined || !Number.isNaN(out.attachTimeout)) return out;
   const [, text] = line.options.findLast(([flag]) => flag === 't') ?? [];
   return new ArgumentError(`-t: Invalid argument: ${text}`);
 }
 
-/** The query language is worth loading only where there is something to check: a one-shot should be quick. */
+/** The query language is loaded only if there is something to check: one-shots should start fast. */
 async function queryMistake(sub: LogSubscription): Promise<ArgumentError | null> {
   if (sub.query === undefined) return null;
   const { LogSelection } = await import('../../queries/log-selection.ts');
@@ -124,14 +122,14 @@ async function queryMistake(sub: LogSubscription): Promise<ArgumentError | null>
   );
 }
 
-/** -C speaks of the expressions behind it: those before it go on as they are. */
+/** -C applies to the expressions after it; those before it keep their case. */
 function keepCase(filters: NonNullable<LogSubscription['filters']>): void {
   for (const f of filters) {
     if ('regex' in f && !f.regex.startsWith('(?-i)')) f.regex = `(?-i)${f.regex}`;
   }
 }
 
-/** Queries are lines of one text. A file's own last newline separates already. */
+/** Queries are joined by newlines; the last newline of a file already separates. */
 function addQuery(queries: string[], text: string, fromFile: boolean): void {
   const last = queries.at(-1);
   if (last !== undefined && last !== '\n') queries.push('\n');
@@ -220,14 +218,14 @@ function take(
       return;
     }
     case 't':
-      out.patience = parsePatience(value);
+      out.attachTimeout = parseAttachTimeout(value);
       return;
     case 'q':
       addQuery(queries, value, false);
       return;
     case 'Q':
       try {
-        // What is no file has no text; Varnish's tool then names an error that is none.
+        // Only regular files can be read; varnishlog prints a misleading error in this case.
         if (!statSync(value).isFile()) return new ArgumentError(`-Q ${value}: Success`);
         addQuery(queries, readFileSync(value, 'utf8'), true);
         return;
@@ -253,7 +251,7 @@ function take(
       out.json = true;
       return;
     default:
-      // -u: output is never held back.
+      // -u: output is never buffered anyway.
       return;
   }
 }

@@ -1,4 +1,4 @@
-// How proxylog's groups are written: text, NDJSON or Varnish's binary file.
+// Output of proxylog's groups: text, NDJSON or Varnish's binary format.
 
 import { LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -16,7 +16,7 @@ export class LogOutput {
   private constructor(a: LogArguments) {
     this.verbose = a.verbose;
     this.form = a.json ? 'json' : a.output === undefined || a.ascii ? 'text' : 'binary';
-    // A log holds cookies and what else clients say.
+    // Logs contain cookies and other client data.
     this.file = new OutputFile(a.output, a.append, 0o600, this.form === 'binary' ? LOG_FILE_MAGIC : null);
   }
 
@@ -28,7 +28,7 @@ export class LogOutput {
     }
   }
 
-  /** Goes over to a new file of the same name, after the old one was moved away; or what is wrong. */
+  /** Switches to a new file of the same name after the old one was moved; returns an error or null. */
   rotate(): ArgumentError | null {
     try {
       this.file.reopen();
@@ -38,7 +38,7 @@ export class LogOutput {
     }
   }
 
-  /** Writes groups; false when the source should wait for drain(). */
+  /** Writes groups; false if the source should wait for drain(). */
   write(groups: readonly LogTransaction[][]): boolean {
     return this.file.write(this.encode(groups));
   }
@@ -47,7 +47,7 @@ export class LogOutput {
     this.file.drain(then);
   }
 
-  /** Resolves when everything is out. */
+  /** Resolves when all output is flushed. */
   finish(): Promise<void> {
     return this.file.finish();
   }

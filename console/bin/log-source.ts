@@ -1,17 +1,17 @@
-// Where a log tool's transactions come from and where they go, as its main program sees it: a source has an
-// end, and a signal can ask it for what is incomplete; a sink can ask it to wait.
+// Interfaces of sources and sinks of log transactions, as the main program of a tool uses them: a source has an end
+// and can flush incomplete transactions on a signal; a sink can apply backpressure.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 
 export interface LogSource {
   /** Resolves with the exit status. */
   done: Promise<number>;
-  /** Shows what is incomplete. */
+  /** Outputs incomplete transactions. */
   flush(): void;
 }
 
 export interface LogSink {
-  /** Takes groups; false when the source should wait for drain(). */
+  /** Writes groups; false if the source should wait for drain(). */
   write(groups: readonly LogTransaction[][]): boolean;
   drain(then: () => void): void;
 }

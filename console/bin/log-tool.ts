@@ -1,36 +1,35 @@
-// What the tools that read the log have in common, their options apart: help and version, the background, signals, where
-// transactions come from.
+// Common parts of the tools that read the log: help and version, daemonizing, signals, sources of transactions.
 
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { sayEnd } from '../process/command-end.ts';
+import { printEnding } from '../process/command-end.ts';
 import { keepOutputManners } from '../process/standard-output.ts';
 import { ArgumentError, type LogArguments, type OwnOptions, parseLogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
 import { inBackground, toBackground } from './proxylog-background.ts';
 
 export interface ToolSink extends LogSink {
-  /** Goes over to a new output file; or what is wrong. */
+  /** Switches to a new output file; returns an error or null. */
   rotate?(): ArgumentError | null;
-  /** Everything is out once this resolves. */
+  /** Resolves when all output is flushed. */
   finish(): Promise<void>;
 }
 
 export interface LogTool {
   row: ToolRow;
-  /** Absent for proxylog, whose options all others share. */
+  /** Absent for proxylog, whose options all tools share. */
   own?: OwnOptions;
-  /** Opens the output once all arguments are known. */
+  /** Opens the output after all arguments are parsed. */
   open(a: LogArguments): Promise<ToolSink | ArgumentError>;
-  /** Status when the output cannot be opened. */
+  /** Exit status if the output cannot be opened. */
   unopened?: number;
 }
 
-/** Runs the tool to its end; resolves with the exit status. */
+/** Runs the tool to completion; resolves with the exit status. */
 export async function runLogTool(tool: LogTool, argv: readonly string[]): Promise<number> {
   keepOutputManners(tool.row.name);
   const a = await parseLogArguments(tool.row, argv, tool.own);
-  if ('kind' in a) return sayEnd(tool.row, a);
+  if ('kind' in a) return printEnding(tool.row, a);
   if (a instanceof ArgumentError) return refuse(a);
   if (!inBackground()) await nameUnwritten(tool.row.name, a);
   if (a.daemonize && !inBackground()) return toBackground();
@@ -53,7 +52,7 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
   return status;
 }
 
-/** A query for records that cannot come is no mistake, and goes on; but it is said once. */
+/** A query for records that are never logged is valid, but gets one warning. */
 async function nameUnwritten(name: string, a: LogArguments): Promise<void> {
   if (a.input !== undefined || (a.sub.query === undefined && a.sub.filters === undefined)) return;
   const { unwrittenTags, unwrittenText } = await import('../../queries/unwritten-tags.ts');

@@ -1,6 +1,5 @@
-// The values of proxylog's options: numbers, durations, groupings, filters. Each reads what Varnish's tool
-// reads (blanks before a number, octal and hexadecimal where it takes them) and refuses what it refuses, with
-// its words.
+// Parsers of proxylog's option values: numbers, durations, groupings, filters. They accept what varnishlog accepts
+// (leading blanks, octal and hexadecimal where it does) and reject the rest with its messages.
 
 import type { Grouping } from '../../protocol/messages.ts';
 import { TIME_UNIT_NAMES, TIME_UNITS } from '../../protocol/units.ts';
@@ -10,7 +9,7 @@ const GROUPINGS: readonly Grouping[] = ['raw', 'vxid', 'request', 'session'];
 
 const DURATION = new RegExp(`^\\s*(\\d*\\.?\\d*)\\s*(${TIME_UNIT_NAMES})\\s*$`);
 
-/** A grouping by its name or a beginning of it, in any case. */
+/** A grouping by name or unique prefix, ignoring case. */
 export function parseGrouping(text: string): Grouping | 'ambiguous' | 'unknown' {
   const found = GROUPINGS.filter((name) => name.startsWith(text.toLowerCase()));
   if (found.length > 1) return 'ambiguous';
@@ -23,7 +22,7 @@ export function parseCount(text: string): number {
   return n >= 1 && n <= INT_MAX ? n : Number.NaN;
 }
 
-/** The number at the start of a text as C reads one, and where it ends. Nothing there is 0. */
+/** The number at the start of a text by the rules of C's strtol, and the index of its end; 0 without digits. */
 function leadingInteger(text: string): { value: number; end: number } {
   const m = /^\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9]\d*))/.exec(text);
   if (m === null) return { value: 0, end: 0 };
@@ -34,14 +33,14 @@ function leadingInteger(text: string): { value: number; end: number } {
   return { value: sign === '-' ? -value : value, end: all.length };
 }
 
-/** -L: a number from 1 to 2^31 - 1; or what is wrong. */
+/** -L: a number from 1 to 2^31 - 1, or an error. */
 export function parseLimit(text: string): number | string {
   const { value, end } = leadingInteger(text);
   if (text.slice(end).trim() !== '') return 'Syntax error';
   return value < 1 || value > INT_MAX ? 'Range error' : value;
 }
 
-/** -T: seconds, not negative; or what is wrong. At most 15 digits, or 12 before a point. */
+/** -T: seconds, not negative, or an error. At most 15 digits, or 12 before a point. */
 export function parseTimeout(text: string): number | string {
   const m = /^\s*(-?)(\d*)(\.\d*)?\s*$/.exec(text);
   if (m === null) return 'Syntax error';
@@ -52,7 +51,7 @@ export function parseTimeout(text: string): number | string {
   return sign === '-' && seconds > 0 ? 'Range error' : seconds;
 }
 
-/** -R: count[/duration], a duration being [number]unit, one second when absent; or what is wrong. */
+/** -R: count[/duration], with duration [number]unit and a default of one second, or an error. */
 export function parseRate(text: string): { count: number; period: number } | string {
   const { value, end } = leadingInteger(text);
   if (value < 1 || value > INT_MAX) return 'Range error';
@@ -65,7 +64,7 @@ export function parseRate(text: string): { count: number; period: number } | str
   return m === null || !(period > 0) ? 'Syntax error: Invalid duration' : { count: value, period };
 }
 
-/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
+/** The argument of -I and -X: [taglist:]regex. A leading colon means an empty tag list. */
 export function splitRegexFilter(argument: string): { tags: string; regex: string } {
   const colon = argument.indexOf(':');
   return colon < 0

@@ -1,5 +1,5 @@
-// A screen of plain lines that is drawn again as a whole, for the tools whose live view is no more than that.
-// It takes the terminal over when made and gives it back at the end of the process, whichever way that comes.
+// A screen of plain lines that is redrawn as a whole, for tools with simple live views. It takes over the terminal
+// when constructed and restores it at process exit, however that happens.
 
 import { writeSync } from 'node:fs';
 import { HUNG_UP, leave } from '../process/leave.ts';
@@ -8,7 +8,7 @@ const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';
 
 export class PlainScreen {
-  /** Called with each key, as text. */
+  /** Called for each key, with its text. */
   onKey: (key: string) => void = () => {};
   /** Called when the size changes. */
   onResize: () => void = () => {};

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// proxy-edge-setup: copies the programs and the settings of the edge connector to where proxyd looks for them.
-// Exit codes: 0, also when all was there; 1 when a file could not be made or an argument is wrong.
+// proxy-edge-setup: installs the edge connector's programs and settings where proxyd looks for them. Exit codes: 0,
+// also if everything existed; 1 if a file could not be created or an argument is wrong.
 
 import { isAbsolute, join } from 'node:path';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { inPackage, packageVersion } from '../../protocol/files/package-files.ts';
 import { PROXY_EDGE_SETUP } from '../../protocol/tables/tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { sayEnd } from '../process/command-end.ts';
+import { printEnding } from '../process/command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
 import { type FileToInstall, installFile } from '../setup/install-files.ts';
 
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   keepOutputManners('proxy-edge-setup');
   guardTerminal([process.stdout, process.stderr]);
   const a = parseArguments(process.argv.slice(2), process.env);
-  if ('kind' in a) return sayEnd(PROXY_EDGE_SETUP, a);
+  if ('kind' in a) return printEnding(PROXY_EDGE_SETUP, a);
   for (const file of files(a.directory)) {
     try {
       const done = installFile(file, a.root);

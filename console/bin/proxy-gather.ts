@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// proxy-gather: a diagnostic archive of a daemon and its surroundings as one tar.gz, and what it contains on stdout.
-// Exit codes: 0, 1 when the archive could not be written or an argument is wrong. A daemon that is down is no failure.
+// proxy-gather: writes a diagnostic archive of a daemon and its environment as tar.gz, and prints its contents. Exit
+// codes: 0; 1 if the archive could not be written or an argument is wrong. A daemon that is down is not a failure.
 
 import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ import { findDaemon } from '../client/find-daemon.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
-import { sayEnd } from '../process/command-end.ts';
+import { printEnding } from '../process/command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
 
 interface Arguments {
@@ -54,7 +54,7 @@ async function main(): Promise<number> {
   keepOutputManners('proxy-gather');
   guardTerminal([process.stdout, process.stderr]);
   const a = parseArguments(process.argv.slice(2));
-  if ('kind' in a) return sayEnd(PROXY_GATHER, a);
+  if ('kind' in a) return printEnding(PROXY_GATHER, a);
   if ('wrongValue' in a) {
     process.stderr.write(`proxy-gather: ${a.wrongValue}\n`);
     return 1;
@@ -80,7 +80,7 @@ async function main(): Promise<number> {
   const { tarArchive } = await import('../gather/tar.ts');
   const file = a.file ?? `${top}.tar.gz`;
   try {
-    // It may hold more than its maker knows: for its owner alone.
+    // May contain more than its creator knows: readable by the owner only.
     writeOwn(file, gzipSync(await tarArchive(entries, now)), 0o600);
   } catch (cause) {
     process.stderr.write(`proxy-gather: cannot write ${file}: ${systemText(cause)}\n`);

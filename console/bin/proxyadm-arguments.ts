@@ -1,4 +1,4 @@
-// The command line of proxyadm. Options end at the first word, which begins the command.
+// Command line of proxyadm. Options end at the first word, where the command begins.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { packageVersion } from '../../protocol/files/package-files.ts';
@@ -9,22 +9,22 @@ export interface Arguments {
   dir?: string;
   address?: string;
   secretFile?: string;
-  /** Seconds; absent is the default, Infinity no limit. */
+  /** Seconds; the default if absent, Infinity for no limit. */
   timeout?: number;
   pass: boolean;
   strict: boolean;
   readonly: boolean;
-  /** Of a Varnish, as parseVarnishTarget() reads it; '' is the default one here. */
+  /** A Varnish, in the syntax of parseVarnishTarget(); '' is the default instance on this host. */
   varnish?: string;
   replay?: string;
   reader: boolean;
   words: string[];
 }
 
-/** What is wrong with a value. */
+/** An invalid option value. */
 export class ValueError extends Error {}
 
-/** Options up to the first word; the words are the command. Throws ValueError. */
+/** Options up to the first word; the rest is the command. Throws ValueError. */
 export function parseArguments(argv: readonly string[]): Arguments | Ending {
   const read = readCommandLine(PROXYADM, argv, packageVersion());
   const out: Arguments = { pass: false, strict: false, readonly: false, reader: false, words: read.words };
@@ -74,7 +74,7 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
   return out;
 }
 
-/** The text again, once it is known to name one. */
+/** Returns the text unchanged if it is valid. */
 function varnishTarget(text: string): string {
   try {
     parseVarnishTarget(text);
@@ -84,7 +84,7 @@ function varnishTarget(text: string): string {
   return text;
 }
 
-/** Zero sets no limit. */
+/** Zero means no limit. */
 function seconds(text: string): number {
   if (!/^\s*(\d+\.?\d*|\.\d+)\s*$/.test(text)) throw new ValueError(`-t: Invalid argument: ${text}`);
   return Number(text) || Number.POSITIVE_INFINITY;

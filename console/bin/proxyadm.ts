@@ -1,24 +1,23 @@
 #!/usr/bin/env node
-// proxyadm: one admin command, a script of them on standard input, or the console on a terminal.
-//
-// Exit codes: 0, 1 the command failed or the options are wrong, 2 no connection or a wrong value. The answer goes to
-// standard output whatever its status. --readonly is kept twice: here, for every kind of daemon, and by a manager that was
-// asked to. Caution: options end at the first word, so that `vcl.list -j` keeps its -j;
-// several words are joined by blanks and not quoted again, because scripts bring their own quotes.
+// proxyadm: one admin command, a script of commands on standard input, or the console on a terminal. Exit codes: 0; 1
+// if the command failed or options are wrong; 2 without a connection or for a wrong value. The reply goes to standard
+// output whatever its status. --readonly is enforced twice: here, for every kind of daemon, and by the manager.
+// Options end at the first word, so that `vcl.list -j` keeps its -j; words are joined by blanks without quoting,
+// since scripts quote themselves.
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import { changingCommand, notOnlyReading, refusedChange } from '../../protocol/reading.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { sayEnd } from '../process/command-end.ts';
+import { printEnding } from '../process/command-end.ts';
 import { HUNG_UP, leave } from '../process/leave.ts';
 import { keepOutputManners, writeOut } from '../process/standard-output.ts';
 import { type Arguments, parseArguments, ValueError } from './proxyadm-arguments.ts';
 
 /** A connection by either protocol. */
 interface Connection {
-  /** The commands of somebody else's daemon may be others. */
+  /** Another product's daemon, whose commands may differ. */
   foreign?: true;
   command(line: string): Promise<CommandReply>;
   close(): void;
@@ -33,7 +32,7 @@ async function open(a: Arguments): Promise<Connection> {
       import('../varnish/varnish-commands.ts'),
       import('../client/varnish-target.ts'),
     ]);
-    // As varnishadm by itself, which waits so long for an answer and for its Varnish.
+    // varnishadm's own timeout covers both the connection and the reply.
     const seconds = Math.ceil(Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS));
     const commands = new VarnishCommands(parseVarnishTarget(a.varnish), seconds);
     return {
@@ -55,21 +54,21 @@ async function open(a: Arguments): Promise<Connection> {
       return await connect({ dir, address, secretFile, timeout, name: 'proxyadm', readonly });
     } catch (cause) {
       if (!(cause instanceof ConnectError)) throw cause;
-      // The text CLI speaks first, which is no answer to an upgrade: try it the other way.
+      // A text CLI sends its banner first, which is an invalid upgrade response: retry with the text protocol.
       if (address !== undefined && cause.kind === 'protocol') {
         const { TextCliClient } = await import('../client/text-cli-client.ts');
         const client = await TextCliClient.connect(address, secretFile, timeout);
         return { foreign: true, command: (line) => client.command(line), close: () => client.close() };
       }
-      // A daemon that is only just starting will have its socket in a moment.
-      const nobody = address === undefined && cause.kind === 'unreachable';
-      if (!nobody || performance.now() + AGAIN_MS > end) throw cause;
+      // A daemon that is still starting creates its socket in a moment.
+      const isUnreachable = address === undefined && cause.kind === 'unreachable';
+      if (!isUnreachable || performance.now() + AGAIN_MS > end) throw cause;
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
 }
 
-/** What a timer takes. */
+/** Maximum of a timer. */
 const MAX_SECONDS = 2_000_000;
 
 function limited(reply: Promise<CommandReply>, seconds: number | undefined): Promise<CommandReply> {
@@ -81,7 +80,7 @@ function limited(reply: Promise<CommandReply>, seconds: number | undefined): Pro
   return Promise.race([reply, late]).finally(() => clearTimeout(timer));
 }
 
-/** What --readonly has against a line; null without it, and for what only reads. */
+/** Why --readonly rejects a line; null without it, and for read-only commands. */
 function refusal(a: Arguments, { foreign }: Connection, line: string): CommandReply | null {
   if (!a.readonly) return null;
   const name = foreign === true ? notOnlyReading(line) : changingCommand(line);
@@ -95,7 +94,7 @@ function succeeded(status: number): boolean {
   return status === 200 || status === TRUNCATED;
 }
 
-/** Of -p the head and the body, and no newline behind it. */
+/** With -p the status line and the body, without a trailing newline. */
 function print(a: Arguments, { status, body }: CommandReply): void {
   if (a.pass) {
     const head = `${String(status).padEnd(3)} ${String(Buffer.byteLength(body)).padEnd(8)}\n`;
@@ -107,7 +106,7 @@ function complain(a: Arguments, { status }: CommandReply): void {
   if (!a.pass && !succeeded(status)) process.stderr.write(`Command failed with error code ${status}\n`);
 }
 
-/** Why there is no connection. */
+/** The reason for a failed connection, as text. */
 async function whyNot({ dir, address }: Arguments, cause: Error): Promise<string> {
   if (address !== undefined) {
     const lead = `${address}: `;
@@ -118,15 +117,15 @@ async function whyNot({ dir, address }: Arguments, cause: Error): Promise<string
     import('../client/client.ts'),
     import('../client/unreachable.ts'),
   ]);
-  const nobody = cause instanceof ConnectError && cause.kind === 'unreachable';
-  return nobody ? whyUnreachable(dir, cause) : cause.message;
+  const isUnreachable = cause instanceof ConnectError && cause.kind === 'unreachable';
+  return isUnreachable ? whyUnreachable(dir, cause) : cause.message;
 }
 
 async function runScript(a: Arguments, connection: Connection): Promise<number> {
   const lines = new CommandLines();
-  /** Something was refused: a script for --readonly is none of those that expect to end well whatever happens. */
+  /** After a command rejected by --readonly, a script exits with failure. */
   let refusals = 0;
-  /** The exit code, null while there may be more. */
+  /** The exit code; null if the script continues. */
   const run = async (commands: string[]): Promise<number | null> => {
     for (const line of commands) {
       const refused = refusal(a, connection, line);
@@ -153,7 +152,7 @@ async function runScript(a: Arguments, connection: Connection): Promise<number> 
 
 async function main(): Promise<number> {
   const a = parseArguments(process.argv.slice(2));
-  if ('kind' in a) return sayEnd(PROXYADM, a);
+  if ('kind' in a) return printEnding(PROXYADM, a);
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
     const { runConsole } = await import('../tui/main.tsx');
     const { dir, address, secretFile, varnish, readonly, replay, reader } = a;
@@ -185,7 +184,7 @@ async function main(): Promise<number> {
     complain(a, reply);
     return succeeded(reply.status) ? 0 : 1;
   } catch (cause) {
-    // Varnish's tool connects for each command, and the message says why it did not.
+    // varnishadm connects per command, and its message has the reason.
     const lost = a.varnish === undefined ? 'Connection lost: ' : '';
     process.stderr.write(`${lost}${(cause as Error).message}\n`);
     return 2;
@@ -195,7 +194,7 @@ async function main(): Promise<number> {
 }
 
 function exit(code: number): void {
-  // What a pipe still holds is written before the end.
+  // Flush pending output to pipes before exiting.
   if (code === HUNG_UP || process.stdout.writableLength === 0) leave(code);
   else process.stdout.once('drain', () => process.exit(code));
 }
@@ -204,7 +203,7 @@ keepOutputManners('proxyadm');
 process.on('SIGINT', () => process.exit(130));
 main().then(exit, (cause: unknown) => {
   if (!(cause instanceof ValueError)) throw cause;
-  // A wrong value needs no reminder of all the flags.
+  // Do not print the usage for a wrong value.
   process.stderr.write(`${cause.message}\n`);
   process.exit(2);
 });

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-// proxyhist: the distribution of response times or other numbers of the log, as a histogram in a live view,
-// or once as text: -1, which takes what the log holds now or a whole recording.
-//
-// Exit codes: 0; 1 for every failure; 130 after SIGINT. -B paces a recording by its own clock.
+// proxyhist: a histogram of response times or other numbers in the log, as a live view or once as text. With -1 it
+// covers the log's present contents or a whole recording. Exit codes: 0; 1 for every failure; 130 after SIGINT. -B
+// replays a recording at its own pace.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { PROXYHIST } from '../../protocol/tables/log-tools.ts';
@@ -104,7 +103,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     async finish() {
       await new Promise<void>((done) => pacer.drain(done));
       draw();
-      // The end of a recording stays on the screen.
+      // Keep the final screen of a recording.
       if (process.stdin.isTTY && a.sub.once !== true) await new Promise(() => {});
     },
   };

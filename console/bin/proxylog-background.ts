@@ -1,16 +1,16 @@
-// proxylog -D: the same command again without a terminal, in a session of its own. The foreground stays until
-// the background one has attached and written its process id, or passes on what that one says and its status.
+// proxylog -D: runs the same command in a new session without a terminal. The foreground process waits until the
+// background process has attached and written its pid file, and otherwise passes on its output and status.
 
 const MARK = 'PROXYLOG_BACKGROUND';
 
-/** Whether this process is the one in the background. */
+/** Is this the background process? */
 export function inBackground(): boolean {
   return process.env[MARK] === '1';
 }
 
-/** Starts the background process; resolves with the exit status for the foreground. */
+/** Starts the background process; resolves with the exit status of the foreground. */
 export async function toBackground(): Promise<number> {
-  // Loaded here: it takes longer to load than all the rest of a tool, which seldom needs it.
+  // Imported on demand: it takes longer to load than the rest of the tool and is rarely needed.
   const { spawn } = await import('node:child_process');
   return new Promise((resolve) => {
     const child = spawn(process.execPath, process.argv.slice(1), {
@@ -25,10 +25,10 @@ export async function toBackground(): Promise<number> {
   });
 }
 
-/** In the background: everything is in place, the foreground may go. */
-export function tellReady(): void {
+/** Called in the background process when it is ready: the foreground process may exit. */
+export function signalReady(): void {
   if (!inBackground() || process.send === undefined || !process.connected) return;
-  // Nobody reads what is said from now on.
+  // Standard error has no reader from now on.
   process.stderr.on('error', () => {});
   process.send('ready', () => process.disconnect());
 }

@@ -1,9 +1,7 @@
-// proxylog at a running daemon: subscribes, writes what comes, and when the daemon or its worker goes away says
-// so, waits and goes on. It never gives up once it was attached, except with -d.
-//
-// Caution: -P is written only once the subscription is in place. After a daemon's restart the new one's log is
-// read from its start, so that nothing said while this tool was away is missed; a connection lost to the same
-// daemon goes on at the end of the log, so that nothing comes twice.
+// proxylog on a running daemon: subscribes, writes groups, and when the daemon or its worker disappears, reports it,
+// waits and continues. Once attached it never gives up, except with -d. The pid file of -P is written after the
+// subscription. After a restart of the daemon its log is read from the start, so that nothing is missed; after a lost
+// connection to the same daemon reading resumes at the end, so that nothing is duplicated.
 
 import { statSync } from 'node:fs';
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
@@ -14,7 +12,7 @@ import { whyUnreachable } from '../client/unreachable.ts';
 import { attach, writePidFile } from '../process/attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
-import { tellReady } from './proxylog-background.ts';
+import { signalReady } from './proxylog-background.ts';
 
 export function followDaemon(a: LogArguments, output: LogSink): LogSource {
   const follower = new Follower(a, output);
@@ -25,9 +23,9 @@ class Follower {
   private readonly a: LogArguments;
   private readonly output: LogSink;
   private subscription: ClientSubscription | null = null;
-  /** Which daemon this is: its socket's place and time. */
+  /** Identity of the daemon: path and mtime of its socket. */
   private daemon = '';
-  /** There was a log, and it has gone. */
+  /** The log existed and was lost. */
   private abandoned = false;
 
   constructor(a: LogArguments, output: LogSink) {
@@ -42,7 +40,7 @@ class Follower {
   async run(): Promise<number> {
     const { a } = this;
     let dots = false;
-    let { patience } = a;
+    let { attachTimeout } = a;
     process.prependListener('SIGTERM', interrupted);
     for (let first = true; ; first = false) {
       let client: Client;
@@ -51,7 +49,12 @@ class Follower {
           dots = true;
           process.stderr.write('.');
         };
-        client = await attach({ name: 'proxylog', dir: a.dir, patience, ...(first ? { waiting } : {}) });
+        client = await attach({
+          name: 'proxylog',
+          dir: a.dir,
+          timeout: attachTimeout,
+          ...(first ? { waiting } : {}),
+        });
       } catch (error) {
         return this.unattached(error as Error);
       }
@@ -59,18 +62,18 @@ class Follower {
       if (first && dots) process.stderr.write('\n');
       if (client.state === 'running') this.acquired();
       const daemon = this.identify();
-      const anew: Partial<LogSubscription> = first || daemon === this.daemon ? {} : { from: 'head' };
+      const start: Partial<LogSubscription> = first || daemon === this.daemon ? {} : { from: 'head' };
       this.daemon = daemon;
-      const end = await this.subscribe(client, { ...a.sub, ...anew }, first);
+      const end = await this.subscribe(client, { ...a.sub, ...start }, first);
       this.subscription = null;
       if (end !== 'lost') return end;
       this.gone('vsm');
       if (a.sub.once === true) return 1;
-      patience = Number.POSITIVE_INFINITY;
+      attachTimeout = Number.POSITIVE_INFINITY;
     }
   }
 
-  /** `vsl`: the worker's end of the log; `vsm`: the daemon itself. */
+  /** `vsl`: the worker's log ended; `vsm`: the daemon ended. */
   private gone(what: 'vsl' | 'vsm'): void {
     this.abandoned = true;
     process.stderr.write(`Log abandoned (${what})\n`);
@@ -82,8 +85,8 @@ class Follower {
   }
 
   private unattached(error: Error): number {
-    const nobody = error instanceof ConnectError && error.kind === 'unreachable';
-    const why = nobody ? whyUnreachable(this.a.dir, error) : error.message;
+    const isUnreachable = error instanceof ConnectError && error.kind === 'unreachable';
+    const why = isUnreachable ? whyUnreachable(this.a.dir, error) : error.message;
     process.stderr.write(`VSM: ${why}\n`);
     return 1;
   }
@@ -109,7 +112,7 @@ class Follower {
           if (!first) return;
           const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
           if (problem === null) {
-            tellReady();
+            signalReady();
             return;
           }
           process.stderr.write(`${problem}\n`);
@@ -139,7 +142,7 @@ class Follower {
   }
 }
 
-/** The end of a tool that has not found its daemon yet. */
+/** SIGINT before the first connection. */
 function interrupted(): void {
   process.stderr.write('VSM: Attach interrupted\n');
   process.exit(1);

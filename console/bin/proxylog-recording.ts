@@ -1,5 +1,5 @@
-// proxylog -r: prints a recording, or what comes on standard input in that format, as it would be printed live.
-// Groups come out as their last transaction ends; what never ends is not shown, as with Varnish's tool.
+// proxylog -r: prints a recording from a file or standard input in the same format as live. Groups are printed when
+// their last transaction ends; unfinished ones are dropped, as in varnishlog.
 
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -11,7 +11,7 @@ import { LogSelection } from '../../queries/log-selection.ts';
 import { writePidFile } from '../process/attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
-import { tellReady } from './proxylog-background.ts';
+import { signalReady } from './proxylog-background.ts';
 
 export function readRecording(a: LogArguments, output: LogSink): LogSource {
   const selection = LogSelection.create(a.sub);
@@ -26,7 +26,7 @@ export function readRecording(a: LogArguments, output: LogSink): LogSource {
     const path = a.input as string;
     const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
     if (problem !== null) return fail(problem);
-    tellReady();
+    signalReady();
     const decoder = new LogFileDecoder();
     const input: Readable = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 18 });
     try {
@@ -53,7 +53,7 @@ export function readRecording(a: LogArguments, output: LogSink): LogSource {
       );
     }
     if (!decoder.valid) return fail('VSL file read error: EOF');
-    // Varnish's tool ends without a word here; a recording cut off by a full disk deserves one.
+    // varnishlog ends silently here; a recording truncated by a full disk deserves a message.
     if (decoder.left > 0) {
       process.stderr.write(`VSL file read error: ${decoder.left} bytes of a cut record at the end\n`);
     }

@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-// proxylog: the log of a running daemon, or of a recording, as text, NDJSON or binary.
-//
-// Exit codes: 0; 1 for every failure, 2 when the output file cannot be opened; 130 after SIGINT. It selects
-// nothing itself while connected: the daemon does, and only matches travel. SIGHUP means a new output file in
-// the background and the end in the foreground; SIGUSR1 shows what is incomplete.
+// proxylog: the log of a running daemon or of a recording, as text, NDJSON or binary. Exit codes: 0; 1 for every
+// failure; 2 if the output file cannot be opened; 130 after SIGINT. Filtering happens in the daemon, and only matches
+// are transferred. SIGHUP reopens the output file in the background and ends the tool in the foreground; SIGUSR1
+// prints incomplete transactions.
 
 import { PROXYLOG } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';

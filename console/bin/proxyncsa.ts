@@ -1,8 +1,6 @@
 #!/usr/bin/env node
-// proxyncsa: the log as access log lines, by default in the combined format; of a running daemon or of a
-// recording. Options, formats and error texts are those of Varnish's tool.
-//
-// Exit codes: 0; 1 for every failure; 130 after SIGINT.
+// proxyncsa: access log lines, in the combined format by default, from a running daemon or a recording. Options,
+// formats and messages are those of varnishncsa. Exit codes: 0; 1 for every failure; 130 after SIGINT.
 
 import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -94,14 +92,15 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   guardTerminal([process.stdout]);
   const whole = a.sub.grouping === 'request';
   const options = { ...own, client: own.client || !own.backend, whole };
-  // From a daemon only what can have a line; a recording is judged by the lines alone, as Varnish's tool does.
+  // Have the daemon send only transactions that produce lines; with recordings the renderer decides, as in
+  // varnishncsa.
   if (a.input === undefined && !whole && options.client !== options.backend) {
     if (options.client) a.sub.client = true;
     else a.sub.backend = true;
     if (options.esi) a.sub.esi = true;
   }
   try {
-    // For its user and a group: who reads access logs need not see what the rest of the log holds.
+    // Readable by its owner and group: readers of access logs need not see the rest of the log.
     const output = new OutputFile(a.output, a.append, 0o640);
     return {
       write: (groups: readonly LogTransaction[][]) =>

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// proxystat: counters once as text, JSON or XML, their list, or the console's live view on a terminal; where there is
-// none, once as text.
-// Exit codes: 0, 1 for every failure. Works while the worker is stopped: the daemon then has the last values.
+// proxystat: counters as text, JSON or XML, their list, or the console's live view on a terminal; without a terminal,
+// text. Exit codes: 0; 1 for every failure. Works while the worker is stopped: the daemon has its last values.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { packageVersion } from '../../protocol/files/package-files.ts';
@@ -9,20 +8,20 @@ import type { CounterInfo, CounterSubscription } from '../../protocol/messages.t
 import { PROXYSTAT } from '../../protocol/tables/tools.ts';
 import type { CounterValue } from '../format/stat-text.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { attach, parsePatience, writePidFile } from '../process/attach.ts';
-import { sayEnd } from '../process/command-end.ts';
+import { attach, parseAttachTimeout, writePidFile } from '../process/attach.ts';
+import { printEnding } from '../process/command-end.ts';
 import { leave } from '../process/leave.ts';
 import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
 
-/** When several forms are asked for the first of these counts, as with Varnish's tool. */
+/** In order of precedence if several formats are given, as in varnishstat. */
 const FORMS = ['x', 'j', '1', 'l'] as const;
 
 interface Arguments {
   form: (typeof FORMS)[number] | 'live';
   dir: string | undefined;
-  patience: number;
+  attachTimeout: number;
   pidFile: string | undefined;
-  /** Gauges as they are, in the live view. */
+  /** Unscaled gauges in the live view. */
   raw: boolean;
   filters: NonNullable<CounterSubscription['filters']>;
 }
@@ -32,7 +31,7 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
   const out: Arguments = {
     form: 'live',
     dir: undefined,
-    patience: 5,
+    attachTimeout: 5,
     pidFile: undefined,
     raw: false,
     filters: [],
@@ -49,8 +48,8 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
     else if (flag === 'n') out.dir = value;
     else if (flag === 'P') out.pidFile = value;
     else if (flag === 't') {
-      out.patience = parsePatience(value);
-      if (Number.isNaN(out.patience)) return { wrongValue: `-t: Invalid argument: ${value}` };
+      out.attachTimeout = parseAttachTimeout(value);
+      if (Number.isNaN(out.attachTimeout)) return { wrongValue: `-t: Invalid argument: ${value}` };
     }
   }
   if (line.end !== null) return line.end;
@@ -58,12 +57,12 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
   return word === undefined ? out : { kind: 'mistake', message: `unexpected argument '${word}'` };
 }
 
-/** One reading of the counters that pass the filters, with the worker's uptime beside it. */
+/** One sample of the counters selected by the filters, with the worker's uptime. */
 async function readOnce(
   a: Arguments,
   waiting: () => void,
 ): Promise<{ counters: CounterValue[]; uptime: number } | string> {
-  const client = await attach({ name: 'proxystat', dir: a.dir, patience: a.patience, waiting });
+  const client = await attach({ name: 'proxystat', dir: a.dir, timeout: a.attachTimeout, waiting });
   const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
   if (problem !== null) {
     client.close();
@@ -112,7 +111,7 @@ async function live(a: Arguments): Promise<number> {
 
 async function main(): Promise<number> {
   const a = parseArguments(process.argv.slice(2));
-  if ('kind' in a) return sayEnd(PROXYSTAT, a);
+  if ('kind' in a) return printEnding(PROXYSTAT, a);
   if ('wrongValue' in a) {
     process.stderr.write(`${a.wrongValue}\n`);
     return 1;
@@ -128,8 +127,8 @@ async function main(): Promise<number> {
   } catch (error) {
     const { ConnectError } = await import('../client/client.ts');
     const { whyUnreachable } = await import('../client/unreachable.ts');
-    const nobody = error instanceof ConnectError && error.kind === 'unreachable';
-    const why = nobody ? whyUnreachable(a.dir, error) : (error as Error).message;
+    const isUnreachable = error instanceof ConnectError && error.kind === 'unreachable';
+    const why = isUnreachable ? whyUnreachable(a.dir, error) : (error as Error).message;
     process.stderr.write(`${why}\n`);
     return 1;
   }
@@ -147,7 +146,7 @@ async function main(): Promise<number> {
         : a.form === 'x'
           ? statXml(counters, new Date())
           : statLines(counters, uptime);
-  // Varnish's tool says nothing; its status and what it prints stay, since scripts read them.
+  // varnishstat is silent; its status and output are kept for scripts.
   if (counters.length === 0)
     process.stderr.write('proxystat: no counter matches -f, -I and -X; -l lists their names\n');
   writeOut(text);

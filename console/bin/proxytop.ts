@@ -1,8 +1,6 @@
 #!/usr/bin/env node
-// proxytop: the log records that occur most often, once as text or in a live view.
-//
-// Exit codes: 0; 1 for every failure; 130 after SIGINT. -1 reads what the log holds now; the live view's
-// numbers are what was seen over the period of -p.
+// proxytop: the most frequent log records, once as text or as a live view. Exit codes: 0; 1 for every failure; 130
+// after SIGINT. -1 covers the log's present contents; the live view's counts cover the period of -p.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { PROXYTOP } from '../../protocol/tables/log-tools.ts';
@@ -19,7 +17,7 @@ function take(flag: string, value: string): ArgumentError | undefined {
   else if (flag === 'd') own.head = true;
   else if (/^\s*[+-]?\d+$/.test(value)) own.period = Number(value);
   else {
-    // As Varnish's tool: without a newline.
+    // Without a newline, as varnishtop.
     process.stderr.write(`Syntax error, ${value} is not a number`);
     process.exit(1);
   }
@@ -71,7 +69,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     write,
     drain: (then) => then(),
     finish() {
-      // The end of a recording stays on the screen.
+      // Keep the final screen of a recording.
       clearInterval(timer);
       title = `${title} (EOF)`;
       draw();

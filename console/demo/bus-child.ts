@@ -1,5 +1,5 @@
-// The bus of the demo's fleet: a nats-server that ends with the demo, however that ends, since a shell beside it waits for
-// the end of its own input.
+// The bus of the demo's fleet: a nats-server that ends with the demo however that ends, because a wrapping shell
+// waits for end of input.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
@@ -11,26 +11,26 @@ export interface BusChild {
 }
 
 const START_MS = 10_000;
-/** What a terminal sends to all its processes must not end the shell before it has ended the server. */
+/** Terminal signals reach all processes and must not end the shell before the server. */
 const SHELL = 'trap "" HUP INT QUIT TERM; "$@" & server=$!; cat > /dev/null; kill -9 $server';
 
-/** Full path of nats-server; null when this machine has none. */
+/** Full path of nats-server, or null. */
 export function findBus(): string | null {
   const path = process.env.PATH ?? '';
-  // Where Debian puts it, which is not on everybody's PATH.
+  // Debian's location, which is not in every user's PATH.
   for (const folder of [...path.split(delimiter), '/usr/sbin']) {
     const program = join(folder, 'nats-server');
     try {
       accessSync(program, constants.X_OK);
       return program;
     } catch {
-      // Not here.
+      // Not in this folder.
     }
   }
   return null;
 }
 
-/** @param folder for its store, which whoever made it removes */
+/** @param folder for its store, removed by the caller */
 export async function startBus(program: string, folder: string): Promise<BusChild> {
   const server = ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', folder, '--ports_file_dir', folder];
   const child = spawn('/bin/sh', ['-c', SHELL, 'sh', program, ...server], {
@@ -57,7 +57,7 @@ export async function startBus(program: string, folder: string): Promise<BusChil
   }
 }
 
-/** Where it listens, from the file that it writes. */
+/** The URL that it listens on, from its ports file. */
 function urlIn(folder: string): string | null {
   const file = readdirSync(folder).find((name) => name.endsWith('.ports'));
   if (file === undefined) return null;
@@ -65,7 +65,7 @@ function urlIn(folder: string): string | null {
     const { nats } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { nats?: string[] };
     return nats?.[0] ?? null;
   } catch {
-    // It is being written.
+    // Not written completely yet.
     return null;
   }
 }

@@ -1,5 +1,5 @@
-// The demo's proxyd: a child that cannot outlive its parent. It runs with -d, which ends when its standard
-// input does: whatever happens to the demo, the kernel closes the pipe and the daemon goes.
+// The demo's proxyd: a child that cannot outlive its parent. With -d it ends when its standard input closes, which
+// the kernel does even if the demo is killed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,29 +12,29 @@ const START_MS = 10_000;
 const STOP_MS = 4000;
 
 export interface DaemonChild {
-  /** Its working directory, as -n. */
+  /** Working directory, as in -n. */
   dir: string;
   port: number;
-  /** Resolves with what it said last when it ends. */
+  /** Resolves on exit, with its last output. */
   ended: Promise<string>;
-  /** Ends it and removes its directory. */
+  /** Stops it and removes its directory. */
   stop(): Promise<void>;
-  /** The same at once, for an exit handler. */
+  /** Synchronous variant for exit handlers. */
   killNow(): void;
 }
 
 export interface DaemonSettings {
-  /** Its folder, which goes with it. */
+  /** Its folder, removed with it. */
   home?: DemoHome;
   /** As -i. */
   name?: string;
-  /** Of the daemon, besides our own. */
+  /** Additional environment of the daemon. */
   environment?: Readonly<Record<string, string>>;
-  /** Further arguments. */
+  /** Additional arguments. */
   args?: readonly string[];
 }
 
-/** Starts proxyd with a program; rejects with its own words when it does not come up. */
+/** Starts proxyd with a program; rejects with its output if it fails to start. */
 export async function startDaemon(
   program: string,
   { home = makeHome(), name = 'demo', environment = {}, args: more = [] }: DaemonSettings = {},
@@ -47,18 +47,18 @@ export async function startDaemon(
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  const said: string[] = [];
+  const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
     stream.on('data', (chunk: string) => {
-      said.push(chunk);
-      if (said.length > 50) said.shift();
+      output.push(chunk);
+      if (output.length > 50) output.shift();
     });
   }
   child.stdin.on('error', () => undefined);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', () => resolve(said.join('').trim()));
+    child.once('exit', () => resolve(output.join('').trim()));
   });
   const killNow = (): void => {
     child.kill('SIGKILL');
@@ -93,7 +93,7 @@ async function reach(dir: string): Promise<Client> {
   }
 }
 
-/** The port that -a host:0 got, from listen.list; the worker may still be opening it. */
+/** The port chosen for -a host:0, from listen.list; the worker may still be opening it. */
 async function listeningPort(client: Client): Promise<number> {
   const until = Date.now() + START_MS;
   for (;;) {

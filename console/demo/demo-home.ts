@@ -1,4 +1,4 @@
-// The folder of a demo: its daemon's working directory, its program and its settings. Those of demos that were killed are
+// The folder of a demo: its daemon's working directory, program and settings. Folders left by killed demos are
 // removed by the next one.
 
 import { accessSync, chmodSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -15,13 +15,13 @@ export function makeHome(): DemoHome {
   const parent = memoryBacked();
   sweep(parent);
   const path = mkdtempSync(join(parent, `proxyd-demo-${process.pid}-`));
-  // The worker, who is another user under root, has its queue of purges in it.
+  // The worker, which runs as another user if started by root, keeps its purge queue here.
   chmodSync(path, 0o711);
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A demo that was killed could not remove its folder: the next one of the same user does, for owners that are gone.
- * Another user's is left alone, who could have us remove what links in it lead to. */
+/** Removes folders of killed demos of the same user whose processes are gone. Those of other users are left alone:
+ * symlinks in them could redirect the removal. */
 function sweep(parent: string): void {
   for (const name of readdirSync(parent)) {
     const owner = Number(/^proxyd-demo-(\d+)-/.exec(name)?.[1] ?? 0);
@@ -41,7 +41,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** The log wants memory under it; without a memory-backed folder any will do. */
+/** The log should be in memory; without a memory-backed folder any other works. */
 function memoryBacked(): string {
   try {
     accessSync('/dev/shm', constants.W_OK);

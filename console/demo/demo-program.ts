@@ -1,8 +1,8 @@
 // The VCL program of the demo.
 
 /**
- * VCL for an origin on this port of the loopback.
- * @param invalidation how an editor reaches it, if one does: edgePart() or FLEET_PART
+ * VCL for an origin on this port of the loopback interface.
+ * @param invalidation VCL for the editor's purges, if any: edgePart() or FLEET_PART
  */
 export function demoProgram(port: number, invalidation = ''): string {
   return `vcl 4.1;
@@ -56,14 +56,16 @@ sub vcl_deliver {
 `;
 }
 
-/** What is purged on one of the fleet's proxies is purged on all of them; see invalidate.vcl. */
+/** A purge on one proxy of the fleet is applied by all of them; see invalidate.vcl. */
 export const FLEET_PART = `
 acl invalidators { "127.0.0.1"; }
 include "invalidate.vcl";
 `;
 
-/** What is invalidated here is invalidated there; see edge_auto.vcl.
- * @param address where the edge network in front listens */
+/**
+ * Invalidations are forwarded to the edge network; see edge_auto.vcl.
+ * @param address of the edge network in front
+ */
 export function edgePart(address: string): string {
   return `
 import std;

@@ -1,35 +1,35 @@
-// What goes wrong in the demo's shop, and is put right: acts in turns, so that every view soon has something to explain. The
-// origin and the traffic look at the scene; an act changes it for a while.
+// Scripted incidents of the demo's shop, each resolved after a while, so that every view soon has something to
+// explain. Origin and traffic read the scene; an act modifies it for some time.
 
-/** What the acts change, and what origin and traffic look at. */
+/** The state that acts modify, read by origin and traffic. */
 export interface Scene {
-  /** The image server's health page says no, and so do its images. */
+  /** Health checks of the image server fail, as do its images. */
   imagesSick: boolean;
-  /** Milliseconds that articles and reports take longer. */
+  /** Extra milliseconds for articles and reports. */
   slowness: number;
-  /** Visitors of a newsletter: their share of the usual rate, on top of it; 0 is none. */
+  /** Additional newsletter visitors, as a share of the usual rate; 0 is none. */
   burst: number;
-  /** Which release of the shop is out. */
+  /** The shop's current release. */
   release: number;
 }
 
-/** What the acts may do to the proxy; each resolves with what it answered. */
+/** Operations of acts on the proxy; each resolves with its reply. */
 export interface Stagehand {
-  /** Bans what was fetched of the release before. */
+  /** Bans objects of the former release. */
   banStatic(): Promise<string>;
-  /** Gives it a program with a mistake. */
+  /** Loads a program that does not compile. */
   loadBadProgram(): Promise<string>;
 }
 
 interface Act {
-  /** Seconds from the beginning of a round, and how long it lasts; 0: only a moment. */
+  /** Seconds from the start of a round, and the duration; 0: instantaneous. */
   readonly at: number;
   readonly lasts: number;
   readonly opens: string;
   readonly closes?: string;
-  /** How the scene is while it lasts, and after it. */
+  /** Changes the scene at the start and at the end. */
   set?(scene: Scene, isOn: boolean): void;
-  /** What somebody does to the proxy when it begins. */
+  /** Operation on the proxy at its start. */
   action?(hand: Stagehand): Promise<string>;
 }
 
@@ -78,10 +78,10 @@ const ACTS: readonly Act[] = [
   },
 ];
 
-/** Seconds of a round; then it begins anew. */
+/** Seconds per round, then repeated. */
 const ROUND = 90;
 
-/** A program that is refused, as it may come from somebody in a hurry. */
+/** A program with an error, as from an operator in a hurry. */
 export const BAD_PROGRAM = `vcl 4.1;
 import std;
 backend shop { .host = "127.0.0.1"; }
@@ -96,9 +96,11 @@ export function newScene(): Scene {
   return { imagesSick: false, slowness: 0, burst: 0, release: 1 };
 }
 
-/** Plays the acts until stopped.
- * @param told gets a line when an act begins or ends */
-export function startDrama(scene: Scene, hand: Stagehand, told: (line: string) => void): { stop(): void } {
+/**
+ * Plays the acts until stopped.
+ * @param log gets a line when an act begins or ends
+ */
+export function startDrama(scene: Scene, hand: Stagehand, log: (line: string) => void): { stop(): void } {
   const timers = new Set<NodeJS.Timeout>();
   let isOver = false;
   const at = (seconds: number, run: () => void): void => {
@@ -109,18 +111,18 @@ export function startDrama(scene: Scene, hand: Stagehand, told: (line: string) =
     timers.add(timer);
   };
   const begin = (act: Act): void => {
-    told(act.opens);
+    log(act.opens);
     act.set?.(scene, true);
     act.action?.(hand).then(
       (answer) => {
-        if (!isOver && answer !== '') told(answer);
+        if (!isOver && answer !== '') log(answer);
       },
-      // Whether the proxy is gone is said by the demo itself.
+      // The demo itself reports a dead proxy.
       () => undefined,
     );
   };
   const end = (act: Act): void => {
-    told(act.closes ?? act.opens);
+    log(act.closes ?? act.opens);
     act.set?.(scene, false);
   };
   const round = (): void => {

@@ -1,22 +1,22 @@
-// The demo's edge network: edge-fake as a child that ends with its standard input, and so with the demo.
+// The demo's edge network: edge-fake as a child that ends when its standard input closes, and thus with the demo.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { inPackage } from '../../protocol/files/package-files.ts';
 
 export interface EdgeChild {
-  /** Where visitors reach it. */
+  /** Port for visitors. */
   port: number;
-  /** Which proxy it is in front of. */
-  behind(port: number): void;
-  /** Calls back with a line for each purge that it did: "cleared delete url … copies 1". */
+  /** Sets the proxy that it forwards to. */
+  forwardTo(port: number): void;
+  /** Calls back with a line per completed purge: "cleared delete url … copies 1". */
   onCleared(call: (line: string) => void): void;
   stop(): void;
 }
 
 const START_MS = 10_000;
 
-/** @param conf where it writes the settings by which a daemon reaches it */
+/** @param conf path for the settings by which a daemon reaches it */
 export async function startEdge(conf: string): Promise<EdgeChild> {
   const entry = inPackage('dist/daemon/edge/fake/edge-fake.js');
   const child = spawn(process.execPath, [entry, '-d', '--conf', conf], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -26,7 +26,7 @@ export async function startEdge(conf: string): Promise<EdgeChild> {
     const port = await listening(child, (line) => cleared(line));
     return {
       port,
-      behind: (proxy) => child.stdin.write(`proxy 127.0.0.1:${proxy}\n`),
+      forwardTo: (proxy) => child.stdin.write(`proxy 127.0.0.1:${proxy}\n`),
       onCleared: (call) => {
         cleared = call;
       },
@@ -43,13 +43,13 @@ export async function startEdge(conf: string): Promise<EdgeChild> {
 
 function listening(child: ChildProcess, cleared: (line: string) => void): Promise<number> {
   return new Promise((done, failed) => {
-    let said = '';
+    let output = '';
     const timer = setTimeout(() => failed(new Error('edge-fake did not start in time')), START_MS);
     child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString();
+      output += piece.toString();
     });
     child.once('error', failed);
-    child.once('exit', () => failed(new Error(`edge-fake ended: ${said.trim()}`)));
+    child.once('exit', () => failed(new Error(`edge-fake ended: ${output.trim()}`)));
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const port = /^cache 127\.0\.0\.1:(\d+)$/.exec(line)?.[1];
       if (port !== undefined) {

@@ -1,5 +1,5 @@
-// The demo's editor: changes something now and then, and has it purged, here and at the edge network. By URL, hard and
-// soft, by surrogate key, and by a ban in turns, so that each can be seen in the log and in the view of the edge.
+// The demo's editor: changes something now and then and purges it, here and in the edge network. Hard and soft purges
+// by URL, purges by surrogate key and bans alternate, so that the log and the edge view show each of them.
 
 import { request } from 'node:http';
 
@@ -22,9 +22,11 @@ const CHANGES: readonly ((n: number) => Change)[] = [
   }),
 ];
 
-/** @param ports of the proxies, which are asked in turns
- * @param told gets a line for each purge: what, and the proxy's answer */
-export function startEditor(ports: readonly number[], told: (line: string) => void): { stop(): void } {
+/**
+ * @param ports of the proxies, used in turns
+ * @param log gets a line per purge: its kind and the proxy's response
+ */
+export function startEditor(ports: readonly number[], log: (line: string) => void): { stop(): void } {
   let turn = 0;
   const timer = setInterval(() => {
     const { method, path, headers = {} } = (CHANGES[turn % CHANGES.length] as (n: number) => Change)(turn);
@@ -40,7 +42,7 @@ export function startEditor(ports: readonly number[], told: (line: string) => vo
           text += piece;
         });
         const fleet = response.headers['x-fleet'];
-        response.on('end', () => told(`${method} ${what}: ${fleet ?? text}`));
+        response.on('end', () => log(`${method} ${what}: ${fleet ?? text}`));
         response.on('error', () => undefined);
       },
     );

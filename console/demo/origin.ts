@@ -1,4 +1,4 @@
-// The origin server of the demo, inside the demo's own process: node:http on a free port.
+// The demo's origin server, in the demo's own process: node:http on a free port.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ export interface Origin {
   close(): void;
 }
 
-/** `luck` gives numbers in 0..1 for the pages that fail now and then; `scene` says what goes wrong just now. */
+/** `luck` returns numbers in 0..1 for pages that fail now and then; `scene` has the current incidents. */
 export async function startOrigin(luck: () => number, scene: Scene = newScene()): Promise<Origin> {
   const server = createServer((request, response) => answer(request, response, luck(), scene));
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// What the demo has in front of its origin: a proxyd with an edge network in front of it, or a fleet of several proxies.
+// The demo's proxies: one proxyd behind an edge network, or a fleet.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import { type EdgeChild, startEdge } from './edge-child.ts';
 import type { DemoPlace } from './welcome.ts';
 
 export interface Shop {
-  /** The first is the one that lines without a console are about. */
+  /** The first is the one summarized without a console. */
   readonly daemons: readonly [DaemonChild, ...DaemonChild[]];
   readonly edge: EdgeChild | null;
-  /** What the console is shown. */
+  /** The console's target. */
   readonly target: { dir: string } | { address: string; secretFile: string };
   readonly place: DemoPlace;
 }
@@ -25,10 +25,10 @@ const TOGETHER_MS = 15_000;
 
 const urlOf = ({ port }: DaemonChild): string => `http://127.0.0.1:${port}/`;
 
-/** Gets what is to be done at the end, the last one first. */
+/** Registers a cleanup step; steps run in reverse order. */
 export type Undo = (step: () => void | Promise<void>) => void;
 
-export async function shopBehindEdge(origin: number, undo: Undo): Promise<Shop> {
+export async function shopWithEdge(origin: number, undo: Undo): Promise<Shop> {
   const home = makeHome();
   undo(() => home.remove());
   const conf = join(home.path, 'edge-connector.conf');
@@ -39,7 +39,7 @@ export async function shopBehindEdge(origin: number, undo: Undo): Promise<Shop> 
     environment: { EDGE_CONNECTOR_CONFIG: conf },
   });
   undo(() => daemon.stop());
-  edge.behind(daemon.port);
+  edge.forwardTo(daemon.port);
   return {
     daemons: [daemon],
     edge,
@@ -48,8 +48,10 @@ export async function shopBehindEdge(origin: number, undo: Undo): Promise<Shop> 
   };
 }
 
-/** Rejects with a plain sentence where there is no bus.
- * @param program nats-server; null when this machine has none */
+/**
+ * Rejects with a plain sentence without a bus.
+ * @param program nats-server; null if not installed
+ */
 export async function shopOfFleet(
   origin: number,
   count: number,
@@ -95,7 +97,7 @@ export async function shopOfFleet(
   };
 }
 
-/** Waits until a node knows all others, and returns where its console protocol is spoken. */
+/** Waits until a node sees all others, and returns the address of its console protocol. */
 async function consoleOf(dir: string, count: number): Promise<string> {
   const client = await connect({ dir, name: 'demo' });
   try {
@@ -105,7 +107,7 @@ async function consoleOf(dir: string, count: number): Promise<string> {
       const self = nodes.find((node) => textField(node, 'self') === 'true');
       const address = textField(self, 'console');
       if (nodes.length >= count && address !== '') return address;
-      if (Date.now() > until) throw new Error(`the fleet did not come together: ${body}`);
+      if (Date.now() > until) throw new Error(`the fleet did not form: ${body}`);
     }
   } finally {
     client.close();

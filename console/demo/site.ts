@@ -1,6 +1,5 @@
-// The demo's shop: every kind of page a cache meets. Cacheable for seconds, minutes and hours, varying by
-// language, private, slow, failing now and then, missing. A page is a plain function of the request and of the scene; it
-// never keeps state, so that the origin can be as many as the proxy opens connections.
+// The pages of the demo's shop, of every kind a cache meets: cacheable for seconds, minutes and hours, varying by
+// language, private, slow, sometimes failing, missing. A page is a pure function of the request and the scene.
 
 import type { Scene } from './drama.ts';
 
@@ -17,9 +16,9 @@ export interface Page {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Milliseconds before the answer. */
+  /** Milliseconds before the response. */
   delay: number;
-  /** The origin cuts the connection instead of answering. */
+  /** The origin resets the connection instead of answering. */
   reset?: true;
 }
 
@@ -84,7 +83,7 @@ function product(name: string, language: string): Page {
   });
 }
 
-/** What the home page is composed of by edge-side includes, each with a lifetime of its own. */
+/** Fragments of the home page, included by ESI, each with its own lifetime. */
 const PARTS = ['header', 'offer-1', 'offer-2', 'offer-3', 'recommended', 'basket', 'footer'];
 
 function include(name: string): string {
@@ -96,7 +95,7 @@ function part(name: string, luck: number): Page {
     case 'basket':
       return html(200, 'Your basket', paragraphs(1), 'private, no-store', 20);
     case 'recommended':
-      // Slow, and sometimes not there: the page has the error instead.
+      // Slow and sometimes failing: the page then contains the error.
       if (luck < 0.05) return html(503, 'No recommendation', '', 'no-store', 30);
       return html(200, 'Recommended', cards(), 'public, max-age=3', 140);
     case 'header':

@@ -1,13 +1,13 @@
-// What the drama does to the demo's proxy, over a connection of its own.
+// The drama's operations on the demo's proxy, over a connection of their own.
 
 import { connect } from '../client/client.ts';
 import { inlineCommand } from '../model/ui/undo.ts';
 import { BAD_PROGRAM, type Stagehand } from './drama.ts';
 
-/** With its host, so that the edge network has a rule for it. */
+/** Includes the host, so that it can be translated for the edge network. */
 const STATIC = 'req.http.host == shop.example && req.url ~ ^/static/';
 
-/** @param dir of the daemon, as -n */
+/** @param dir working directory of the daemon, as in -n */
 export function stagehand({ dir }: { readonly dir: string }): Stagehand {
   const ask = async (line: string): Promise<string> => {
     const client = await connect({ dir, name: 'demo' });
@@ -19,7 +19,7 @@ export function stagehand({ dir }: { readonly dir: string }): Stagehand {
   };
   return {
     banStatic: () => ask(`ban ${STATIC}`),
-    // Its first lines say what is wrong and where.
+    // The first lines have the error and its place.
     loadBadProgram: async () => (await ask(inlineCommand('hurried', BAD_PROGRAM))).split('\n', 3).join(' '),
   };
 }

@@ -1,10 +1,10 @@
-// The demo without a terminal: one plain line a second of what the proxy counted.
+// The demo without a terminal: one plain line per second from the proxy's counters.
 
 import type { Client } from '../client/client.ts';
 import { HitRate } from '../model/counters/hit-rate.ts';
 import { bytes, percent, rate } from '../model/ui/numbers.ts';
 
-/** Prints a line a sample; ends with the connection. */
+/** Prints a line per sample; ends with the connection. */
 export function printSummaries(client: Client, print: (line: string) => void): void {
   const hits = new HitRate();
   let names: string[] = [];

@@ -1,10 +1,10 @@
-// Gentle traffic: a few visitors with habits, over kept connections. Load swells and ebbs, so that charts
-// have something to show. It counts and never stops for an error: failing pages belong to the demo.
+// Light traffic: a few visitors with habits, over kept-alive connections. The load varies to give charts a shape.
+// Errors are counted and otherwise ignored: failing pages are part of the demo.
 
 import { Agent, request } from 'node:http';
 import { newScene, type Scene } from './drama.ts';
 
-/** Paths with their weights: what visitors ask for, the head of a long tail. */
+/** Paths and their weights; placeholders make a long tail. */
 const WEIGHTS: readonly [string, number][] = [
   ['/', 9],
   ['/home', 4],
@@ -28,7 +28,7 @@ const LANGUAGES = ['en', 'en', 'en', 'de', 'de', 'fr'];
 const TICK_MS = 50;
 
 export interface Traffic {
-  /** Requests answered, and requests that got no answer. */
+  /** Requests with a response, and without one. */
   readonly answered: number;
   readonly failed: number;
   stop(): void;
@@ -36,17 +36,17 @@ export interface Traffic {
 
 export interface TrafficOptions {
   host: string;
-  /** Of proxies that are the same to visitors. */
+  /** Ports of interchangeable proxies. */
   ports: readonly number[];
-  /** Of the edge network, through which a share of the visitors come. */
+  /** Port of the edge network, used by a share of the visitors. */
   edgePort?: number;
   random: () => number;
-  /** Mean requests a second. */
+  /** Mean requests per second. */
   perSecond: number;
   scene?: Scene;
 }
 
-/** Of all requests, if there is an edge network: most of what it is asked for never reaches the proxy. */
+/** Share of requests through the edge network, most of which it answers itself. */
 const EDGE_SHARE = 0.3;
 
 export function startTraffic({
@@ -63,7 +63,7 @@ export function startTraffic({
   let ticks = 0;
   let owed = 0;
   let owedByLetter = 0;
-  /** Each visitor of a newsletter has a link of his own. */
+  /** Each newsletter visitor has a unique link. */
   let letters = 0;
 
   const one = (path: string): void => {
@@ -72,7 +72,7 @@ export function startTraffic({
       'User-Agent': 'proxyd-demo',
       'Accept-Language': pick(LANGUAGES, random),
     };
-    // Some visitors come for one page and go.
+    // Some visitors request one page on a connection of their own.
     const own = random() < 0.08 ? false : agent;
     const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : pick(ports, random);
     const sent = request({ agent: own, host, port: through, path, headers, timeout: 10_000 }, (response) => {
@@ -117,7 +117,7 @@ function choosePath(total: number, random: () => number): string {
   for (const [path, weight] of WEIGHTS) {
     left -= weight;
     if (left > 0) continue;
-    // Squaring the draw makes low numbers popular, as pages are.
+    // Squaring the random number makes low page numbers popular.
     return path.replace(/\{(\d+)\}/, (_all, n: string) => String(Math.floor(random() ** 2 * Number(n))));
   }
   return '/';
@@ -127,7 +127,7 @@ function pick<T>(list: readonly T[], random: () => number): T {
   return list[Math.floor(random() * list.length)] as T;
 }
 
-/** A small generator of numbers in 0..1 that repeats for a seed (mulberry32). */
+/** A small seeded generator of numbers in 0..1 (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

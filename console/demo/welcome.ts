@@ -1,9 +1,9 @@
-// The words of the demo, for readers who have never seen a cache: the first lines, the panel over the first screen, and the
-// commands to try afterwards. Nothing here assumes that a word of the trade is known.
+// Texts of the demo, for readers new to caches: the first lines, the panel over the first screen, and commands to try
+// afterwards. They assume no knowledge of the terms.
 
 import type { ToneLine } from '../model/ui/panel.ts';
 
-/** The demo's processes, as the texts name them. */
+/** The demo's processes, as named in texts. */
 export interface DemoPlace {
   /** Addresses of the proxies. */
   readonly proxies: readonly string[];
@@ -18,22 +18,22 @@ export interface NextStep {
   readonly command: string;
 }
 
-/** Beneath the panel, until the first key; at most 78 cells. */
+/** Below the panel until the first key; at most 78 cells. */
 export const FIRST_KEYS = 'Enter: begin   2: requests   #: why they missed   ?: all keys   q: quit';
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['2', 'all requests as they come; on one of them, w says why it missed'],
+  ['2', 'all requests as they arrive; on one, w explains why it missed'],
   ['#', 'the reasons of all misses, as a ranking'],
-  ['4', 'the servers that the cache asks, their health and speed'],
+  ['4', 'the servers behind the cache, their health and speed'],
   ['$', 'events: failures, purges, reloads'],
 ];
-const FLEET_KEY = ['^', 'the proxies of the fleet, and how far each purge has come'] as const;
+const FLEET_KEY = ['^', 'the proxies of the fleet, and the progress of each purge'] as const;
 const LAST_KEYS: readonly (readonly [string, string])[] = [
   ['?', 'all keys'],
   ['q', 'quit, and stop everything that the demo started'],
 ];
 
-/** Lines before everything else, at most 80 cells each apart from addresses. */
+/** The first lines, at most 80 cells each apart from addresses. */
 export function firstLines({ proxies, edge, dir }: DemoPlace): string {
   const [first = ''] = proxies;
   const where =
@@ -50,7 +50,7 @@ export function firstLines({ proxies, edge, dir }: DemoPlace): string {
   return [...where, `Files of the cache: ${dir}`].join('\n');
 }
 
-/** More lines for the demo without the console. */
+/** Additional lines for the demo without a console. */
 export function plainLines({ dir }: DemoPlace): string {
   return [
     'Each line is a second of traffic. Hit rate: the share of requests answered',
@@ -87,8 +87,10 @@ export function welcomePanel(isFleet: boolean): readonly ToneLine[] {
   ];
 }
 
-/** Commands that work as they are, in the folder of the package.
- * @param hasBus whether a fleet can be shown on this machine */
+/**
+ * Commands that work as printed, in the package's folder.
+ * @param hasBus whether a fleet can run on this machine
+ */
 export function nextSteps(hasBus: boolean): readonly NextStep[] {
   return [
     {

@@ -1,5 +1,5 @@
-// Completion for bash, zsh and fish, made of the tables of tools, commands, parameters, counters and tags. The scripts
-// are static: they start no program while somebody types.
+// Completion for bash, zsh and fish, generated from the tables of tools, commands, parameters, counters and tags. The
+// scripts are static and run no program while completing.
 
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { MAIN_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
@@ -7,7 +7,7 @@ import { PARAMS } from '../../protocol/tables/params.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { TOOLS } from '../../protocol/tables/tools.ts';
 
-/** What may stand behind an option: files, folders, one of these words, or anything. */
+/** Possible values of an option: files, folders, one of these words, or anything. */
 type Values = 'file' | 'dir' | readonly string[] | 'any';
 
 const COMMAND_NAMES = COMMANDS.filter((c) => !('hidden' in c)).map((c) => c.name);
@@ -21,7 +21,7 @@ const COUNTER_NAMES = [
 /** An option under one of its names. */
 interface Flag {
   flag: string;
-  /** '' for nothing. */
+  /** '' if it takes none. */
   argument: string;
   help: string;
 }

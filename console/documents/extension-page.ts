@@ -1,8 +1,8 @@
-// The manual page of a built-in extension, made of its rows.
+// The manual page of a built-in extension, generated from its tables.
 
 import { heading, item, paragraphs, roff, title } from './roff.ts';
 
-/** What a page needs of a row: the call as a text such as "INT length(BLOB)", and sentences about it. */
+/** Table row of a function or object: the call as a text such as "INT length(BLOB)", and sentences about it. */
 interface Row {
   readonly signature: string;
   readonly help: string;
@@ -22,7 +22,7 @@ export interface DocumentedExtension {
   readonly objects?: Readonly<Record<string, ObjectRow>>;
 }
 
-/** A page of section 3, without what it refers to. */
+/** A page of section 3, without its SEE ALSO. */
 export function extensionPage(extension: DocumentedExtension, version: string, date: string): string {
   const { name, help, notes = {}, functions, objects = {} } = extension;
   const page = [
@@ -44,7 +44,7 @@ export function extensionPage(extension: DocumentedExtension, version: string, d
   return page.join('');
 }
 
-/** One row: what is called, in bold; then its arguments and what it gives. */
+/** One row: the name in bold, then arguments and return type. */
 function entry({ signature, help, places, waits }: Row, owner: string): string {
   const [, returns = '', name = '', rest = ''] = /^(?:(\S+) )?(\w+)(\(.*\))$/s.exec(signature) ?? [];
   const gives = returns === '' || returns === 'VOID' ? '' : ` → ${returns}`;

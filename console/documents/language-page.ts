@@ -1,5 +1,5 @@
-// proxy-vcl(7) and daemon/vcl/README.md: a tutorial that is written by hand, and a reference made of the tables that the
-// compiler reads, in two forms of the same sections. The recipes and the builtin program are shown from their files.
+// proxy-vcl(7) and daemon/vcl/README.md: a hand-written tutorial and a reference generated from the compiler's
+// tables, in two formats. Recipes and the builtin program are included from their files.
 
 import { RETURNS } from '../../protocol/tables/returns.ts';
 import { STATES } from '../../protocol/tables/states.ts';
@@ -31,7 +31,7 @@ interface Unit {
   readonly help: string;
 }
 
-/** The tables of the compiler, as far as the page shows them. */
+/** The compiler's tables, as far as the page shows them. */
 export interface DocumentedLanguage {
   readonly declarations: readonly Word[];
   readonly statements: readonly Word[];
@@ -75,14 +75,14 @@ export interface DocumentedLanguage {
   readonly limits: Readonly<Record<string, { readonly value: number; readonly help: string }>>;
 }
 
-/** A program that the page shows, by the name of its file. */
+/** A program shown on the page, by file name. */
 export interface ShownProgram {
   readonly name: string;
   readonly text: string;
 }
 
 export interface LanguageTexts {
-  /** The part of daemon/vcl/README.md that is written by hand. */
+  /** The hand-written part of daemon/vcl/README.md. */
   readonly tutorial: string;
   readonly recipes: readonly ShownProgram[];
   readonly builtin: string;
@@ -118,7 +118,7 @@ const flags = (rows: readonly Flag[]): Item[] =>
 const fields = (rows: readonly Field[]): Item[] =>
   rows.map((r) => entry(`.${r.name}`, r.type, r.help, r.default === '' ? '' : `Default: ${r.default}.`));
 
-/** The sections of the reference, the variables last. */
+/** Sections of the reference, variables last. */
 function sections(language: DocumentedLanguage): Section[] {
   const { types, operators, members, functions, limits } = language;
   return [
@@ -258,7 +258,7 @@ const ARGUMENTS: Readonly<Record<(typeof RETURNS)[number]['args'], string>> = {
   label: '(label)',
 };
 
-/** The kinds of operators with their symbols, loosest first; assignments are no part of expressions. */
+/** The kinds of operators with their symbols, loosest first; assignments are not part of expressions. */
 function order(operators: DocumentedLanguage['operators']): string {
   const kinds = [...new Set(operators.map((o) => o.kind))].filter((kind) => kind !== 'assignment');
   return kinds

@@ -1,5 +1,5 @@
-// The manual pages: one a tool, and those about commands, counters, parameters, log tags and the
-// language, made of the tables that the programs themselves read.
+// The manual pages: one per tool, and those on commands, counters, parameters, log tags and the language, generated
+// from the tables that the programs use.
 
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import {
@@ -25,8 +25,8 @@ import { queryPage } from './query-page.ts';
 import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
 
 /**
- * Text of a page by its file name.
- * @param prose in Markdown: the pages about differences from Varnish and about a fleet
+ * Page texts by file name.
+ * @param prose in Markdown: the pages on differences from Varnish and on fleets
  * @param extensions the built-in ones
  * @param language the compiler's tables, and the texts of its page
  */
@@ -46,7 +46,7 @@ export function manualPages(
     for (const { flags, argument = '', help, hidden } of options) {
       if (hidden !== true) page.push(item(flags, argument, help.replaceAll('\n', '\n\n')));
     }
-    // Of those that look for a daemon.
+    // Only for tools that look for a daemon.
     if (options.some(({ flags }) => flags === '-n'))
       page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
     page.push(seeAlso(name));
@@ -81,7 +81,7 @@ export function manualPages(
   return pages;
 }
 
-/** What -n means; the README has the same. */
+/** The meaning of -n; the README has the same. */
 const WORKDIR_TEXT =
   'A daemon of root works in /run/proxyd, one of another user in $XDG_RUNTIME_DIR/proxyd, or where that is not set in ' +
   '$XDG_STATE_HOME/proxyd (~/.local/state/proxyd). -n with a name is a sibling of that, with a path that place. Tools ' +
@@ -158,12 +158,12 @@ function tagsText(): string {
   const never = 'proxyd never writes it: it is there for recordings of Varnish’s.';
   const tags = rows.map((t) => item(t.name, '', isWritten(t) ? `${t.help}.` : `${t.help}. ${never}`));
   const refusals = REFUSALS.map((r) => item(r.text, '', r.advice));
-  const told =
+  const refusalText =
     'An Error record says why a request, its body or the response of a backend was refused, and where; a counter ' +
     'MAIN.refused_* counts each reason for which requests are. A Notice says what of a response, or under feature ' +
     'lenient_lf of a request, was read although its form is old.';
   return (
     `${heading('description')}${paragraphs(intro)}${heading('tags')}${tags.join('')}` +
-    `${heading('refusals')}${paragraphs(told)}${refusals.join('')}`
+    `${heading('refusals')}${paragraphs(refusalText)}${refusals.join('')}`
   );
 }

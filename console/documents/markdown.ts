@@ -1,9 +1,6 @@
-// Markdown as a manual page shows it: the subset that README sections and our own pages are written in. Paragraphs,
-// lists of one depth, headings of a section, and code between fences or four blanks to the right; inline marks are
-// roff.ts's.
-//
-// Anything else (tables, numbered and nested lists, quotations, HTML) is refused: the build fails, and no page shows it
-// raw.
+// Converts Markdown to man macros: the subset used in README sections and our own pages. Paragraphs, lists of one
+// level, headings of a section, and code in fences or indented by four blanks; roff.ts handles inline marks. Anything
+// else (tables, numbered and nested lists, quotations, HTML) fails the build instead of appearing raw on a page.
 
 import { filled, roff, verbatim } from './roff.ts';
 
@@ -15,7 +12,7 @@ const FOREIGN: readonly (readonly [RegExp, string])[] = [
   [/^\s*<\/?[a-z]/i, 'HTML'],
 ];
 
-/** The text in man macros; throws where it holds what this does not know. */
+/** The text in man macros; throws on unsupported Markdown. */
 export function markdown(text: string): string {
   const out: string[] = [];
   for (const block of blocks(text)) {
@@ -46,7 +43,7 @@ function isCode(line: string): boolean {
   return line.startsWith('    ');
 }
 
-/** Runs of lines that belong together; a fence keeps its first line and loses its last. */
+/** Blocks of lines; a fence keeps its first line and loses its last. */
 function blocks(text: string): string[][] {
   const out: string[][] = [];
   let fenced = false;

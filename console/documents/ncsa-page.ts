@@ -1,5 +1,4 @@
-// proxy-ncsa(7): the formats of access logs, of the rows that the parser of formats reads, and of examples that a test
-// gives to it.
+// proxy-ncsa(7): access log formats, generated from the tables of the format parser and from tested examples.
 
 import { CONVERSIONS } from '../../protocol/strftime.ts';
 import {
@@ -41,7 +40,7 @@ Letters after a percent sign, in local time and in English. Between both may sta
 (zeros) or \`^\` (capitals), and a width. Letters that nobody knows stay as they are.
 `;
 
-/** Command lines after `proxyncsa`, by their format; and what they write. */
+/** Command lines after `proxyncsa` by format, with their output. */
 export const FORMAT_EXAMPLES: readonly { format: string; json: boolean; flags: string; text: string }[] = [
   {
     format: '%h %t "%r" %s %{Proxy:handling}x %{ms}T',

@@ -1,5 +1,5 @@
-// proxy-query(7): how log records become groups, and the language that selects among them; of the rows that the parser
-// of queries reads, and of examples that a test gives to it.
+// proxy-query(7): grouping of log records and the query language, generated from the tables of the query parser and
+// from tested examples.
 
 import { LIMITS } from '../../protocol/codec.ts';
 import type { Grouping } from '../../protocol/messages.ts';
@@ -79,7 +79,7 @@ Brackets group. Each line is a query, and any of them may be true; a backslash a
 next. \`#\` begins a comment. Words of the language stand in small letters.
 `;
 
-/** Queries, with what they find. */
+/** Queries and descriptions of their results. */
 export const EXAMPLES: readonly (readonly [query: string, finds: string])[] = [
   ['RespStatus >= 500', 'Answers that are errors.'],
   ['ReqURL eq "/news" and not ReqHeader:cookie', 'One page, asked for without a cookie.'],

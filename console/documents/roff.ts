@@ -1,25 +1,25 @@
-// Manual pages in the man macros: a few building blocks that quote their text, so that nothing in it is taken for a
-// request or an escape. Running text may hold the inline marks of Markdown that our tables and README use: `code`,
-// **bold** and links; they become bold letters and plain words.
+// Building blocks of manual pages in man macros. They quote their text, so that nothing in it is taken for a request
+// or an escape. Running text may contain the inline Markdown of our tables and README: `code`, **bold** and links
+// become bold and plain text.
 
 export interface ManPage {
   name: string;
   section: number;
-  /** One line, as `whatis` shows it. */
+  /** One line, as shown by `whatis`. */
   summary: string;
   version: string;
-  /** As 2026-11-21. */
+  /** In the form 2026-11-21. */
   date: string;
 }
 
-/** Source lines are kept this short. */
+/** Maximum length of source lines. */
 const WIDTH = 78;
 
-/** Where bold letters begin and end, until the text is quoted: characters that no text of ours has. */
+/** Placeholders for the start and end of bold until the text is quoted: characters that our texts do not contain. */
 const BOLD = '\u{e000}';
 const ROMAN = '\u{e001}';
 
-/** Text within a line; lists without blanks may break behind a comma. */
+/** Text within a line; lists without blanks may break after a comma. */
 export function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -34,14 +34,14 @@ export function roff(text: string): string {
     .replaceAll(/[^\0-\x7f]/gu, byNumber);
 }
 
-/** A letter beyond ASCII in a form that needs no guess about the file's encoding. */
+/** A non-ASCII character, independent of the file's encoding. */
 function byNumber(letter: string): string {
   return `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`;
 }
 
-/** The inline marks of Markdown as letters; a mark without its partner stands for itself. */
+/** Inline Markdown as font changes; a mark without its counterpart is literal. */
 export function inline(text: string): string {
-  // What stands between backticks is no Markdown: cut there first.
+  // Text in backticks is not Markdown, so split there first.
   return text
     .split(/(`[^`]+`)/)
     .map((part, i) => (i % 2 === 1 ? `${BOLD}${part.slice(1, -1)}${ROMAN}` : plain(part)))
@@ -69,7 +69,7 @@ export function filled(text: string): string {
   return [...out, line].map(noRequest).join('\n');
 }
 
-/** Lines as they are. */
+/** Lines in no-fill mode. */
 function lines(text: string): string {
   return text
     .split('\n')
@@ -77,7 +77,7 @@ function lines(text: string): string {
     .join('\n');
 }
 
-/** A line that begins with a dot is a request to the formatter; so would an apostrophe be, which roff() has quoted. */
+/** A leading dot would be a request to the formatter; so would an apostrophe, which roff() has quoted. */
 function noRequest(line: string): string {
   return line.replace(/^\./, '\\&.');
 }
@@ -90,12 +90,12 @@ export function heading(text: string): string {
   return `.SH ${roff(text.toUpperCase())}\n`;
 }
 
-/** The parts of a page as its text; right after a heading a paragraph begins by itself. */
+/** The parts of a page as text; no paragraph macro directly after a heading. */
 export function joined(parts: readonly string[]): string {
   return parts.join('').replaceAll(/^(\.S[HS] .*\n)\.PP\n/gm, '$1');
 }
 
-/** To stand behind a heading. */
+/** Paragraphs to follow a heading. */
 export function paragraphs(text: string): string {
   return text
     .trim()
@@ -104,8 +104,7 @@ export function paragraphs(text: string): string {
     .join('.PP\n');
 }
 
-/** Names in bold with a comma and a blank between them, what belongs to them in italics, and the text below:
- * paragraphs. */
+/** A tagged paragraph: names in bold, separated by commas, the argument in italics, and the text. */
 export function item(term: string, argument: string, text: string): string {
   const names = term
     .replaceAll('`', '')
@@ -119,7 +118,7 @@ export function item(term: string, argument: string, text: string): string {
     .join('\n.sp\n')}\n`;
 }
 
-/** Lines as they are, a little to the right. */
+/** Indented lines in no-fill mode. */
 export function verbatim(text: string): string {
   return `.PP\n.RS 4\n.nf\n${lines(text.trimEnd())}\n.fi\n.RE\n`;
 }

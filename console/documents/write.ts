@@ -1,4 +1,4 @@
-// Writes manual pages and completion scripts below a built package: dist/man and dist/completion. Run by the build.
+// Writes manual pages and completion scripts to dist/man and dist/completion of a built package. Run by the build.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { completionScripts } from './completion-scripts.ts';
@@ -35,14 +35,14 @@ export function writeDocuments(
   write(new URL('dist/completion/', root), completionScripts());
 }
 
-/** The texts of the page about the language, in the order of the files' names. */
+/** Texts of the language page, sorted by file name. */
 export function languageTexts(root: URL): LanguageTexts {
   const folder = new URL('daemon/vcl/', root);
   const text = (path: string): string => readFileSync(new URL(path, folder), 'utf8');
   const recipes = readdirSync(new URL('recipes/', folder))
     .sort()
     .map((name) => ({ name, text: text(`recipes/${name}`) }))
-    // The others are parts, which programs include.
+    // The others are parts, to be included by programs.
     .filter((recipe) => /^vcl \d/m.test(recipe.text));
   return { tutorial: text('README.md').split(GENERATED)[0] as string, recipes, builtin: text('builtin.vcl') };
 }

@@ -1,13 +1,13 @@
-// Log transactions as NDJSON: one transaction a line, its records in order, as protocol/log-line.schema.json
-// has it. Payloads are text: UTF-8 where they are valid UTF-8, else one character a byte; those of binary tags
-// are quoted as in the text output. Within a version lines only gain members.
+// Log transactions as NDJSON: one transaction per line, records in order, as specified in
+// protocol/log-line.schema.json. Payloads are text: UTF-8 if valid, else one character per byte; binary tags are
+// quoted as in the text output. Within a version only members are added.
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { tagRow } from '../../protocol/tables/tags.ts';
 import { payloadText } from './log-text.ts';
 
-/** The version that every line names. */
+/** The version in every line. */
 const LOG_LINE_VERSION = 1;
 
 /** The lines of one group. */

@@ -1,6 +1,6 @@
-// Log transactions as text, byte for byte as Varnish's log tools print them. Payloads go out as the bytes
-// they are; those of binary tags are quoted with %xx. One group is headers and records of its transactions
-// and an empty line; raw records are lines by themselves.
+// Log transactions as text, byte for byte as Varnish's log tools print them. Payloads are written as raw bytes; those
+// of binary tags are quoted with %xx. A group consists of headers and records of its transactions and an empty line;
+// raw records are single lines.
 
 import { payloadLength, RECORD_HEAD, RecordCursor, recordTag } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -16,7 +16,7 @@ const TYPE_NAMES: Readonly<Record<LogTransaction['type'], string>> = {
 
 const NAMES = TAGS.map((row) => row.name.padEnd(14));
 
-/** The text of one group, latin1: one byte a character. */
+/** The text of one group, latin1: one character per byte. */
 export function groupText(group: readonly LogTransaction[], verbose: boolean): string {
   let out = '';
   for (const tx of group) {
@@ -30,7 +30,7 @@ export function groupText(group: readonly LogTransaction[], verbose: boolean): s
   return (group[0]?.level ?? 0) === 0 ? out : `${out}\n`;
 }
 
-/** `*   << Request  >> 1001` and the like. */
+/** For example `* << Request >> 1001`. */
 function headerLine(tx: LogTransaction, verbose: boolean): string {
   const name = TYPE_NAMES[tx.type].padEnd(8);
   const id = String(tx.vxid).padEnd(10);
@@ -44,7 +44,7 @@ function marks(level: number, c: string): string {
   return (level > 3 ? `${c}${level}${c}` : c.repeat(level)).padEnd(3).concat(' ');
 }
 
-/** Lines of all records; `prefix` before each. */
+/** Lines of all records, each with `prefix`. */
 function recordLines(records: Uint8Array, prefix: string, verbose: boolean): string {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   let out = '';

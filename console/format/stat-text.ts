@@ -1,5 +1,5 @@
-// Counters as text, in the layouts of Varnish's stat tool: -1, -j, -x and -l. Values are decimal texts all
-// the way through, so that 64 bits survive.
+// Counters as text, in the layouts of varnishstat: -1, -j, -x and -l. Values are decimal strings throughout, to
+// preserve 64 bits.
 
 import { localTime } from '../../protocol/local-time.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
@@ -10,7 +10,7 @@ export interface CounterValue extends CounterInfo {
   value: string;
 }
 
-/** -1: name, value, average since the start (`.` for gauges), description. */
+/** -1: name, value, average since start (`.` for gauges), description. */
 export function statLines(counters: readonly CounterValue[], uptime: number): string {
   let width = 17;
   let out = '';
@@ -25,7 +25,7 @@ export function statLines(counters: readonly CounterValue[], uptime: number): st
   return out;
 }
 
-/** -j: version 1, as exporters read it. Numbers are written digit by digit, never through a double. */
+/** -j: version 1, as read by exporters. Numbers are written as digits, never converted to doubles. */
 export function statJson(counters: readonly CounterValue[], at: Date): string {
   const rows = counters.map(
     (c) =>

@@ -1,6 +1,6 @@
-// Collects the parts of a diagnostic archive. Each part stands alone: what cannot be had is said in its place, so that
-// an archive comes of a daemon that is down or hangs, too. Secrets are masked where they are known to be, and the
-// daemon's own secret is looked for in everything at the end.
+// Collects the parts of a diagnostic archive. Parts are independent: each failure is recorded in place of its
+// content, so that a daemon that is down or hangs yields an archive as well. Known secrets are masked, and finally
+// the daemon's own secret is replaced everywhere.
 
 import { CLI } from '../../protocol/errors.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
@@ -12,20 +12,20 @@ import { directoryText, processText, systemText } from './system-facts.ts';
 
 export interface Part {
   file: string;
-  /** One line for the list of contents. */
+  /** One line for the table of contents. */
   what: string;
   text: string;
 }
 
 export interface GatherOptions {
   version: string;
-  /** Seconds between the two readings of the counters. */
+  /** Seconds between the two samples of the counters. */
   seconds: number;
-  /** Told what it does now. */
+  /** Called with the current step. */
   progress: (what: string) => void;
 }
 
-/** Parts of which an older daemon has not all; values of telltale fields are masked in them. */
+/** Commands that older daemons may lack; values of sensitive fields are masked in them. */
 const LATER_COMMANDS: readonly (Omit<Part, 'text'> & { readonly commands: readonly string[] })[] = [
   { file: 'events.txt', what: 'what happened lately', commands: ['event.list'] },
   {
@@ -123,7 +123,7 @@ export async function gather(subject: Subject, o: GatherOptions): Promise<Part[]
   add(
     'counters.txt',
     'all counters at the end',
-    after === null ? `not asked: ${subject.unreachable}\n` : statLines(after, 1),
+    after === null ? `not run: ${subject.unreachable}\n` : statLines(after, 1),
   );
   add('counters-change.txt', `what ${o.seconds} s added to them, a second`, changes(before, after, seconds));
   add('worker.txt', 'event loop delay and use, heap and memory of the worker', workerText(after));
@@ -141,7 +141,7 @@ export async function gather(subject: Subject, o: GatherOptions): Promise<Part[]
   return withoutSecrets(parts, daemonSecrets(subject));
 }
 
-/** What the daemon does not know is left out: it may be an older one. */
+/** Unknown commands are skipped: the daemon may be older. */
 async function several(subject: Subject, commands: readonly string[]): Promise<string> {
   let out = '';
   for (const line of commands) {
@@ -151,12 +151,12 @@ async function several(subject: Subject, commands: readonly string[]): Promise<s
   return out;
 }
 
-/** Without a worker the daemon says the same of commands that only that knows. */
+/** Without a worker the daemon reports commands of the worker as unknown, too. */
 function isUnknown(answer: string): boolean {
   return answer.startsWith(`status ${CLI.UNKNOWN}\n`) && !answer.includes('child not running');
 }
 
-/** Names in a vcl.list that have a text: no labels. */
+/** Names in a vcl.list that have a source, which labels do not. */
 function programNames(list: string): string[] {
   return list.split('\n').flatMap((line) => {
     const m = /^(?:active|available|discarded)\s+(\S+)\s+\S+\s+\S+\s+(\S+)/.exec(line);
@@ -183,7 +183,7 @@ function changes(before: CounterValue[] | null, after: CounterValue[] | null, se
 
 function workerText(counters: CounterValue[] | null): string {
   const own = (counters ?? []).filter((c) => /^(?:THR|WRK)\./.test(c.name));
-  if (own.length === 0) return 'no figures: no worker has run, or nobody answers\n';
+  if (own.length === 0) return 'no figures: no worker has run, or the daemon is unreachable\n';
   return `${own.map((c) => `${c.name.padEnd(20)} ${c.value.padStart(14)} ${c.description}`).join('\n')}\n`;
 }
 

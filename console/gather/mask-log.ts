@@ -1,13 +1,13 @@
-// Takes secrets out of log lines as proxylog prints them: values of header fields that are named like credentials, heads
-// that could not be parsed, and then every place where one of those values comes again, whatever the tag.
+// Masks secrets in log lines as printed by proxylog: values of headers named like credentials, heads that could not
+// be parsed, and then every other occurrence of those values, whatever the tag.
 
 import { isTelltale, MASK, maskText } from './mask.ts';
 
-/** Mark of its depth, id, tag, side and data; the first two and the side only in some layouts. */
+/** Marks of the depth, id, tag, side and data; the first two and the side only in some layouts. */
 const LINE = /^((?:[-*\d]+ +)?(?:\s*\d+ )?)([A-Z]\S+)( +(?:[cb-] )?)(.*)$/;
-/** Raw bytes of heads, and what an operator may have typed. */
+/** Raw bytes of heads, and operators' input. */
 const RAW_TAGS = new Set(['HttpGarbage', 'BogoHeader', 'LostHeader', 'Debug', 'Hash', 'H2RxHdr', 'H2RxBody']);
-/** Shorter values would take words out of all lines. */
+/** Shorter values would mask ordinary words. */
 const LEAST = 6;
 
 export function maskLog(lines: readonly string[]): string[] {
@@ -23,7 +23,7 @@ export function maskLog(lines: readonly string[]): string[] {
 
 function maskLine(line: string, values: Set<string>): string {
   const parsed = LINE.exec(line);
-  // The rest of an answer of several lines, such as a list of bans.
+  // Continuation of a multi-line reply, such as a list of bans.
   if (parsed === null) return maskBan(line);
   const [, id, tag, side, data] = parsed as unknown as [string, string, string, string, string];
   const head = `${id}${tag}${side}`;
@@ -41,7 +41,7 @@ function maskLine(line: string, values: Set<string>): string {
   return head + maskBan(data);
 }
 
-/** Programs and bans come whole in commands. */
+/** Commands contain whole programs and bans. */
 function maskCli(data: string): string {
   const inline = /^(\S+ (?:vcl\.inline|vcl\.load) \S+)/.exec(data);
   if (inline !== null) return `${inline[1]} ${MASK}`;
@@ -49,7 +49,7 @@ function maskCli(data: string): string {
   return maskBan(cut);
 }
 
-/** A ban's arguments where it tests a telltale field. */
+/** Arguments of a ban that tests a sensitive field. */
 export function maskBan(line: string): string {
   return maskText(line).replace(
     /((?:req|obj)\.http\.([\w-]+)"?\s+"?(?:==|!=|~|!~)"?\s+)("(?:[^"\\]|\\.)*"|\S+)/g,

@@ -1,34 +1,34 @@
-// Takes secrets out of what an archive for others holds: values of fields and parameters that are named like
-// credentials, credentials in URLs, and whatever looks like a key. Rather too much than too little: a diagnosis needs
-// to know that there was a cookie, never which. Pure text in, text out.
+// Masks secrets in an archive that is handed to others: values of fields and parameters named like credentials,
+// credentials in URLs, and anything that looks like a key. Errs on the safe side: a diagnosis needs to know that
+// there was a cookie, not its value. Pure functions on text.
 
 export const MASK = '<masked>';
 
-/** Names of fields, parameters and variables whose values are nobody's business. */
+/** Names of fields, parameters and variables with sensitive values. */
 const TELLTALE =
   /auth|cookie|token|secret|passw|passphrase|credential|session|api[-_]?key|access[-_]?key|private|signature|jwt|bearer|sso|csrf|preamble/i;
-/** Short names of the same kind, which are parts of harmless words: they count as words of their own only. */
+/** Short names of that kind that are parts of harmless words: matched as whole words only. */
 const SHORT = new Set(
   'key keys code sig sign pwd pass otp totp pin cvv cvc ssn iban hmac mac hash salt nonce psk ticket sid saml samlresponse assertion refresh license licence cred creds pw passwd'.split(
     ' ',
   ),
 );
-/** Names with such a word that hold no secret. */
+/** Names that contain such a word without holding a secret. */
 const HARMLESS =
   /^(?:surrogate-keys?|cache-key|cache-keys|status[-_]?code|error[-_]?code|country[-_]?code|x-cache-hash)$/i;
-/** `Basic …` and `Bearer …` wherever they stand. */
+/** `Basic …` and `Bearer …` anywhere. */
 const SCHEME = /\b(basic|bearer|digest|negotiate|ntlm|hawk|aws4-hmac-sha256)(\s+|%20)[^\s"',;{}]+/gi;
 /** user:password@ in a URL. */
 const USERINFO = /(\/\/)[^/\s"'@]+@/g;
-/** name=value in a query, a form, a header or a log line, `name: value` and "name":"value", escaped or not. The
- * first part is the end of an escaped byte, which belongs to no name. */
+/** name=value in a query, a form, a header or a log line, `name: value` and "name":"value", escaped or not. The first
+ * part is the end of an escaped byte, which is not part of the name. */
 const PAIR =
   /((?:%(?:25)*[0-9a-f]{2})*)([\w.-]+)((?:"|%22)?\s*(?:=|:|%(?:25)*3[ad])\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^&;,\s"'<>]+)/gi;
 /** Letters and digits without a blank, too long for a word: a key or a hash. */
 const KEYLIKE =
   /(?<![\w/.-])(?=[\w+=-]*\d)(?=[\w+=-]*[a-z])[\w+=-]{24,}(?![\w.-])|[A-Za-z0-9+/]{16,}={1,2}/gi;
 
-/** Secrets that give themselves away by their form. */
+/** Masks secrets recognizable by their form. */
 export function maskText(text: string): string {
   return text
     .replace(SCHEME, (_all, scheme: string) => `${scheme} ${MASK}`)
@@ -42,7 +42,7 @@ function maskPair(all: string, before: string, name: string, sign: string, value
     const quote = /^["']/.exec(value)?.[0] ?? '';
     return `${before}${name}${sign}${quote}${MASK}${quote}`;
   }
-  // A value may hold pairs of its own: a URL inside a URL.
+  // A value may contain pairs of its own, such as a URL inside a URL.
   const inner = value.replace(PAIR, maskPair);
   return inner === value ? all : `${before}${name}${sign}${inner}`;
 }
@@ -57,7 +57,7 @@ export function isTelltale(name: string): boolean {
   return words.some((word) => SHORT.has(word));
 }
 
-/** A program: all strings of a statement that has to do with credentials, and comments that speak of them. */
+/** A program: all strings of statements that involve credentials, and comments that mention them. */
 export function maskProgram(source: string): string {
   let out = '';
   for (const statement of statements(source)) {
@@ -67,14 +67,14 @@ export function maskProgram(source: string): string {
     for (const { kind, text } of statement) {
       if (kind === 'comment') out += TELLTALE.test(text) ? maskedComment(text) : maskText(text);
       else if (kind === 'string') out += secret ? maskedString(text) : maskText(text);
-      // Bytes in base64 stand without quotes.
+      // BLOB literals in base64 have no quotes.
       else out += secret ? text.replace(/:[A-Za-z0-9+/=]+:/g, `:${MASK}:`) : text;
     }
   }
   return out;
 }
 
-/** A header as programs name it. */
+/** A header in VCL syntax. */
 const FIELD = /\bhttp\.([\w-]+)/g;
 
 interface Token {
@@ -85,7 +85,7 @@ interface Token {
 const TOKEN =
   /"""[\s\S]*?(?:"""|$)|\{"[\s\S]*?(?:"\}|$)|"[^"\n]*"?|\/\*[\s\S]*?(?:\*\/|$)|(?:#|\/\/)[^\n]*|[;{}]|[^"#/;{}]+|\//g;
 
-/** The tokens of a program, statement by statement. A comment belongs to none. */
+/** The tokens of a program, by statement. Comments belong to none. */
 function* statements(source: string): Generator<Token[]> {
   let statement: Token[] = [];
   for (const [text] of source.matchAll(TOKEN)) {

@@ -1,5 +1,5 @@
-// What a gathering looks at: a working directory, the daemon behind it when it can be reached, and its processes. Every
-// question has an answer: a text, or a line that says why there is none.
+// The subject of a diagnosis: a working directory, its daemon if reachable, and its processes. Every query yields a
+// text: the result, or a line with the reason for its absence.
 
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
@@ -10,16 +10,16 @@ import type { Client } from '../client/client.ts';
 import { groupText } from '../format/log-text.ts';
 import type { CounterValue } from '../format/stat-text.ts';
 
-/** Milliseconds any command may take: a daemon that hangs must not hang its diagnosis. */
-const PATIENCE = 5000;
+/** Timeout of a command in milliseconds: a hanging daemon must not hang its diagnosis. */
+const TIMEOUT_MS = 5000;
 
 export class Subject {
   readonly dir: string;
-  /** Null when nobody answers. */
+  /** Null if the daemon is unreachable. */
   readonly client: Client | null;
-  /** Why nobody does. */
+  /** Why it is unreachable. */
   readonly unreachable: string;
-  /** Process id of the daemon by its file; 0 when that says none. */
+  /** Process id of the daemon from its pid file; 0 if unknown. */
   readonly manager: number;
   worker = 0;
 
@@ -30,22 +30,22 @@ export class Subject {
     this.manager = Number(readPlain(`${dir}/${WORKDIR_FILES.pid}`)?.trim() ?? 0) || 0;
   }
 
-  /** The answer to an admin command, or why there is none. */
+  /** The reply to an admin command, or why there is none. */
   async command(line: string): Promise<string> {
     const { client } = this;
-    if (client === null) return `not asked: ${this.unreachable}\n`;
-    const reply = await withinPatience(client.command(line).catch((cause: Error) => cause));
-    if (reply === null) return `no answer within ${PATIENCE / 1000} s\n`;
+    if (client === null) return `not run: ${this.unreachable}\n`;
+    const reply = await withTimeout(client.command(line).catch((cause: Error) => cause));
+    if (reply === null) return `no answer within ${TIMEOUT_MS / 1000} s\n`;
     if (reply instanceof Error) return `failed: ${reply.message}\n`;
     const body = reply.body.endsWith('\n') ? reply.body : `${reply.body}\n`;
     return reply.status === 200 ? body : `status ${reply.status}\n${body}`;
   }
 
-  /** One reading of all counters; null when nobody answers. */
+  /** One sample of all counters; null if unreachable. */
   async counters(): Promise<CounterValue[] | null> {
     const { client } = this;
     if (client === null) return null;
-    return withinPatience(
+    return withTimeout(
       new Promise<CounterValue[] | null>((resolve) => {
         let info: CounterInfo[] = [];
         let values: string[] = [];
@@ -66,10 +66,10 @@ export class Subject {
     );
   }
 
-  /** The last lines of the log that a subscription brings within so many milliseconds. */
+  /** The last lines of the log from a subscription of this many milliseconds. */
   async log(sub: LogSubscription, ms: number, most: number): Promise<string[]> {
     const { client } = this;
-    if (client === null) return [`not asked: ${this.unreachable}`];
+    if (client === null) return [`not run: ${this.unreachable}`];
     const lines: string[] = [];
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
@@ -111,7 +111,7 @@ export function readText(path: string): string | null {
   }
 }
 
-/** Of a directory that may be anybody's: nothing but a plain file is read, and no link is followed. */
+/** For directories that anybody may own: reads regular files only and follows no symlinks. */
 export function readPlain(path: string): string | null {
   try {
     const fd = openRegular(path);
@@ -133,9 +133,9 @@ export function listing(dir: string): string[] {
   }
 }
 
-function withinPatience<T>(promise: Promise<T>): Promise<T | null> {
+function withTimeout<T>(promise: Promise<T>): Promise<T | null> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(null), PATIENCE);
+    const timer = setTimeout(() => resolve(null), TIMEOUT_MS);
     const settle = (value: T | null): void => {
       clearTimeout(timer);
       resolve(value);

@@ -1,5 +1,5 @@
-// What the operating system says about the host, the daemon's processes and its working directory. Contents of files in
-// the working directory are never read: names, sizes and modes only.
+// Facts from the operating system on the host, the daemon's processes and its working directory. Files in the working
+// directory are never read: only names, sizes and modes.
 
 import { lstatSync, statfsSync } from 'node:fs';
 import { arch, availableParallelism, freemem, loadavg, platform, release, totalmem, uptime } from 'node:os';
@@ -42,7 +42,7 @@ export function systemText(): string {
   return `${[...facts, ...files].join('\n')}\n`;
 }
 
-/** Command line, limits, memory and descriptors of a process; `what` names it. */
+/** Command line, limits, memory and descriptors of a process, under the title `what`. */
 export function processText(what: string, pid: number): string {
   if (pid === 0) return `== ${what}\nnone\n\n`;
   const commandLine = readText(`/proc/${pid}/cmdline`);
@@ -66,7 +66,7 @@ export function directoryText(dir: string): string {
       `inodes ${fs.files}, ${fs.ffree} free`,
     );
   } catch (cause) {
-    lines.push(`cannot be looked at: ${(cause as Error).message}`);
+    lines.push(`cannot be read: ${(cause as Error).message}`);
   }
   const mount = (readText('/proc/mounts') ?? '')
     .split('\n')
@@ -83,7 +83,7 @@ export function directoryText(dir: string): string {
         `${s.mode.toString(8).padStart(6, '0')} ${s.uid}:${s.gid} ${String(s.size).padStart(12)} ${s.mtime.toISOString()} ${name}`,
       );
     } catch {
-      // Gone meanwhile.
+      // The process has ended in the meantime.
     }
   }
   return `${lines.join('\n')}\n`;

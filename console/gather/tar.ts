@@ -8,7 +8,10 @@ export interface TarEntry {
   data: Buffer;
 }
 
-/** For their owner alone. @param mtime of all entries */
+/**
+ * Entries are readable by the owner only.
+ * @param mtime of all entries
+ */
 export async function tarArchive(entries: readonly TarEntry[], mtime: Date): Promise<Buffer> {
   const archive = pack();
   for (const { name, data } of entries) archive.entry({ name, mtime, mode: 0o600 }, data);

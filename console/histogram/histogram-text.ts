@@ -1,5 +1,5 @@
-// A histogram as the lines of a screen: columns of hits (|) below misses (#), the number that one mark stands
-// for and the number of values in the first line, powers of ten along the bottom.
+// A histogram as lines of a screen: columns of hits (|) below misses (#), the value of one mark and the total in the
+// first line, powers of ten at the bottom.
 
 import { type Histogram, RESOLUTION } from './histogram.ts';
 

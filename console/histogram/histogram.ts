@@ -5,9 +5,9 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Profile } from './profile.ts';
 
-/** Buckets for each power of ten. */
+/** Buckets per power of ten. */
 export const RESOLUTION = 100;
-/** How many values the picture is made of. */
+/** Number of values in the histogram. */
 const KEPT = 5000;
 
 export class Histogram {
@@ -45,7 +45,7 @@ export class Histogram {
       if (cursor.tag !== tag) continue;
       const { text } = cursor;
       if (prefix !== '' && !text.toLowerCase().startsWith(`${prefix.toLowerCase()}:`)) continue;
-      // The prefix is a field as any other.
+      // The prefix counts as a field.
       value = Number.parseFloat(text.trim().split(/\s+/)[field - 1] ?? '');
     }
     if (value >= 0) this.count(value, hit);

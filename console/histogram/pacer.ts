@@ -1,5 +1,5 @@
-// Lets the groups of a recording pass at the pace at which they were made, or a multiple of it. Without a
-// factor everything passes at once.
+// Releases groups of a recording at the original pace or a multiple of it. Without a factor everything passes at
+// once.
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -7,11 +7,11 @@ import { Tag } from '../../protocol/tables/tags.ts';
 
 export class Pacer {
   private readonly sink: (group: LogTransaction[]) => void;
-  /** How fast: 1 as it happened; 0 at once. */
+  /** Speed: 1 is the original one; 0 means at once. */
   private readonly factor: () => number;
   private readonly queue: LogTransaction[][] = [];
   private waiting: (() => void) | null = null;
-  /** The recording's time that has been reached, in seconds; NaN at its start. */
+  /** The current time within the recording, in seconds; NaN at its start. */
   private reached = Number.NaN;
 
   constructor(sink: (group: LogTransaction[]) => void, factor: () => number) {
@@ -19,7 +19,7 @@ export class Pacer {
     this.factor = factor;
   }
 
-  /** False when it holds some back: drain() tells when they have passed. */
+  /** False if some are deferred: drain() resolves when they have passed. */
   push(groups: readonly LogTransaction[][]): boolean {
     const idle = this.queue.length === 0;
     this.queue.push(...groups);
@@ -63,7 +63,7 @@ export class Pacer {
   }
 }
 
-/** The last time in a group, in seconds since the epoch. */
+/** The last time in a group, in epoch seconds. */
 function timeOf(group: readonly LogTransaction[]): number {
   let last = Number.NaN;
   for (const tx of group) {

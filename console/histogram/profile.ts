@@ -1,5 +1,5 @@
-// What a histogram is drawn of: a tag, a prefix of its text, a field, and the powers of ten between which the
-// values lie; by a name or by a definition [cbE:]tag:[prefix]:field[:min:max].
+// The input of a histogram: a tag, a prefix of its text, a field, and powers of ten as limits; by name or by a
+// definition [cbE:]tag:[prefix]:field[:min:max].
 
 import { TAGS, Tag, type TagName, tagNamed } from '../../protocol/tables/tags.ts';
 
@@ -45,7 +45,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   Besize: size('b', 'BereqAcct'),
 };
 
-/** The argument of -P; a string is what is wrong with it. */
+/** The argument of -P; a string is an error. */
 export function parseProfile(argument: string): Profile | string {
   if (!argument.includes(':')) {
     const named = Object.hasOwn(PROFILES, argument) ? PROFILES[argument] : undefined;
@@ -66,7 +66,7 @@ export function parseProfile(argument: string): Profile | string {
   const [field, min = -6, max = 3] = rest.map(leadingNumber);
   if (field === undefined || field < 0 || rest.length === 2) return invalid(cut);
   if (Number.isNaN(field) || Number.isNaN(min) || Number.isNaN(max)) return invalid(cut);
-  // What cannot be drawn is drawn as little as possible, as Varnish's tool takes any numbers.
+  // Invalid limits are clamped, since varnishhist accepts any numbers.
   const top = Math.min(Math.max(max, min + 1), min + 29);
   return { side, tag, prefix, field: Math.max(field, 1), min, max: top };
 }

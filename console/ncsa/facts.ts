@@ -1,8 +1,6 @@
-// What an access log line can say about one transaction, gathered in one walk over its records. It judges
-// nothing: a record that does not look as it should leaves its fact unset.
-//
-// Caution: of some records the first counts and of others the last, and a request that was restarted has no
-// line of its own, only its last round has.
+// Facts about one transaction for an access log line, collected in one pass over its records. Malformed records leave
+// their fact unset. Of some records the first counts, of others the last; a restarted request has no line of its own,
+// only its last round does.
 
 import { payloadLength, RECORD_HEAD, RecordCursor, recordText } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -15,26 +13,26 @@ export interface Facts {
   vxid: number;
   values: Partial<Record<FactName, string | undefined>>;
   host: string | undefined;
-  /** What follows `Basic` in Authorization. */
+  /** The text after `Basic` in Authorization. */
   authorization: string | undefined;
-  /** Texts of seconds since the epoch. */
+  /** Epoch seconds as text. */
   start: string | undefined;
   end: string | undefined;
   hitmiss: string;
   handling: string;
-  /** By the watches of the template. */
+  /** In the order of the template's watches. */
   requestHeaders: (string | undefined)[];
   responseHeaders: (string | undefined)[];
   logKeys: (string | undefined)[];
   records: (string | undefined)[];
 }
 
-/** Tags whose payload is no text. */
+/** Tags whose payload is not text. */
 const SKIPPED: ReadonlySet<number> = new Set(
   TAGS.flatMap((row, i) => ((row.flags as readonly string[]).includes('binary') ? [i + 1] : [])),
 );
 
-/** The facts of a request or fetch, null when there is no line for it. `json` looks at binary payloads too. */
+/** The facts of a request or fetch, null if it has no line. `json` includes binary payloads. */
 export function gatherFacts(tx: LogTransaction, template: Template, json: boolean): Facts | null {
   const facts: Facts = {
     side: tx.type === 'bereq' ? 'b' : 'c',
@@ -68,7 +66,7 @@ export function gatherFacts(tx: LogTransaction, template: Template, json: boolea
   return facts;
 }
 
-/** False when the transaction is not to be shown. */
+/** False if the transaction has no line. */
 function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: number): boolean {
   const { values } = facts;
   switch (tag) {
@@ -134,7 +132,7 @@ function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: 
       break;
     }
     case Tag.HttpGarbage:
-      // Reached with JSON only: varnishncsa writes no such line, where others have one without a request.
+      // Only with JSON: varnishncsa prints no line here; text formats print one without a request.
       return false;
     case Tag.VCL_Log:
       logKey(facts.logKeys, template.logKeys, recordText(b, at));
@@ -191,7 +189,7 @@ function called(facts: Facts, method: string): void {
   facts.handling = handling;
 }
 
-/** The first occurrence counts, and the case of the key. */
+/** The first occurrence counts; keys are case-sensitive. */
 function logKey(into: (string | undefined)[], keys: readonly string[], text: string): void {
   for (const [i, key] of keys.entries()) {
     if (text.startsWith(key)) into[i] ??= afterPrefix(text, key);
@@ -206,14 +204,14 @@ function header(into: (string | undefined)[], names: readonly string[], text: st
   }
 }
 
-/** What follows `prefix:` and blanks, in any case of the prefix. */
+/** The text after `prefix:` and blanks; the prefix ignores case. */
 function afterPrefix(text: string, prefix: string): string | undefined {
   if (text[prefix.length] !== ':') return undefined;
   if (text.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return undefined;
   return text.slice(prefix.length + 1).replace(/^[ \t]+/, '');
 }
 
-/** Field `n` from 1 of a text, as separated by blanks. */
+/** Field `n`, from 1, separated by blanks. */
 function fieldOf(text: string, n: number): string | undefined {
   return text.split(/[ \t\n\v\f\r]+/).filter((part) => part !== '')[n - 1];
 }

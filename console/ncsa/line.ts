@@ -1,5 +1,5 @@
-// Prints a transaction's facts by a template. Strings are quoted so that a line stays a line: C style, or
-// JSON style with -j, where what is missing is "" or 0 and bytes that are no UTF-8 are characters of their own.
+// Formats a transaction's facts by a template. Strings are quoted so that a line stays a line: C style, or JSON style
+// with -j, where missing values are "" or 0 and invalid UTF-8 becomes one character per byte.
 
 import { isUtf8 } from 'node:buffer';
 import { localTime } from '../../protocol/local-time.ts';
@@ -9,7 +9,7 @@ import type { Facts } from './facts.ts';
 import { DURATION_UNITS, type DurationUnit, type Piece, TIME_WORDS, whole } from './specifiers.ts';
 import type { Template } from './template.ts';
 
-/** The line, latin1, with its newline; nothing when it asks for a time that the log does not tell. */
+/** The line, latin1, with its newline; empty if it needs a time that the log lacks. */
 export function accessLine(template: Template, facts: Facts, json: boolean): string {
   let out = '';
   for (const piece of template.pieces) {
@@ -26,7 +26,7 @@ function render(piece: Piece, f: Facts, json: boolean): string | null {
       return piece.text;
     case 'fact': {
       const value = f.values[piece.fact];
-      // A number stands without quotes: what is none (in a recording of anybody's) would be no JSON.
+      // Numbers are unquoted: an invalid one, possible in a recording, would break the JSON.
       const number = !json || (value !== undefined && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(value));
       if (value !== undefined && (number || !piece.integer)) {
         return piece.integer ? value : quote(value, json);
@@ -74,7 +74,7 @@ function optional(value: string | undefined, json: boolean): string {
   return value === undefined ? nothing(json) : quote(value, json);
 }
 
-/** The user name in base64 `name:password`; a dash when there is none. */
+/** The user name in base64 `name:password`; a dash without one. */
 function userOf(credentials: string | undefined): string {
   if (credentials === undefined || !/^[A-Za-z0-9+/=]+$/.test(credentials)) return '-';
   const text = Buffer.from(credentials, 'base64').toString('latin1');
@@ -110,7 +110,7 @@ const SHORT: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 const QUOTED = /[\x00-\x1f\x7f-\xff"\\]/g;
-/** JSON takes UTF-8 as it is. */
+/** JSON takes UTF-8 unchanged. */
 const QUOTED_JSON = /[\x00-\x1f"\\]/g;
 const QUOTED_JSON_BYTES = /[\x00-\x1f"\\\x80-\xff]/g;
 

@@ -1,7 +1,5 @@
-// Access log lines for groups of transactions: which transactions have a line at all, and their lines.
-//
-// Awkward, as with varnishncsa: grouped by request, all transactions of a group have lines, whatever sides
-// were asked for.
+// Access log lines of transaction groups: selects transactions and formats them. As in varnishncsa, with grouping by
+// request all transactions of a group have lines, whatever sides were selected.
 
 import { recordSide } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -10,10 +8,10 @@ import { accessLine } from './line.ts';
 import type { Template } from './template.ts';
 
 export interface LineOptions {
-  /** Which sides have lines. */
+  /** Sides that have lines. */
   client: boolean;
   backend: boolean;
-  /** ESI subrequests too. */
+  /** Includes ESI subrequests. */
   esi: boolean;
   /** Whole groups: sides do not matter. */
   whole: boolean;

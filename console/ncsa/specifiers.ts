@@ -1,6 +1,6 @@
-// What a format of access logs can ask for, a row each: the parser of formats, the lines and proxy-ncsa(7) read them.
+// Specifiers of access log formats, one row each: read by the format parser, the renderer and proxy-ncsa(7).
 
-/** What of a transaction a specifier prints. `integer` pieces are null in JSON when there is nothing. */
+/** The value that a specifier prints. `integer` pieces are null in JSON if missing. */
 export type Piece =
   | { kind: 'text'; text: string }
   | { kind: 'fact'; fact: FactName; integer: boolean; otherwise: string }
@@ -16,7 +16,7 @@ export type FactName = 'b' | 'H' | 'h' | 'I' | 'm' | 'O' | 'q' | 's' | 'U' | 'fi
 export const DEFAULT_FORMAT = '%h %l %u %t "%r" %s %b "%{Referer}i" "%{User-agent}i"';
 const TIME_FORMAT = '[%d/%b/%Y:%T %z]';
 
-/** Units of durations, with how many of them a second has. */
+/** Units of durations, and their number per second. */
 export const DURATION_UNITS = [
   { unit: 's', perSecond: 1, help: 'Seconds.' },
   { unit: 'ms', perSecond: 1e3, help: 'Milliseconds.' },
@@ -28,9 +28,9 @@ export type DurationUnit = (typeof DURATION_UNITS)[number]['unit'];
 export interface SimpleRow {
   letter: string;
   piece: Piece;
-  /** For a request of a client. */
+  /** Description for client requests. */
   help: string;
-  /** For a request to a backend, where that is something else. */
+  /** Description for backend requests, if different. */
   backend?: string;
 }
 
@@ -39,7 +39,7 @@ export const SIMPLE: readonly SimpleRow[] = [
   {
     letter: 'b',
     piece: { kind: 'fact', fact: 'b', integer: true, otherwise: '-' },
-    help: 'Bytes of the body that was sent, `-` where there was none to count.',
+    help: 'Bytes of body sent, `-` without any.',
     backend: 'bytes of the body that was received.',
   },
   {
@@ -65,7 +65,7 @@ export const SIMPLE: readonly SimpleRow[] = [
     help: 'Bytes received from the client, the head included.',
     backend: 'bytes sent to the backend.',
   },
-  { letter: 'l', piece: { kind: 'text', text: '-' }, help: 'Always `-`: nobody asks identd.' },
+  { letter: 'l', piece: { kind: 'text', text: '-' }, help: 'Always `-`: identd is not queried.' },
   {
     letter: 'm',
     piece: { kind: 'fact', fact: 'm', integer: false, otherwise: '-' },
@@ -116,7 +116,7 @@ export const SIMPLE: readonly SimpleRow[] = [
   },
 ];
 
-/** `%{Proxy:name}x`; the family has Varnish's name, too. */
+/** `%{Proxy:name}x`; Varnish's name of the family works as well. */
 export const VARIABLES: readonly { name: string; piece: Piece; help: string }[] = [
   {
     name: 'time_firstbyte',
@@ -137,7 +137,7 @@ export const VARIABLES: readonly { name: string; piece: Piece; help: string }[] 
   { name: 'vxid', piece: { kind: 'vxid' }, help: 'Id of the transaction, as `X-Proxy-Id` has it.' },
 ];
 
-/** Words that may stand in place of a format of strftime(3). Times are in seconds since the epoch. */
+/** Words accepted in place of a strftime(3) format. Times are in epoch seconds. */
 export const TIME_WORDS: readonly { word: string; help: string; text(t: number): string }[] = [
   { word: 'sec', help: 'Seconds since the epoch.', text: (t) => whole(t) },
   { word: 'msec', help: 'Milliseconds since the epoch.', text: (t) => whole(t * 1e3) },
@@ -146,7 +146,7 @@ export const TIME_WORDS: readonly { word: string; help: string; text(t: number):
   { word: 'usec_frac', help: 'Microseconds within the second.', text: (t) => fraction(t, 6) },
 ];
 
-/** What is no end of its own in a number: 1.9 is 1, and there is no -0. */
+/** Truncates: 1.9 is 1, and there is no -0. */
 export function whole(n: number): string {
   return String(Math.trunc(n) + 0);
 }
@@ -155,13 +155,13 @@ function fraction(t: number, digits: number): string {
   return whole((t - Math.trunc(t)) * 10 ** digits).padStart(digits, '0');
 }
 
-/** A backslash and a letter; before any other character the backslash vanishes. */
+/** A backslash and a letter; before any other character the backslash is dropped. */
 export const ESCAPES: readonly { letter: string; text: string; help: string }[] = [
   { letter: 'n', text: '\n', help: 'The end of a line.' },
   { letter: 't', text: '\t', help: 'A tab.' },
 ];
 
-/** `%{argument}` and a letter. What the argument means is the parser's. */
+/** `%{argument}` and a letter. The parser interprets the argument. */
 export const BRACKETED = [
   {
     letter: 'i',
@@ -188,7 +188,7 @@ export const FAMILIES = [
   {
     names: ['VCL_Log'],
     argument: 'KEY',
-    help: 'What the program has said with `std.log("KEY:value")`; the first one of several, nothing without one.',
+    help: 'The value logged by `std.log("KEY:value")`: the first of several, empty without one.',
   },
   {
     names: ['VSL'],

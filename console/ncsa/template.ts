@@ -1,14 +1,12 @@
-// An access log line's template, read from the text of -F: literal text, and specifiers behind a percent sign.
-// What the transaction must be searched for (headers, std.log keys, log records) is collected on the way, so
-// that a line costs one walk over its records.
-//
-// Caution: texts are latin1, one character a byte, as the log's are; what comes from a command line or a file
-// must be turned into that first. Varnish's name `Varnish:` and the neutral `Proxy:` are the same family.
+// The template of an access log line, parsed from the text of -F: literal text, and specifiers introduced by a
+// percent sign. Headers, std.log keys and log records to look for are collected while parsing, so that a line costs
+// one pass over its records. Texts are latin1, one character per byte, as in the log; text from the command line or a
+// file must be converted first. The prefixes `Varnish:` and `Proxy:` are equivalent.
 
 import { TAGS, tagNamed } from '../../protocol/tables/tags.ts';
 import { BRACKETED, DURATION_UNITS, ESCAPES, FAMILIES, type Piece, SIMPLE, VARIABLES } from './specifiers.ts';
 
-/** A log record looked for: its tag, the prefix of its text, one of its fields (from 1; 0 is all). */
+/** A log record to look for: its tag, the prefix of its text, one of its fields (from 1; 0 is all). */
 export interface RecordWatch {
   tag: number;
   prefix: string;
@@ -17,7 +15,7 @@ export interface RecordWatch {
 
 export interface Template {
   pieces: Piece[];
-  /** Lower-case names of request and response fields, and std.log keys, looked for. */
+  /** Lower-case names of request and response headers, and std.log keys, to look for. */
   requestHeaders: string[];
   responseHeaders: string[];
   logKeys: string[];
@@ -28,7 +26,7 @@ const SIMPLE_PIECES = new Map(SIMPLE.map((row) => [row.letter, row.piece]));
 const VARIABLE_PIECES = new Map(VARIABLES.map((row) => [row.name, row.piece]));
 const ESCAPED = new Map(ESCAPES.map((row) => [row.letter, row.text]));
 
-/** The template, or what is wrong with it in the words of varnishncsa. */
+/** The template, or an error in the words of varnishncsa. */
 export function parseTemplate(source: string, json: boolean): Template | string {
   const out: Template = { pieces: [], requestHeaders: [], responseHeaders: [], logKeys: [], records: [] };
   let literal = '';
@@ -63,7 +61,7 @@ export function parseTemplate(source: string, json: boolean): Template | string 
   return out;
 }
 
-/** Time formats hold brackets of their own. */
+/** Time formats may contain brackets. */
 function closingBracket(source: string, open: number): number {
   let depth = 0;
   for (let i = open; i < source.length; i++) {
@@ -137,7 +135,7 @@ function recordWatch(text: string, json: boolean): RecordWatch | string {
   return { tag, prefix: colon < 0 ? '' : body.slice(colon + 1), field };
 }
 
-/** JSON can hold any byte, other lines cannot. */
+/** JSON can represent any byte, other lines cannot. */
 function isBinary(tag: number): boolean {
   const flags: readonly string[] = TAGS[tag - 1]?.flags ?? [];
   return flags.includes('binary');

@@ -1,27 +1,26 @@
-// Connects a one-shot to its daemon, trying again for a while as -t says; and the process id
-// file of one-shots.
+// Connects a one-shot to its daemon, retrying for the time of -t; and pid files of one-shots.
 
 import { writePidFile as writeFile } from '../../protocol/files/pid-file.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { Client } from '../client/client.ts';
 
 const RETRY = 500;
-/** Milliseconds between the dots that say that a tool still tries. */
+/** Milliseconds between the dots printed while retrying. */
 const DOT = 1000;
 
 export interface AttachOptions {
   name: string;
   dir: string | undefined;
-  /** Seconds to go on trying; 0 tries once, Infinity never gives up. */
-  patience: number;
-  /** Called once a second while it tries. */
+  /** Seconds to keep retrying; 0 tries once, Infinity never gives up. */
+  timeout: number;
+  /** Called once per second while retrying. */
   waiting?: () => void;
 }
 
-/** Rejects with a ConnectError when the time is over. */
+/** Rejects with a ConnectError at the time limit. */
 export async function attach(o: AttachOptions): Promise<Client> {
   const { connect } = await import('../client/client.ts');
-  const until = Date.now() + o.patience * 1000;
+  const until = Date.now() + o.timeout * 1000;
   let dot = Date.now();
   for (;;) {
     try {
@@ -38,13 +37,13 @@ export async function attach(o: AttachOptions): Promise<Client> {
   }
 }
 
-/** -t: seconds, or off. NaN when it is neither. */
-export function parsePatience(text: string): number {
+/** -t: seconds, or off. NaN if neither. */
+export function parseAttachTimeout(text: string): number {
   if (text.toLowerCase() === 'off') return Number.POSITIVE_INFINITY;
   return /^\s*\+?(\d*\.?\d*([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$/.test(text) ? Number(text.trim()) : Number.NaN;
 }
 
-/** Writes the process id and removes the file at the end. What is wrong with the path, or null. */
+/** Writes the pid file and removes it at exit. Returns an error or null. */
 export function writePidFile(path: string): string | null {
   let remove: () => void;
   try {
@@ -56,7 +55,7 @@ export function writePidFile(path: string): string | null {
     try {
       remove();
     } catch {
-      // The directory takes no more changes.
+      // The directory is no longer writable.
     }
   });
   return null;

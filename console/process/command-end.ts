@@ -1,11 +1,11 @@
-// How a tool says what its command line alone decides: help, version, or a mistake with the help text after it, as
-// Varnish's tools have it.
+// Output for command lines that need no further work: help, version, or an error followed by the help text, as
+// Varnish's tools do.
 
 import { type Ending, helpText } from '../../protocol/command-line.ts';
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
 
-/** Resolves with the exit status once everything is said. */
-export async function sayEnd(tool: ToolRow, end: Ending): Promise<number> {
+/** Resolves with the exit status once the output is flushed. */
+export async function printEnding(tool: ToolRow, end: Ending): Promise<number> {
   const [stream, text] =
     end.kind === 'answer'
       ? [process[end.stream], end.text]

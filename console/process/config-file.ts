@@ -1,5 +1,5 @@
-// The operator's file on disk: $XDG_CONFIG_HOME/proxyd/console.json. Read once at the start; saved queries go back
-// into it, and nothing else of it is touched.
+// The operator's configuration file: $XDG_CONFIG_HOME/proxyd/console.json. Read once at start; only saved queries are
+// written back.
 
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -14,10 +14,10 @@ export function configPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'proxyd', 'console.json');
 }
 
-/** Reads the file once, and checks it by these tables; by none as long as they are not loaded. */
+/** Reads the file once and validates it by these tables; without validation as long as they are not loaded. */
 export type ConfigFile = (tables: Omit<ConfigTables, 'checkQuery'> | null) => CheckedConfig;
 
-/** A file that is not there is no problem, one that cannot be read is. */
+/** A missing file is fine, an unreadable one is not. */
 export function readConfig(path: string): ConfigFile {
   let text: string;
   try {
@@ -29,7 +29,7 @@ export function readConfig(path: string): ConfigFile {
   return (tables) => parseConfig(text, tables === null ? null : { ...tables, checkQuery: wrongWith });
 }
 
-/** What is wrong with a query, or null. */
+/** An error in the query, or null. */
 function wrongWith(query: string): string | null {
   const check = checkQuery(query);
   return check.ok ? null : `${check.message} at ${check.from + 1}`;
@@ -54,7 +54,7 @@ export class QueryFile implements SavedQueries {
     try {
       const file = this.readFile();
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      // Through another name: a console that is killed meanwhile leaves the former file whole.
+      // Written to a temporary file first, so that a killed console leaves the former file intact.
       const next = `${this.path}.${process.pid}`;
       writeOwn(next, `${JSON.stringify({ ...file, queries: this.kept }, null, 2)}\n`, 0o600);
       renameSync(next, this.path);

@@ -1,8 +1,8 @@
-// The last step of a program that had a terminal. Where the terminal has gone away (SIGHUP, EIO: a lost SSH session)
-// the process ends by the hangup signal itself: the runtime's own way out sets the terminal's modes back, and aborts
-// with a core dump when there is no terminal any more.
+// Exit of a program that used a terminal. If the terminal is gone (SIGHUP, EIO: a lost SSH session), the process ends
+// by SIGHUP itself: the runtime's normal exit restores terminal modes, and aborts with a core dump without a
+// terminal.
 
-/** What a shell calls the end by SIGHUP. */
+/** Exit status of a shell for SIGHUP. */
 export const HUNG_UP = 129;
 
 export function leave(status: number): void {

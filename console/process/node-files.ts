@@ -1,5 +1,5 @@
-// The console's files on this machine: reading, writing, completion of paths, and the program check by the daemon's
-// own executable.
+// The console's files on this machine: reading, writing, path completion, and the program check by the daemon's own
+// executable.
 
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { HostFiles, LintFinding } from '../model/ui/console-host.ts';
 
 const MOST_PATHS = 200;
 const LINT_MS = 20_000;
-/** What the folders of copies are called. */
+/** Name prefix of folders with temporary copies. */
 const COPIES = 'proxyadm-edit-';
 
 export class NodeFiles implements HostFiles {
@@ -34,7 +34,7 @@ export class NodeFiles implements HostFiles {
 
   async write(path: string, text: string): Promise<void> {
     try {
-      // What is exported may hold cookies of the log.
+      // Exports may contain cookies from the log.
       writeOwn(this.absolute(path), text, 0o600);
     } catch (cause) {
       throw new Error(systemText(cause), { cause });
@@ -49,7 +49,7 @@ export class NodeFiles implements HostFiles {
   }
 
   async remove(path: string): Promise<void> {
-    // The folder that copy() has made for it, with what an editor may have left there; never another.
+    // The folder that copy() created, with any files that an editor left there; never another.
     const folder = dirname(path);
     if (folder.startsWith(join(tmpdir(), COPIES))) await rm(folder, { recursive: true, force: true });
   }
@@ -60,10 +60,10 @@ export class NodeFiles implements HostFiles {
 
   complete(prefix: string): string[] {
     const folder = prefix.endsWith('/') ? prefix : prefix.includes('/') ? `${dirname(prefix)}/` : '';
-    const begun = prefix.slice(prefix.lastIndexOf('/') + 1);
+    const typed = prefix.slice(prefix.lastIndexOf('/') + 1);
     try {
       return readdirSync(this.absolute(folder === '' ? '.' : folder))
-        .filter((name) => name.startsWith(begun) && (begun.startsWith('.') || !name.startsWith('.')))
+        .filter((name) => name.startsWith(typed) && (typed.startsWith('.') || !name.startsWith('.')))
         .sort()
         .slice(0, MOST_PATHS)
         .map((name) => {

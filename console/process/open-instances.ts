@@ -1,5 +1,5 @@
-// The instances that a console shows: the daemon it was called for and those of the operator's file, or a recording.
-// Here meet sources, sessions and the real clock.
+// The instances that a console shows: its target and those of the operator's file, or a recording. Combines sources,
+// sessions and the real clock.
 
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -23,7 +23,7 @@ import { ReplayPlayer } from '../model/session/replay-player.ts';
 import type { ConsoleConfig } from '../model/ui/config.ts';
 import { VarnishSource } from '../varnish/varnish-source.ts';
 
-/** Bytes of a recording that is opened: it is kept in memory. */
+/** Maximum bytes of a recording: it is kept in memory. */
 const MOST_BYTES = 512 << 20;
 
 const now = (): number => Date.now() / 1000;
@@ -31,16 +31,16 @@ const later = (fn: () => void, ms: number): void => {
   setTimeout(fn, ms).unref();
 };
 
-/** The daemon to look at: its working directory as -n, or `address` (host:port) with `secretFile`; or a Varnish. */
+/** A daemon: its working directory as in -n, or `address` (host:port) with `secretFile`; or a Varnish. */
 export interface ConsoleTarget {
   dir?: string | undefined;
   address?: string | undefined;
   secretFile?: string | undefined;
-  /** As parseVarnishTarget() reads it. */
+  /** In the syntax of parseVarnishTarget(). */
   varnish?: string | undefined;
 }
 
-/** What is shown first: what the command line names, else the first of the operator's instances, else the daemon here. */
+/** The initial target: from the command line, else the first of the operator's instances, else the local daemon. */
 export function firstTarget(options: ConsoleTarget, { instances }: ConsoleConfig): ConsoleTarget {
   const { dir, address, secretFile, varnish } = options;
   const named = [dir, address, secretFile, varnish].some((value) => value !== undefined);
@@ -49,13 +49,13 @@ export function firstTarget(options: ConsoleTarget, { instances }: ConsoleConfig
 
 export interface OpenInstances {
   instances: Instances;
-  /** Of a recording; null where daemons are shown. */
+  /** Null without a recording. */
   player: ReplayPlayer | null;
-  /** What is shown first. */
+  /** The initial target. */
   target: ConsoleTarget;
 }
 
-/** What a console shows. Throws a plain sentence for a recording that is none. */
+/** Opens the instances of a console. Throws a plain sentence for an invalid recording. */
 export function openInstances(
   options: ConsoleTarget & { replay?: string | undefined; readonly?: boolean | undefined },
   config: ConsoleConfig,
@@ -65,7 +65,7 @@ export function openInstances(
   return { instances: liveInstances(target, config, options.readonly), player: null, target };
 }
 
-/** Instances on live daemons; `target` is shown first. */
+/** Instances on live daemons, `target` first. */
 export function liveInstances(target: ConsoleTarget, config: ConsoleConfig, readonly = false): Instances {
   const recorders = new Map<Source, RecordingSource>();
   const open = ({ dir, address, secretFile, varnish }: ConsoleTarget): Source => {
@@ -116,7 +116,7 @@ function isSame(a: ConsoleTarget, b: ConsoleTarget): boolean {
   return b.address === undefined ? b.dir !== undefined && a.dir === b.dir : a.address === b.address;
 }
 
-/** A recording in the place of a daemon. */
+/** A recording in place of a daemon. */
 function replayInstances(
   path: string,
   config: ConsoleConfig,
@@ -130,7 +130,7 @@ function replayInstances(
   return { instances, player };
 }
 
-/** The real query language over recorded groups. */
+/** The real query language, on recorded groups. */
 const matcher: GroupMatcher = (query) => {
   const effort = Effort.shared();
   const parsed = parseQuery(query, { effort });
@@ -142,7 +142,7 @@ const matcher: GroupMatcher = (query) => {
   };
 };
 
-/** A session that the console recorded, or a log that proxylog did: -w or --json, compressed or not. */
+/** A session recorded by the console, or a log written by proxylog: -w or --json, compressed or not. */
 function openRecording(path: string): Recording {
   let bytes: Buffer;
   let end: number;

@@ -1,6 +1,6 @@
-// The output of a log tool: standard output, or a file that can be moved away and opened again. A file is written at
-// once and whole; standard output may be a slow pipe, and whoever writes is then asked to wait. A file that cannot be
-// written to ends the tool, as it ends Varnish's: after a record cut short a recording cannot be read on.
+// The output of a log tool: standard output, or a file that can be moved and reopened. Files are written
+// synchronously; standard output may be a slow pipe, which applies backpressure. A write error on a file ends the
+// tool, as it ends varnishlog: a recording with a truncated record cannot be continued.
 
 import { closeSync, fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -15,10 +15,10 @@ export class OutputFile {
   private fd = -1;
 
   /**
-   * Throws the system's error when the file cannot be opened.
+   * Throws the system's error if the file cannot be opened.
    * @param path a file, or `-` or undefined for standard output
    * @param mode of a new file
-   * @param head what a file that is empty begins with, and standard output
+   * @param head first bytes of an empty file and of standard output
    */
   constructor(path: string | undefined, append: boolean, mode: number, head: Uint8Array | null = null) {
     this.path = path === undefined || path === '-' ? undefined : resolve(path);
@@ -28,7 +28,7 @@ export class OutputFile {
     if (this.path === undefined && head !== null) writeOut(head);
   }
 
-  /** Goes over to a new file of the same name, after the old one was moved away. */
+  /** Switches to a new file of the same name after the old one was moved. */
   reopen(append = true): void {
     if (this.path === undefined) return;
     const fd = this.open(this.path, append);
@@ -45,7 +45,7 @@ export class OutputFile {
     }
   }
 
-  /** False when the caller should wait for drain(). */
+  /** False if the caller should wait for drain(). */
   write(data: Buffer): boolean {
     if (data.length === 0) return true;
     if (this.fd < 0) return writeOut(data);
@@ -65,7 +65,7 @@ export class OutputFile {
     process.stdout.once('drain', then);
   }
 
-  /** Resolves when everything is out. */
+  /** Resolves when all output is flushed. */
   finish(): Promise<void> {
     if (this.fd >= 0) closeSync(this.fd);
     return this.path === undefined ? flushOut() : Promise.resolve();

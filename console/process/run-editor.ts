@@ -1,9 +1,10 @@
-// The operator's editor on a file, in the terminal that has been handed over: $VISUAL, else $EDITOR, else vi. The value
-// may hold options, and is run by a shell for that, as git does; the path is an argument and never part of the line.
+// Runs the operator's editor on a file, in the terminal handed over to it: $VISUAL, else $EDITOR, else vi. The value
+// may contain options, so it is run by a shell, as in git; the path is an argument and never part of the command
+// line.
 
 import { spawn } from 'node:child_process';
 
-/** A shell's status for a command that is not there. */
+/** Exit status of a shell for a missing command. */
 const NOT_FOUND = 127;
 
 /** Resolves with its status, or with a sentence on why it could not be run. */

@@ -1,26 +1,26 @@
-// Owns the terminal while the console runs: raw mode, the alternate screen, bracketed paste, a hidden
-// cursor, and their undoing on every way out. restore() is synchronous and may be called from an exit
-// handler, twice, or after the terminal has gone away.
+// Owns the terminal while the console runs: raw mode, the alternate screen, bracketed paste, a hidden cursor, and
+// their restoration on every exit path. restore() is synchronous and may be called from an exit handler, twice, or
+// after the terminal is gone.
 
 import { writeSync } from 'node:fs';
 import type { ReadStream, WriteStream } from 'node:tty';
 
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J\x1b[H';
-/** Reports of buttons and wheel, in the form without limits. */
+/** Button and wheel reports, in SGR encoding. */
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h';
 const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l';
 const LEAVE = `${MOUSE_OFF}\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l`;
 
-/** Terminals cut longer ones off, some without a word. */
+/** Terminals truncate longer ones, some silently. */
 const COPY_LIMIT = 74_000;
 
-/** A terminal without a cursor that could be moved. */
+/** A terminal without cursor movement. */
 export function isDumb(env: NodeJS.ProcessEnv): boolean {
   return env.TERM === 'dumb';
 }
 
-/** Does the environment ask for lines in the place of a screen? */
-export function speaksInLines(env: NodeJS.ProcessEnv): boolean {
+/** Does the environment ask for line output instead of a screen? */
+export function wantsLineOutput(env: NodeJS.ProcessEnv): boolean {
   return env.PROXYD_READER === '1' || isDumb(env);
 }
 
@@ -32,14 +32,14 @@ export class Terminal {
   private screen = true;
   private wheel = false;
 
-  /** A `dumb` one gets no escape sequences. */
+  /** A `dumb` terminal gets no escape sequences. */
   constructor(stdin: ReadStream, stdout: WriteStream, dumb = false) {
     this.stdin = stdin;
     this.stdout = stdout;
     this.dumb = dumb;
   }
 
-  /** `screen` false reads keys one by one, but leaves the screen to scroll. */
+  /** With `screen` false, keys are read one by one but the screen scrolls normally. */
   enter(screen = true): void {
     if (this.active) return;
     this.active = true;
@@ -49,7 +49,7 @@ export class Terminal {
     if (this.wheel) this.control(MOUSE_ON);
   }
 
-  /** Puts text into the clipboard of the terminal, also over SSH (OSC 52); terminals that cannot ignore it. */
+  /** Copies text to the terminal's clipboard, also over SSH (OSC 52); terminals without support ignore it. */
   copy(text: string): void {
     const data = Buffer.from(text, 'utf8').subarray(0, COPY_LIMIT).toString('base64');
     this.control(`\x1b]52;c;${data}\x07`);
@@ -67,7 +67,7 @@ export class Terminal {
       const leave = this.dumb ? '\r\n' : this.screen ? LEAVE : '\x1b[?2004l\r\n';
       writeSync((this.stdout as { fd?: number }).fd ?? 1, leave);
     } catch {
-      // The terminal is gone, or its pipe full: there is nobody to restore it for.
+      // The terminal is gone or its pipe is full: nothing to restore.
     }
     try {
       this.stdin.setRawMode(false);

@@ -1,4 +1,4 @@
-// A ranking as text: once, as proxytop -1 prints it, or as the lines of a screen.
+// A ranking as text: once, in the format of proxytop -1, or as lines of a screen.
 
 import type { Entry } from './ranking.ts';
 
@@ -7,7 +7,7 @@ export function rankingText(entries: readonly Entry[]): string {
   return entries.map((e) => `${e.count.toFixed(2).padStart(9)} ${e.tag} ${e.text}\n`).join('');
 }
 
-/** The lines of a screen: a title and as many entries as fit. Control characters are shown as dots. */
+/** Lines of a screen: a title and as many entries as fit. Control characters are shown as dots. */
 export function rankingScreen(
   entries: readonly Entry[],
   title: string,

@@ -1,8 +1,5 @@
-// Counts how often each log record occurs, tag and text together, and ranks them. Counts can fade, so that in
-// a live view an entry stands for what was seen over a period.
-//
-// Caution: entries of one count stand in the order of Varnish's tool, which compares sums of bytes, tags, lengths,
-// bytes.
+// Counts occurrences of log records, by tag and text, and ranks them. Counts can decay, so that a live view shows a
+// period. Equal counts are in the order of varnishtop, which compares sums of bytes, tags, lengths, bytes.
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -15,7 +12,7 @@ export interface Entry {
   /** latin1. */
   text: string;
   count: number;
-  /** What entries of one count are ordered by. */
+  /** Order of entries with equal counts. */
   readonly weight: number;
 }
 
@@ -27,7 +24,7 @@ export class Ranking {
   private readonly firstField: boolean;
   private readonly entries = new Map<string, Entry>();
 
-  /** `firstField`: only what stands before the first blank or colon of a record counts. */
+  /** `firstField`: counts only the text before the first blank or colon of a record. */
   constructor(firstField: boolean) {
     this.firstField = firstField;
   }
@@ -41,12 +38,12 @@ export class Ranking {
     for (const group of groups) for (const tx of group) this.addTransaction(tx);
   }
 
-  /** All entries, the most frequent first. */
+  /** All entries, most frequent first. */
   sorted(): Entry[] {
     return [...this.entries.values()].sort(compare);
   }
 
-  /** One second went by: counts tend to what is seen in `period` seconds; drops what `keep` others outrank. */
+  /** Advances one second: counts approach those of `period` seconds; drops entries outranked by `keep` others. */
   fade(period: number, keep: number): void {
     for (const entry of this.entries.values()) entry.count -= entry.count / Math.max(period, 1);
     if (this.entries.size <= keep) return;
@@ -84,7 +81,7 @@ function compare(a: Entry, b: Entry): number {
   return a.text < b.text ? -1 : 1;
 }
 
-/** Bytes count with their sign. */
+/** Bytes are signed. */
 function weightOf(text: string): number {
   let sum = 0;
   for (let i = 0; i < text.length; i++) sum += (text.charCodeAt(i) << 24) >> 24;

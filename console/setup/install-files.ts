@@ -1,5 +1,5 @@
-// Copies files into a directory of an operator: never over what is there, never through a link below the root that was
-// given, and whole or not at all.
+// Installs files into an operator's directory: never overwriting, never through symlinks below the given root, and
+// atomically.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -20,25 +20,25 @@ import { dirname, join } from 'node:path';
 import { systemText } from '../../protocol/system-text.ts';
 
 export interface FileToInstall {
-  /** Full name in the package. */
+  /** Full path in the package. */
   readonly source: string;
-  /** As the running system will know it, from "/" on. */
+  /** Path on the target system, from "/" on. */
   readonly destination: string;
   readonly mode: number;
 }
 
-/** `done`: it is there now. */
+/** `Success`: it was created. */
 export type Installed = 'Success' | 'Skipped (exists)';
 
 /**
- * @param root what stands before the destination (DESTDIR); '' for none. Its own way may lead through links
- * @throws Error that says what could not be made, and why
+ * @param root prefix of the destination (DESTDIR); '' for none. Symlinks in it are followed
+ * @throws Error that names the path and the reason
  */
 export function installFile({ source, destination, mode }: FileToInstall, root: string): Installed {
   const path = join(root === '' ? '/' : root, destination);
   makeDirectories(root, dirname(destination));
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return 'Skipped (exists)';
-  // Nobody else's name: what is removed below is ours.
+  // A unique name: the file removed below is certainly ours.
   const draft = `${path}.${randomUUID()}.new`;
   try {
     writeDraft(draft, readFileSync(source), mode);
@@ -55,7 +55,7 @@ function writeDraft(draft: string, bytes: Buffer, mode: number): void {
   const fd = openSync(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    // The mode that was asked for, whatever the umask.
+    // The requested mode, whatever the umask.
     fchmodSync(fd, mode);
     fsyncSync(fd);
   } finally {
@@ -65,7 +65,7 @@ function writeDraft(draft: string, bytes: Buffer, mode: number): void {
 
 function putInPlace(draft: string, path: string): Installed {
   try {
-    // Fails where a name has come into being meanwhile, as a rename would not.
+    // Fails if the name exists by now, unlike rename.
     linkSync(draft, path);
     return 'Success';
   } catch (cause) {
@@ -74,7 +74,7 @@ function putInPlace(draft: string, path: string): Installed {
   }
 }
 
-/** Each directory is looked at: a link on the way may lead anywhere. */
+/** Each directory is checked: a symlink could lead anywhere. */
 function makeDirectories(root: string, directory: string): void {
   let path = root === '' ? '/' : root;
   try {

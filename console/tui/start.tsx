@@ -19,7 +19,7 @@ import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
 import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
 import { runEditor } from '../process/run-editor.ts';
-import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
+import { isDumb, Terminal, wantsLineOutput } from '../process/terminal.ts';
 import { STAT_STATE, type StatState } from '../views/stats/stat-state.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
@@ -79,7 +79,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     const { path } = options;
     const { config, problems } = options.file({ views: VIEWS.map((v) => v.name), keys: keyGroups(VIEWS) });
     const { instances, player, target } = options.open;
-    const reading = options.reader === true || config.reader || speaksInLines(process.env);
+    const reading = options.reader === true || config.reader || wantsLineOutput(process.env);
     const theme = themeFromEnv(process.env, { name: config.theme, ascii: config.ascii });
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
-// A shell that answers questions, one after another: one connection for as long as it goes well. An answer is whatever
-// the tool printed, and its exit status.
+// A shell that answers requests one after another over a single connection. An answer consists of the tool's output
+// and its exit status.
 
 import { randomBytes } from 'node:crypto';
 import type { VarnishTarget } from '../client/varnish-target.ts';
@@ -10,7 +10,7 @@ export interface ToolAnswer {
   text: string;
 }
 
-/** Bytes of an answer: no tool prints more. */
+/** Maximum bytes of an answer: no tool prints more. */
 const MOST_BYTES = 64 << 20;
 
 export class AskingShell {
@@ -22,11 +22,11 @@ export class AskingShell {
   private over = false;
   private readonly seconds: number;
   private readonly end: (end: ShellEnd) => void;
-  /** Runs out when the present question was not answered. */
+  /** Timeout of the current request. */
   private timer: NodeJS.Timeout | undefined;
 
-  /** `script` makes the script for a mark; `seconds` are those of an answer; `end` is called when it ends by itself, or is given
-   * up because there is none. */
+  /** `script` makes the script for a mark; `seconds` is the timeout of an answer; `end` is called if the shell exits
+   * by itself, or is closed after a timeout. */
   constructor(
     target: VarnishTarget,
     script: (mark: string) => string,
@@ -45,7 +45,7 @@ export class AskingShell {
     });
   }
 
-  /** Null when it was never answered. */
+  /** Null without an answer. */
   ask(line: string): Promise<ToolAnswer | null> {
     if (this.over) return Promise.resolve(null);
     return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class AskingShell {
     if (this.waiting.length === 0) return;
     this.timer = setTimeout(() => {
       this.close();
-      this.end({ code: 0, said: '', silent: this.seconds });
+      this.end({ code: 0, output: '', silent: this.seconds });
     }, this.seconds * 1000);
   }
 
@@ -79,7 +79,7 @@ export class AskingShell {
     this.pieces.push(data);
     this.size += data.length;
     if (this.size > MOST_BYTES) this.close();
-    // The mark is the last that is written of an answer.
+    // The mark is the last line of an answer.
     if (data.at(-1) !== 0x0a) return;
     const text = Buffer.concat(this.pieces).toString();
     let from = 0;

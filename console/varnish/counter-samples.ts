@@ -1,6 +1,6 @@
-// What `varnishstat -j` prints, as counters: releases before 6.5 have the counters beside the time, later ones in an object
-// of their own. Values stay exact beyond what a double holds. It does not say how much of a detail a counter is; where
-// the daemon has a counter of that name its level is taken.
+// Parses the output of `varnishstat -j`: releases before 6.5 have counters next to the time, later ones in an object
+// of their own. Values stay exact beyond doubles. The output has no levels; they are taken from our counter of the
+// same name.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import { MAIN_COUNTERS, MGT_COUNTERS, SMA_COUNTERS, VBE_COUNTERS } from '../../protocol/tables/counters.ts';
@@ -26,14 +26,14 @@ const LEVELS = new Map(
 
 /** Null for anything else. */
 export function parseCounters(text: string): CounterSample | null {
-  let told: unknown;
+  let parsed: unknown;
   try {
-    told = JSON.parse(text.replace(/("value": *)(\d+)/g, '$1"$2"'));
+    parsed = JSON.parse(text.replace(/("value": *)(\d+)/g, '$1"$2"'));
   } catch {
     return null;
   }
-  if (typeof told !== 'object' || told === null) return null;
-  const all = (told as { counters?: unknown }).counters ?? told;
+  if (typeof parsed !== 'object' || parsed === null) return null;
+  const all = (parsed as { counters?: unknown }).counters ?? parsed;
   const sample: CounterSample = { info: [], values: [] };
   for (const [name, value] of Object.entries(all as Record<string, unknown>)) {
     if (typeof value !== 'object' || value === null) continue;

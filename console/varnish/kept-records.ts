@@ -1,12 +1,12 @@
-// The newest log records that came, in blocks of whole records with the place of each in the stream: what Varnish's own
-// ring is to a daemon that can read it backwards. What was logged before the stream began lies at places below zero, and
-// is put before the rest once it is there. Bounded: the oldest blocks go first.
+// The newest log records, in blocks of whole records with stream offsets: the equivalent of a log ring that can be
+// read backwards. Records logged before the stream began have negative offsets and are prepended once available.
+// Bounded: the oldest blocks are dropped first.
 
-/** Bytes up to which what comes is put together: few records a second are no block each (chosen). */
+/** Small chunks are merged up to this many bytes, to avoid many tiny blocks (chosen). */
 const BLOCK = 64 << 10;
 
 interface KeptBlock {
-  /** Place of its first byte. */
+  /** Offset of its first byte. */
   readonly at: number;
   readonly records: Uint8Array;
 }
@@ -16,12 +16,12 @@ export class KeptRecords {
   private readonly most: number;
   private size = 0;
 
-  /** @param most bytes that are kept */
+  /** @param most maximum bytes to keep */
   constructor(most: number) {
     this.most = most;
   }
 
-  /** Places of the oldest byte and of the next that comes. */
+  /** Offsets of the oldest byte and of the next one. */
   get start(): number {
     return this.blocks[0]?.at ?? 0;
   }
@@ -31,7 +31,7 @@ export class KeptRecords {
     return last === undefined ? 0 : last.at + last.records.length;
   }
 
-  /** The records are the keeper's from now on. */
+  /** Takes ownership of the records. */
   push(records: Uint8Array): void {
     if (records.length === 0) return;
     const last = this.blocks.at(-1);
@@ -45,7 +45,7 @@ export class KeptRecords {
     if (gone > 0) this.blocks.splice(0, gone);
   }
 
-  /** Puts what was logged before the first block before it, the newest as far as there is room. */
+  /** Prepends records logged before the first block, the newest ones as far as there is room. */
   prepend(older: readonly Uint8Array[]): void {
     let at = this.start;
     const before: KeptBlock[] = [];
@@ -59,14 +59,14 @@ export class KeptRecords {
     this.blocks = [...before.reverse(), ...this.blocks];
   }
 
-  /** The records between two places, in order. */
+  /** The records between two offsets, in order. */
   between(from: number, to: number): readonly Uint8Array[] {
     return this.blocks
       .filter((b) => b.at + b.records.length > from && b.at < to)
       .map(({ at, records }) => records.subarray(Math.max(0, from - at), to - at));
   }
 
-  /** The place of the block that begins at most so many bytes before another place. */
+  /** The offset of the block that begins at most this many bytes before another offset. */
   back(before: number, bytes: number): number {
     return this.blocks.find((b) => b.at >= before - bytes)?.at ?? before;
   }

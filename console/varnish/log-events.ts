@@ -1,9 +1,8 @@
-// What happened to a Varnish, as its log says: commands that reached the child, whoever gave them, and backends that changed.
-// The log does not say when, nor who; the child's pings say the second. What never reaches the child is not in it: parameters
-// (parameter-watch.ts), what is done while it does not run, and bans and purges by programs.
-//
-// Special case: a child that starts is given programs by its manager, as by an operator. A load says when the program was
-// compiled, and is the same event again; other commands before its `start` are no events.
+// Events of a Varnish, derived from its log: commands that reached the child, whoever sent them, and health changes
+// of backends. The log has neither their time, which the child's pings give to the second, nor their author. Missing
+// are events that never reach the child: parameters (parameter-watch.ts), commands while it does not run, and bans
+// and purges by programs. Special case: a starting child gets its programs from the manager as if from an operator. A
+// load includes the time of compilation, and is the same event again; other commands before `start` are not events.
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -23,28 +22,28 @@ const KINDS: Readonly<Record<string, NotedAs['kind']>> = {
 };
 
 const OK = 200;
-/** `vcl.load "boot" vcl_boot.1795551775.704660/vgc.so 1auto`: the file was made when the program was compiled. */
+/** `vcl.load "boot" vcl_boot.1795551775.704660/vgc.so 1auto`: the file's timestamp is the time of compilation. */
 const LOADED = /^vcl\.load "?([^"\s]+)"? \S*?\.(\d{9,}\.\d+)\//;
-/** The second word that an event of proxyd has. */
+/** The second word of the corresponding proxyd events. */
 const UP_OR_DOWN: Readonly<Record<string, string>> = { healthy: 'up', sick: 'down' };
-/** The answer stands in quotes in later releases than 6.0. */
+/** Releases after 6.0 quote the response. */
 const CHANGED = /^(\S+) (?:Went|Back) (healthy|sick) \S+ \d+ \d+ \d+ \S+ \S+ ?"?(.*?)"?$/;
 const PONG = /^Wr 200 \d+ PONG (\d+)/;
-/** A request's own times; the last of them is about when it was logged. */
+/** Timestamps of requests; the last one is close to the time of logging. */
 const STAMP = /^\w+: (\d{9,}\.\d+) /;
 
 export class LogEvents {
   private asked = '';
   private at = 0;
-  /** What the child was told before it was started, if that is what it is; null once it runs. */
+  /** Commands before the start of a child, if this is one; null once it runs. */
   private early: LogEvent[] | null = null;
 
-  /** Another child begins its log: what comes before its `start` is its manager's. */
+  /** A new child's log begins: commands before its `start` come from its manager. */
   begin(): void {
     this.early = [];
   }
 
-  /** `now` in epoch seconds; without it the time is that of the log. */
+  /** `now` in epoch seconds; if absent the log's time is used. */
   read(records: Uint8Array, now?: number): LogEvent[] {
     const cursor = new RecordCursor(records);
     const out: LogEvent[] = [];
@@ -56,7 +55,7 @@ export class LogEvents {
     return out;
   }
 
-  /** What was taken for a start was none: it is not in the log any more. */
+  /** The presumed start was none: it is no longer in the log. */
   settle(): LogEvent[] {
     const { early } = this;
     this.early = null;
@@ -75,7 +74,7 @@ export class LogEvents {
     const pong = PONG.exec(text);
     if (pong !== null) {
       this.see(pong[1]);
-      // A child that starts has a second or more until its first.
+      // A starting child takes a second or more until its first ping.
       return this.settle();
     }
     const line = this.asked;

@@ -1,9 +1,7 @@
-// Gives one stream of log records to all that want some of it: records are grouped once for each way of grouping, and
-// each subscriber's selection then takes its share. What was logged before a subscription is read from the kept
-// records, in runs, the newest first.
-//
-// Special case: a child that ends before its parent is logged before it, and Varnish logs a request at its end. So what lies
-// before the stream, or before a run, may hold children of what begins in it: both are led in by some of it.
+// Distributes one stream of log records to many subscribers: records are grouped once per kind of grouping, then
+// filtered per subscriber. Records before a subscription are read from the stored ones in runs, newest first. Special
+// case: a child request is logged before its parent, since Varnish logs at the end of a request. So the part before
+// the stream, or before a run, may contain children of transactions in it: both start with a lead-in.
 
 import type { Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
 import { Grouper, type GroupSink } from '../../queries/group.ts';
@@ -11,28 +9,28 @@ import { LogSelection } from '../../queries/log-selection.ts';
 import type { LogHandlers, Subscription } from '../client/source.ts';
 import { KeptRecords } from './kept-records.ts';
 
-/** Bytes of the stream that are kept: half a minute of 1,000 requests a second (chosen). */
+/** Bytes of the stream to keep: half a minute at 1,000 requests per second (chosen). */
 const KEPT_BYTES = 48 << 20;
-/** Transactions that may be open at a time (chosen): each is a request that is being answered. */
+/** Maximum open transactions (chosen): each is a request in progress. */
 const OPEN = 10_000;
-/** Bytes that a way of grouping or a run is led in by: what is open then began there. */
+/** Bytes of lead-in of a grouping or a run: transactions open at its start began there. */
 const LED_BYTES = 2 << 20;
-/** Bytes of the first run of the past and of the largest, as of a daemon's log. */
+/** Bytes of the first run of the past and of the largest, as in the daemon's log. */
 const FIRST_RUN = 256 << 10;
 const LAST_RUN = 64 << 20;
-/** Bytes after a run in which its last groups are looked for. */
+/** Bytes after a run that are searched for the ends of its last groups. */
 const RUN_ON = 4 << 20;
-/** Milliseconds of work at a time (chosen): keys are answered in between. */
+/** Milliseconds per slice of work (chosen): keys are handled in between. */
 const SLICE_MS = 4;
 
 interface Subscriber {
   readonly sub: LogSubscription;
   readonly handlers: LogHandlers;
   readonly selection: LogSelection;
-  /** Place in the stream at which it began. */
+  /** Offset in the stream at which it began. */
   readonly since: number;
   batch: LogTransaction[];
-  /** What was before is known to be wanted and has not been read. */
+  /** It has requested the past, which has not been read yet. */
   asksPast: boolean;
   closed: boolean;
 }
@@ -42,37 +40,37 @@ export class LogHub {
   private readonly groupers = new Map<Grouping, Grouper>();
   private readonly subscribers = new Set<Subscriber>();
   private readonly now: () => number;
-  /** What was logged before the stream is there, or never will be. */
+  /** Records before the stream are available, or never will be. */
   private hasPast = false;
 
   constructor(now: () => number) {
     this.now = now;
   }
 
-  /** Takes records as they come. */
+  /** Appends records as they arrive. */
   push(records: Uint8Array): void {
     this.kept.push(records);
     for (const grouper of this.groupers.values()) grouper.push(records, this.now());
     this.deliver();
   }
 
-  /** Takes what was logged before all that came. */
+  /** Prepends records logged before all others. */
   past(older: readonly Uint8Array[]): void {
     const from = this.kept.start;
     this.kept.prepend(older);
     this.hasPast = true;
     for (const grouping of [...this.groupers.keys()]) if (grouping !== 'raw') this.joinPast(grouping, from);
     this.deliver();
-    for (const one of this.subscribers) if (one.asksPast) void this.tell(one);
+    for (const one of this.subscribers) if (one.asksPast) void this.deliverPast(one);
   }
 
-  /** Ends what has been open for too long. */
+  /** Ends transactions that have been open too long. */
   expire(): void {
     for (const grouper of this.groupers.values()) grouper.expire(this.now());
     this.deliver();
   }
 
-  /** The stream broke off, or is that of another child from here on: what is open will not end. */
+  /** The stream was interrupted, or continues with another child: open transactions will not end. */
   breakOff(): void {
     for (const grouper of this.groupers.values()) grouper.flush();
     this.deliver();
@@ -96,7 +94,7 @@ export class LogHub {
       if (one.closed) return;
       handlers.ready?.();
       this.subscribers.add(one);
-      if (asksPast && this.hasPast) void this.tell(one);
+      if (asksPast && this.hasPast) void this.deliverPast(one);
     });
     return {
       close: () => {
@@ -106,7 +104,7 @@ export class LogHub {
     };
   }
 
-  /** Groups of this kind are made from now on. */
+  /** Starts grouping of this kind. */
   private lead(grouping: Grouping): void {
     if (this.groupers.has(grouping)) return;
     let take: GroupSink = () => undefined;
@@ -116,7 +114,7 @@ export class LogHub {
     this.groupers.set(grouping, grouper);
   }
 
-  /** Groups once more what came of the stream since `from`: what of a group lies before it is there now. */
+  /** Regroups the stream since `from`, now that the preceding parts of groups are available. */
   private joinPast(grouping: Grouping, from: number): void {
     let take: GroupSink = () => undefined;
     const grouper = new Grouper({ grouping, limit: OPEN }, (group) => take(group));
@@ -126,11 +124,11 @@ export class LogHub {
     push(this.before(from, grouping));
     const held = grouper.ids();
     let place = from;
-    // The others were whole without the past, and have been offered.
+    // The others were complete without the past, and have been delivered.
     take = (group) => {
       if (group.some(({ vxid }) => held.has(vxid))) this.offer(grouping, group, place);
     };
-    // Who came in between has in its past what was complete by then.
+    // Subscribers that joined in between have everything complete by then in their past.
     const places = [...this.subscribers].map(({ since }) => since).filter((since) => since > from);
     for (const to of [...places, this.kept.end].sort((a, b) => a - b)) {
       push(this.kept.between(place, to));
@@ -140,12 +138,12 @@ export class LogHub {
     this.groupers.set(grouping, grouper);
   }
 
-  /** What leads in to a place. */
+  /** The lead-in to an offset. */
   private before(place: number, grouping: Grouping): readonly Uint8Array[] {
     return grouping === 'raw' ? [] : this.kept.between(this.kept.back(place, LED_BYTES), place);
   }
 
-  /** @param place up to which it is complete; who began after it has it in its past */
+  /** @param place offset at which it is complete; later subscribers have it in their past */
   private offer(grouping: Grouping, group: LogTransaction[], place = Number.POSITIVE_INFINITY): void {
     for (const one of this.subscribers) {
       if (one.sub.grouping !== grouping || one.sub.once === true || one.since > place) continue;
@@ -168,12 +166,12 @@ export class LogHub {
     }
   }
 
-  /** Reads what was before a subscription: in runs where it takes them, else all at once. */
-  private async tell(one: Subscriber): Promise<void> {
+  /** Reads the past of a subscription: in runs if it supports them, otherwise at once. */
+  private async deliverPast(one: Subscriber): Promise<void> {
     one.asksPast = false;
     const { sub, handlers, since } = one;
     const begin = sub.once === true ? undefined : handlers.earlier;
-    // A rate is one of reading, which has nothing to do with when things were logged.
+    // Rate limits apply to reading, not to the time of logging.
     const { rate: _, ...rest } = sub;
     const selection = LogSelection.create(rest);
     if (!(selection instanceof LogSelection)) return;
@@ -198,7 +196,7 @@ export class LogHub {
     handlers.ended?.();
   }
 
-  /** Groups that begin between two places, as far as they are complete at a third. */
+  /** Groups that begin between two offsets, as far as they are complete at a third. */
   private async read(
     one: Subscriber,
     selection: LogSelection,
@@ -207,9 +205,9 @@ export class LogHub {
   ): Promise<void> {
     const { grouping } = one.sub;
     let found: LogTransaction[] = [];
-    let begun = false;
+    let isStarted = false;
     const grouper = new Grouper({ grouping, limit: OPEN }, (group) => {
-      const shown = begun ? selection.take(group, 0) : null;
+      const shown = isStarted ? selection.take(group, 0) : null;
       if (shown !== null) found.push(...shown);
     });
     const before = this.before(from, grouping);
@@ -218,7 +216,7 @@ export class LogHub {
     for (const [i, records] of [...own, ...this.kept.between(to, until)].entries()) {
       if (i === before.length) {
         grouper.beginHere();
-        begun = true;
+        isStarted = true;
       }
       if (i === own.length) grouper.beginNoMore();
       if (i >= own.length && grouper.size === 0) break;

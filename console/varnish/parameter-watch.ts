@@ -1,9 +1,9 @@
-// Notices parameters that were set, by anybody, from the table of all of them: their changes are nowhere in Varnish's log.
+// Detects parameter changes by anybody, from the full table: Varnish does not log them.
 
 export class ParameterWatch {
   private before: ReadonlyMap<string, string> | null = null;
 
-  /** Takes an answer to `param.show`; returns a line for each that is not as it was. */
+  /** Takes a reply to `param.show`; returns a line for each changed parameter. */
   changes(body: string): string[] {
     const now = new Map<string, string>();
     for (const line of body.split('\n')) {

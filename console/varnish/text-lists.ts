@@ -1,6 +1,6 @@
-// The lists of releases whose commands do not answer in JSON (6.0 among them), read from their tables and put into that form, so
-// that all else knows one. A table says less: nothing of the single probes, and the default of a parameter only where it is the
-// value. Lines that are not understood are left out.
+// Parses the tables of releases whose commands lack JSON (among them 6.0) into that form, so that the rest of the
+// code handles one. Tables have less information: no single probe results, and a parameter's default only if it is
+// the value. Lines that do not parse are skipped.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 
@@ -10,7 +10,7 @@ const WRONG = 106;
 
 interface TextList {
   readonly command: string;
-  /** The items that follow version, command and time. */
+  /** The items after version, command and time. */
   read(lines: readonly string[]): unknown[];
 }
 
@@ -22,7 +22,7 @@ const LISTS: readonly TextList[] = [
   { command: 'storage.list', read: (lines) => lines.flatMap(storage) },
 ];
 
-/** The same question for a table; null where there is none, or the answer is JSON or something else. */
+/** The equivalent command for a table; null if there is none, or the reply is JSON or something else. */
 export function asText(line: string, { status, body }: CommandReply): string | null {
   const words = line.split(' ');
   const refused = status === TOO_MANY || status === WRONG || (status === OK && !body.startsWith('['));
@@ -30,14 +30,14 @@ export function asText(line: string, { status, body }: CommandReply): string | n
   return words.filter((word) => word !== '-j' && word !== '-p').join(' ');
 }
 
-/** A table as the JSON that was asked for. */
+/** A table in the requested JSON form. */
 export function asJson(line: string, body: string): string {
   const words = line.split(' ');
   const items = LISTS.find((list) => list.command === words[0])?.read(body.split('\n')) ?? [];
   return JSON.stringify([2, words, Date.now() / 1000, ...items]);
 }
 
-/** `boot.default  probe  Healthy 8/8  Fri, 15 May 2020 13:12:09 GMT`; later releases have the count before the word. */
+/** `boot.default probe Healthy 8/8 Fri, 15 May 2020 13:12:09 GMT`; later releases have the count before the word. */
 const BACKEND =
   /^(\S+)\s+(probe|healthy|sick|auto|deleted)\s+(?:(\d+)\/(\d+)\s+)?(healthy|sick)(?:\s+(?:(\d+)\/(\d+)|\(no probe\)))?\s*(.*)$/i;
 
@@ -60,7 +60,7 @@ function backend(line: string): [string, unknown][] {
   ];
 }
 
-/** `active  auto/warm  0 boot`; of a label its program follows. */
+/** `active auto/warm 0 boot`; labels are followed by their program. */
 function program(line: string): unknown[] {
   const m = /^(active|available|discarded)\s+(\w+)(?:\/|\s+)(\w+)\s+(\d+)\s+(\S+)(?:\s+->\s+(\S+))?/.exec(
     line,

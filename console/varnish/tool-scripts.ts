@@ -1,7 +1,7 @@
-// The scripts that run Varnish's tools. Each is for a plain POSIX shell and ends with its standard input: a console that
-// is killed, or a connection that breaks, closes it.
+// Scripts that run Varnish's tools. Each runs in a plain POSIX shell and ends when its standard input closes: when
+// the console is killed or a connection breaks.
 
-/** Seconds that varnishstat looks for its Varnish. */
+/** Seconds that varnishstat searches for its Varnish. */
 const FIND_SECONDS = 1;
 
 const named = (name: string): string => (name === '' ? '' : `-n '${name}' `);
@@ -11,18 +11,18 @@ function asking(mark: string, run: string): string {
   return `while IFS= read -r line; do ${run} 2>&1 </dev/null; echo "${mark} $?"; done`;
 }
 
-/** A line `V` asks for the version, any other for a sample. */
+/** A line `V` requests the version, any other a sample. */
 export function statScript(name: string, mark: string): string {
   const sample = `varnishstat ${named(name)}-t ${FIND_SECONDS} -j`;
   return asking(mark, `if [ "$line" = V ]; then varnishstat -V; else ${sample}; fi`);
 }
 
-/** A line is a command as encodeLine() writes it. `seconds`: until it must be answered. */
+/** A line is a command as encoded by encodeLine(). `seconds`: timeout of the answer. */
 export function adminScript(name: string, seconds: number, mark: string): string {
   return asking(mark, `varnishadm ${named(name)}-t ${seconds} -- "$(printf '%b' "$line")"`);
 }
 
-/** As printf's %b reads it: on one line, whatever is in it. */
+/** Encoded for printf's %b, on one line. */
 export function encodeLine(command: string): string {
   return [...Buffer.from(command)]
     .map((byte) =>
@@ -33,9 +33,10 @@ export function encodeLine(command: string): string {
     .join('');
 }
 
-/** Binary records on standard output, for every release. Before 7.0 there is no -u, -w - makes a file of that name, and what is
- * no file gets no magic, which is written here if there is a Varnish; standard output must be a pipe to be opened by its
- * name, and is a socket, here and with ssh. All releases write out what they have when the log has no more. */
+/** Binary records on standard output, for every release. Before 7.0 there is no -u, `-w -` creates a file of that
+ * name, and the magic is missing unless the output is a regular file, so it is written here if there is a Varnish.
+ * Standard output must be a pipe to be opened by name; here and with ssh it is a socket. All releases flush at the
+ * end of the log. */
 function binaryLog(name: string, more = ''): string {
   const found = `varnishstat ${named(name)}-t ${FIND_SECONDS} -1 -f MGT.uptime >/dev/null 2>&1 </dev/null`;
   const old = `out="-w /dev/stdout"; ${found} && printf 'VSL\\0'`;
@@ -43,19 +44,19 @@ function binaryLog(name: string, more = ''): string {
   return `${out}; varnishlog ${named(name)}-g raw ${more}$out </dev/null`;
 }
 
-/** All records from now on. The tool would not notice the end of standard input by itself. */
+/** All records from now on. The tool does not notice the end of standard input by itself. */
 export function followScript(name: string): string {
   const log = [
     `${binaryLog(name)} & log=$!`,
     '{ while read -r line <&3; do :; done; kill $log; } >/dev/null 2>&1 & watch=$!',
-    // Not the shell's word on who was ended from here.
+    // Suppresses the shell's message about the terminated process.
     '{ wait $log; } 2>/dev/null; echo $? >&4',
     'kill $watch 2>/dev/null',
   ].join('; ');
   return `exec 3<&0 5>&1; status=$({ { ${log}; } | cat >&5; } 4>&1); exit $status`;
 }
 
-/** What the log holds by now, from its oldest record on. */
+/** The log's present contents, from the oldest record on. */
 export function pastScript(name: string): string {
   return `{ ${binaryLog(name, '-d ')}; } | cat`;
 }

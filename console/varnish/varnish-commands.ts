@@ -1,5 +1,5 @@
-// Admin commands by varnishadm, each a run of it: releases differ in what a longer conversation with it looks like, and a
-// Varnish that was started again is found again.
+// Admin commands through varnishadm, one process per command: interactive sessions differ between releases, and a
+// restarted Varnish is found again.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { VarnishTarget } from '../client/varnish-target.ts';
@@ -8,14 +8,14 @@ import { whyNothing } from './far-shell.ts';
 import { asJson, asText } from './text-lists.ts';
 import { adminScript, encodeLine } from './tool-scripts.ts';
 
-/** A program is compiled in it. */
+/** Includes the compilation of a program. */
 const ANSWER_SECONDS = 30;
-/** What the way there and back may take beyond that (chosen): the connection is made in it, too. */
+/** Extra seconds for the connection and the round trip (chosen). */
 const MORE_SECONDS = 25;
 const OK = 200;
 const TRUNCATED = 201;
 const FAILED = /(?:^|\n)Command failed with error code (\d+)\n?$/;
-/** Before 7.0 it stands before the body, and there only. */
+/** Before 7.0 this precedes the body. */
 const FAILED_FIRST = /^Command failed with error code (\d+)\n/;
 const CUT = /\n?\[response was truncated\]\n?$/;
 
@@ -24,7 +24,7 @@ export class VarnishCommands {
   private readonly shell: AskingShell;
   private reason = 'not connected';
 
-  /** `seconds`: until a command must be answered. `end` is called when the shell ends by itself. */
+  /** `seconds`: timeout of a command. `end` is called if the shell exits by itself. */
   constructor(
     target: VarnishTarget,
     seconds = ANSWER_SECONDS,
@@ -42,7 +42,7 @@ export class VarnishCommands {
     );
   }
 
-  /** Status 0: there was no answer. */
+  /** Status 0: no answer. */
   async command(line: string): Promise<CommandReply> {
     const reply = await this.ask(line);
     const plain = asText(line, reply);
@@ -61,18 +61,18 @@ export class VarnishCommands {
   }
 }
 
-/** varnishadm prints the body, and of a failure a line with the status. */
+/** varnishadm prints the body, and after a failure a line with the status. */
 export function readReply({ code, text }: ToolAnswer, target: VarnishTarget): CommandReply {
   const failed = FAILED.exec(text);
   if (failed !== null) return { status: Number(failed[1]), body: withoutEnd(text.slice(0, failed.index)) };
   const first = code === 0 ? null : FAILED_FIRST.exec(text);
   if (first !== null) return { status: Number(first[1]), body: withoutEnd(text.slice(first[0].length)) };
-  if (code !== 0) return { status: 0, body: whyNothing(target, 'varnishadm', { code, said: text.trim() }) };
+  if (code !== 0) return { status: 0, body: whyNothing(target, 'varnishadm', { code, output: text.trim() }) };
   if (CUT.test(text)) return { status: TRUNCATED, body: text.replace(CUT, '') };
   return { status: OK, body: withoutEnd(text) };
 }
 
-/** Without the newline that the tool puts after the body. */
+/** Without the newline that the tool appends. */
 function withoutEnd(body: string): string {
   return body.endsWith('\n') ? body.slice(0, -1) : body;
 }

@@ -1,5 +1,5 @@
-// varnishlog's binary stream: all records from now on, and once what the log held before. Both are read from the same
-// log, and overlap: the first records of the one are looked for in the other, which ends there.
+// varnishlog's binary stream: all records from now on, and the log's earlier contents once. Both come from the same
+// log and overlap: the start of the stream is searched in the earlier part, which is cut there.
 
 import { RECORD_HEAD, recordSize } from '../../protocol/log-record.ts';
 import { LogFileDecoder } from '../../queries/binary-log.ts';
@@ -8,29 +8,29 @@ import { FarShell, whyNothing } from './far-shell.ts';
 import { followScript, pastScript } from './tool-scripts.ts';
 
 export interface VarnishLogHandlers {
-  /** The log is read; once. */
+  /** The log is being read; called once. */
   open(): void;
   /** Whole records, to be kept. */
   records(records: Uint8Array): void;
-  /** What was logged before all of them, in pieces of whole records; once. */
+  /** Records logged before all others, in pieces of whole records; called once. */
   past(older: readonly Uint8Array[]): void;
-  /** varnishlog could not keep up, and lost records. */
+  /** varnishlog could not keep up and lost records. */
   overrun(): void;
-  /** It reads on after the child, whose log it was, had ended. */
-  anew(): void;
-  /** It is over. */
+  /** Reading continues after the former child ended. */
+  newChild(): void;
+  /** The stream ended. */
   end(reason: string): void;
 }
 
-/** Bytes of the first records by which the overlap is found (chosen): more than comes while the past is read. */
+/** Bytes at the stream's start used to find the overlap (chosen): more than arrives while the past is read. */
 const HEAD_BYTES = 4 << 20;
-/** Bytes of the past that are kept while it comes. */
+/** Maximum bytes of the past. */
 const PAST_BYTES = 48 << 20;
-/** Bytes of one piece of the past (chosen): runs begin at pieces. */
+/** Bytes per piece of the past (chosen): runs begin at pieces. */
 const PIECE_BYTES = 64 << 10;
-/** Milliseconds that the first records are waited for (chosen): Varnish pings itself every 3 seconds. */
+/** Timeout in milliseconds for the first records (chosen): Varnish pings itself every 3 seconds. */
 const FIRST_MS = 4000;
-/** The same for the overlap once there are any (chosen), and between two looks. */
+/** Timeout for the overlap after that, and the interval between checks (chosen). */
 const OVERLAP_MS = 500;
 const LOOK_MS = 50;
 
@@ -39,7 +39,7 @@ export class VarnishLog {
   private readonly handlers: VarnishLogHandlers;
   private readonly follow: FarShell;
   private past: FarShell | null = null;
-  /** The first records that came, as long as the past has not. */
+  /** The first records of the stream until the past has arrived. */
   private head: Uint8Array[] | null = [];
   private headSize = 0;
   private pieces: Uint8Array[] = [];
@@ -53,9 +53,9 @@ export class VarnishLog {
     this.follow = new FarShell(target, followScript(target.name), {
       data: (data) => take(data),
       end: (how) => this.finish(whyNothing(target, 'varnishlog', how)),
-      heard: (said) => {
-        if (/^Log overrun/m.test(said)) handlers.overrun();
-        if (/^Log abandoned/m.test(said)) handlers.anew();
+      onStderr: (output) => {
+        if (/^Log overrun/m.test(output)) handlers.overrun();
+        if (/^Log abandoned/m.test(output)) handlers.newChild();
       },
     });
     let open = false;
@@ -66,7 +66,7 @@ export class VarnishLog {
         this.finish('varnishlog does not begin with its binary form: it may be too old');
         return;
       }
-      // The stream begins with its name as soon as the log is open: what comes from here on is in it.
+      // The stream starts with the magic as soon as the log is open: all records from here on are in it.
       if (!open && decoder.valid) {
         open = true;
         handlers.open();
@@ -114,7 +114,7 @@ export class VarnishLog {
     });
   }
 
-  /** The past has come; of the stream, which is older, as much may still be under way. */
+  /** The past is complete; the same amount of older stream may still be in transit. */
   private join(): void {
     const past = Buffer.concat(this.pieces);
     const began = performance.now();
@@ -135,8 +135,8 @@ export class VarnishLog {
   }
 }
 
-/** Where the stream begins in what was before, whose end is the beginning of the stream then; -1 where it is not so. A
- * record may look like another, but not all of them to the end. */
+/** Offset in the past at which the stream begins, with the past's end equal to the stream's start; -1 without an
+ * overlap. Single records may look alike, so everything up to the end is compared. */
 export function overlapAt(past: Buffer, stream: Uint8Array): number {
   if (stream.length < RECORD_HEAD) return -1;
   const first = stream.subarray(0, recordSize(stream, 0));

@@ -1,6 +1,6 @@
-// The source that is a running Varnish, seen and steered by its own tools, here or over ssh: varnishlog, varnishstat and
-// varnishadm, one shell for each. It is up while varnishstat answers. When one of the three ends, all are begun again
-// after a while, as a lost connection to a daemon is.
+// The source of a running Varnish, observed and controlled by its own tools, here or over ssh: varnishlog,
+// varnishstat and varnishadm in a shell each. It is up while varnishstat answers. If one of the three ends, all are
+// restarted after a delay, like a lost connection to a daemon.
 
 import { hostname } from 'node:os';
 import { countRecords } from '../../protocol/log-record.ts';
@@ -20,15 +20,15 @@ import { VarnishCommands } from './varnish-commands.ts';
 import { VarnishLog } from './varnish-log.ts';
 import { WorkerWatch } from './worker-watch.ts';
 
-/** Milliseconds until the first attempt after a loss; each waits twice as long as the last (chosen). */
+/** Milliseconds before the first retry; doubled for each further one (chosen). */
 const FIRST_DELAY = 250;
 const LAST_DELAY = 5000;
 const EXPIRE_MS = 1000;
-/** Seconds until varnishstat must have answered (chosen): the connection is made in it, too. */
+/** Timeout of varnishstat in seconds, including the connection (chosen). */
 const STAT_SECONDS = 25;
-/** Milliseconds after which a connection that is lost had not failed at once (chosen). */
+/** Minimum duration in milliseconds of a connection that counts as established (chosen). */
 const STEADY_MS = 5000;
-/** Seconds between two looks at the parameters (chosen). */
+/** Seconds between checks of the parameters (chosen). */
 const PARAMETERS_SECONDS = 5;
 
 export class VarnishSource implements Source {
@@ -36,9 +36,9 @@ export class VarnishSource implements Source {
   readonly local: boolean;
   readonly product = 'Varnish';
   readonly retells = true;
-  /** A request that has waited for the fetch of another counts once more. */
+  /** A request that waited for another's fetch is counted twice. */
   readonly eventsTell =
-    'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console is there; who did it, what programs ban or purge, and drops of the hit rate are not known';
+    'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console was started; their author, bans and purges by programs, and drops of the hit rate are not known';
   commands: ReadonlySet<string> | undefined;
   private readonly target: VarnishTarget;
   private readonly readonly: boolean;
@@ -54,7 +54,7 @@ export class VarnishSource implements Source {
   private names = '';
   private interval = 1;
   private sampling = false;
-  /** The next sample, or the next attempt. */
+  /** The next sample, or the next retry. */
   private timer: NodeJS.Timeout | undefined;
   private expiry: NodeJS.Timeout | undefined;
   private delay = FIRST_DELAY;
@@ -64,7 +64,7 @@ export class VarnishSource implements Source {
   private upAt = 0;
   private closed = false;
 
-  /** `readonly`: it refuses what is not known to change nothing. */
+  /** `readonly`: rejects commands not known to be read-only. */
   constructor(target: VarnishTarget, readonly = false) {
     this.target = target;
     this.readonly = readonly;
@@ -124,17 +124,17 @@ export class VarnishSource implements Source {
       records: (records) => {
         this.losses.came(countRecords(records));
         this.hub.push(records);
-        this.tell(logged.read(records, Date.now() / 1000));
+        this.emit(logged.read(records, Date.now() / 1000));
       },
       past: (older) => {
         this.hasPast = true;
         this.hub.past(older);
         const before = new LogEvents();
         before.begin();
-        this.tell([...older.flatMap((piece) => before.read(piece)), ...before.settle()]);
+        this.emit([...older.flatMap((piece) => before.read(piece)), ...before.settle()]);
       },
       overrun: () => this.losses.overran(),
-      anew: () => {
+      newChild: () => {
         logged.begin();
         this.hub.breakOff();
       },
@@ -143,7 +143,7 @@ export class VarnishSource implements Source {
     void this.learnCommands(this.admin);
   }
 
-  /** Counters and log are read. */
+  /** Starts reading counters and log. */
   private rise(version: string, first: CounterSample): void {
     const { target } = this;
     this.up = true;
@@ -157,17 +157,17 @@ export class VarnishSource implements Source {
     this.plan();
   }
 
-  /** `help` has a line for each: its name and its words. */
+  /** `help` prints a line per command: name and description. */
   private async learnCommands(admin: VarnishCommands): Promise<void> {
     const { status, body } = await admin.command('help');
     if (status === 200) this.commands = new Set(body.split('\n').flatMap((line) => line.split(' ', 1)));
   }
 
-  private tell(events: readonly LogEvent[]): void {
+  private emit(events: readonly LogEvent[]): void {
     for (const { text, ...noted } of events) this.events?.event('noted', text, noted);
   }
 
-  /** Seldom: each is a run of a tool. */
+  /** Infrequent: each check runs a process. */
   private async lookAtParameters(): Promise<void> {
     const now = Date.now() / 1000;
     const { admin } = this;
@@ -224,18 +224,18 @@ export class VarnishSource implements Source {
     if (sample === null || this.stat !== stat) return;
     this.take(sample);
     clearTimeout(this.timer);
-    // A sample every interval, however long one takes.
+    // One sample per interval, however long it takes.
     const rest = Math.max(100, this.interval * 1000 - (performance.now() - began));
     this.timer = setTimeout(() => void this.sample(), rest);
   }
 
-  /** Null when there is none, which is a loss. */
+  /** Null on failure, which counts as a loss. */
   private async readSample(stat: AskingShell): Promise<CounterSample | null> {
     const answer = await stat.ask('');
     if (answer === null || this.stat !== stat) return null;
     const sample = answer.code === 0 ? parseCounters(answer.text) : null;
     if (sample === null)
-      this.lose(whyNothing(this.target, 'varnishstat', { code: answer.code, said: answer.text.trim() }));
+      this.lose(whyNothing(this.target, 'varnishstat', { code: answer.code, output: answer.text.trim() }));
     return sample;
   }
 

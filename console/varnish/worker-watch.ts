@@ -1,8 +1,8 @@
-// Notices from two samples of the counters what became of Varnish's child process between them; Varnish sends no events.
+// Derives what happened to Varnish's child process from two counter samples; Varnish sends no events.
 
 import type { EventWord } from '../client/source.ts';
 
-/** Counters that grow when the child ends without being asked to. */
+/** Counters of unexpected exits of the child. */
 const DEATHS: readonly [string, string][] = [
   ['MGT.child_panic', 'panic'],
   ['MGT.child_died', 'by a signal'],

@@ -27,7 +27,7 @@ export function keymapDocument(): string {
   }
   parts.push(
     '## The same key in every view',
-    'A key that has several of these commands does what its row says.',
+    'A key with several of these commands runs the one of its row.',
   );
   parts.push(
     table(
@@ -42,7 +42,10 @@ export function keymapDocument(): string {
       KEY_EXCEPTIONS.map((row) => [labels(row.keys), `\`${row.command}\``, row.reason]),
     ),
   );
-  parts.push('## Commands of the console', 'After `:`, beside every admin command of `proxyadm help`.');
+  parts.push(
+    '## Commands of the console',
+    'After `:`, in addition to all admin commands of `proxyadm help`.',
+  );
   parts.push(
     table(
       ['Command', 'What it does'],
@@ -62,7 +65,7 @@ export function keymapDocument(): string {
     ),
   );
   parts.push(
-    '## What rows stand for',
+    '## Subjects of rows',
     '`p` purges it, `b` bans it after a look at the condition: both count first. The values here are examples.',
   );
   parts.push(
@@ -77,8 +80,8 @@ export function keymapDocument(): string {
     ),
   );
   parts.push(
-    '## What "why?" can say',
-    'The first rule of each kind that applies speaks, with the records that prove it.',
+    '## Answers of "why?"',
+    'The first rule of each kind that applies gives the answer, with the records that prove it.',
   );
   parts.push(
     table(

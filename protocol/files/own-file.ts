@@ -151,8 +151,8 @@ function openExisting(path: string, append: boolean): number {
   if (!link) checkWritable(there, false);
   checkWay(path);
   // Opening a pipe waits for its reader; a pipe that has replaced the file must not block here.
-  const patience = there.isFIFO() ? 0 : O_NONBLOCK;
-  const fd = openSync(path, O_WRONLY | (link ? 0 : O_NOFOLLOW | patience) | (append ? O_APPEND : 0));
+  const blocking = there.isFIFO() ? 0 : O_NONBLOCK;
+  const fd = openSync(path, O_WRONLY | (link ? 0 : O_NOFOLLOW | blocking) | (append ? O_APPEND : 0));
   try {
     const stat = fstatSync(fd);
     checkWritable(stat, link);

@@ -26,7 +26,7 @@ const EXCLUDE_REGEX = option('-X', '[taglist:]regex', 'Exclude by regex');
 export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
 export const DIRECTORY = option('-n', 'dir', 'Working directory of the daemon; else its default places');
 export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');
-export const PATIENCE = option('-t', 'seconds|off', 'How long to try to attach');
+export const ATTACH_TIMEOUT = option('-t', 'seconds|off', 'How long to try to attach');
 export const VERSION = option(
   '-V, --version',
   '',
@@ -70,7 +70,7 @@ export const PROXYLOG: ToolRow = {
     QUERY,
     INPUT,
     RATE,
-    PATIENCE,
+    ATTACH_TIMEOUT,
     TRANSACTION_TIMEOUT,
     option('-u', '', 'Unbuffered output (always so)'),
     option('-v', '', 'Transaction id and side on every line'),
@@ -109,7 +109,7 @@ export const PROXYNCSA: ToolRow = {
     QUERY,
     INPUT,
     RATE,
-    PATIENCE,
+    ATTACH_TIMEOUT,
     VERSION,
     option('-w', 'filename', 'Write to a file'),
     OPTSTRING,
@@ -140,7 +140,7 @@ export const PROXYTOP: ToolRow = {
     QUERY_FILE,
     QUERY,
     INPUT,
-    PATIENCE,
+    ATTACH_TIMEOUT,
     TRANSACTION_TIMEOUT,
     EXCLUDE,
     EXCLUDE_REGEX,
@@ -180,7 +180,7 @@ export const PROXYHIST: ToolRow = {
     QUERY_FILE,
     QUERY,
     INPUT,
-    PATIENCE,
+    ATTACH_TIMEOUT,
     TRANSACTION_TIMEOUT,
     VERSION,
     OPTSTRING,

@@ -1,10 +1,10 @@
 // The commands of the package, with their options. The log tools are in log-tools.ts.
 
 import {
+  ATTACH_TIMEOUT,
   DIRECTORY,
   HELP,
   OPTSTRING,
-  PATIENCE,
   PID_FILE,
   PROXYHIST,
   PROXYLOG,
@@ -60,7 +60,7 @@ export const PROXYSTAT: ToolRow = {
     DIRECTORY,
     PID_FILE,
     option('-r', '', 'Start the live view with raw gauges'),
-    PATIENCE,
+    ATTACH_TIMEOUT,
     VERSION,
     option('-X', 'glob', 'Exclude by glob'),
     option('-x', '', 'All counters once, as XML'),

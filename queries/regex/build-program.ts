@@ -38,7 +38,7 @@ class Builder {
   readonly sets: ByteSet[] = [];
   slots: number;
   remembered = 0;
-  looksBehind = false;
+  hasLookbehind = false;
   movesStart = false;
   isolated = false;
   /** Bodies of lookarounds and atomic groups around what is added. */
@@ -193,7 +193,7 @@ class Builder {
       return;
     }
     const slot = this.#frame();
-    if (!n.ahead) this.looksBehind = true;
+    if (!n.ahead) this.hasLookbehind = true;
     const back = n.ahead ? -1 : fixedLength(n.item, this.#bodies);
     const at = this.emit(LOOK, slot, this.#remember(), -1, back);
     this.#inside++;
@@ -369,7 +369,7 @@ export function makeProgram(parsed: ParsedRegex): Program {
     remembered: b.remembered,
     first: parsed.recursive ? null : firstBytes(parsed.root),
     anchored: beginsAtStart(parsed.root),
-    looksBehind: b.looksBehind,
+    hasLookbehind: b.hasLookbehind,
     movesStart: b.movesStart,
     isolated: b.isolated,
     required: [...required].slice(0, 4).map((c) => String.fromCharCode(c)),

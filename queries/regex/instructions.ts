@@ -72,7 +72,7 @@ export interface Program {
   /** A match begins at the start of the subject. */
   anchored: boolean;
   /** It has a lookbehind, or a \K. */
-  looksBehind: boolean;
+  hasLookbehind: boolean;
   movesStart: boolean;
   /** What failed in one search may not fail in the next: it asks where the search began (\G), moves the start of the
    * match, or repeats what may be empty, and in the first search it may be. */

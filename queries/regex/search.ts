@@ -113,7 +113,7 @@ export function beginSearch(
   if (memory.slots === null) {
     memory.slots = new Int32Array(p.slots).fill(-1);
     memory.found = new Int32Array(Math.min(p.captureSlots, MOST_CAPTURES));
-    memory.base = p.looksBehind ? 0 : from;
+    memory.base = p.hasLookbehind ? 0 : from;
     memory.limit = fuel.left;
   }
   const { base, slots } = memory;

@@ -54,7 +54,7 @@ export function translate(parsed: ParsedRegex): Translation | null {
   let next = 1;
   let possible = true;
   /** JavaScript matches a lookbehind backwards, and an atomic group there would look the wrong way. */
-  let behind = 0;
+  let lookbehinds = 0;
   const write = (n: Node): string => {
     switch (n.t) {
       case 'empty':
@@ -70,22 +70,22 @@ export function translate(parsed: ParsedRegex): Translation | null {
         return `(${write(n.item)})`;
       case 'atomic': {
         const own = next++;
-        if (behind > 0) possible = false;
+        if (lookbehinds > 0) possible = false;
         return `(?:(?=(${write(n.item)}))\\${own})`;
       }
       case 'repeat': {
         // A turn that matches nothing ends a loop in PCRE, and is undone in JavaScript.
         if (n.max > n.min && canBeEmpty(n.item)) possible = false;
         const own = n.mode === 'possessive' ? next++ : 0;
-        if (own > 0 && behind > 0) possible = false;
+        if (own > 0 && lookbehinds > 0) possible = false;
         const item = n.item.t === 'set' || n.item.t === 'group' ? write(n.item) : `(?:${write(n.item)})`;
         const text = `${item}${quantifier(n.min, n.max)}${n.mode === 'lazy' ? '?' : ''}`;
         return own > 0 ? `(?:(?=(${text}))\\${own})` : text;
       }
       case 'look': {
-        if (!n.ahead) behind++;
+        if (!n.ahead) lookbehinds++;
         const body = write(n.item);
-        if (!n.ahead) behind--;
+        if (!n.ahead) lookbehinds--;
         return `(?${n.ahead ? '' : '<'}${n.negative ? '!' : '='}${body})`;
       }
       case 'assert':

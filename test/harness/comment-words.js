@@ -5,7 +5,20 @@ import { join } from 'node:path';
 
 const root = new URL('../../', import.meta.url).pathname;
 /** Folders whose comments are held to this. */
-const FOLDERS = ['console/views'];
+const FOLDERS = [
+  'console/views',
+  'console/bin',
+  'console/demo',
+  'console/documents',
+  'console/gather',
+  'console/varnish',
+  'console/process',
+  'console/ncsa',
+  'console/histogram',
+  'console/ranking',
+  'console/format',
+  'console/setup',
+];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;
 const REFUSED = /^(?:What|Who)\b|\bis told\b/;

@@ -57,7 +57,7 @@ function operatorLines({ admin, probe }: BackendRow): ToneLine[] {
 }
 
 /** A probe's answer in a few words; for a timeout, the time waited. */
-export function probeWords(session: DaemonSession, name: string, { text }: ProbeAnswer): string {
+export function probeText(session: DaemonSession, name: string, { text }: ProbeAnswer): string {
   return answerWords(text, isTimeout(text) ? declaredBackend(session, name)?.probe?.timeout : undefined);
 }
 
@@ -110,7 +110,7 @@ function memberLines({ type, members, details }: BackendRow, cutOff: boolean): T
     labelled(
       'Director',
       members === null
-        ? `${type}, which says nothing of its members`
+        ? `${type}, which does not report its members`
         : `${type}, ${members.healthy} of ${members.all} members healthy`,
     ),
   ];
@@ -132,7 +132,7 @@ function probeLines(
   { answer, happy }: BackendFacts,
 ): ToneLine[] {
   if (b.probe === null)
-    return [[{ text: 'No probe: healthy unless it is declared sick or its directors say otherwise.' }]];
+    return [[{ text: 'No probe: healthy unless it is set sick or its directors decide otherwise.' }]];
   const { good, window } = b.probe;
   const threshold = textField(b.details, 'threshold');
   const needed = threshold === '' ? '' : `, ${threshold} needed`;

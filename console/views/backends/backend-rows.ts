@@ -16,7 +16,7 @@ import type { BackendTraffic } from '../../model/traffic/backend-traffic.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
 import type { Tone } from '../../model/ui/panel.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
-import { backendDetail, probeWords } from './backend-detail.ts';
+import { backendDetail, probeText } from './backend-detail.ts';
 
 export const BACKENDS_LINE = 'backend.list -j -p';
 /** Probe results shown in a row. */
@@ -162,7 +162,7 @@ function row(
       probe === null
         ? { text: b.type === 'backend' ? 'no probe' : b.type, tone: 'faint' }
         : { text: '', bits: { value: happy, count: BITS } },
-      { text: answer === undefined ? '' : probeWords(session, name, answer), tone },
+      { text: answer === undefined ? '' : probeText(session, name, answer), tone },
       time(traffic?.p50),
       { ...time(traffic?.p99), tone: 'strong' },
       traffic === undefined

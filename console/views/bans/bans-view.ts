@@ -104,7 +104,7 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
         {
           text: done
             ? 'Completed: no object refers to it any more, or a newer one like it took its place.'
-            : `${refs} objects were last tested against this ban: they are tested against newer ones when asked for, or by the lurker.`,
+            : `${refs} objects were last tested against this ban: they are tested against newer ones when requested, or by the lurker.`,
         },
       ],
       [

@@ -13,7 +13,7 @@ interface CauseText {
 
 const KEEP =
   'In vcl_backend_response set beresp.ttl and unset what forbids to keep it, where the response is the same for everybody; else let the backend send max-age.';
-const PROGRAM = 'The program asks for it: the Programs view (5) shows where.';
+const PROGRAM = 'The program requests it: the Programs view (5) shows where.';
 
 /** How to make a response cacheable, by a word in the reason why it is not. */
 const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
@@ -23,17 +23,17 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /status is/,
-    'Nothing of this status is kept by default, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
+    'Nothing of this status is kept by default, whatever its headers say. Set beresp.ttl in vcl_backend_response to keep it.',
   ],
   [
     /Set-Cookie/,
     'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.',
   ],
   [/Vary/, 'Let the backend name in Vary the headers that it looks at, instead of *.'],
-  [/retried/, 'The program returns retry for what the backend answers: see w on such a request.'],
+  [/retried/, 'The program returns retry for the backend’s response: see w on such a request.'],
   [
     /its fetch/,
-    'The program ends the fetch: the Programs view (5) shows where, and w on such a request in the log what it said.',
+    'The program ends the fetch: the Programs view (5) shows where, and w on such a request in the log the reason.',
   ],
   [/program/, PROGRAM],
 ];
@@ -58,14 +58,14 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   },
   authorization: {
     label: () => 'passed, with Authorization',
-    change: 'Return hash for what is the same for every user, or hash the user.',
+    change: 'Return hash for responses that are the same for every user, or hash the user.',
   },
   method: {
     label: () => 'passed: its method is not looked up',
     brief: () => 'passed: by its method',
     change: 'Nothing, unless these requests could be GET.',
   },
-  'return-pass': { label: () => 'passed: the program says so', change: PROGRAM },
+  'return-pass': { label: () => 'passed by the program', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
   'hit-for-pass': {
     label: () => 'hit-for-pass: the program passes the response',
@@ -93,7 +93,7 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   },
   purged: {
     label: () => 'purged',
-    change: 'Purge by narrower keys, or softly: what is stale is delivered while it is fetched again.',
+    change: 'Purge by narrower keys, or softly: stale objects are delivered while they are refreshed.',
   },
   banned: {
     label: () => 'banned',
@@ -103,7 +103,7 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     label: () => 'gone early, or a miss that the program forced',
     brief: () => 'gone early, or a forced miss',
     change:
-      'The Storage view (8) counts evictions: more storage, or less that is stored without being asked for again. The ban lurker takes objects away, too, and req.hash_always_miss fetches what is there.',
+      'The Storage view (8) counts evictions: add storage, or store less that is never requested again. The ban lurker removes objects, too, and req.hash_always_miss fetches objects that are cached.',
   },
   gone: {
     label: () => 'hit before: expired or gone, fetch not seen',
@@ -129,7 +129,8 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     label: () => 'first time seen',
     sampled:
       'Only some of the requests are seen: another may have fetched it before. w on such a request in the log looks at all of them.',
-    change: 'Nothing, for the first request. If every URL comes only once, take out of it what makes it so.',
+    change:
+      'Nothing, for the first request. If every URL is requested only once, remove the part that makes it unique.',
   },
 };
 

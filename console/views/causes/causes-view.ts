@@ -65,9 +65,9 @@ export const CAUSES_VIEW: ListView = listView({
     const share = session.sampleShare();
     // At the front, as in Top: a narrow title is cut at its end.
     const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
-    const looked = judged < unserved ? `, ${count(judged)} looked at` : '';
+    const partial = judged < unserved ? `, ${count(judged)} examined` : '';
     const from = since === 0 ? '' : ` since ${clock(since, session.utc)}`;
-    return `${sampled}${count(unserved)} of ${count(requests)} requests${from}${looked}`;
+    return `${sampled}${count(unserved)} of ${count(requests)} requests${from}${partial}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
@@ -122,7 +122,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
   const label = causeLabel(verdict.cause, verdict.detail);
   const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
   const costs = requests / Math.max(1, survey.requests);
-  const mostly = top[0]?.[1];
+  const main = top[0]?.[1];
   return {
     key: label,
     facts: {
@@ -130,19 +130,19 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
       detail: verdict.detail,
       requests: String(requests),
       costs: costs.toFixed(4),
-      host: mostly?.host ?? '',
-      url: mostly?.url ?? '',
-      sentUrl: mostly?.sent.url ?? '',
-      sentHost: mostly?.sent.host ?? '',
-      query: `${pageQuery(mostly?.host ?? '', mostly?.url ?? '')} and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
-      since: (mostly?.since ?? 0).toFixed(6),
+      host: main?.host ?? '',
+      url: main?.url ?? '',
+      sentUrl: main?.sent.url ?? '',
+      sentHost: main?.sent.host ?? '',
+      query: `${pageQuery(main?.host ?? '', main?.url ?? '')} and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
+      since: (main?.since ?? 0).toFixed(6),
     },
     cells: [
       { text: label, brief: causeBrief(verdict.cause, verdict.detail), tone: 'strong' },
       { text: count(requests), by: requests },
       { text: percent(costs), by: requests, tone: 'warn' },
       { text: percent(requests / Math.max(1, survey.judged)), by: requests, tone: 'muted' },
-      { text: mostly?.url ?? '', tone: 'muted' },
+      { text: main?.url ?? '', tone: 'muted' },
     ],
     detail: (): readonly ToneLine[] => [
       [
@@ -160,7 +160,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
             { text: key },
           ],
         ),
-      [{ text: 'Enter shows those of the first URL in the log, where w asks why.', tone: 'faint' }],
+      [{ text: 'Enter shows those of the first URL in the log, where w explains each.', tone: 'faint' }],
     ],
   };
 }

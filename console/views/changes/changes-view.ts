@@ -133,7 +133,7 @@ function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: Dae
               },
             ],
           ]),
-      [{ text: 'Enter shows what it is about.', tone: 'faint' }],
+      [{ text: 'Enter opens its subject.', tone: 'faint' }],
     ],
   };
 }

@@ -24,7 +24,7 @@ function refusedSince(c: ViewContext): number {
 }
 
 /** The targets of Enter, in reading order. */
-const BEHIND = {
+const TARGETS = {
   requests: (c) => topBy(c, 'REQUESTS'),
   'hit-rate': (c) => {
     pushView(c, STATS_VIEW);
@@ -44,8 +44,8 @@ const BEHIND = {
   errors: (c) => drill(c, 'RespStatus >= 500'),
 } as const satisfies Record<string, (c: ViewContext) => void>;
 
-export type PanelName = keyof typeof BEHIND;
+export type PanelName = keyof typeof TARGETS;
 
 export function openPanel(c: ViewContext, name: PanelName): void {
-  BEHIND[name](c);
+  TARGETS[name](c);
 }

@@ -40,7 +40,7 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
   ];
 }
 
-/** The same in a few words, if a table does not fit. */
+/** The same in a few wrapped, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
   const of = (share: number): string => {
     const value = session.sample.latency.percentile(share);
@@ -105,10 +105,10 @@ export function topRows(
 
 /** Empty before the first connection: nothing is known yet. */
 function nothing(session: DaemonSession, text: string, width: number): Row[] {
-  return session.everUp ? words(text, width) : [];
+  return session.everUp ? wrapped(text, width) : [];
 }
 
-function words(text: string, width: number): Row[] {
+function wrapped(text: string, width: number): Row[] {
   return folded([[{ text }]], width).map((line) => [span(line.map((part) => part.text).join(''), 'muted')]);
 }
 
@@ -156,8 +156,8 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
   if (b.members !== null) {
-    const said = ` ${b.members.healthy}/${b.members.all} members`;
-    if (width - used >= said.length + load.length + 1) left.push(span(said, 'muted'));
+    const members = ` ${b.members.healthy}/${b.members.all} members`;
+    if (width - used >= members.length + load.length + 1) left.push(span(members, 'muted'));
   } else if (b.probe === null) {
     if (width - used >= 20)
       left.push(
@@ -200,7 +200,7 @@ export function errorRows(
   for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
   found.sort((a, b) => b.at - a.at);
   const { connection } = session;
-  if (found.length === 0 && connection.state === 'waiting') return words(connection.reason, width);
+  if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
   if (found.length === 0) return nothing(session, 'none so far', width);
   return found.slice(0, height).map((f) => f.row);
 }
@@ -236,8 +236,8 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
 
 function eventRow(event: SessionEvent, utc: boolean): Row {
   const { at, kind, text } = event;
-  const said = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
-  return [span(`${clock(at, utc)}  `, 'muted'), span(said, toneOf(kind))];
+  const label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
+  return [span(`${clock(at, utc)}  `, 'muted'), span(label, toneOf(kind))];
 }
 
 /** Cells per thread besides its name, and between two threads. */

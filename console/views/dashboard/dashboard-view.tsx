@@ -42,11 +42,11 @@ export const DASHBOARD_VIEW: View = {
       keys: ['enter'],
       command: 'dashboard.open',
       ofRow: true,
-      help: 'What is behind the panel: its view, its transactions',
+      help: 'Open the subject of the panel: a view, transactions',
       hint: 'open',
       run: (c) => {
         const panel = c.ui.stateOf(CURSOR);
-        if (panel === null) c.ui.notify('info', 'the arrows choose a panel, Enter opens what is behind it');
+        if (panel === null) c.ui.notify('info', 'the arrows select a panel, Enter opens it');
         else openPanel(c, panel);
       },
     },
@@ -78,14 +78,14 @@ export const DASHBOARD_VIEW: View = {
   export: (c, json) => countersText(c.session.counters.all(), json),
   spokenSummary: ({ session }) => {
     if (session.requests.length === 0) return '';
-    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${backendWords(session)}.`;
+    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${backendText(session)}.`;
   },
   screen: (props) => (
     <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} window={stateOf(props.ui, WINDOW)} />
   ),
 };
 
-function backendWords({ backends, backendsUnknown }: DaemonSession): string {
+function backendText({ backends, backendsUnknown }: DaemonSession): string {
   if (backendsUnknown !== '') return 'backends not known';
   const sick = backends.filter((b) => b.health === 'sick').map((b) => b.name);
   const all = backends.length === 1 ? '1 backend' : `${backends.length} backends`;

@@ -64,7 +64,7 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
     detail: () => [
       [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],
       [{ text }],
-      [{ text: 'Enter shows what it is about.', tone: 'faint' }],
+      [{ text: 'Enter opens its subject.', tone: 'faint' }],
       ...(session.source.eventsTell === undefined
         ? []
         : [[{ text: `${session.source.eventsTell}.`, tone: 'muted' as const }]]),

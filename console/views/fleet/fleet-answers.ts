@@ -109,7 +109,7 @@ export function missing(nodes: readonly FleetNode[], entry: FleetEntry): readonl
 }
 
 /** Its progress over the nodes, in words. */
-export function wayOf(nodes: readonly FleetNode[], entry: FleetEntry): string {
+export function progressOf(nodes: readonly FleetNode[], entry: FleetEntry): string {
   if (entry.state === 'lost') return 'not stored';
   if (entry.seq === null) return 'perhaps stored';
   if (entry.state === 'refused') return 'refused';

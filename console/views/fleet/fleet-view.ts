@@ -18,7 +18,7 @@ import {
   NODES_LINE,
   nodesOf,
   noFleet,
-  wayOf,
+  progressOf,
 } from './fleet-answers.ts';
 
 /** Invalidations in the progress column, one cell each, newest on the right. */
@@ -62,17 +62,17 @@ export const FLEET_VIEW: ListView = listView({
     const nodes = nodesOf(session);
     const late = nodes.filter(({ state }) => state !== 'current').length;
     const [last] = entriesOf(session);
-    const way = last === undefined ? '' : `; last ${last.subject}: ${wayOf(nodes, last)}`;
-    return `${nodes.length === 1 ? '1 node' : `${nodes.length} nodes`}, ${late === 0 ? 'all current' : `${late} not current`}${way}`;
+    const progress = last === undefined ? '' : `; last ${last.subject}: ${progressOf(nodes, last)}`;
+    return `${nodes.length === 1 ? '1 node' : `${nodes.length} nodes`}, ${late === 0 ? 'all current' : `${late} not current`}${progress}`;
   },
   empty: (session) => noFleet(session, 'no nodes yet'),
   keys: [],
-  enter: (c, { facts }) => goOn(c, facts.node ?? '', facts.self === 'true', facts.console ?? ''),
+  enter: (c, { facts }) => openNode(c, facts.node ?? '', facts.self === 'true', facts.console ?? ''),
 });
 
 /** The address comes from the node's heartbeat. The secret is the operator's, and its challenge response is useless at
  * another address. */
-function goOn(c: ViewContext, node: string, self: boolean, address: string) {
+function openNode(c: ViewContext, node: string, self: boolean, address: string) {
   if (self) return c.ui.notify('info', `${node} is the one that is shown`);
   const { instances } = c;
   if (instances.names.includes(node)) return switchInstance(c, node);
@@ -115,11 +115,11 @@ function stateOf({ state, worker }: FleetNode): string {
 function details(session: DaemonSession, node: FleetNode, entries: readonly FleetEntry[]): ToneLine[] {
   const { address, listen, threads, seen, applied, state } = node;
   const threadText = threads === null ? '' : `, ${threads === 1 ? '1 thread' : `${threads} threads`}`;
-  const heard = state === 'silent' ? `, heard of ${Math.round(seen)} s ago` : '';
+  const lastSeen = state === 'silent' ? `, last heartbeat ${Math.round(seen)} s ago` : '';
   return [
     [
       {
-        text: `At ${address || 'an address that it does not tell'}, serves at ${listen.join(', ') || 'unknown places'}${threadText}${heard}; has come to number ${applied}.`,
+        text: `At ${address || 'an unknown address'}, serves at ${listen.join(', ') || 'unknown places'}${threadText}${lastSeen}; has applied number ${applied}.`,
       },
     ],
     ...entries.slice(0, DETAILS).map((entry): ToneLine => {

@@ -15,7 +15,7 @@ import {
   NODES_LINE,
   nodesOf,
   noFleet,
-  wayOf,
+  progressOf,
 } from './fleet-answers.ts';
 
 export const INVALIDATIONS_VIEW: ListView = listView({
@@ -46,7 +46,7 @@ export const INVALIDATIONS_VIEW: ListView = listView({
     const nodes = nodesOf(session);
     const open = entriesOf(session).filter((entry) => isOnItsWay(nodes, entry)).length;
     const { counters } = session;
-    return `${open === 0 ? 'none' : open} on ${open > 1 ? 'their' : 'its'} way, ${rate(counters.rate('FLEET.applied'))}/s applied, ${rate(counters.rate('FLEET.published'))}/s published here`;
+    return `${open === 0 ? 'none' : open} in progress, ${rate(counters.rate('FLEET.applied'))}/s applied, ${rate(counters.rate('FLEET.published'))}/s published here`;
   },
   empty: (session) => noFleet(session, 'nothing was invalidated yet'),
   keys: [],
@@ -59,11 +59,11 @@ function isOnItsWay(nodes: readonly FleetNode[], entry: FleetEntry): boolean {
 
 function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEntry): ListRow {
   const { seq, at, from, by, kind, subject, state } = entry;
-  const way = wayOf(nodes, entry);
+  const progress = progressOf(nodes, entry);
   const tone: Tone = state !== 'applied' ? 'bad' : isOnItsWay(nodes, entry) ? 'warn' : 'good';
   return {
     key: seq === null ? `${from} at ${clock(at, session.utc)}.${Math.round(at * 1000) % 1000}` : String(seq),
-    facts: { number: String(seq ?? ''), from, kind, subject, reached: way },
+    facts: { number: String(seq ?? ''), from, kind, subject, reached: progress },
     cells: [
       { text: clock(at, session.utc), by: at, tone: 'muted' },
       { text: seq === null ? '' : String(seq), by: seq ?? -1, tone: 'muted' },
@@ -71,7 +71,7 @@ function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEn
       { text: by, tone: 'muted' },
       { text: kind, tone: 'accent' },
       { text: subject, tone: 'strong' },
-      { text: way, tone },
+      { text: progress, tone },
     ],
     detail: () => details(nodes, entry),
   };

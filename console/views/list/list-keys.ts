@@ -97,8 +97,8 @@ export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
       {
         keys: ['ctrl+t'],
         command: 'list.refresh',
-        spare: 'ask now',
-        help: 'Ask the daemon again now',
+        spare: 'refresh',
+        help: 'Refresh from the daemon now',
         run: (c) => c.session.admin.refresh(),
       },
     ],

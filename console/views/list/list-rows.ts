@@ -62,8 +62,8 @@ export function titleRow(
   theme: Theme,
 ): Row {
   const column = definition.columns[state.sort];
-  const said = answered(session, definition) && missing(session, definition) === '';
-  const remark = said ? definition.remark(session, state.option) : '';
+  const isReady = answered(session, definition) && missing(session, definition) === '';
+  const remark = isReady ? definition.remark(session, state.option) : '';
   const right: Span[] = [];
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
   if (more !== '') right.push(span(`${more}  `, 'accent'));
@@ -105,7 +105,7 @@ function missing({ admin, source }: DaemonSession, { asks }: ListDefinition): st
 }
 
 /** Text in place of rows. */
-export function emptyWords(
+export function emptyText(
   session: DaemonSession,
   definition: ListDefinition,
   state: ListState,

@@ -18,7 +18,7 @@ import type { ListDefinition } from './list-definition.ts';
 import {
   columnTitle,
   detailRows,
-  emptyWords,
+  emptyText,
   listRow,
   type ShownDetail,
   shownList,
@@ -48,7 +48,7 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
     const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
     if (rows.length === 0)
       for (const line of folded(
-        [[{ text: emptyWords(session, definition, state, shown.all) }]],
+        [[{ text: emptyText(session, definition, state, shown.all) }]],
         width - INDENT - 1,
       ))
         rows.push([span(`${' '.repeat(INDENT)}${line.map((part) => part.text).join('')}`, 'muted')]);

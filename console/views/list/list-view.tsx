@@ -7,7 +7,7 @@ import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
 import { type KeyRow, PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
 import { type ListCommands, listKeys } from './list-keys.ts';
-import { emptyWords } from './list-rows.ts';
+import { emptyText } from './list-rows.ts';
 import { ListScreen } from './list-screen.tsx';
 import {
   columnWidths,
@@ -41,7 +41,7 @@ export function listView(definition: ListDefinition): ListView {
     const row = view.selected(c);
     // Without a row the screen explains why, for example that the daemon has not answered yet; so does this.
     if (row === undefined)
-      c.ui.notify('warn', emptyWords(c.session, definition, c.ui.stateOf(state), view.rows(c).length));
+      c.ui.notify('warn', emptyText(c.session, definition, c.ui.stateOf(state), view.rows(c).length));
     else act(c, row);
   };
 

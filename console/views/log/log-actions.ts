@@ -98,7 +98,7 @@ export function searchText(c: ViewContext, text: string) {
   if (groups === 0) return c.ui.notify('warn', `"${text}" is in no record shown`);
   if (!goToMatch(c, false)) goToMatch(c, true);
   const where = groups === 1 ? '1 group' : `${count(groups)} groups`;
-  c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.size)}; n and N go on`);
+  c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.size)}; n and N for more`);
 }
 
 export function nextMatch(c: ViewContext, back: boolean) {

@@ -21,7 +21,7 @@ export function applyQuery(c: ViewContext, query: string): void {
   const { query: former, logRange } = c.session;
   if (query !== former) {
     const origins = [...state.origins, { view: null, query: former, counted: logRange.counted }].slice(
-      -MOST_ORIGINS,
+      -MAX_ORIGINS,
     );
     c.ui.setState(LOG_STATE, { ...state, origins });
   }
@@ -44,7 +44,7 @@ export function setQuery(c: ViewContext, query: string, counted = 0): void {
 }
 
 /** Steps that Escape remembers (chosen). */
-const MOST_ORIGINS = 20;
+const MAX_ORIGINS = 20;
 
 /** A query for records that cannot occur is accepted, with a warning once per query. */
 function nameOddity(c: ViewContext, query: string): void {
@@ -228,8 +228,8 @@ function recordQueries(record: LogRecord, add: (query: string, note: string) => 
   else add(`${name} eq ${quoted(text)}`, 'this record');
 }
 
-const LOOKED_THROUGH = 300;
-const MOST = 60;
+const MAX_GROUPS = 300;
+const MAX_CANDIDATES = 60;
 
 /** Null if the text before the cursor expects no value. */
 export function completeFromLog(
@@ -240,18 +240,18 @@ export function completeFromLog(
   const head = text.slice(0, cursor);
   const header = /(\w+Header):([\w-]*)$/i.exec(head);
   if (header !== null) {
-    const [, tag = '', begun = ''] = header;
+    const [, tag = '', typed = ''] = header;
     const found = collect(
       store,
       (r) => (same(r.name, tag) ? /^([\w-]+):/.exec(r.text)?.[1] : undefined),
-      begun,
+      typed,
       true,
     );
-    return { from: cursor - begun.length, candidates: found };
+    return { from: cursor - typed.length, candidates: found };
   }
   const value = /(\w+)(?::([\w-]+))?(?:\s*(?:==|!=)|\s+(?:eq|ne)(?=[\s"]))\s*("?)([^"\s]*)$/i.exec(head);
   if (value === null) return null;
-  const [, tag = '', field, quote = '', begun = ''] = value;
+  const [, tag = '', field, quote = '', typed = ''] = value;
   const isId = tag.toLowerCase() === 'vxid';
   const found = collect(
     store,
@@ -263,30 +263,30 @@ export function completeFromLog(
         ? r.text.slice(field.length + 1).trim()
         : undefined;
     },
-    begun,
+    typed,
     false,
   );
   // Quotes the value unless it is a plain word or already in quotes.
   const put = (word: string): string =>
     quote === '"' ? `${word}"` : /^[\w.-]+$/.test(word) ? word : `"${word.replace(/["\\]/g, '\\$&')}"`;
-  return { from: cursor - begun.length, candidates: found.map((c) => ({ ...c, text: put(c.text) })) };
+  return { from: cursor - typed.length, candidates: found.map((c) => ({ ...c, text: put(c.text) })) };
 }
 
 function collect(
   store: LogReader,
   pick: (record: { name: string; text: string }, vxid: number) => string | undefined,
-  begun: string,
+  typed: string,
   anyCase: boolean,
 ): Candidate[] {
   const counts = new Map<string, number>();
-  const start = anyCase ? begun.toLowerCase() : begun;
-  for (let i = store.size - 1; i >= Math.max(0, store.size - LOOKED_THROUGH); i--) {
+  const start = anyCase ? typed.toLowerCase() : typed;
+  for (let i = store.size - 1; i >= Math.max(0, store.size - MAX_GROUPS); i--) {
     for (const tx of (store.at(i) as LogEntry).transactions) {
       for (const record of decodeRecords(tx.records)) {
         const word = pick(record, tx.vxid);
         if (word === undefined || word === '' || !(anyCase ? word.toLowerCase() : word).startsWith(start))
           continue;
-        if (counts.size < MOST || counts.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+        if (counts.size < MAX_CANDIDATES || counts.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
       }
     }
   }

@@ -85,7 +85,7 @@ export class LogPainter {
 
   empty(session: DaemonSession): Row {
     if (session.connection.state !== 'up') return [span('   no connection', 'muted')];
-    if (session.log.untested > 0) return [span('   looking through what is kept', 'muted')];
+    if (session.log.untested > 0) return [span('   searching the stored log', 'muted')];
     if (session.readingBack) return [span('   looking through what was logged before', 'muted')];
     return [span(session.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
   }

@@ -57,11 +57,11 @@ export function countMatches(store: LogReader, text: string): number {
 
 /** Tests whether a group of a block may have a record with the text; true for groups too large to be packed. */
 function mayMatch(text: string): (block: LogBlock, n: number) => boolean {
-  let looked: LogBlock | null = null;
+  let searched: LogBlock | null = null;
   let places: ReadonlySet<number> = new Set();
   return (block, n) => {
-    if (block !== looked) places = block.whole === null ? matchingRecords(block, text) : new Set();
-    looked = block;
+    if (block !== searched) places = block.whole === null ? matchingRecords(block, text) : new Set();
+    searched = block;
     return block.whole !== null || (places.size > 0 && block.hasAny(n, places));
   };
 }

@@ -22,7 +22,7 @@ import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
 import { LogScreen } from './log-screen.tsx';
 import { LOG_STATE, logBody, selectedEntry, selectedPlace, visibleRows } from './log-state.ts';
 import { placeOf } from './log-tree.ts';
-import { missingWords } from './query-bar.tsx';
+import { missingText } from './query-bar.tsx';
 
 export const LOG_VIEW: View = {
   ...PLAIN_VIEW,
@@ -57,7 +57,7 @@ export const LOG_VIEW: View = {
   export: exportLog,
   spokenRemark: ({ session }) => {
     const short = session.logRange.shortfall(session.kept);
-    const missing = short === null ? '' : ` ${missingWords(short, session.utc)}.`;
+    const missing = short === null ? '' : ` ${missingText(short, session.utc)}.`;
     return session.query === '' ? 'All transactions.' : `Query ${session.query}.${missing}`;
   },
   spokenRow,

@@ -118,7 +118,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
   const short = session.logRange.shortfall(kept);
   if (short !== null)
-    left.push(span(`  ${missingWords(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));
+    left.push(span(`  ${missingText(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;
   const received = span(`${count(kept.records)} records received`, 'muted');
   const lost = kept.lost > 0 ? [span(`${count(kept.lost)} lost`, 'warn')] : [];
@@ -137,7 +137,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
 }
 
 /** A remark that entries counted by the originating row are missing, in at most `room` cells. */
-export function missingWords({ counted, there }: Shortfall, utc: boolean, room = 80): string {
+export function missingText({ counted, there }: Shortfall, utc: boolean, room = 80): string {
   const [from, left] = [clock(counted, utc), clock(there, utc)];
   const forms = [
     `counted since ${from}, of which the log has those since ${left}`,

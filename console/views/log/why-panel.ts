@@ -21,7 +21,7 @@ import { pageQuery } from './written-query.ts';
 
 /** Earlier groups considered, newest first. */
 const EARLIER = 40;
-const PATIENCE_MS = 1500;
+const TIMEOUT_MS = 1500;
 
 /** For the page, or for the fragment at `place`. */
 export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace): Promise<void> {
@@ -40,11 +40,11 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
   const [history, bans] = await Promise.all([historyOf(session, url), bansOf(session)]);
   // Closed or replaced in the meantime: drop the answer.
   if (c.ui.state.panel !== panel) return;
-  const told = history.groups.flatMap((group) => partsFor(group, url));
+  const matching = history.groups.flatMap((group) => partsFor(group, url));
   const elsewhere = [...history.groups, ...invalidatedBefore(session.kept, entry, EARLIER)].filter((group) =>
     isBefore(group, part),
   );
-  const earlier = mergeHistory(part, told, keptOf(entry, part, session));
+  const earlier = mergeHistory(part, matching, keptOf(entry, part, session));
   const since = history.since > 0 ? history.since : sinceOf(session);
   show(why(part, { earlier, elsewhere, bans, since }), history.remark);
 }
@@ -52,7 +52,7 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
   const lines = reasons.flatMap((r) => reasonLines(r, width, true));
   if (reasons.length === 0)
-    lines.push([{ text: 'Nothing can be said of this: it holds no request.', tone: 'muted' }], []);
+    lines.push([{ text: 'There is nothing to explain: it contains no request.', tone: 'muted' }], []);
   if (remark !== '') lines.push([{ text: remark, tone: 'faint' }]);
   return lines;
 }
@@ -77,7 +77,7 @@ function historyOf(session: DaemonSession, url: string): Promise<History> {
       stream.close();
       resolve({ groups, since: 0, remark });
     };
-    const timer = setTimeout(() => finish('from what the daemon told in time'), PATIENCE_MS);
+    const timer = setTimeout(() => finish('from the part of the daemon’s log that came in time'), TIMEOUT_MS);
     timer.unref?.();
     const stream = session.source.log(
       { grouping: 'request', query, from: 'head', once: true },
@@ -86,8 +86,8 @@ function historyOf(session: DaemonSession, url: string): Promise<History> {
           groups.push(...splitGroups(transactions));
         },
         lost: () => undefined,
-        failed: () => finish('from what is kept here: the daemon did not tell more'),
-        ended: () => finish('from what the daemon’s log holds'),
+        failed: () => finish('from the records kept here: the daemon sent no more'),
+        ended: () => finish('from the daemon’s log'),
       },
     );
   });

@@ -16,7 +16,7 @@ const LINE = 'param.show -j';
 
 /** Advice to the operator for each flag. */
 const FLAGS: Readonly<Record<string, string>> = {
-  obj_sticky: 'looked at when an object is made: objects in the cache keep what they have',
+  obj_sticky: 'applied when an object is created: objects in the cache keep their value',
   delayed_effect: 'takes effect after a while',
   must_restart: 'takes effect when the worker is restarted',
   must_reload: 'takes effect when the program is loaded again',
@@ -117,10 +117,10 @@ function row(item: unknown): ListRow {
   const name = textField(item, 'name');
   const fallback = textField(item, 'default');
   const unit = textField(item, 'units');
-  const told = parameterText((item as { value?: unknown } | null)?.value);
-  const changed = !sameValue(told, fallback);
+  const current = parameterText((item as { value?: unknown } | null)?.value);
+  const changed = !sameValue(current, fallback);
   // The default is written in units (48k), the value as a number: equal values are shown as the former.
-  const value = changed ? told : fallback;
+  const value = changed ? current : fallback;
   const { flags, implemented } = item as { flags?: unknown; implemented?: unknown };
   const notes = [
     ...(implemented === false ? ['not_implemented'] : []),

@@ -26,7 +26,7 @@ export function compileErrors(body: string, main = INLINE): SourceRemark[] {
     const last = out.at(-1);
     if (place !== null) {
       const file = named(place[1]);
-      out.push({ file, ...placed(place, lines[i + 1] ?? '', lines[i + 2] ?? ''), ...words(message) });
+      out.push({ file, ...placed(place, lines[i + 1] ?? '', lines[i + 2] ?? ''), ...messageOf(message) });
       // Skip the quoted source line and its markers.
       if (MARKS.test(lines[i + 2] ?? '')) i += 2;
       message = [];
@@ -39,7 +39,7 @@ export function compileErrors(body: string, main = INLINE): SourceRemark[] {
   return out;
 }
 
-function words(message: readonly string[]): Pick<SourceRemark, 'message' | 'tone'> {
+function messageOf(message: readonly string[]): Pick<SourceRemark, 'message' | 'tone'> {
   const text = message.join(' ');
   return { message: text, tone: text.startsWith('Warning: ') ? 'warn' : 'bad' };
 }

@@ -14,13 +14,13 @@ export interface DiffLine {
 }
 
 /** Time limit in milliseconds, too short for an operator to notice. */
-const PATIENCE = 200;
+const DIFF_TIMEOUT_MS = 200;
 
 /** [] if the texts are equal. `context` lines are kept around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
   const a = before.replace(/\n$/, '').split('\n');
   const b = after.replace(/\n$/, '').split('\n');
-  const parts = diffArrays(a, b, { timeout: PATIENCE }) ?? [
+  const parts = diffArrays(a, b, { timeout: DIFF_TIMEOUT_MS }) ?? [
     { value: a, removed: true, added: false },
     { value: b, removed: false, added: true },
   ];
@@ -104,8 +104,8 @@ export function programChanges(before: Program, after: Program): ToneLine[] {
     [],
   ]);
   if (same === 0) return lines.slice(0, -1);
-  const said = changed.length === 0 ? 'No difference' : 'The same';
-  return [...lines, [{ text: `${said} in ${same === 1 ? '1 file' : `${same} files`}.`, tone: 'muted' }]];
+  const label = changed.length === 0 ? 'No difference' : 'The same';
+  return [...lines, [{ text: `${label} in ${same === 1 ? '1 file' : `${same} files`}.`, tone: 'muted' }]];
 }
 
 function fileChanges(before: Program, after: Program): FileChange[] {

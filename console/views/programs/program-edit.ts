@@ -24,7 +24,7 @@ interface Edited {
 
 /** Asks for the file if there are several. */
 export async function editProgram(c: ViewContext, name: string): Promise<void> {
-  if (c.ui.state.readonly) return c.ui.notify('warn', 'read-only: what is edited could not be loaded');
+  if (c.ui.state.readonly) return c.ui.notify('warn', 'read-only: an edited program could not be loaded');
   const program = await new ProgramFlow(c).program(name);
   const files = program?.files.filter((file) => !BUILTIN.test(file.name)) ?? [];
   const [main] = files;

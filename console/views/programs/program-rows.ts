@@ -63,7 +63,7 @@ function details(session: DaemonSession, name: string, status: string): readonly
         text:
           status === 'active'
             ? 'Enter shows its source. It is in use: load another and use that to replace it.'
-            : 'Enter shows its source, D what it would change, u takes it into use, Del discards it.',
+            : 'Enter shows its source, D its changes, u uses it, Del discards it.',
         tone: 'faint',
       },
     ],

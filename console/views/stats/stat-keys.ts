@@ -157,7 +157,7 @@ export function statKeys(open: (c: ViewContext) => void): readonly KeyRow[] {
       command: 'stats.open',
       spare: 'open',
       ofRow: true,
-      help: 'What is behind the counter: its transactions or its view',
+      help: 'Open the subject of the counter: transactions or a view',
       run: open,
     },
   ];

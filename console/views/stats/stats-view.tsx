@@ -68,7 +68,7 @@ const COUNTED: readonly (readonly [RegExp, string | View])[] = [
 function openCounter(c: ViewContext) {
   const name = selectedCounter(c)?.info.name ?? '';
   const to = COUNTED.find(([pattern]) => pattern.test(name))?.[1];
-  if (to === undefined) return c.ui.notify('info', `there is nothing behind ${name} to show`);
+  if (to === undefined) return c.ui.notify('info', `nothing to show for ${name}`);
   if (typeof to === 'string') drill(c, to);
   else pushView(c, to);
 }

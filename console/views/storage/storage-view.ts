@@ -11,7 +11,7 @@ import { type ListView, listView } from '../list/list-view.tsx';
 const LINE = 'storage.list -j';
 
 /** Outcomes of objects, by counter. */
-const FATES: readonly [string, string][] = [
+const OUTCOMES: readonly [string, string][] = [
   ['MAIN.n_object', 'objects in the cache'],
   ['MAIN.n_objecthead', 'keys they are filed under'],
   ['MAIN.n_expired', 'expired'],
@@ -57,7 +57,7 @@ export const STORAGE_VIEW: ListView = listView({
       ? 'no connection'
       : hasNoWorker(session)
         ? 'no worker: what was in the cache is gone'
-        : 'no storage has told its use',
+        : 'no storage has reported its use',
   keys: [],
   enter: (c) => STORAGE_VIEW.act(c, { type: 'detail' }),
 });
@@ -96,7 +96,7 @@ function row(session: DaemonSession, name: string, kind: string, used: number): 
 }
 
 function details(session: DaemonSession): readonly ToneLine[] {
-  return FATES.flatMap(([name, words]): ToneLine[] => {
+  return OUTCOMES.flatMap(([name, words]): ToneLine[] => {
     const counter = session.counters.get(name);
     if (counter === undefined) return [];
     return [

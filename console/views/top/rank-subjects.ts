@@ -15,18 +15,18 @@ export interface RankedRow {
   lookupHost: string;
 }
 
-type Stands = (row: RankedRow) => readonly Subject[];
+type SubjectsOf = (row: RankedRow) => readonly Subject[];
 
 const one =
-  (kind: SubjectKind): Stands =>
+  (kind: SubjectKind): SubjectsOf =>
   ({ key }) => [{ kind, key, of: '' }];
 
-const url: Stands = ({ key, host, lookupUrl, lookupHost }) => [
+const url: SubjectsOf = ({ key, host, lookupUrl, lookupHost }) => [
   { kind: 'url', key: lookupUrl, of: lookupHost, sent: { url: key, host } },
   ...(lookupHost === '' ? [] : [{ kind: 'url', key: lookupUrl, of: '' } as const]),
 ];
 
-export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
+export const RANK_SUBJECTS: Readonly<Record<RankingName, SubjectsOf>> = {
   url,
   fragment: url,
   // A refetch uses the newest full URL: the bare path may not exist.
@@ -50,7 +50,7 @@ export const STANDS_FOR: Readonly<Record<RankingName, Stands>> = {
 
 /** A sentence on how the program rewrites a row's name, if it does. */
 export function asLookedUp(ranking: RankingName, row: RankedRow): string[] {
-  const [first] = STANDS_FOR[ranking](row);
+  const [first] = RANK_SUBJECTS[ranking](row);
   switch (first?.kind) {
     case 'url':
       return first.key === row.key ? [] : [lookedUpAs(first.of + first.key)];

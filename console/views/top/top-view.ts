@@ -11,7 +11,7 @@ import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
-import { asLookedUp, rankQuery, STANDS_FOR } from './rank-subjects.ts';
+import { asLookedUp, RANK_SUBJECTS, rankQuery } from './rank-subjects.ts';
 
 const SHOWN = 500;
 
@@ -78,7 +78,7 @@ export const TOP_VIEW: ListView = listView({
     {
       keys: ['c'],
       command: 'top.client',
-      help: 'Rank by client: who sends most',
+      help: 'Rank by client',
       hint: 'client',
       run: (c) => choose(c, { to: 'client' }),
     },
@@ -98,7 +98,7 @@ export const TOP_VIEW: ListView = listView({
     },
   ],
   subjects: ({ facts: { ranking, key = '', url = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
-    STANDS_FOR[ranking as RankingName]({ key, url, host, lookupUrl, lookupHost }),
+    RANK_SUBJECTS[ranking as RankingName]({ key, url, host, lookupUrl, lookupHost }),
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
@@ -179,7 +179,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
       [{ text: r.key, tone: 'strong' }],
       [
         {
-          text: `${amount(r.requests, 'request')}: ${handledWords(r)}. ${amount(r.errors, 'error')} among them, ${bytes(r.bytes)} in bodies.`,
+          text: `${amount(r.requests, 'request')}: ${handledText(r)}. ${amount(r.errors, 'error')} among them, ${bytes(r.bytes)} in bodies.`,
         },
       ],
       ...asLookedUp(ranking, r).map((text): ToneLine => [{ text, tone: 'muted' }]),
@@ -192,7 +192,7 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
 }
 
 /** Outcomes; the rest was synthesized, piped, or is unfinished. */
-export function handledWords({
+export function handledText({
   requests,
   hits,
   misses,

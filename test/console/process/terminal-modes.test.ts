@@ -1,7 +1,7 @@
 // What a terminal gets written, and when the console speaks in lines.
 import type { ReadStream, WriteStream } from 'node:tty';
 import { expect, it } from 'vitest';
-import { speaksInLines, Terminal } from '../../../console/process/terminal.ts';
+import { Terminal, wantsLineOutput } from '../../../console/process/terminal.ts';
 
 it.each([
   [{ TERM: 'dumb' }, true],
@@ -9,7 +9,7 @@ it.each([
   [{ TERM: 'xterm' }, false],
   [{}, false],
 ])('%j: in lines %s', (env, lines) => {
-  expect(speaksInLines(env)).toBe(lines);
+  expect(wantsLineOutput(env)).toBe(lines);
 });
 
 it('sends no escape sequence to a dumb terminal', () => {

@@ -202,6 +202,6 @@ it('nothing is loaded when nothing was changed, or the editor failed, or it is r
   }
   s.c.ui.set({ readonly: true });
   await s.keys('e');
-  expect(await s.screen()).toContain('read-only: what is edited could not be loaded');
+  expect(await s.screen()).toContain('read-only: an edited program could not be loaded');
   expect(changes(s)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/session/recording.ts';
 import { encodeTransaction } from '../../../console/model/session/recording.ts';
 import { banOf, SUBJECTS, type Subject } from '../../../console/model/ui/row-subject.ts';
-import { STANDS_FOR } from '../../../console/views/top/rank-subjects.ts';
+import { RANK_SUBJECTS } from '../../../console/views/top/rank-subjects.ts';
 import { fakeGroup, fakeRecording, record } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
@@ -136,7 +136,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   expect(await s.screen()).toContain('ban req.http.host == norm.example && req.url == /looked/up?b=1');
   await s.keys('n');
   const prefix = (key: string, lookupUrl: string) =>
-    STANDS_FOR.prefix({ key, url: key, host: 'h', lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
+    RANK_SUBJECTS.prefix({ key, url: key, host: 'h', lookupUrl, lookupHost: 'h' }).map(({ kind }) => kind);
   expect(prefix('/img/', '/img/a')).toEqual(['prefix']);
   expect(prefix('/img/', '/cdn/img/a')).toEqual(['rewritten']);
 });

@@ -331,7 +331,7 @@ describe('views', () => {
           .at(-1),
       ),
     ).toEqual(['perhaps stored', '4 of 4', '3 of 4, not web-2', '4 of 4', 'refused']);
-    expect(await s.screen()).toContain('1 on its way');
+    expect(await s.screen()).toContain('1 in progress');
     await s.keys('j', 'j');
     await golden(s, 'invalidations-120x30');
   });

@@ -79,21 +79,21 @@ describe('varnishadm', () => {
 it.each([
   [
     here,
-    { code: 1, said: '.\nCould not get hold of varnishd, is it running?' },
+    { code: 1, output: '.\nCould not get hold of varnishd, is it running?' },
     'no Varnish can be read here under the name x: it does not run, or only root and the group varnish may',
   ],
   [
     there,
-    { code: 255, said: 'ops@web1: Permission denied (publickey).' },
-    'ssh web1: ops@web1: Permission denied (publickey). (nothing is asked for here: it takes a key that ssh has without asking; try ssh by hand)',
+    { code: 255, output: 'ops@web1: Permission denied (publickey).' },
+    'ssh web1: ops@web1: Permission denied (publickey). (there is no prompt here: ssh needs a key that works without one; try ssh by hand)',
   ],
-  [there, { code: 255, said: '' }, 'ssh web1: the connection ended'],
+  [there, { code: 255, output: '' }, 'ssh web1: the connection ended'],
   [
     there,
-    { code: 127, said: 'sh: varnishlog: not found' },
+    { code: 127, output: 'sh: varnishlog: not found' },
     'tool on web1 is not found: Varnish is not installed, or its tools are not in the PATH of a shell without a login',
   ],
-  [here, { code: 3, said: '' }, 'tool ended with 3'],
+  [here, { code: 3, output: '' }, 'tool ended with 3'],
 ])('says why there is nothing: %j %j', (target, end, text) => {
   expect(whyNothing(target, 'tool', end)).toBe(text);
 });

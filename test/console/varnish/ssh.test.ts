@@ -80,8 +80,8 @@ it.each([
   ],
   ['refused', /^ssh refused: connect to host refused port 22: Connection refused \(does sshd listen there/],
   ['far', /^ssh far: connect to host far port 22: No route to host \(is it up/],
-  ['ops@asks', /^ssh ops@asks: .*Permission denied .* \(nothing is asked for here: .*try ssh by hand\)/],
-  ['new', 'ssh new: Host key verification failed. (nothing is asked for here: try ssh by hand)'],
+  ['ops@asks', /^ssh ops@asks: .*Permission denied .* \(there is no prompt here: .*try ssh by hand\)/],
+  ['new', 'ssh new: Host key verification failed. (there is no prompt here: try ssh by hand)'],
   ['closed', 'ssh closed: Connection closed by 192.0.2.1 port 22'],
   ['nologin', 'varnishstat on nologin ended: This account is currently not available.'],
   ['bare', /^varnishstat on bare is not found: Varnish is not installed, or its tools are not in the PATH/],
@@ -110,7 +110,7 @@ it('says who may give commands', async () => {
   await until('connected', () => states[0]?.state === 'up');
   expect(await source.command('status')).toEqual({
     status: 0,
-    body: 'varnishadm on web1 ended: Cannot open /etc/varnish/secret: Permission denied (who gives commands must be able to read this file)',
+    body: 'varnishadm on web1 ended: Cannot open /etc/varnish/secret: Permission denied (the user that gives commands must be able to read this file)',
   });
 });
 

@@ -8,7 +8,7 @@ import { demoProgram, edgePart } from '../../../console/demo/demo-program.ts';
 import { newScene, startDrama } from '../../../console/demo/drama.ts';
 import { startEditor } from '../../../console/demo/editor.ts';
 import { startOrigin } from '../../../console/demo/origin.ts';
-import { shopBehindEdge } from '../../../console/demo/shop.ts';
+import { shopWithEdge } from '../../../console/demo/shop.ts';
 import { stagehand } from '../../../console/demo/stagehand.ts';
 import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
 import {
@@ -55,7 +55,7 @@ export async function record(): Promise<void> {
   const scene = newScene();
   const origin = await startOrigin(random, scene);
   const undo: (() => void | Promise<void>)[] = [];
-  const { daemons, edge } = await shopBehindEdge(origin.port, (step) => void undo.push(step));
+  const { daemons, edge } = await shopWithEdge(origin.port, (step) => void undo.push(step));
   const [daemon] = daemons;
   if (edge === null) throw new Error('the shop has no edge network');
   const ports = [daemon.port];

@@ -16,7 +16,7 @@ function refusalIn(facts: Facts): Refused | null {
 }
 
 /** `text (place)` of a refusal. */
-function told({ row, place }: Refused): string {
+function refusalText({ row, place }: Refused): string {
   return place === '' ? row.text : `${row.text} (${place})`;
 }
 
@@ -37,7 +37,7 @@ export const ERROR_RULES: readonly Rule[] = [
       const backend = fetch.first('BackendOpen')?.text.split(' ')[1];
       const outcome = request.status === 0 ? '' : `; the client got ${request.status}`;
       return {
-        sentence: `The answer${backend === undefined ? '' : ` of ${backend}`} was refused: ${told(refused)}${outcome}.`,
+        sentence: `The answer${backend === undefined ? '' : ` of ${backend}`} was refused: ${refusalText(refused)}${outcome}.`,
         evidence: present(refused.evidence, fetch.first('FetchError'), request.first('RespStatus')),
         hint: refused.row.advice,
       };
@@ -55,7 +55,7 @@ export const ERROR_RULES: readonly Rule[] = [
           ? `The request was refused${status}${request.step('RECV') === undefined ? ' before the program saw it' : ''}`
           : 'The body of the request was refused';
       return {
-        sentence: `${what}: ${told(refused)}.`,
+        sentence: `${what}: ${refusalText(refused)}.`,
         evidence: present(
           refused.evidence,
           request.first('BogoHeader') ?? request.first('HttpGarbage'),
@@ -67,7 +67,7 @@ export const ERROR_RULES: readonly Rule[] = [
   },
   {
     name: 'fetch-error',
-    explains: 'The backend could not be asked, or its answer was no good.',
+    explains: 'The backend could not be reached, or its response was invalid.',
     try: ({ request, fetch }) => {
       const error = fetch?.first('FetchError');
       if (fetch === null || error === undefined) return null;
@@ -97,7 +97,7 @@ export const ERROR_RULES: readonly Rule[] = [
       return {
         sentence: `The backend${backend === undefined ? '' : ` ${backend}`} answered ${fetch.status} ${fetch.last('BerespReason')}: this is its own error, passed on.`,
         evidence: [status],
-        hint: 'Its own log tells more.',
+        hint: 'See its own log.',
       };
     },
   },
@@ -148,7 +148,7 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   {
     pattern: /ETIMEDOUT|errno 110|connect.*timeout/i,
     sentence: 'the connection could not be made in time',
-    hint: 'See connect_timeout; a firewall may drop what it should refuse.',
+    hint: 'See connect_timeout; a firewall may drop packets instead of rejecting them.',
   },
   {
     pattern: /ENETUNREACH|EHOSTUNREACH/i,
@@ -177,7 +177,7 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   },
   {
     pattern: /Fetch filter esi\w* failed to open/,
-    sentence: 'the program wants ESI on a part of a page (206), which cannot be read without the rest',
+    sentence: 'the program sets ESI for a part of a page (206), which cannot be parsed without the rest',
     hint: 'Unset bereq.http.Range in vcl_backend_fetch, or leave do_esi off where beresp.status is 206.',
   },
   { pattern: /gunzip|gzip/i, sentence: 'the compressed body is damaged', hint: '' },

@@ -21,7 +21,7 @@ const RAW = [
   {
     pattern: /^No ESI processing/,
     because: 'does not begin with "<"',
-    hint: 'If it is no page, leave do_esi off for it, by its Content-Type; if it is one, the feature esi_disable_xml_check has it read whatever it begins with.',
+    hint: 'If it is not a page, leave do_esi off for its Content-Type; if it is, the feature esi_disable_xml_check has it parsed whatever it begins with.',
   },
 ] as const;
 
@@ -67,25 +67,25 @@ export const FRAGMENT_RULES: readonly Rule[] = [
     name: 'fragment-failed',
     explains: 'A fragment of the page failed, or is the page of an error.',
     try: (c) => {
-      const told = new Map<string, Evidence>();
+      const failures = new Map<string, Evidence>();
       for (const { facts } of bodies(c)) {
         for (const evidence of facts.all('Error')) {
           const failure = readIncludeFailure(evidence.text);
-          if (failure !== null) told.set(`${failure.url} (${failure.reason})`, evidence);
+          if (failure !== null) failures.set(`${failure.url} (${failure.reason})`, evidence);
         }
       }
-      const known = new Set([...told.values()].map((e) => readIncludeFailure(e.text)?.url));
+      const known = new Set([...failures.values()].map((e) => readIncludeFailure(e.text)?.url));
       for (const fragment of c.fragments) {
         const failure = known.has(fragment.url) ? null : failureOf(fragment);
         const evidence = failure?.evidence[0];
         if (failure !== null && evidence !== undefined)
-          told.set(`${fragment.url} (${failure.because})`, evidence);
+          failures.set(`${fragment.url} (${failure.because})`, evidence);
       }
-      if (told.size === 0) return null;
+      if (failures.size === 0) return null;
       return {
-        sentence: `${ofMany(told.size, Math.max(told.size, c.fragments.length))} failed: ${some([...told.keys()])}.`,
-        evidence: [...told.values()].slice(0, MOST_EVIDENCE),
-        hint: 'An answer with an error status is put into the page as any other; an include whose delivery fails is left out, and ends the page with the feature esi_include_onerror.',
+        sentence: `${ofMany(failures.size, Math.max(failures.size, c.fragments.length))} failed: ${some([...failures.keys()])}.`,
+        evidence: [...failures.values()].slice(0, MOST_EVIDENCE),
+        hint: 'A response with an error status is included like any other; an include whose delivery fails is omitted, and ends the page with the feature esi_include_onerror.',
       };
     },
   },
@@ -98,10 +98,10 @@ export const FRAGMENT_RULES: readonly Rule[] = [
         if (error === undefined) continue;
         const loop = c.fragments.filter((f) => f.url === url).length > 1 || c.request.url === url;
         return {
-          sentence: `Includes of ${url} were left out, because they stand deeper than max_esi_depth allows${loop && c.fragments.length > 0 ? `: ${url} includes itself` : ''}.`,
+          sentence: `Includes of ${url} were omitted, because they are deeper than max_esi_depth${loop && c.fragments.length > 0 ? `: ${url} includes itself` : ''}.`,
           evidence: [error],
           hint: loop
-            ? 'Break the loop: what it costs is a request for each level.'
+            ? 'Break the loop: it costs a request per level.'
             : 'The Parameters view (6) sets max_esi_depth.',
         };
       }
@@ -161,7 +161,7 @@ export const FRAGMENT_RULES: readonly Rule[] = [
       const slowest = slowestOf(fragments);
       const first = fragments[0] as Fragment;
       const link = c.request.first('Link', /esi/) ?? first.request.first('Begin');
-      const whole = `It was put together from ${fragments.length} ${fragments.length === 1 ? 'fragment' : 'fragments'} (${counted(fragments)})`;
+      const whole = `It was assembled from ${fragments.length} ${fragments.length === 1 ? 'fragment' : 'fragments'} (${counted(fragments)})`;
       if (slowest === null)
         return { sentence: `${whole}.`, evidence: link === undefined ? [] : [link], hint: '' };
       const took = duration(Math.max(0, c.request.until - c.request.at));
@@ -171,7 +171,7 @@ export const FRAGMENT_RULES: readonly Rule[] = [
       return {
         sentence: `${whole}; ${one}${queue === 0 ? '' : `; fetched one after another they took ${duration(queue)}`}.`,
         evidence: [link, stamp].filter((e) => e !== undefined),
-        hint: queue === 0 ? '' : 'The parameter esi_parallel says how many are fetched at the same time.',
+        hint: queue === 0 ? '' : 'The parameter esi_parallel sets how many are fetched at the same time.',
       };
     },
   },

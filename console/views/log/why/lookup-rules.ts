@@ -68,13 +68,13 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'synth',
-    explains: 'The program answered by itself, before a lookup or after it.',
+    explains: 'The program answered itself, before a lookup or after it.',
     try: ({ request }) => {
       const step = request.steps.find((s) => s.returned === 'synth');
       if (step === undefined || !/^(RECV|HIT|MISS|PASS)$/.test(step.state)) return null;
       const asked = step.state === 'RECV' ? 'neither cache nor backend' : 'no backend';
       return {
-        sentence: `The program answered by itself: vcl_${step.state.toLowerCase()} returned synth with ${request.status} ${request.last('RespReason')}; ${asked} was asked.`,
+        sentence: `The program answered itself: vcl_${step.state.toLowerCase()} returned synth with ${request.status} ${request.last('RespReason')}; ${asked} was contacted.`,
         evidence: some(step.evidence, request.first('RespStatus')),
         hint: '',
       };
@@ -157,7 +157,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'hit-for-pass',
-    explains: 'A mark in the cache says that this is passed.',
+    explains: 'A hit-for-pass object is in the cache.',
     try: (c) => {
       const mark = c.request.first('HitPass');
       if (mark === undefined) return null;
@@ -173,7 +173,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'hit-for-miss',
-    explains: 'A mark in the cache says that responses are not kept.',
+    explains: 'A hit-for-miss object is in the cache.',
     try: (c) => {
       const mark = c.request.first('HitMiss');
       if (mark === undefined) return null;

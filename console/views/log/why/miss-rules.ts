@@ -200,11 +200,11 @@ export const MISS_RULES: readonly Rule[] = [
   },
   {
     name: 'never-seen',
-    explains: 'Nothing in the log asked for it before.',
+    explains: 'No earlier request for it is in the log.',
     try: (c) => {
       const miss = c.request.step('MISS');
       if (miss === undefined) return null;
-      const known = c.since > 0 ? ` since ${clock(c.since, true)} UTC, as far back as the log goes` : '';
+      const known = c.since > 0 ? ` since ${clock(c.since, true)} UTC, where the log begins` : '';
       return {
         sentence: `It was not in the cache, and was not fetched before${known}.`,
         evidence: [miss.evidence],

@@ -65,16 +65,16 @@ export function purgeOf(request: Facts): Purge | null {
   const soft = /^SOFT/i.test(method.text);
   const answered = request.steps.find((s) => /^(HIT|MISS|PASS)$/.test(s.state) && s.returned === 'synth');
   if (/PURGE$/i.test(method.text) && answered !== undefined) {
-    const said = request.header('request', 'x-invalidated');
+    const header = request.header('request', 'x-invalidated');
     const count =
-      said === undefined ? Number.NaN : Number.parseInt(said.text.slice('x-invalidated:'.length), 10);
+      header === undefined ? Number.NaN : Number.parseInt(header.text.slice('x-invalidated:'.length), 10);
     return {
       kind: 'url',
       soft,
       subject: '',
       count: Number.isNaN(count) ? null : count,
       request,
-      evidence: [method, answered.evidence, ...(said === undefined ? [] : [said])],
+      evidence: [method, answered.evidence, ...(header === undefined ? [] : [header])],
     };
   }
   if (/BAN$/i.test(method.text) && recv.returned === 'synth') {
@@ -99,7 +99,7 @@ export function tookObject(purge: Purge, request: Facts, fetch: Facts | null): b
     case 'url':
       return isSameKey(purge.request, request);
     case 'keys':
-      return fetch !== null && keysOf(fetch).some((key) => words(purge.subject).includes(key));
+      return fetch !== null && keysOf(fetch).some((key) => keysIn(purge.subject).includes(key));
     case 'ban':
       return purge.subject !== '' && banMatches(purge.subject, request, fetch) === 'yes';
   }
@@ -149,7 +149,7 @@ export function purgeText({ kind, soft, subject, count, request }: Purge): strin
   const name = request.first('ReqMethod')?.text ?? '';
   const what =
     kind === 'keys'
-      ? ` by ${words(subject).length === 1 ? 'key' : 'keys'} ${subject}`
+      ? ` by ${keysIn(subject).length === 1 ? 'key' : 'keys'} ${subject}`
       : kind === 'ban'
         ? ` ${subject}`
         : ` ${request.url}`;
@@ -173,10 +173,10 @@ export function isSameKey(a: Facts, b: Facts): boolean {
 }
 
 function keysOf(fetch: Facts): string[] {
-  return KEY_HEADERS.flatMap((name) => words(fetch.response.get(name) ?? ''));
+  return KEY_HEADERS.flatMap((name) => keysIn(fetch.response.get(name) ?? ''));
 }
 
-function words(text: string): string[] {
+function keysIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '');
 }
 

@@ -45,11 +45,11 @@ function noResponse(fetch: Facts): Cause | null {
   const lifetime = lastOf('TTL');
   const failed = fetch.first('FetchError');
   const left = fetch.steps.findLast(({ state }) => FETCH_STATE.test(state));
-  const givenUp = left !== undefined && /^(fail|abandon)$/.test(left.returned);
+  const isAbandoned = left !== undefined && /^(fail|abandon)$/.test(left.returned);
   const isError = lastOf('VCL_call', /^BACKEND_ERROR$/) > lifetime;
-  if (failed !== undefined && (givenUp || isError || lastOf('FetchError') > lifetime))
+  if (failed !== undefined && (isAbandoned || isError || lastOf('FetchError') > lifetime))
     return { because: 'the fetch failed', evidence: [failed] };
-  if (givenUp)
+  if (isAbandoned)
     return {
       because: `the program ${left.returned === 'fail' ? 'failed' : 'abandoned'} its fetch in vcl_${left.state.toLowerCase()}`,
       evidence: [left.evidence],

@@ -29,9 +29,9 @@ export function why(group: readonly LogTransaction[], context: WhyContext): Reas
     // A miss explained by a lookup rule needs no explanation by history.
     if (rules === MISS_RULES && reasons.some((r) => LOOKUP_RULES.some((l) => l.name === r.rule))) continue;
     for (const rule of rules) {
-      const said = rule.try(found);
-      if (said === null) continue;
-      reasons.push({ rule: rule.name, ...said });
+      const reason = rule.try(found);
+      if (reason === null) continue;
+      reasons.push({ rule: rule.name, ...reason });
       break;
     }
   }

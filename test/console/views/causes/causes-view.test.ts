@@ -112,10 +112,10 @@ describe('real traffic', () => {
         "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
         "not kept the last time: the program failed its fetch in vcl_backend_response": 4,
         "not kept the last time: the program made it an error": 1,
+        "passed by the program": 2,
         "passed, with Authorization": 1,
         "passed, with a Cookie": 1,
         "passed: its method is not looked up": 2,
-        "passed: the program says so": 2,
         "piped": 1,
         "purged": 5,
       }

@@ -74,10 +74,10 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     '/slow-page',
     'fragments',
-    /^It was put together from 3 fragments \(3 miss\); \/slow took longest, 1\d\dms of the page's 1\d\dms \(miss\)\.$/,
+    /^It was assembled from 3 fragments \(3 miss\); \/slow took longest, 1\d\dms of the page's 1\d\dms \(miss\)\.$/,
     'Link Timestamp',
   ],
-  ['/warm-page', 'fragments', /^It was put together from 3 fragments \(3 hit\)/, 'Link( Timestamp)?'],
+  ['/warm-page', 'fragments', /^It was assembled from 3 fragments \(3 hit\)/, 'Link( Timestamp)?'],
   ['/nested-page', 'fragments', /; \/slow2 in \/inner in \/outer took longest, 1\d\dms of/, 'Link Timestamp'],
   [
     '/passing-page',
@@ -100,7 +100,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     '/looping-page',
     'fragment-depth',
-    /deeper than max_esi_depth allows: \/looping-page includes itself\.$/,
+    /deeper than max_esi_depth: \/looping-page includes itself\.$/,
     'VCL_Error',
   ],
   [

@@ -56,7 +56,7 @@ it('says in how many groups a search finds its text', async () => {
   await s.type('/cart');
   await s.keys('enter');
   const carts = line(await s.screen(), /"\/cart" is in/);
-  expect(carts).toMatch(/"\/cart" is in 8 groups of 63; n and N go on/);
+  expect(carts).toMatch(/"\/cart" is in 8 groups of 63; n and N for more/);
   await s.keys('s');
   await s.type('nowhere');
   await s.keys('enter');

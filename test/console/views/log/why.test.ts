@@ -121,7 +121,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     'synth after lookup',
     'synth',
-    /vcl_miss returned synth with 404 Not here; no backend was asked/,
+    /vcl_miss returned synth with 404 Not here; no backend was contacted/,
     'VCL_return RespStatus',
   ],
   ['banned by url', 'banned', /by the ban "req\.url == \/ban-me"/, 'ExpBan'],
