@@ -1,9 +1,7 @@
-// The lexical rules of admin commands, as varnish-cli(7) has them: words, double quotes, backslashes and
-// here-documents; both directions, so that what a tool quotes the daemon reads back.
-//
-// Strings only, no I/O. Special case: a here-document needs more than one line, so a stream of lines goes through
-// CommandLines, which holds back a command until its here-document is complete. A word ends at a NUL, and escapes
-// are bytes, several of which may make one character.
+// The lexical rules of admin commands, as in varnish-cli(7): words, double quotes, backslashes and here-documents,
+// for both quoting and parsing. Strings only, no I/O. Special case: a here-document spans several lines, so
+// CommandLines splits a stream into commands and buffers one until its here-document is complete. A word ends at a
+// NUL, and escapes are bytes, several of which may form one character.
 
 export class QuotingError {
   readonly message: string;
@@ -33,7 +31,7 @@ function readEscape(s: string, at: number): Word | QuotingError {
   return new QuotingError('Invalid backslash sequence');
 }
 
-/** Characters that stand for bytes beyond ASCII, as text. */
+/** Decodes bytes beyond ASCII. */
 function fromBytes(bytes: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
 }
@@ -90,7 +88,7 @@ function splitWords(line: string): string[] | QuotingError {
     while (at < line.length && isBlank(line[at] as string)) at++;
     if (at >= line.length) return words;
     const quoted = line[at] === '"';
-    // As in Varnish, whose parser takes no quoted word right after another, blanks between them or not.
+    // As in Varnish, whose parser accepts no quoted word right after another, with or without blanks.
     if (quoted && afterQuote) return new QuotingError('Missing separator between arguments');
     afterQuote = quoted;
     const word = readWord(line, at);
@@ -100,21 +98,21 @@ function splitWords(line: string): string[] | QuotingError {
   }
 }
 
-/** The token that ends the here-document which this first line opens, or null. */
+/** The token of the here-document opened by this first line, or null. */
 function hereToken(firstLine: string): string | null {
-  // Most lines open none, and long ones are not taken apart for nothing. The marks may be escapes, too.
+  // Fast path: most lines open none, and long ones are not parsed in vain. The marks may be escapes, too.
   if (!firstLine.includes('<') && !firstLine.includes('\\')) return null;
   const words = splitWords(firstLine);
   if (words instanceof QuotingError || words.length < 2) return null;
   return words.at(-2) === '<<' && words.at(-1) !== '' ? (words.at(-1) as string) : null;
 }
 
-/** Whether a line of a here-document is its end: blanks before the token and a carriage return after it count not. */
+/** Does this line end a here-document? Blanks before the token and a carriage return after it are ignored. */
 function isToken(line: string, token: string): boolean {
   return line.trimStart().replace(/\r$/, '') === token;
 }
 
-/** One whole command, its here-document included, to its words. No words for a blank line. */
+/** Parses one whole command, including its here-document, into words. No words for a blank line. */
 export function parseCommand(text: string): string[] | QuotingError {
   const newline = text.indexOf('\n');
   const first = newline < 0 ? text : text.slice(0, newline);
@@ -134,15 +132,15 @@ export function parseCommand(text: string): string[] | QuotingError {
   return new QuotingError(`Missing end '${token}' of the here-document`);
 }
 
-/** A dash ahead of a command: it may fail. That concerns those who run a file of them; else it is read past. */
+/** A leading dash: the command may fail. Used when running a file of commands, and skipped otherwise. */
 const MAY_FAIL = /^\s*-/;
 
-/** The words of a command as the daemon understands them. */
+/** The words of a command as the daemon parses them. */
 export function commandWords(text: string): string[] | QuotingError {
   return parseCommand(text.replace(MAY_FAIL, ''));
 }
 
-/** A word as one argument of a command line, quoted when it has to be. */
+/** A word as one argument of a command line, quoted if necessary. */
 export function quoteWord(word: string): string {
   if (/^[^\s"\\\x00-\x1f\x7f-\uffff]+$/.test(word)) return word;
   let out = '"';
@@ -158,22 +156,22 @@ export function quoteWord(word: string): string {
   return `${out}"`;
 }
 
-/** Characters of the longest command, its here-document included. */
+/** Maximum characters of a command, including its here-document. */
 export const MAX_COMMAND = 4 << 20;
 
-/** Cuts a stream of text into commands, blank lines left out; here-documents are held back until they are complete. */
+/** Splits a stream of text into commands, without blank lines; buffers here-documents until they are complete. */
 export class CommandLines {
   private rest = '';
-  /** Pieces of a line after `rest`, put together when its end comes, and their characters. */
+  /** Pieces of a line after `rest`, joined at its end, and their total length. */
   private pieces: string[] = [];
   private pending = 0;
   private held = '';
   private token: string | null = null;
-  /** The line before ended with a carriage return: a newline right after it belongs to it. */
+  /** The previous line ended with a carriage return, which a following newline belongs to. */
   private returned = false;
-  /** The rest of a line that was too long is dropped. */
+  /** Skips the rest of a line that was too long. */
   private skipping = false;
-  /** Characters of one command; of a longer one, one character more than that is given out. */
+  /** Maximum characters of a command; longer ones are cut after one character more. */
   limit: number;
 
   constructor(limit = MAX_COMMAND) {
@@ -206,7 +204,7 @@ export class CommandLines {
     return out;
   }
 
-  /** What is left when the stream ends without a last newline. */
+  /** The rest if the stream ends without a newline. */
   end(): string[] {
     this.rest += this.gathered();
     const last = this.token === null ? this.rest : `${this.held}\n${this.rest}`;
@@ -223,7 +221,7 @@ export class CommandLines {
     return text;
   }
 
-  /** A command may end with a carriage return; the lines of a here-document may hold some. */
+  /** A command may end with a carriage return; lines of a here-document may contain some. */
   private endOfLine(): number {
     if (this.token !== null) return this.rest.indexOf('\n');
     return this.rest.search(/[\r\n]/);

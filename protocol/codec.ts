@@ -1,8 +1,7 @@
-// Reads the JSON messages of the console protocol: a closed schema with bounded sizes, for both directions.
-//
-// Every message is checked field by field; an unknown type, an unknown field, a wrong type or a value out of
-// bounds is a ProtocolError, never an exception. Messages from the server are checked less closely (a newer
-// server may add fields), but their type and id must be sound.
+// Decodes the JSON messages of the console protocol: a closed schema with bounded sizes, for both directions. Every
+// message is checked field by field; an unknown type, an unknown field, a wrong type or a value out of bounds is a
+// ProtocolError, never an exception. Messages from the server are checked less strictly (a newer server may add
+// fields), but their type and id must be valid.
 
 import { ProtocolError } from './errors.ts';
 import type {
@@ -26,7 +25,7 @@ export const LIMITS = {
   /** Subscriptions and unanswered commands of one connection. */
   subscriptions: 32,
   commands: 64,
-  /** Characters of unanswered commands, where there are several. */
+  /** Characters of unanswered commands, if there are several. */
   waiting: 1 << 20,
 } as const;
 
@@ -168,7 +167,7 @@ export function decodeClientMessage(frame: string): ClientMessage | ProtocolErro
   const check =
     typeof type === 'string' && Object.hasOwn(CLIENT_SHAPES, type) ? CLIENT_SHAPES[type] : undefined;
   if (check === undefined) {
-    // Only a string is shown: other values may be nested too deeply to print.
+    // Only strings are shown: other values may be nested too deeply to print.
     const shown = typeof type === 'string' ? JSON.stringify(type.slice(0, 80)) : 'that is no text';
     return new ProtocolError('bad-message', `unknown message type ${shown}`);
   }

@@ -1,9 +1,8 @@
-// The command line of a tool, from its rows: commander reads it and makes the help text and the errors. What scripts
-// see is what Varnish's tools do with getopt(3): options are taken in order up to the first mistake, -nNAME is -n NAME,
-// a value may begin with a dash, and `--` ends the options. Nothing is printed and nothing ends here.
-//
-// Special case: commander reads everything before it reports a mistake, and takes -5 for a word. Therefore it stops at
-// the first word; if words do not end the options, reading continues after it.
+// Parses the command line of a tool by its table with commander, which also makes the help text and errors. The
+// behaviour seen by scripts is getopt(3)'s, as in Varnish's tools: options take effect in order up to the first
+// error, -nNAME is -n NAME, a value may begin with a dash, and `--` ends the options. Nothing is printed and the
+// process does not exit here. Special case: commander reads everything before it reports an error, and takes -5 for a
+// word. Therefore it stops at the first word; if words do not end the options, parsing continues after it.
 
 import { Command, CommanderError, type Help, Option } from 'commander';
 import type { OptionRow, ToolRow } from './tables/tool-row.ts';
@@ -17,17 +16,15 @@ export interface CommandLine {
   /** [letter or long name, argument or ''], in order. */
   options: [string, string][];
   words: string[];
-  /** The end of the reading: everything in `options` came before it. */
+  /** End of parsing: everything in `options` came before it. */
   end: Ending | null;
 }
 
 /** The release whose command lines, log, counters and commands these are. */
 const COMPATIBLE = 'varnish-7.1.1';
 
-/**
- * The output of -V. Programs that read Varnish's tools, netdata and the agent of Datadog among them, look for the release
- * as varnish-N.N.N to know which flags and counters there are: those of that release are.
- */
+/** The output of -V. Programs that read Varnish's tools, among them netdata and the Datadog agent, search for
+ * varnish-N.N.N to determine available flags and counters: those of that release are. */
 export function versionLine(name: string, version: string): string {
   return `${name} (proxyd-${version}, compatible with ${COMPATIBLE})`;
 }
@@ -106,7 +103,7 @@ function makeCommand(tool: ToolRow, version: string, take: (name: string, value:
     .exitOverride()
     .configureHelp(layout(tool));
   for (const row of tool.options) {
-    // Commander only needs to know whether there is an argument; its name is for the reader.
+    // Commander only needs to know whether there is an argument; its name is shown to users.
     const argument = row.argument === undefined ? '' : row.optional === true ? ' [value]' : ' <value>';
     const option = new Option(row.flags + argument, row.help).hideHelp(row.hidden === true);
     if (row.group !== undefined) option.helpGroup(`${row.group}:`);
@@ -127,7 +124,7 @@ function makeCommand(tool: ToolRow, version: string, take: (name: string, value:
 
 const COLUMNS = 110;
 
-/** Varnish's tools put options in brackets, which scripts read. */
+/** Varnish's tools put options in brackets, which scripts parse. */
 function layout(tool: ToolRow): Partial<Help> {
   const { bracketed = false } = tool;
   const indent = bracketed ? 1 : 2;

@@ -28,7 +28,7 @@ export const PROTOCOL_ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
   internal: { close: null, help: 'A fault of the daemon; its log says more.' },
 };
 
-/** A refused message, as a value. */
+/** A rejected message, as a value. */
 export class ProtocolError {
   readonly code: ErrorCode;
   readonly message: string;

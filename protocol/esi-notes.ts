@@ -1,6 +1,5 @@
-// The record that a page's log has of an include that failed: written by the daemon under the tag Error in the
-// transaction of the page (or of the fragment) that includes it, read by the console. The URL is that of the
-// fragment's request, in which no blank can stand.
+// The log record of a failed include: written by the daemon under the tag Error in the transaction of the including
+// page or fragment, parsed by the console. The URL is that of the fragment's request, which contains no blanks.
 
 const LEAD = 'ESI include ';
 
@@ -9,12 +8,12 @@ export interface IncludeFailure {
   reason: string;
 }
 
-/** `reason` is a text of the log: that of the FetchError, or what became of the delivery. */
+/** `reason` is a text of the log: the FetchError's, or the outcome of the delivery. */
 export function includeFailureText({ url, reason }: IncludeFailure): string {
   return `${LEAD}${url}: ${reason}`;
 }
 
-/** Null when the record says something else. */
+/** Null for other texts. */
 export function readIncludeFailure(text: string): IncludeFailure | null {
   const colon = text.indexOf(': ', LEAD.length);
   if (!text.startsWith(LEAD) || colon < 0) return null;

@@ -1,9 +1,7 @@
-// Local time, as everything of the proxy shows it: in the zone that TZ names, else in the system's. JavaScript knows the
-// offsets of named zones, but neither what its users call them (CET, IST) nor rules in the place of a name.
-//
-// As in the C library TZ is the name of a file of the time zone database, with or without a colon before it, or a rule
-// (posix-zone.ts); empty it is UTC. Special case: where there is no database, the offsets of a zone by name come from
-// JavaScript, and are its name.
+// Local time as the proxy shows it: in the zone of TZ, or else the system's. JavaScript knows the offsets of named
+// zones, but neither their abbreviations (CET, IST) nor POSIX rules. As in the C library, TZ is the name of a file of
+// the time zone database, with or without a leading colon, or a rule (posix-zone.ts); empty means UTC. Special case:
+// without a database, the offsets of a named zone come from JavaScript, and serve as its abbreviation.
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +17,7 @@ export interface Zone {
 const DATABASE = '/usr/share/zoneinfo';
 /** The zone of the system, without TZ. */
 const SYSTEM = '/etc/localtime';
-/** Bytes of the largest file that is read (chosen: the largest there is has 4 KB). */
+/** Maximum bytes of a zone file (chosen: the largest has 4 KB). */
 const LARGEST = 256 * 1024;
 const UTC: Zone = { at: () => ({ offset: 0, name: 'UTC' }) };
 
@@ -32,7 +30,7 @@ function zone(): Zone {
   return known.zone;
 }
 
-/** The zone that a value of TZ means; undefined: that of the system. */
+/** The zone of a TZ value; undefined: the system's. */
 export function zoneOf(tz: string | undefined, database = DATABASE): Zone {
   if (tz === '') return UTC;
   if (tz === undefined) return fileOf(SYSTEM) ?? UTC;
@@ -44,7 +42,7 @@ export function zoneOf(tz: string | undefined, database = DATABASE): Zone {
   return byRuntime(name) ?? { at: () => ({ offset: 0, name: nameOfZone(name) }) };
 }
 
-/** A time in the zone of this process; `seconds` since the epoch, fractions are cut. */
+/** A time in the zone of this process; `seconds` since the epoch, truncated. */
 export function localTime(seconds: number, where = zone()): WallTime {
   const cut = Math.floor(seconds);
   const { offset, name } = where.at(cut);
@@ -57,7 +55,7 @@ export function localTime(seconds: number, where = zone()): WallTime {
   };
 }
 
-/** Such a time with its distance from UTC: 2026-11-22T23:25:00.123+01:00. */
+/** The time with its offset from UTC: 2026-11-22T23:25:00.123+01:00. */
 export function localStamp(at: Date, where = zone()): string {
   const { offset } = where.at(Math.floor(at.getTime() / 1000));
   const local = new Date(at.getTime() + offset * 1000).toISOString().slice(0, -1);
@@ -75,7 +73,7 @@ function fileOf(path: string): ZoneFile | null {
     const bytes = Buffer.alloc(size);
     return ZoneFile.read(bytes.subarray(0, readSync(fd, bytes, 0, size, 0)));
   } catch {
-    // No such file, or none that may be read: there are other ways to know.
+    // No such file, or not readable: fall back.
     return null;
   } finally {
     if (fd >= 0) closeSync(fd);
@@ -87,7 +85,7 @@ function byRuntime(name: string): Zone | null {
   try {
     format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
   } catch {
-    // A RangeError says that there is no such zone.
+    // RangeError: no such zone.
     return null;
   }
   return {

@@ -1,10 +1,8 @@
-// The binary frame that carries log transactions of one subscription, all numbers little-endian:
-//   u32 subscription, u32 number of transactions, then each:
-//   u8 level, u8 type (bit 7: first of its group), u16 bytes of reason, u32 vxid, u32 parent, u32 bytes of records,
-//   the reason in UTF-8 padded to 4, the records (log-record.ts; always a multiple of 4).
-// A group is the run of transactions from one with that bit to before the next.
-//
-// Decoding checks everything: a length beyond the frame is an error. Decoded records are views of the frame.
+// The binary frame of log transactions of one subscription, all numbers little-endian: u32 subscription, u32 number
+// of transactions, then each: u8 level, u8 type (bit 7: first of its group), u16 bytes of reason, u32 vxid, u32
+// parent, u32 bytes of records, the reason in UTF-8 padded to 4, the records (log-record.ts; always a multiple of 4).
+// A group is a transaction with that bit and those up to the next one. Decoding checks everything: a length beyond
+// the frame is an error. Decoded records are views of the frame.
 
 import type { LogTransaction } from './messages.ts';
 
@@ -14,7 +12,7 @@ const FIRST = 0x80;
 /** Type numbers on the wire. */
 const TYPES = ['raw', 'session', 'request', 'bereq', 'unknown'] as const;
 
-/** Bytes that one transaction takes in a frame, at most. */
+/** Maximum bytes of a transaction in a frame. */
 export function transactionSize(tx: LogTransaction): number {
   return TRANSACTION_HEAD + tx.reason.length * 3 + 4 + tx.records.length;
 }
@@ -49,7 +47,7 @@ export interface LogFrame {
   transactions: LogTransaction[];
 }
 
-/** Null when the bytes are no such frame. */
+/** Null if the bytes are not such a frame. */
 export function decodeLogFrame(frame: Uint8Array): LogFrame | null {
   if (frame.length < FRAME_HEAD) return null;
   const buf = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength);

@@ -48,7 +48,7 @@ export function recordSize(bytes: Uint8Array, at: number): number {
   return RECORD_HEAD + ((payloadLength(bytes, at) + 3) & ~3);
 }
 
-/** Payload as text, one byte a character, without the final NUL. */
+/** Payload as text, one character per byte, without the final NUL. */
 export function recordText(bytes: Uint8Array, at: number): string {
   const from = at + RECORD_HEAD;
   let to = from + payloadLength(bytes, at);
@@ -57,16 +57,18 @@ export function recordText(bytes: Uint8Array, at: number): string {
 }
 
 /**
- * Walks records that stand back to back, from the first that begins at `from`; a record that is cut off ends the walk.
+ * Iterates over contiguous records, starting with the first that begins at `from`; a truncated record ends the
+ * iteration.
  *
- *     const cursor = new RecordCursor(records);
- *     while (cursor.next()) if (cursor.tag === Tag.Hit) …
+ * const cursor = new RecordCursor(records);
+ * while (cursor.next()) if (cursor.tag === Tag.Hit) …
  *
- * One cursor may walk many buffers (`over`). It makes no objects, and its fields hold until the next call of next().
+ * One cursor may be used for many buffers (`over`). It allocates nothing, and its fields are valid until the next
+ * call of next().
  */
 export class RecordCursor {
   bytes: Uint8Array;
-  /** Where the record begins, and where the next one does. */
+  /** Offsets of the record and of the next one. */
   at = 0;
   end: number;
   tag = 0;
@@ -76,14 +78,14 @@ export class RecordCursor {
     this.end = from;
   }
 
-  /** Begins again, with other records. */
+  /** Restarts with other records. */
   over(bytes: Uint8Array, from = 0): this {
     this.bytes = bytes;
     this.end = from;
     return this;
   }
 
-  /** Goes to the next record; false when there is none. */
+  /** Advances to the next record; false at the end. */
   next(): boolean {
     const { bytes, end } = this;
     if (end + RECORD_HEAD > bytes.length) return false;
@@ -103,24 +105,24 @@ export class RecordCursor {
     return recordSide(this.bytes, this.at);
   }
 
-  /** Where the payload begins. */
+  /** Offset of the payload. */
   get from(): number {
     return this.at + RECORD_HEAD;
   }
 
-  /** Where it ends, a text's final NUL left out. */
+  /** End offset of the payload, without a text's final NUL. */
   get to(): number {
     const to = this.at + RECORD_HEAD + payloadLength(this.bytes, this.at);
     return to > this.at + RECORD_HEAD && this.bytes[to - 1] === 0 ? to - 1 : to;
   }
 
-  /** Payload as text, one byte a character. */
+  /** Payload as text, one character per byte. */
   get text(): string {
     return recordText(this.bytes, this.at);
   }
 }
 
-/** How many records stand back to back. */
+/** Number of contiguous records. */
 export function countRecords(records: Uint8Array): number {
   const cursor = new RecordCursor(records);
   let n = 0;
@@ -128,7 +130,7 @@ export function countRecords(records: Uint8Array): number {
   return n;
 }
 
-/** Encodes one record; `payload` is text in latin1 (its NUL is added) or bytes as they are. */
+/** Encodes one record; `payload` is text in latin1 (a NUL is added) or raw bytes. */
 export function encodeRecord(
   tag: number,
   vxid: number,

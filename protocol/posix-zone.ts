@@ -1,17 +1,16 @@
-// A time zone by rules, as POSIX.1 section 8.3 writes it in TZ: `CET-1CEST,M3.5.0,M10.5.0/3`, `<+03>-3`. The same text
-// ends a file of the zone database, for all times after its last entry (RFC 8536 section 3.3).
-//
-// What is missing or cannot be read is as the GNU library takes it: summer time is an hour ahead and by the rules
-// of the United States; a text that is no zone at all is UTC under the name that it begins with.
+// A time zone by rules, in the syntax of POSIX.1 section 8.3 for TZ: `CET-1CEST,M3.5.0,M10.5.0/3`, `<+03>-3`. The
+// same text ends a file of the zone database, for all times after its last entry (RFC 8536 section 3.3). Missing or
+// invalid parts are interpreted as in the GNU library: summer time is an hour ahead and follows the rules of the
+// United States; an invalid text is UTC with the abbreviation that it begins with.
 
-/** What clocks show at some moment. */
+/** Offset and abbreviation at some moment. */
 export interface LocalType {
   /** Seconds ahead of UTC. */
   readonly offset: number;
   readonly name: string;
 }
 
-/** A day of the year on which clocks change, and the second of that day by the time before the change. */
+/** The day and local time of a change of clocks. */
 interface Change {
   /** J: from 1, February 29 is never counted. D: from 0. M: a weekday of a month. */
   readonly kind: 'J' | 'D' | 'M';
@@ -23,16 +22,16 @@ interface Change {
 
 export interface PosixZone {
   readonly standard: LocalType;
-  /** Null: there is none. */
+  /** Null without summer time. */
   readonly summer: { readonly type: LocalType; readonly from: Change; readonly to: Change } | null;
 }
 
 const DAY = 86_400;
-/** At which clocks change, where a rule names no time. */
+/** Default time of a change. */
 const TWO_O_CLOCK = 7200;
 const USUAL = ',M3.2.0,M11.1.0';
 
-/** The zone, or null for a text that is none. */
+/** The zone, or null for an invalid text. */
 export function parsePosixZone(text: string): PosixZone | null {
   const reader = new RuleReader(text);
   const name = reader.name();
@@ -48,24 +47,24 @@ export function parsePosixZone(text: string): PosixZone | null {
   return { standard, summer: from === null || to === null ? null : { type, from, to } };
 }
 
-/** The name that such a text begins with; empty when it begins with none. */
+/** The abbreviation at the start of such a text; empty without one. */
 export function nameOfZone(text: string): string {
   return new RuleReader(text).name() ?? '';
 }
 
-/** What clocks show at a time in seconds since the epoch. */
+/** Offset and abbreviation at a time in epoch seconds. */
 export function posixTypeAt({ standard, summer }: PosixZone, seconds: number): LocalType {
   if (summer === null) return standard;
-  // Before 1970 the GNU library has the rules of that year.
+  // Before 1970 the GNU library uses the rules of that year.
   const year = Math.max(1970, new Date((seconds + standard.offset) * 1000).getUTCFullYear());
   const from = startOf(summer.from, year) - standard.offset;
   const to = startOf(summer.to, year) - summer.type.offset;
-  // South of the equator it lasts over the end of the year.
+  // In the southern hemisphere it spans the new year.
   const isSummer = from <= to ? seconds >= from && seconds < to : seconds >= from || seconds < to;
   return isSummer ? summer.type : standard;
 }
 
-/** When a change comes, in seconds since the epoch as clocks show them before it. */
+/** Time of a change in epoch seconds of the local clock before it. */
 function startOf({ kind, day, week, month, second }: Change, year: number): number {
   const first = Date.UTC(year, 0, 1) / 1000;
   if (kind === 'D') return first + day * DAY + second;
@@ -97,13 +96,13 @@ class RuleReader {
     return all === undefined ? null : ((plain ?? quoted) as string);
   }
 
-  /** Seconds ahead of UTC: the sign says how far UTC is ahead. */
+  /** Seconds ahead of UTC; the sign in the text is inverted. */
   offset(): number | null {
     const [all, sign, hours, minutes, seconds] =
       this.take(/^([+-]?)(\d{1,3})(?::(\d{1,2}))?(?::(\d{1,2}))?/) ?? [];
     if (all === undefined) return null;
     const size = Math.min(Number(hours), 24) * 3600 + sixtieths(minutes) * 60 + sixtieths(seconds);
-    // Never the zero with a sign.
+    // Never -0.
     return size === 0 ? 0 : sign === '-' ? size : -size;
   }
 

@@ -1,21 +1,20 @@
-// Whether a command line changes anything, by the table of commands: for connections and tools that may only read.
-//
-// Lines are taken apart as the daemon takes them apart, so that no way of writing a command gets past.
+// Whether a command line changes anything, by the table of commands: for read-only connections and tools. Lines are
+// parsed exactly as by the daemon, so that no spelling evades the check.
 
 import { CommandLines, commandWords } from './cli-quoting.ts';
 import { CLI } from './errors.ts';
 import type { CommandReply } from './messages.ts';
 import { commandRow } from './tables/commands.ts';
 
-/** The command of a line that changes something. Null for those that only read, and for lines that are no command of this
- * daemon, which it refuses by itself. */
+/** The command of a line, if it changes something. Null for read-only commands, and for lines that are no command of
+ * this daemon, which it rejects itself. */
 export function changingCommand(line: string): string | null {
   const row = commandRow(nameOf(line));
   return row === undefined || row.reads === true ? null : row.name;
 }
 
-/** Of a text for somebody else's daemon, who cuts it into lines and may know more commands: the first command, '' if it
- * cannot be read, of which it is not known that it only reads; null without one. */
+/** For a text sent to another product's daemon, which splits it into lines and may have more commands: the first
+ * command not known to be read-only ('' if it cannot be parsed), or null. */
 export function notOnlyReading(text: string): string | null {
   const lines = new CommandLines();
   for (const line of [...lines.push(text), ...lines.end()]) {
@@ -25,7 +24,7 @@ export function notOnlyReading(text: string): string | null {
   return null;
 }
 
-/** The answer to a command that changes something, or might, where a client has asked for no more than reading. */
+/** Error for write commands on a read-only connection. */
 export function refusedChange(name: string): CommandReply {
   const what = name === '' ? 'A line that cannot be read' : name;
   return {
@@ -34,7 +33,7 @@ export function refusedChange(name: string): CommandReply {
   };
 }
 
-/** '' for a line that is empty or cannot be read. */
+/** '' for an empty or invalid line. */
 export function nameOf(line: string): string {
   const words = commandWords(line);
   return Array.isArray(words) ? (words[0] ?? '') : '';

@@ -1,39 +1,39 @@
-// strftime(3) in the C locale, with the flags and widths that the GNU library adds: "%-d", "%_H", "%^a", "%#Z",
-// "%010Y". A conversion it does not know is left as it is written. Results are bounded: a width is a number in a
-// program, and a large one in a loop of requests is memory.
+// strftime(3) in the C locale, with the flags and widths of the GNU library: "%-d", "%_H", "%^a", "%#Z", "%010Y".
+// Unknown conversions are copied unchanged. Results are bounded: widths come from programs, and a large one in a loop
+// of requests costs memory.
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ];
-/** Chosen: more than a log line or a header can carry. */
+/** Chosen: more than a log line or a header can hold. */
 const MAX_LENGTH = 64 * 1024;
 
-/** A point in time, with its date as a clock on the wall of some zone shows it. */
+/** A point in time, with its local date in some zone. */
 export interface WallTime {
-  /** Since the epoch, whole. */
+  /** Epoch seconds, integral. */
   seconds: number;
-  /** That date and time in its UTC members. */
+  /** The local date and time in its UTC members. */
   date: Date;
-  /** To be added to the year of `date`; for dates beyond those that a Date can be. */
+  /** Added to the year of `date`; for dates outside the range of Date. */
   years: number;
-  /** Ahead of UTC; with a fraction before there was standard time. */
+  /** Ahead of UTC; fractional before standard time. */
   offsetMinutes: number;
   zone: string;
 }
 
-/** What a conversion gives before flags: a text, or a number with its width and the character that fills it. */
+/** The value of a conversion before flags: a text, or a number with its width and fill character. */
 type Piece = string | { n: number; width: number; fill: string };
 
 export interface ConversionRow {
   letter: string;
   help: string;
-  /** A format that it is short for, or its value. */
+  /** An equivalent format, or a function for the value. */
   as: string | ((t: WallTime) => Piece);
 }
 
-/** Each letter that may follow a percent sign. */
+/** All letters that may follow a percent sign. */
 export const CONVERSIONS: readonly ConversionRow[] = [
   { letter: 'a', help: 'Day of the week, three letters', as: (t) => dayName(t).slice(0, 3) },
   { letter: 'A', help: 'Day of the week', as: dayName },
@@ -90,7 +90,7 @@ const BY_LETTER: ReadonlyMap<string, ConversionRow['as']> = new Map(
   CONVERSIONS.map((row) => [row.letter, row.as]),
 );
 
-/** The empty string when the result would be too long. */
+/** Empty if the result would be too long. */
 export function strftime(format: string, time: WallTime): string {
   const text = expand(format, time);
   return text.length > MAX_LENGTH ? '' : text;
@@ -107,7 +107,7 @@ function expand(format: string, time: WallTime): string {
   );
 }
 
-/** A piece as text, with its flags: `-` no filling, `_` blanks, `0` zeros, `^` capitals, `#` the other case. */
+/** A piece as text, with its flags: `-` no padding, `_` blanks, `0` zeros, `^` upper case, `#` opposite case. */
 function render(piece: Piece, flags: string, width: number, letter: string): string {
   const last = [...flags].filter((f) => '-_0'.includes(f)).at(-1);
   if (typeof piece === 'string') {
@@ -148,7 +148,7 @@ function monthName({ date }: WallTime): string {
   return MONTHS[date.getUTCMonth()] as string;
 }
 
-/** As the C library shows it: in 32 bits. */
+/** 32 bits wide, as in the C library. */
 function year({ date, years }: WallTime): number {
   return (date.getUTCFullYear() + years) | 0;
 }

@@ -1,4 +1,5 @@
-// Units: branded numbers against confusion (durations, points in time, transaction ids), and the table of units of time.
+// Units: branded numbers that prevent mix-ups (durations, points in time, transaction ids), and the table of time
+// units.
 
 declare const unit: unique symbol;
 type Branded<B extends string> = number & { readonly [unit]?: B };
@@ -7,7 +8,7 @@ type Branded<B extends string> = number & { readonly [unit]?: B };
 export type Seconds = Branded<'Seconds'>;
 /** A point in time in seconds since 1970-01-01T00:00:00Z, fractions allowed. */
 export type EpochSeconds = Branded<'EpochSeconds'>;
-/** A transaction id as vsl(7) numbers them; 0 is "no transaction". */
+/** A transaction id as in vsl(7); 0 is "no transaction". */
 export type Vxid = Branded<'Vxid'>;
 
 /** Seconds. */

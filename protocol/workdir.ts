@@ -1,21 +1,19 @@
-// The working directory, where a daemon keeps its files and every tool looks for them: the meaning of -n.
-//
-// The default places are such that nobody else can create them first: /run belongs to root, $XDG_RUNTIME_DIR and the
-// state directory to their user. Pure functions of the name and of the user, so that all programs agree; they never
-// look at the file system. The daemon checks whether a place is safe and memory-backed; the tools check where a daemon
-// is.
+// The working directory, where a daemon keeps its files and tools look for them: the meaning of -n. The default
+// locations cannot be created by other users first: /run belongs to root, $XDG_RUNTIME_DIR and the state directory to
+// their user. Pure functions of the name and the user, so that all programs agree; they never access the file system.
+// The daemon checks whether a place is safe and memory-backed; the tools check where a daemon is.
 
 import { homedir } from 'node:os';
 
-/** Names of the files in a working directory that more than one program knows. */
+/** Names of the files in a working directory that several programs know. */
 export const WORKDIR_FILES = {
   socket: 'console.sock',
-  /** For readers that may not change anything (--read-group). */
+  /** For read-only clients (--read-group). */
   readSocket: 'read.sock',
   secret: 'secret',
   pid: 'pid',
   lock: 'lock',
-  /** The worker's own directory: its user writes there and nowhere else. */
+  /** The worker's own directory, the only one that its user writes to. */
   worker: 'worker',
   log: 'worker/log.ring',
   counters: 'worker/counters',
@@ -23,7 +21,7 @@ export const WORKDIR_FILES = {
   history: 'history',
 } as const;
 
-/** The environment that the meaning of a name depends on. */
+/** The environment on which the meaning of a name depends. */
 export interface Surroundings {
   env: Readonly<Record<string, string | undefined>>;
   uid: number;
@@ -46,20 +44,19 @@ function home(): string {
 
 const DEFAULT_NAME = 'proxyd';
 
-/** Absolute paths that `-n name` may mean, the one that a daemon takes first; undefined or '' is the default. */
+/** Absolute paths that `-n name` may mean, the daemon's first choice first; undefined or '' is the default. */
 export function workdirPlaces(name: string | undefined, at: Surroundings): string[] {
   const own = name === undefined || name === '' ? DEFAULT_NAME : name;
   const trimmed = own.length > 1 ? own.replace(/\/+$/, '') : own;
   return own.startsWith('/') ? [trimmed] : parents(at).map((parent) => `${parent}/${trimmed}`);
 }
 
-/** Absolute path of the working directory of a daemon that is started with `-n name`. */
+/** Absolute path of the working directory of a daemon started with `-n name`. */
 export function resolveWorkdir(name: string | undefined, at: Surroundings): string {
   return workdirPlaces(name, at)[0] as string;
 }
 
-/** The directory that names of working directories without a path are relative to, which may have to be made; null for a
- * path. */
+/** Base directory of working directories named without a path, which may have to be created; null for a path. */
 export function workdirParent(name: string | undefined, at: Surroundings): string | null {
   return name?.startsWith('/') === true ? null : (parents(at)[0] as string);
 }

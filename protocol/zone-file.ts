@@ -1,5 +1,5 @@
-// A file of the time zone database (TZif, RFC 8536): when clocks were changed, to what, and under which name; and the rule
-// for the time after that. Bytes that are no such file give null, never a throw.
+// A file of the time zone database (TZif, RFC 8536): the changes of clocks with offsets and abbreviations, and the
+// rule for later times. Other bytes give null, never an exception.
 
 import { type LocalType, type PosixZone, parsePosixZone, posixTypeAt } from './posix-zone.ts';
 
@@ -7,7 +7,7 @@ const MAGIC = 'TZif';
 const HEAD = 44;
 
 export class ZoneFile {
-  /** Seconds since the epoch at which each type begins that `indexes` names. */
+  /** Epoch seconds at which the types in `indexes` begin. */
   private readonly times: readonly number[];
   private readonly indexes: Uint8Array;
   private readonly types: readonly LocalType[];
@@ -31,7 +31,7 @@ export class ZoneFile {
   static read(file: Buffer): ZoneFile | null {
     const short = block(file, 0, 4);
     if (short === null) return null;
-    // The second block has the same with times of 64 bits, and a rule after it.
+    // The second block has the same with 64-bit times, followed by a rule.
     const long = (file[4] as number) >= 0x32 ? block(file, short.end, 8) : null;
     const { times, indexes, types, first, end } = long ?? short;
     const footer = long === null ? '' : file.toString('latin1', end + 1, file.indexOf(10, end + 1));
@@ -61,7 +61,7 @@ interface Block {
   readonly end: number;
 }
 
-/** One block, whose times have `width` bytes. */
+/** One block, with times of `width` bytes. */
 function block(file: Buffer, at: number, width: 4 | 8): Block | null {
   if (file.length < at + HEAD || file.toString('latin1', at, at + 4) !== MAGIC) return null;
   const count = (n: number): number => file.readUInt32BE(at + 20 + n * 4);

@@ -1,11 +1,9 @@
-// A binary log file as Varnish's -w writes it: a magic, then records back to back. Reads it piece by piece,
-// so that its size does not matter; a record cut off at the end is left out and counted.
-//
-// Special case: releases since 7.3 have a third header word, ids of 62 bits with the side's marks in the top two,
-// and a version in the two bits above the length of the first word (0 before them). The output is always
-// the two-word form of log-record.ts, so an id keeps its low 30 bits. A file that names no version but makes
-// sense only with three words is read with three. With a magic of its own (as of 7.7) the tags that were unused are gone,
-// and those after them have lower numbers.
+// A binary log file as written by Varnish's -w: a magic, then contiguous records. Decoded piece by piece, so that its
+// size does not matter; a truncated final record is dropped and counted. Special case: releases since 7.3 have a
+// third header word, ids of 62 bits with the side's marks in the top two, and a version in the two bits above the
+// length of the first word (0 before them). The output is always the two-word form of log-record.ts, so ids keep
+// their low 30 bits. A file without a version that is only valid with three words is read with three. Files with a
+// magic of their own (since 7.7) lack formerly unused tags, so that later ones have lower numbers.
 
 import {
   LOG_FILE_MAGIC,
@@ -22,25 +20,25 @@ const VERSION = 0x03;
 const WIDE_HEAD = 12;
 /** The magic of the later form. */
 const LATER_MAGIC = Buffer.from('VSL2', 'latin1');
-/** Tags that have no number any more in the later form. */
+/** Tags without a number in the later format. */
 const GONE: ReadonlySet<TagName> = new Set(['BackendReuse', 'Backend', 'BackendStart']);
 /** Numbers of tags by their numbers in the later form; 0 is none. */
 const TAG_BY_LATER: readonly number[] = [
   0,
   ...TAGS.flatMap(({ name }, i) => (GONE.has(name) ? [] : [i + 1])),
 ];
-/** Records that are checked to find the layout (chosen). */
+/** Records checked to detect the layout (chosen). */
 const SAMPLE = 64;
 
 /** Collects pieces of a file and returns complete records. */
 export class LogFileDecoder {
   private rest: Buffer = Buffer.alloc(0);
   private started = false;
-  /** Whether all records are taken to have three words; null before the first. */
+  /** Do all records have three words? Null before the first. */
   private wide: boolean | null = null;
   private later = false;
 
-  /** The complete records so far; null when this is not a log file. */
+  /** The complete records so far; null if this is not a log file. */
   push(piece: Uint8Array): Uint8Array | null {
     let b = this.rest.length === 0 ? Buffer.from(piece) : Buffer.concat([this.rest, piece]);
     if (!this.started) {
@@ -60,7 +58,7 @@ export class LogFileDecoder {
     return whole;
   }
 
-  /** Whether the magic has been seen. */
+  /** Has the magic been seen? */
   get valid(): boolean {
     return this.started;
   }
@@ -82,7 +80,7 @@ function plain(b: Buffer): Piece {
   return { whole: b.subarray(0, cursor.end), used: cursor.end };
 }
 
-/** Records of three words in the form of two. */
+/** Converts records of three words to two. */
 function narrowed(b: Buffer, later: boolean): Piece {
   const out = Buffer.allocUnsafe(b.length);
   let at = 0;
@@ -104,14 +102,14 @@ function narrowed(b: Buffer, later: boolean): Piece {
   return { whole: out.subarray(0, to), used: at };
 }
 
-/** Whether records have three words: their version says so and they are valid that way, or they are valid only that
+/** Do records have three words? So if their version says so and they are valid that way, or they are only valid that
  * way. */
 function looksWide(b: Buffer): boolean {
   const versioned = ((b[2] as number) & VERSION) !== 0;
   return (versioned || !sensible(b, RECORD_HEAD)) && sensible(b, WIDE_HEAD);
 }
 
-/** Whether the first records have known tags and texts that end where they should, with heads of this size. */
+/** With heads of this size, do the first records have known tags and texts that end correctly? */
 function sensible(b: Buffer, head: number): boolean {
   let seen = 0;
   for (let at = 0; at + head <= b.length && seen < SAMPLE; seen++) {

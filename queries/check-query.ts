@@ -1,5 +1,5 @@
-// Resolves a query's tree: tag names, level and field numbers, operands. Walks in reading order and stops at
-// the first thing that is wrong. The result holds numbers and compiled expressions only, ready for compile-query.ts.
+// Resolves a query's tree: tag names, level and field numbers, operands. Walks in reading order and stops at the
+// first error. The result consists of numbers and compiled expressions, ready for compile-query.ts.
 
 import { leadingInteger, parseDecimalOperand, parseIntegerOperand } from './number.ts';
 import type { Comparison, Expression } from './query-ast.ts';
@@ -10,7 +10,7 @@ import type { QueryError, Token } from './tokens.ts';
 
 export type Test =
   | { kind: 'any' }
-  /** `value` is whole, or in thousandths when `decimal`. */
+  /** `value` is integral, or in thousandths if `decimal`. */
   | { kind: 'number'; op: NumberOp; value: number; decimal: boolean }
   | { kind: 'text'; negate: boolean; value: string; caseless: boolean }
   | { kind: 'regex'; negate: boolean; regex: TextPattern };
@@ -98,7 +98,7 @@ function checkComparison(
 }
 
 function checkVxid(c: Comparison, tokens: readonly Token[]): CheckedQuery | QueryError {
-  // A filled-in selection ends far after the tokens that were written.
+  // A selection completed with filler ends long after the tokens that were written.
   const next = tokens[c.selectEnd] ?? (tokens.at(-1) as Token);
   if (c.level !== null || c.prefix !== null || c.field !== null || c.tags.length > 1) {
     return wrong(next, 'Unexpected taglist selection for vxid');

@@ -1,6 +1,6 @@
-// Turns a checked query into a function over the bytes of a group of transactions. True when some record of
-// some transaction satisfies each comparison; text is made of a record only where a regular expression or a
-// caseless comparison needs it.
+// Compiles a checked query to a function over the bytes of a group of transactions. True if each comparison is
+// satisfied by some record of some transaction; records are only converted to text for regular expressions and
+// caseless comparisons.
 
 import { RecordCursor } from '../protocol/log-record.ts';
 import type { CheckedQuery, LevelLimit, RecordMatch, Test } from './check-query.ts';
@@ -68,7 +68,7 @@ function compileRecordMatch(m: RecordMatch): Matcher {
   };
 }
 
-/** Where the content after `prefix:` and blanks starts, or -1. */
+/** Offset of the content after `prefix:` and blanks, or -1. */
 function afterPrefix(b: Uint8Array, from: number, to: number, prefix: Uint8Array): number {
   if (to - from <= prefix.length || b[from + prefix.length] !== 58) return -1;
   for (let i = 0; i < prefix.length; i++) {

@@ -1,18 +1,18 @@
 // Cuts one field out of a record: the text between blanks, or between double quotes that begin a field. As in
-// Varnish, nothing escapes a quote; without a closing one there is no field, and after one that no blank follows
-// there are no more. Special case: quotes around nothing are an empty field here, where varnishlog ends.
+// Varnish, a quote cannot be escaped; without a closing one there is no field, and if no blank follows it there are
+// no more. Special case: a pair of quotes is an empty field here; varnishlog aborts.
 
 import { isBlank } from './number.ts';
 
 const QUOTE = 34;
 
-/** Holds the place of the field that was cut last; used again for every record. */
+/** Holds the position of the last field; reused for every record. */
 export class FieldCut {
   from = 0;
   to = 0;
 
   /**
-   * Finds the nth field of the bytes between `from` and `to`; false when there is none.
+   * Finds the nth field of the bytes between `from` and `to`; false if there is none.
    * @param n counts from 1
    */
   find(b: Uint8Array, from: number, to: number, n: number): boolean {

@@ -1,12 +1,11 @@
-// Shell patterns as fnmatch(3) matches them: * ? [set] and backslash, with the three flags of std.fnmatch. The one
-// matcher of all globs: of programs, of file names, of counters and of names in admin commands.
-//
-// Takes at most the product of both lengths: only the last star is returned to. Never throws: a set without an end is a
-// bracket that stands for itself, and a range the wrong way round holds nothing.
+// Shell patterns as in fnmatch(3): * ? [set] and backslash, with the three flags of std.fnmatch. The only glob
+// matcher: for programs, file names, counters and names in admin commands. Time is bounded by the product of both
+// lengths: only the last star is backtracked to. Never throws: an unterminated set is a literal bracket, and a
+// reversed range is empty.
 
 const SLASH = 47;
 
-/** Whether a whole name matches, no character being special. */
+/** Matches a whole name; dots and slashes are ordinary. */
 export function matchesGlob(glob: string, name: string): boolean {
   return fnmatch(glob, name, false, false, false);
 }
@@ -64,7 +63,7 @@ function one(
     const set = bracket(pattern, p, c, noescape);
     if (set !== null) return set.hit && !special ? set.next : -1;
   }
-  // A backslash at the end escapes nothing and matches nothing.
+  // A trailing backslash matches nothing.
   if (q === '\\' && !noescape) return p + 1 < pattern.length && pattern[p + 1] === c ? p + 2 : -1;
   return q === c ? p + 1 : -1;
 }

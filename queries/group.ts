@@ -1,10 +1,9 @@
-// Gathers log records into transactions and transactions into groups, as the -g option names them. A
-// transaction begins with Begin and ends with End; Link and Begin records tie children to parents. A group
-// is complete when its root and all descendants are, and comes out root first, level by level.
-//
-// Special case: children may end before their parent's Begin arrives (a parent is then kept empty until it comes),
-// restarts stay on their parent's level, and transactions that never end are closed by force: after `timeout` seconds,
-// when more than `limit` transactions are open, or by flush(). A VSL record then says why.
+// Collects log records into transactions and transactions into groups, by the modes of -g. A transaction begins with
+// Begin and ends with End; Link and Begin records connect children to parents. A group is complete when its root and
+// all descendants are, and is emitted root first, level by level. Special case: children may end before their
+// parent's Begin arrives (an empty parent is kept until then), restarts stay on their parent's level, and unfinished
+// transactions are closed by force: after `timeout` seconds, if more than `limit` transactions are open, or by
+// flush(). A VSL record then gives the reason.
 
 import { encodeRecord, RecordCursor, recordText, VXID_MASK } from '../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../protocol/messages.ts';
@@ -12,11 +11,11 @@ import { Tag } from '../protocol/tables/tags.ts';
 
 export interface GrouperOptions {
   grouping: Grouping;
-  /** Seconds that a transaction may stay open; 120 when absent. */
+  /** Seconds that a transaction may stay open; 120 if absent. */
   timeout?: number;
-  /** Transactions that may be open at a time; 1000 when absent. */
+  /** Maximum open transactions; 1000 if absent. */
   limit?: number;
-  /** Whether push() should stop after a record, so that complete groups are handled first. */
+  /** Should push() stop after a record, so that complete groups are handled first? */
   paused?: () => boolean;
 }
 
@@ -61,7 +60,7 @@ class Open {
   }
 }
 
-/** Bytes that a transaction takes before its first record (estimated). */
+/** Estimated bytes of a transaction before its first record. */
 const OVERHEAD = 1400;
 
 const never = (): boolean => false;
@@ -77,11 +76,11 @@ export class Grouper {
   /** Those not complete, oldest first. */
   private readonly waiting = new Set<Open>();
   private readonly paused: () => boolean;
-  /** Bytes that may be held; beyond them the oldest transactions are closed as beyond `limit`. */
+  /** Maximum bytes held; beyond them the oldest transactions are closed as beyond `limit`. */
   maxBytes = Number.POSITIVE_INFINITY;
   /** Bytes held. */
   private bytes = 0;
-  /** No group begins any more. */
+  /** No new groups are accepted. */
   private closed = false;
 
   constructor(options: GrouperOptions, sink: GroupSink) {
@@ -97,8 +96,8 @@ export class Grouper {
     return this.open.size;
   }
 
-  /** Takes records back to back, from the index `from` on; `now` in seconds, only compared with itself. Returns the
-   * index of the next record: the length, unless it was paused. */
+  /** Takes contiguous records, starting at index `from`; `now` in seconds, only compared with itself. Returns the
+   * index of the next record: the length, unless paused. */
   push(b: Uint8Array, now: number, from = 0): number {
     this.now = now;
     if (this.closed && (this.grouping === 'raw' || this.open.size === 0)) return b.length;
@@ -117,13 +116,13 @@ export class Grouper {
     return new Set(this.open.keys());
   }
 
-  /** From here on only what belongs to a group counts that has hasBegun. */
+  /** From now on only groups that have begun are continued. */
   beginNoMore(): void {
     this.closed = true;
     this.forget((root) => !root.hasBegun);
   }
 
-  /** Only a group counts that begins from here on, with what has come of it: children that ended before their parent began. */
+  /** Only groups that begin from now on are emitted, including their children that ended before. */
   beginHere(): void {
     this.forget((root) => root.hasBegun);
   }
@@ -139,7 +138,7 @@ export class Grouper {
     }
   }
 
-  /** Closes what has been open for too long. */
+  /** Closes transactions that have been open for too long. */
   expire(now: number): void {
     this.now = now;
     for (const tx of this.waiting) {
@@ -148,7 +147,7 @@ export class Grouper {
     }
   }
 
-  /** Closes everything: the end of the log, or a new writer whose ids mean other transactions. */
+  /** Closes everything: at the end of the log, or for a new writer whose ids mean other transactions. */
   flush(): void {
     for (const tx of [...this.waiting]) if (this.waiting.has(tx)) this.force(tx, 'flush');
     this.open.clear();
@@ -156,7 +155,7 @@ export class Grouper {
     this.bytes = 0;
   }
 
-  /** Drops everything without showing it. */
+  /** Drops everything without emitting it. */
   clear(): void {
     this.open.clear();
     this.waiting.clear();
@@ -164,7 +163,7 @@ export class Grouper {
   }
 
   private raw(b: Uint8Array, at: number, end: number, vxid: number): void {
-    // Tag 0 fills holes and is no record.
+    // Tag 0 fills holes and is not a record.
     if (b[at + 3] === 0) return;
     this.sink([{ level: 0, type: 'raw', reason: '', vxid, parent: 0, records: b.subarray(at, end) }]);
   }
@@ -178,7 +177,7 @@ export class Grouper {
     }
     if (tag === Tag.Begin) this.begin(tx, b, at, end);
     else {
-      // Nothing of a transaction counts before its own Begin.
+      // Records before the Begin of their transaction are ignored.
       if (!tx.hasBegun) return;
       this.bytes += end - at;
       tx.append(b, at, end);
@@ -196,7 +195,7 @@ export class Grouper {
     }
   }
 
-  /** Whether a Begin record is that of a child of what is open. */
+  /** Is this the Begin record of a child of an open transaction? */
   private belongs(b: Uint8Array, at: number): boolean {
     const relation = parseRelation(recordText(b, at));
     if (typeof relation === 'string' || this.grouping === 'vxid') return false;
@@ -324,7 +323,7 @@ function whole(tx: Open): boolean {
   return tx.complete && tx.children.every(whole);
 }
 
-/** A Begin or Link text: type, id, reason. Or what is wrong with it. */
+/** Parses a Begin or Link text: type, id, reason. Or returns an error. */
 function parseRelation(text: string): { kind: Kind; vxid: number; reason: string } | string {
   const m = /^(\S+) (\d+) (\S+)/.exec(text);
   if (m === null) return 'parse error';
@@ -334,7 +333,7 @@ function parseRelation(text: string): { kind: Kind; vxid: number; reason: string
     : { kind, vxid: idOf(m[2] as string), reason: m[3] as string };
 }
 
-/** Newer releases count on beyond 30 bits; records keep the low 30 of them (binary-log.ts), so do texts. */
+/** Newer releases count beyond 30 bits; records keep the low 30 of them (binary-log.ts), as do texts here. */
 function idOf(digits: string): number {
   return digits.length < 10 ? Number(digits) : Number(BigInt(digits) & BigInt(VXID_MASK));
 }

@@ -1,10 +1,8 @@
 // The selection of a log subscription: the query over complete groups, then the limits on rate and number, then
-// sides, then records. The manager runs it for its subscribers, the log tool for files. If a query takes more effort
-// than a group may cost, the group is left out and counted.
-//
-// As with Varnish's tool: a group counts against the limits even when sides and record filters
-// then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
-// headers come alone.
+// sides, then records. Run by the manager for its subscribers, and by the log tool for files. If a query exceeds the
+// effort allowed per group, the group is dropped and counted. As in varnishlog: a group counts against the limits
+// even if sides and record filters then leave nothing of it; and with both sides selected a record would have to be
+// on both, so only headers are printed.
 
 import { countRecords, recordSide, recordTag } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
@@ -22,17 +20,17 @@ export interface SelectionError {
 }
 
 export class LogSelection {
-  /** Groups suppressed by the rate limit since the last look. */
+  /** Groups suppressed by the rate limit, since last read. */
   suppressed = 0;
-  /** Records of groups that took too much effort, since the last look. */
+  /** Records of groups that exceeded the effort, since last read. */
   undecided = 0;
-  /** Groups let through. */
+  /** Groups passed. */
   passed = 0;
   private readonly sub: LogSubscription;
   private readonly match: Matcher | null;
   private readonly show: RecordPredicate | null;
   private readonly sides: boolean;
-  /** Groups that the rate allows now: one at first, then refilled evenly up to the count. */
+  /** Groups currently allowed by the rate: one at first, then refilled evenly up to the count. */
   private credit = 1;
   private creditAt = -1;
 
@@ -56,7 +54,7 @@ export class LogSelection {
     const caseless = sub.caseless === true;
     let match: Matcher | null = null;
     if (sub.query !== undefined) {
-      // Records are bytes, so a query is one character a byte as well: places in it count bytes.
+      // Records are bytes, so a query has one character per byte as well: its positions count bytes.
       const query = Buffer.from(sub.query, 'utf8').toString('latin1');
       const parsed = parseQuery(query, { caseless, effort });
       if (!parsed.ok) {
@@ -73,12 +71,12 @@ export class LogSelection {
     return new LogSelection(sub, match, filters.show, effort);
   }
 
-  /** Whether the number of groups asked for has been reached. */
+  /** Has the requested number of groups been reached? */
   get done(): boolean {
     return this.sub.max !== undefined && this.passed >= this.sub.max;
   }
 
-  /** The part of this group that is shown, null for nothing. `now` in seconds. */
+  /** The part of this group to show, null for nothing. `now` in seconds. */
   take(group: LogTransaction[], now: number): LogTransaction[] | null {
     if (this.done) return null;
     // A transaction of the other side that is alone in its group does not count.
@@ -130,7 +128,7 @@ export class LogSelection {
   }
 }
 
-/** Records that are needed to read a recording back are selected whatever their tag. */
+/** Records needed to read a recording back are selected whatever their tag. */
 function orFrame(show: RecordPredicate): RecordPredicate {
   return (records, at) => {
     const tag = recordTag(records, at);

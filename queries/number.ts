@@ -1,9 +1,9 @@
-// Numbers in records and in queries, as structured fields have them (RFC 8941 section 3.3): at most 15 digits,
-// or 12 before and 3 after a point; more decimals are cut off, not rounded. A record's number ends at the first
-// byte that does not belong to it, so "200 OK" and "3;q=1" count; an exponent or a sign "+" is no part of it.
+// Numbers in records and in queries, in the syntax of structured fields (RFC 8941 section 3.3): at most 15 digits, or
+// 12 before and 3 after a point; further decimals are truncated. A record's number ends at the first byte that does
+// not belong to it, so "200 OK" and "3;q=1" are numbers; exponents and "+" signs are not part of it.
 
-/** The number at the start of a level or a field as C's strtol has it, cut to an int, and where it ends; nothing
- * there is 0. Octal and hexadecimal count, blanks before it too. */
+/** The number at the start of a level or a field by the rules of C's strtol, truncated to an int, and the index of its
+ * end; 0 without digits. Accepts octal, hexadecimal and leading blanks. */
 export function leadingInteger(text: string): { value: number; end: number } {
   const m = /^\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9]\d*))/.exec(text);
   if (m === null) return { value: 0, end: 0 };
@@ -18,8 +18,8 @@ export function leadingInteger(text: string): { value: number; end: number } {
   return { value: Number(BigInt.asIntN(32, big)), end: all.length };
 }
 
-/** The operand of an integer comparison, with 0x and 0 prefixes; NaN when it is none. Empty is 0. Blanks around
- * it do not matter. */
+/** The operand of an integer comparison, with 0x and 0 prefixes; NaN if invalid. Empty is 0. Surrounding blanks are
+ * ignored. */
 export function parseIntegerOperand(operand: string): number {
   const text = operand.trim();
   if (text === '') return 0;
@@ -34,7 +34,7 @@ export function parseIntegerOperand(operand: string): number {
   return m[1] === '-' ? -n : n;
 }
 
-/** The operand of a decimal comparison, in thousandths; NaN when it is none. */
+/** The operand of a decimal comparison, in thousandths; NaN if invalid. */
 export function parseDecimalOperand(text: string): number {
   const m = /^\s*(-?)(\d{0,12})\.(\d*)\s*$/.exec(text);
   if (m === null || (m[2] === '' && m[3] === '')) return Number.NaN;
@@ -42,7 +42,7 @@ export function parseDecimalOperand(text: string): number {
   return m[1] === '-' ? -n : n;
 }
 
-/** The number a record part starts with: whole, or in thousandths with `decimal`. NaN when there is none. */
+/** The number at the start of a record part: integral, or in thousandths with `decimal`. NaN without one. */
 export function parseRecordNumber(b: Uint8Array, from: number, to: number, decimal: boolean): number {
   let i = from;
   while (i < to && isBlank(b[i] as number)) i++;

@@ -1,6 +1,6 @@
-// Parses a query: tokens, nearley's table, check. Reports the first error in reading order, in the
-// words and at the place that Varnish's log tools use. Special case: the meaning (tag names, numbers) is checked
-// before a later syntax error, so at a syntax error the part before it is completed with filler and checked.
+// Parses a query: tokens, nearley's table, check. Reports the first error in reading order, with the texts and
+// positions of Varnish's log tools. Special case: the meaning (tag names, numbers) is checked before a later syntax
+// error, so at a syntax error the part before it is completed with filler and checked.
 
 import nearley from 'nearley';
 import { type CheckedQuery, check } from './check-query.ts';
@@ -14,7 +14,7 @@ const GRAMMAR = nearley.Grammar.fromCompiled(grammar);
 export interface QueryOptions {
   /** Regular expressions and string comparison ignore case (-C). */
   caseless?: boolean;
-  /** The effort that regular expressions may take; a tool's own limit when absent. */
+  /** Effort that regular expressions may take; a tool's own limit if absent. */
   effort?: Effort;
 }
 
@@ -50,7 +50,7 @@ export function parseQuery(text: string, given: QueryOptions = {}): ParsedQuery 
   return { ok: true, query: checked };
 }
 
-/** How many trees the grammar finds: 1 for every valid query (a test holds it to that). */
+/** Number of trees that the grammar finds: 1 for every valid query (guarded by a test). */
 export function countParses(text: string): number {
   const tokens = tokenize(text);
   if (!Array.isArray(tokens)) return 0;
@@ -58,7 +58,7 @@ export function countParses(text: string): number {
   return tokens.every((t) => table.take(t)) ? table.results().length : 0;
 }
 
-/** The kinds of tokens that may follow a prefix of a query, for completion. The prefix must be cut at a token. */
+/** Kinds of tokens that may follow a prefix of a query, for completion. The prefix must end at a token boundary. */
 export function expectedAfter(prefix: string): { kinds: TokenType[]; previous: Token | null } {
   const tokens = tokenize(prefix);
   const table = new Table();
@@ -82,7 +82,7 @@ interface Column {
   scannable: { rule: { symbols: readonly unknown[] }; dot: number }[];
 }
 
-/** nearley's parser fed token by token, so that what it expects can be asked before anything is refused. */
+/** nearley's parser fed token by token, so that expected tokens can be queried before an error. */
 class Table {
   private readonly parser: nearley.Parser;
   private queue: Token[] = [];
@@ -124,7 +124,7 @@ class Table {
 
 const VALUE_FILLER: Partial<Record<TokenType, string>> = { lc: '1', lb: '1', cmp: '0', re: '.' };
 
-/** Completes a prefix with filler tokens; null when that does not end. */
+/** Completes a prefix with filler tokens; null if that does not terminate. */
 function complete(table: Table, before: Token | undefined): Expression | null {
   let previous = before?.type ?? 'nl';
   for (let i = 0; i < 1000; i++) {
@@ -155,7 +155,7 @@ const WANTED_VALUE: Partial<Record<TokenType, string>> = {
   re: 'regular expression',
 };
 
-/** The message for a token that cannot stand where it does. */
+/** The message for an unexpected token. */
 function misplaced(token: Token, before: Token | undefined, expected: ReadonlySet<TokenType>): QueryError {
   const end = token.type === 'eoi' || token.type === 'nl';
   const quoted = `'${token.text}'`;

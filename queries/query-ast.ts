@@ -1,11 +1,11 @@
-// The tree of a query, as the grammar builds it: tokens in places, nothing interpreted yet (check-query.ts does).
+// The syntax tree of a query, as built by the grammar: tokens in places, not interpreted yet (see check-query.ts).
 
 import type { Token } from './tokens.ts';
 
 export interface Comparison {
   kind: 'comparison';
   level: Token | null;
-  /** Tag names and globs, one at least. */
+  /** Tag names and globs, at least one. */
   tags: Token[];
   prefix: Token | null;
   field: Token | null;

@@ -1,4 +1,4 @@
-// The words and signs of the query language, a row each: the tokens, the checks and proxy-query(7) are made from them.
+// Words and symbols of the query language, one row each: tokens, checks and proxy-query(7) are derived from them.
 
 export interface OperatorRow {
   text: string;
@@ -20,10 +20,10 @@ export const OPERATORS = [
   { text: '!~', token: 're', help: 'The regular expression matches nowhere in the text.' },
 ] as const satisfies readonly OperatorRow[];
 
-/** Those that compare numbers. */
+/** Operators that compare numbers. */
 export type NumberOp = Extract<(typeof OPERATORS)[number], { token: 'cmp' }>['text'];
 
-/** The operators between comparisons, the tightest first. */
+/** Operators between comparisons, tightest first. */
 export const CONNECTIVES = [
   {
     text: 'not',
@@ -33,7 +33,7 @@ export const CONNECTIVES = [
   { text: 'or', help: 'True where one of the sides is.' },
 ] as const satisfies readonly { text: string; help: string }[];
 
-/** How a level in curly brackets counts, by what follows its number. */
+/** Meaning of a level in curly brackets, by the sign after its number. */
 export const LEVELS = [
   { suffix: '', mode: 'exact', help: 'Transactions of level N.' },
   { suffix: '+', mode: 'at-least', help: 'Transactions of level N and of those below it in the tree.' },

@@ -1,13 +1,13 @@
-// Which records of a transaction are shown: -i -I -x -X in the order given. The first option decides what
-// holds for records that none names: after an include nothing is shown, else everything. An including
-// expression that matches wins over an excluding one wherever they stand; the tag options decide the rest.
+// Which records of a transaction are shown: -i -I -x -X in the order given. The first option decides the default:
+// after an include nothing is shown, else everything. A matching include expression takes precedence over an exclude
+// expression wherever they are; the tag options decide the rest.
 
 import { RecordCursor, recordTag, recordText } from '../protocol/log-record.ts';
 import type { RecordFilter } from '../protocol/messages.ts';
 import { markTagList } from './tag-list.ts';
 import { compilePattern, type Effort, type TextPattern } from './text-pattern.ts';
 
-/** Whether the record at `at` is shown. */
+/** Is the record at `at` shown? */
 export type RecordPredicate = (records: Uint8Array, at: number) => boolean;
 
 const LETTER = {
@@ -17,7 +17,7 @@ const LETTER = {
   'exclude-regex': 'X',
 } as const;
 
-/** The predicate, null when everything is shown; or a message as Varnish's tools print it. */
+/** The predicate, null if everything is shown; or a message as printed by Varnish's tools. */
 export function compileRecordFilters(
   filters: readonly RecordFilter[],
   caseless: boolean,
@@ -38,7 +38,7 @@ export function compileRecordFilters(
     const tags = new Uint8Array(256);
     const problem = markTagList(f.tags, tags);
     if (problem !== null) return { error: `-${letter}: ${problem}` };
-    // Records are bytes, so an expression is one character a byte as well.
+    // Records are bytes, so an expression has one character per byte as well.
     const regex = compilePattern(Buffer.from(f.regex, 'utf8').toString('latin1'), caseless, effort);
     if ('message' in regex) {
       return { error: `-${letter}: Regex error at position ${regex.offset} (${regex.message})` };
@@ -63,7 +63,7 @@ export function compileRecordFilters(
   };
 }
 
-/** The records that `show` lets through; the same array when it lets through all. */
+/** The records selected by `show`; the same array if all are. */
 export function filterRecords(records: Uint8Array, show: RecordPredicate): Uint8Array {
   const runs: Uint8Array[] = [];
   let from = -1;

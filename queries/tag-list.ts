@@ -1,13 +1,13 @@
-// Tag names as operators write them: in any case, cut short where unique, with a * at the start or the end.
+// Tag names as operators write them: in any case, abbreviated if unique, with a * at the start or the end.
 
 import { TAGS, tagNamed } from '../protocol/tables/tags.ts';
 
-/** none: no tag has this name; ambiguous: several begin with it; syntax: stars in the wrong place. */
+/** none: no such tag; ambiguous: several begin with it; syntax: misplaced stars. */
 export type TagProblem = 'none' | 'ambiguous' | 'syntax';
 
 const NAMES = TAGS.map((row) => row.name.toLowerCase());
 
-/** Marks the tags that one name or glob means in `set` (indexed by tag number); or says what is wrong. */
+/** Sets the tags of one name or glob in `set` (indexed by tag number); or returns an error. */
 export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem | null {
   const name = glob.toLowerCase();
   if (name === '') return 'none';
@@ -30,7 +30,7 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
   return null;
 }
 
-/** A comma-separated list as -i and -x take it; or the message Varnish's tools give, without the option. */
+/** A comma-separated list as accepted by -i and -x; or the message of Varnish's tools, without the option. */
 export function markTagList(list: string, set: Uint8Array, value = 1): string | null {
   // Extra commas are allowed as long as there is a name.
   const names = list.split(',').filter((name) => name !== '');

@@ -1,8 +1,7 @@
-// Regular expressions as queries and filters use them: whether a record's text matches, within the effort that its
-// group may cost. The text comes from anybody, the expression from an operator, and both together may take no more.
-//
-// A text that takes too much effort, and all texts after the effort of its group is used up, match nothing; the
-// evaluation of the group then checks the effort and discards the result.
+// Regular expressions in queries and filters: does a record's text match, within the effort allowed for its group?
+// The text comes from outside and the expression from an operator, and both together are bounded. A text that takes
+// too much effort, and all texts after the effort of its group is used up, match nothing; the evaluation of the group
+// then checks the effort and discards the result.
 
 import { type BoundedRegex, checkRegex, compileRegex, type Fuel, fuelFor } from './regex/bounded-regex.ts';
 import { RegexError } from './regex/pattern-ast.ts';
@@ -11,7 +10,7 @@ export interface TextPattern {
   test(text: string): boolean;
 }
 
-/** The error of an expression: PCRE2's text, and the column from 0. */
+/** An error in an expression: PCRE2's text, and the column from 0. */
 export interface PatternError {
   message: string;
   offset: number;
@@ -20,7 +19,7 @@ export interface PatternError {
 /** Steps of JavaScript's engine that take as long as one of the bounded matcher. */
 const QUICK = 6;
 
-/** Most words of a query that the daemon evaluates (chosen). */
+/** Maximum words of a query that the daemon evaluates (chosen). */
 export const SHARED_WORDS = 2000;
 
 /** The limits on the size of a query and on the effort for each group, in steps of the bounded matcher: some 80
@@ -30,7 +29,7 @@ export class Effort implements Fuel {
   private readonly text: number;
   private readonly group: number;
 
-  /** Words that a query may have, and numbers that the programs of all expressions may take together. */
+  /** Maximum words of a query, and total size of the programs of its expressions. */
   readonly words: number;
   private room: number;
 
@@ -42,34 +41,34 @@ export class Effort implements Fuel {
     this.left = group;
   }
 
-  /** For the manager, which has other work: some 50 ms a group. */
+  /** For the manager, which has other work: some 50 ms per group. */
   static shared(): Effort {
     return new Effort(fuelFor(10_000).left, 4_000_000, SHARED_WORDS, 500_000);
   }
 
-  /** For a tool, which has no other work: a second for a text, and any time for a group. */
+  /** For a tool, which has no other work: a second per text, and unlimited time per group. */
   static alone(): Effort {
     const any = Number.POSITIVE_INFINITY;
     return new Effort(80_000_000, any, any, any);
   }
 
-  /** Whether there is room for one more expression of this size. */
+  /** Is there room for another expression of this size? */
   takes(size: number): boolean {
     this.room -= size;
     return this.room >= 0;
   }
 
-  /** Begins another group. */
+  /** Resets the effort for the next group. */
   renew(): void {
     this.left = this.group;
   }
 
-  /** Whether the effort is used up, so that the result for the group is unknown. */
+  /** Is the effort used up, so that the result for the group is unknown? */
   get spent(): boolean {
     return this.left <= 0;
   }
 
-  /** Whether `regex` matches; a match that is too expensive uses up the effort. */
+  /** Does `regex` match? A match that is too expensive uses up the effort. */
   test(regex: BoundedRegex, text: string): boolean {
     if (this.left <= 0) return false;
     if (regex.isQuick(text)) {
@@ -84,7 +83,7 @@ export class Effort implements Fuel {
   }
 }
 
-/** The expression, or its error. `pattern` is one character a byte. */
+/** The expression, or its error. `pattern` has one character per byte. */
 export function compilePattern(
   pattern: string,
   caseless: boolean,
@@ -92,7 +91,7 @@ export function compilePattern(
 ): TextPattern | PatternError {
   let regex: BoundedRegex;
   try {
-    // Errors have their places in what was written.
+    // Errors have positions in the original text.
     if (!effort.takes(checkRegex(pattern))) {
       return { message: 'the expressions of this query are too large together', offset: 0 };
     }

@@ -1,8 +1,7 @@
-// Cuts a query into tokens with a moo lexer. Blanks, comments and backslash-newline vanish; runs of newlines
-// become one `nl`, and none stands at the start or end. The first bad place is returned as an error: it wins
-// over everything that later passes could say, because the whole text is cut before any of it is read.
-//
-// Special case: in a quoted string every backslash only protects the next character, so `"\d"` is `d`.
+// Splits a query into tokens with a moo lexer. Blanks, comments and backslash-newline are dropped; runs of newlines
+// become one `nl`, and none is at the start or end. The first lexical error is returned: it takes precedence over
+// errors of later passes, because the whole text is split before any of it is parsed. Special case: in a quoted
+// string every backslash only protects the next character, so `"\d"` is `d`.
 
 import moo from 'moo';
 import { CONNECTIVES, OPERATORS, operatorTexts } from './query-words.ts';
@@ -38,30 +37,30 @@ export interface Token {
   from: number;
   /** Exclusive. */
   to: number;
-  /** Place in the list of tokens. */
+  /** Index in the list of tokens. */
   index: number;
 }
 
-/** A place in the query and its error. `caret`: the marker is a ^ at `at`, over the token's #. */
+/** An error and its position in the query. `caret`: the marker is a ^ at `at`, over the token's #. */
 export interface QueryError {
   message: string;
-  /** Column from 0 that the message names. */
+  /** Column, from 0, for the message. */
   at: number;
   from: number;
   to: number;
   caret: boolean;
-  /** Nothing but blanks and comments: there is no place to name. */
+  /** Nothing but blanks and comments: there is no position to report. */
   empty?: boolean;
 }
 
-/** Words that are not taken for a tag or an operand; each is a kind of token of its own. */
+/** Words that cannot be a tag or an operand; each is a kind of token of its own. */
 const KEYWORDS = Object.fromEntries(
   ['vxid', ...[...CONNECTIVES, ...OPERATORS].map((row) => row.text).filter((text) => /^\w/.test(text))].map(
     (word) => [word, word],
   ),
 );
 
-/** moo's types leave this method out. */
+/** moo's types lack this method. */
 type Cloneable = moo.Lexer & { clone(): moo.Lexer };
 
 /** Never used itself: each text gets a clone. */
@@ -85,7 +84,7 @@ const LEXER = moo.compile({
   bad: moo.error,
 });
 
-/** The tokens, the last of them `eoi`; or the error. */
+/** The tokens, ending with `eoi`; or the error. */
 export function tokenize(text: string): Token[] | QueryError {
   const lexer = (LEXER as Cloneable).clone().reset(text);
   const tokens: Token[] = [];

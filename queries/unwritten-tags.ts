@@ -1,5 +1,5 @@
-// Tags that a subscription names and that proxyd never writes: without a warning an operator would wait for
-// records that cannot come. Recordings are exempt, because another daemon may have made them.
+// Tags named by a subscription that proxyd never writes: without a warning an operator would wait in vain. Recordings
+// are exempt, because another daemon may have made them.
 
 import type { LogSubscription } from '../protocol/messages.ts';
 import { isWritten, TAGS } from '../protocol/tables/tags.ts';
@@ -7,7 +7,7 @@ import type { CheckedQuery } from './check-query.ts';
 import { parseQuery } from './parse-query.ts';
 import { markTagList } from './tag-list.ts';
 
-/** Names of tags; a glob or list that also means a tag that is written has none. The texts are taken to be right. */
+/** Names of tags; globs and lists that include a written tag are fine. Assumes valid texts. */
 export function unwrittenTags(sub: Pick<LogSubscription, 'query' | 'filters'>): string[] {
   const names = new Set<string>();
   const collect = (tags: Uint8Array): void => {
@@ -35,7 +35,7 @@ export function unwrittenTags(sub: Pick<LogSubscription, 'query' | 'filters'>): 
   return [...names];
 }
 
-/** A sentence about them; null when there are none. */
+/** A sentence about them; null if there are none. */
 export function unwrittenText(names: readonly string[]): string | null {
   if (names.length === 0) return null;
   return `${names.join(', ')}: proxyd never writes ${names.length === 1 ? 'this tag' : 'these tags'} (proxy-log(7) lists those it writes)`;

@@ -1,8 +1,8 @@
-// A lock that is a file: it names the process that holds it and when that began, so that a lock whose process is gone is
-// known even when another has its number by now. Node has no flock(2), and the file must never be seen half written: it is
-// made under another name and appears whole. Which of several starters takes over from a dead holder is decided by who
-// makes the file of the claim to that very holder; a claim whose maker died is claimed in the same way. A claim is removed
-// only once the lock has changed hands, so that whoever comes late with one finds another holder and withdraws.
+// A lock as a file with the process id and start time of its holder, so that a dead holder is recognised even if its
+// pid was reused. Node has no flock(2), and the file must never be visible half written: it is created under another
+// name and linked. Among several processes that take over from a dead holder, the one that creates the claim file for
+// that very holder wins; a claim whose creator died is claimed in the same way. A claim is removed only after the
+// lock has changed hands, so that a late claimant finds another holder and withdraws.
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -20,21 +20,21 @@ import {
 import { basename, dirname, join } from 'node:path';
 
 export type Taken =
-  /** Removes the lock, unless it is another's by now. */
+  /** Removes the lock, unless another process has taken it. */
   | { readonly release: () => void; readonly holder?: undefined }
-  /** The process that has it; 0 where it changes hands too fast to tell. */
+  /** The holder's process id; 0 if it changes too fast to read. */
   | { readonly holder: number; readonly release?: undefined };
 
-/** How often a lock that changes while it is looked at is looked at again (chosen). */
+/** Attempts to read a lock that changes meanwhile (chosen). */
 const TRIES = 10;
 
-/** Takes the lock, or says who has it. Throws what the file system says. */
+/** Takes the lock, or returns its holder. Throws file system errors. */
 export function takeLock(path: string): Taken {
   const mine = `${process.pid} ${startOf(process.pid)}\n`;
   for (let i = 0; i < TRIES; i++) {
     if (makeWhole(path, mine)) return { release: () => release(path, mine) };
     const holder = textOf(path);
-    // It was let go of meanwhile.
+    // Released in the meantime.
     if (holder === null) continue;
     const alive = livingHolder(holder);
     if (alive !== null) return { holder: alive };
@@ -45,7 +45,7 @@ export function takeLock(path: string): Taken {
   return { holder: 0 };
 }
 
-/** Of a dead holder; gives who else takes over from it. */
+/** Takes over from a dead holder, or returns the process that does. */
 function takeOver(path: string, dead: string, mine: string): 'mine' | 'changed' | number {
   let claim = claimTo(path, dead);
   while (!makeWhole(claim, mine)) {
@@ -59,7 +59,7 @@ function takeOver(path: string, dead: string, mine: string): 'mine' | 'changed' 
     remove(claim);
     return 'changed';
   }
-  // Nobody else may touch it now: the holder is dead, and the claim is ours.
+  // The holder is dead and the claim is ours: no other process may touch it now.
   const draft = draftOf(path, mine);
   try {
     renameSync(draft, path);
@@ -72,12 +72,12 @@ function takeOver(path: string, dead: string, mine: string): 'mine' | 'changed' 
   try {
     tidy(path, mine);
   } catch {
-    // What stays claims a holder that never comes back.
+    // Remaining files name a holder that will never return.
   }
   return taken ? 'mine' : 'changed';
 }
 
-/** False when there is something of that name. */
+/** False if the name exists. */
 function makeWhole(path: string, text: string): boolean {
   const draft = draftOf(path, text);
   try {
@@ -95,7 +95,7 @@ function draftOf(path: string, text: string): string {
   const draft = `${path}.${process.pid}-${randomBytes(6).toString('hex')}.new`;
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   try {
-    // The typings know flags as texts only.
+    // The typings only allow string flags.
     writeFileSync(draft, text, { flag: (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) as never, mode: 0o600 });
   } catch (cause) {
     remove(draft);
@@ -108,13 +108,14 @@ function claimTo(path: string, holder: string): string {
   return `${path}.${createHash('sha256').update(holder).digest('hex').slice(0, 16)}.claim`;
 }
 
-/** Removes claims to earlier holders, our own among them, and drafts of the dead. Only whoever has the lock may. */
+/** Removes claims to earlier holders, including our own, and drafts of dead processes. Only for the holder of the
+ * lock. */
 function tidy(path: string, mine: string): void {
   const name = basename(path);
   for (const entry of readdirSync(dirname(path))) {
     const rest = entry.startsWith(`${name}.`) ? entry.slice(name.length + 1) : '';
     const whole = join(dirname(path), entry);
-    // A draft may not be written yet: its name says whose it is.
+    // A draft may still be empty: its name has the owner.
     const drawn = /^(\d+)-[0-9a-f]{12}\.new$/.exec(rest)?.[1];
     if (drawn !== undefined && startOf(Number(drawn)) === '') remove(whole);
     if (!/^[0-9a-f]{16}\.claim$/.test(rest)) continue;
@@ -123,7 +124,8 @@ function tidy(path: string, mine: string): void {
   }
 }
 
-/** What cannot be read, for want of a descriptor, is taken for ours: others read what they take over. */
+/** A file that cannot be read, for lack of descriptors, is taken for ours: other processes read it before they take
+ * over. */
 function release(path: string, mine: string): void {
   let text: string | null = mine;
   try {
@@ -136,11 +138,11 @@ function remove(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already; or it stays, and names nobody who lives.
+    // Already gone; or it stays and names a dead process.
   }
 }
 
-/** Null where there is none; '' where it is no file. Throws where it cannot be read: a holder that is not known may live. */
+/** Null if missing; '' if not a regular file. Throws if unreadable: an unknown holder may be alive. */
 function textOf(path: string): string | null {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let fd: number;
@@ -149,7 +151,7 @@ function textOf(path: string): string | null {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
-    // A link, a socket.
+    // A symlink or a socket.
     if (code === 'ELOOP' || code === 'ENXIO') return '';
     throw cause;
   }
@@ -160,7 +162,7 @@ function textOf(path: string): string | null {
   }
 }
 
-/** The process that a text names, if it is that one that lives. */
+/** The process named by a text, if it is still the same one. */
 function livingHolder(text: string): number | null {
   const [pid, start] = text.trim().split(' ');
   const id = Number(pid);
@@ -169,13 +171,13 @@ function livingHolder(text: string): number | null {
   return now === start || now === '?' ? id : null;
 }
 
-/** When a process started, in ticks since the boot; '' when there is no such process, ? when it cannot be told. */
+/** Start time of a process, in ticks since boot; '' if it does not exist, ? if unknown. */
 export function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in brackets may contain blanks; start time is the 20th field after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A killed process that nobody has collected yet holds nothing any more.
+    // A zombie holds nothing.
     return fields[0] === 'Z' || fields[0] === 'X' ? '' : (fields[19] ?? '');
   } catch {
     return isAlive(pid) ? '?' : '';

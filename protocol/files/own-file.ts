@@ -1,8 +1,7 @@
-// Creates the files of daemon and tools so that nobody else can have put something in their place.
-//
-// A new file is created exclusively and never through a symbolic link; a file of our own that is there already is
-// replaced or, where its inode matters, opened and looked at before it is changed. Anything else is refused with
-// Untrusted: links are not followed, and files of others are not written to. Never makes directories.
+// Creates the files of daemon and tools safely in directories that others can write to. New files are created
+// exclusively and never through symlinks; existing files of our own are replaced or, if the inode matters, opened and
+// verified before they are changed. Anything else fails with Untrusted: symlinks are not followed, and other users'
+// files are not written. Never creates directories.
 
 import {
   closeSync,
@@ -30,7 +29,7 @@ import {
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 const REMEDY = 'remove it or take another name';
 
-/** The reason why somebody else may have made a file; null when only this user can have. */
+/** Why another user may have created a file; null if only this user can have. */
 export function stranger(stat: Stats): string | null {
   if (!stat.isFile()) return `It is ${kindOf(stat)} and no file: ${REMEDY}`;
   if (stat.uid !== ownUid()) return `It belongs to ${userText(stat.uid)}: ${REMEDY}`;
@@ -38,7 +37,7 @@ export function stranger(stat: Stats): string | null {
   return null;
 }
 
-/** Opens a file of a user with fewer rights for reading; throws for anything else than a plain file. */
+/** Opens a file of a less privileged user for reading; throws unless it is a regular file. */
 export function openRegular(path: string): number {
   const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const stat = fstatSync(fd);
@@ -47,7 +46,7 @@ export function openRegular(path: string): number {
   throw new Untrusted(`It is ${kindOf(stat)} and no file: ${REMEDY}`);
 }
 
-/** Throws Untrusted when there is something at `path` that is not this user's file. */
+/** Throws Untrusted if `path` exists and is not this user's file. */
 function checkOwnFile(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   const problem = stat === undefined ? null : stranger(stat);
@@ -57,7 +56,7 @@ function checkOwnFile(path: string): void {
 /** The permissions of a file. */
 export interface FileAccess {
   mode: number;
-  /** A group of this process or of the directory; absent is the system's default. */
+  /** A group of this process or of the directory; the system's default if absent. */
   group?: number;
 }
 
@@ -84,7 +83,7 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
     writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
     made = fstatSync(fd);
   } catch (cause) {
-    // An incomplete file is worse than none. A name that cannot be removed stays, and the first error is thrown.
+    // An incomplete file is worse than none. If the name cannot be removed either, the first error is thrown.
     try {
       removeName(path);
     } catch {}
@@ -98,17 +97,17 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
   };
 }
 
-/** Inode numbers are soon reused. */
+/** Inode numbers are reused quickly. */
 function isSame(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev && a.birthtimeMs === b.birthtimeMs;
 }
 
-/** A full disk may cut a write short. */
+/** A full disk may cause a short write. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
-/** A directory that takes no new names may still hold a file of ours, as /run does for a daemon that is not root's. */
+/** A directory without write permission may still contain a file of ours, such as /run for a daemon not run by root. */
 function createOrReuse(path: string, mode: number): number {
   try {
     return createOwn(path, { mode });
@@ -128,11 +127,9 @@ function removeName(path: string): void {
   }
 }
 
-/**
- * Opens a file that is written to for long, as -w names it: a new one with `mode`, or what is there. Of what is there
- * a file must be ours or root's and out of others' reach; a device, a pipe or a link must have been put there by us or
- * root, as /dev/stdout is.
- */
+/** Opens a long-lived output file, as in -w: a new one with `mode`, or an existing one. An existing file must belong
+ * to us or root and be writable by no one else; a device, a pipe or a symlink must have been created by us or root,
+ * such as /dev/stdout. */
 export function openOutput(path: string, mode: number, append: boolean): number {
   try {
     return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | (append ? O_APPEND : 0), mode);
@@ -150,7 +147,7 @@ function openExisting(path: string, append: boolean): number {
   }
   if (!link) checkWritable(there, false);
   checkWay(path);
-  // Opening a pipe waits for its reader; a pipe that has replaced the file must not block here.
+  // Opening a pipe waits for its reader; a pipe that replaced the file must not block here.
   const blocking = there.isFIFO() ? 0 : O_NONBLOCK;
   const fd = openSync(path, O_WRONLY | (link ? 0 : O_NOFOLLOW | blocking) | (append ? O_APPEND : 0));
   try {
@@ -164,7 +161,7 @@ function openExisting(path: string, append: boolean): number {
   }
 }
 
-/** A trusted link may lead to what another user owns, as long as it is no file: to a terminal, for example. */
+/** A trusted symlink may lead to another user's non-file, such as a terminal. */
 function checkWritable(stat: Stats, link: boolean): void {
   const refuse = (what: string): never => {
     throw new Untrusted(`${what}: ${REMEDY}`);

@@ -1,11 +1,11 @@
-// Finds the files that belong to the package, from wherever this code runs: the sources, compiled modules or a bundle.
+// Locates the package's files, whether run from sources, compiled modules or a bundle.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Full name of a file of the package, by its name below the folder of package.json. Does not check that it
- * exists. Throws if this code is not in a package called proxyd. */
+/** Full path of a file of the package, relative to the folder of package.json. Does not check that it exists. Throws
+ * if this code is not in a package called proxyd. */
 export function inPackage(file: string): string {
   return join(packageFolder(), file);
 }

@@ -1,17 +1,16 @@
-// A file with a process id, for whoever sends signals. One that a process which still runs has written is not replaced:
-// signals would go to another than its reader thinks. What runs under that number and began after the file was written is
-// another process.
+// A pid file. One written by a process that is still running is not replaced, since signals would reach the wrong
+// process. A process with that pid that started after the file was written is a different one.
 
 import { lstatSync, readFileSync } from 'node:fs';
 import { startOf } from './lock-file.ts';
 import { stranger, writeOwn } from './own-file.ts';
 
-/** Ticks a second in /proc: the same on all of Linux, whatever the kernel counts by. */
+/** Clock ticks per second in /proc: the same on all Linux systems. */
 const TICKS = 100;
-/** Seconds by which clock and file system may differ (chosen). */
+/** Tolerance in seconds between clock and file system (chosen). */
 const SLACK = 2;
 
-/** Returns what removes it. Throws where it cannot be written, and where its process runs. */
+/** Returns a function that removes it. Throws if it cannot be written, or its process is running. */
 export function writePidFile(path: string): () => void {
   const writer = runningWriter(path);
   if (writer !== null) throw new Error(`Process ${writer}, which wrote it, is still running`);

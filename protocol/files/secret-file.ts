@@ -1,7 +1,6 @@
-// Reads a secret: refuses one that is empty, writable by others or not a file, and warns of one readable by others.
-//
-// The daemon also refuses a secret that another user owns or could replace; a tool may read that of its daemon's user,
-// because a wrong one only fails to prove anything.
+// Reads a secret: rejects an empty one, one writable by others, and anything but a file; warns if others can read it.
+// The daemon also rejects a secret that another user owns or could replace; a tool may read that of its daemon's
+// user, since a wrong secret merely fails to authenticate.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { checkWay, isTrustedOwner, kindOf, othersBits, Untrusted, userText } from './trust.ts';
@@ -11,14 +10,14 @@ const LARGEST = 64 * 1024;
 
 export interface SecretFile {
   bytes: Buffer;
-  /** The warning for the operator, without the path; '' for none. */
+  /** Warning for the operator, without the path; '' for none. */
   warning: string;
 }
 
-/** Throws Untrusted, or the system's error. `own`: it must be this user's or root's, and stay so. */
+/** Throws Untrusted, or the system's error. `own`: only this user or root may own or replace it. */
 export function readSecretFile(path: string, own: boolean): SecretFile {
   if (own) checkWay(path);
-  // So that a FIFO does not wait for its writer.
+  // Do not wait for the writer of a FIFO.
   const fd = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     const stat = fstatSync(fd);

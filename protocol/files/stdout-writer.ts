@@ -1,5 +1,5 @@
-// Standard output that may be a file. Node ignores how much of a write was accepted, so that a disk that fills
-// up would silently cut the output: such output is written here instead.
+// Standard output that may be a file. Node ignores short writes, so that a full disk would silently truncate the
+// output: such output is written here instead.
 
 import { fstatSync } from 'node:fs';
 import { writeAll } from './own-file.ts';
@@ -15,7 +15,7 @@ export function isOutputFile(): boolean {
   return file;
 }
 
-/** Resolves when it is written, rejects with the system's error; a reader that has closed the pipe is no error. */
+/** Resolves when written, rejects with the system's error; EPIPE is not an error. */
 export async function writeOutput(text: string): Promise<void> {
   if (isOutputFile()) {
     writeAll(1, Buffer.from(text));

@@ -1,13 +1,12 @@
-// Which users could change a path: the rules by which daemon and tools trust a directory, a link or a file.
-//
-// This process's user and root are trusted. Nobody else may own a component of the path, and nobody else may put
-// another name in its place: a directory that all may write to will do only with the sticky bit, as /tmp and /dev/shm
-// have it. Special case: a symbolic link in the path is trusted like its owner, and its target is checked as well.
+// Which users could change a path: the rules by which daemon and tools trust a directory, a symlink or a file. This
+// process's user and root are trusted. No other user may own a component of the path or replace one: a world-writable
+// directory is only accepted with the sticky bit, as /tmp and /dev/shm have it. Special case: a symlink in the path
+// is trusted like its owner, and its target is checked as well.
 
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** A path that is not trusted: `message` says why and what to do, without the path. */
+/** A path that is not trusted: `message` has the reason and advice, without the path. */
 export class Untrusted extends Error {}
 
 const MOST_LINKS = 40;
@@ -27,12 +26,12 @@ export function userText(uid: number): string {
   return `user ${line?.[0] ?? uid}`;
 }
 
-/** Permission bits (of rwxrwxrwx) that a file gives to others; to its group, if that is more than its owner. */
+/** Permission bits (of rwxrwxrwx) granted to others, and to the group if it has members besides the owner. */
 export function othersBits({ mode, uid, gid }: Stats): number {
   return mode & (isPrivateGroup(gid, uid) ? 0o007 : 0o077);
 }
 
-/** Whether a group has no other member than a user, or than root. */
+/** Has a group no other member than this user, or root? */
 function isPrivateGroup(gid: number, uid: number): boolean {
   if (gid === 0) return true;
   const users = accountLines('/etc/passwd');
@@ -53,10 +52,8 @@ function accountLines(file: string): string[][] {
   }
 }
 
-/**
- * Throws Untrusted when another user could put something else in the place of `path`: looks at every directory above
- * it and at every symbolic link that leads there, a last one included. A missing file is no fault.
- */
+/** Throws Untrusted if another user could replace `path`: checks every directory above it and every symlink on the
+ * way, including a final one. A missing file is not an error. */
 export function checkWay(path: string): void {
   let rest = resolve(path)
     .split('/')
@@ -96,7 +93,7 @@ function checkDirectoryAbove(path: string, stat: Stats): void {
   }
 }
 
-/** Whether a symbolic link leads only where this user or root wanted: nobody else can have put it there. */
+/** Can only this user or root have created this symlink and its target? */
 export function isTrustedLink(path: string): boolean {
   const parent = lstatSync(dirname(resolve(path)), { throwIfNoEntry: false });
   if (parent === undefined || (parent.mode & 0o022) !== 0 || !isTrustedOwner(parent.uid)) return false;

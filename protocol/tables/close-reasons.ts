@@ -1,10 +1,10 @@
-// Why a session, a backend connection or an exchange ended: closed unions that travel to the log instead of
-// booleans. SESS_CLOSE names are the ones SessClose and BackendClose records carry, as vsl(7) lists them; positions
-// are ids and append only. FETCH_FAILURES are the reasons a fetch can fail before or while a body is read.
+// Why a session, a backend connection or an exchange ended: closed unions that are carried to the log instead of
+// booleans. SESS_CLOSE names are those in SessClose and BackendClose records, as listed in vsl(7); positions are ids
+// and append only. FETCH_FAILURES are the reasons why a fetch can fail before or while a body is read.
 
 export interface CloseReasonRow {
   readonly name: string;
-  /** Whether the end counts as an error (MAIN.sess_closed_err). */
+  /** Does the end count as an error (MAIN.sess_closed_err)? */
   readonly error: boolean;
   readonly help: string;
 }
@@ -34,7 +34,7 @@ export type CloseReason = (typeof CLOSE_REASONS)[number]['name'];
 
 export interface FetchFailureRow {
   readonly name: string;
-  /** Text of the FetchError record; the backend's name is put before it where `named` is set. */
+  /** Text of the FetchError record; preceded by the backend's name if `named` is set. */
   readonly text: string;
   readonly named: boolean;
   /** Close reason of the origin connection. */

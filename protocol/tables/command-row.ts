@@ -4,23 +4,23 @@ import type { EventKind } from './events.ts';
 
 /** One word that a command takes after its name and its options. */
 export interface WordRow {
-  /** As the syntax shows it. */
+  /** As shown in the syntax. */
   readonly name: string;
-  /** May be left out, and so may all that follow. */
+  /** May be omitted, as may all that follow. */
   readonly optional?: true;
-  /** As often as one likes; the last word only. */
+  /** Any number of times; the last word only. */
   readonly repeated?: true;
-  /** The words that it may be; in any case of letters where that is said. */
+  /** Allowed words; case-insensitive if so noted. */
   readonly oneOf?: readonly string[];
   readonly anyCase?: true;
   /** Smallest and largest value of a whole number. */
   readonly least?: number;
   readonly most?: number;
-  /** Error for a word that is none of these. */
+  /** Error for any other word. */
   readonly wrong?: string;
-  /** The handler checks the word itself (`wordProblem`), since Varnish reports other errors before this one. */
+  /** The handler validates the word (`wordProblem`), since Varnish reports other errors before this one. */
   readonly checkedLate?: true;
-  /** What it names, and words that it may be besides; for completion. */
+  /** The kind of thing it names, and additional words; for completion. */
   readonly of?: 'backend' | 'command' | 'field' | 'operator' | 'parameter' | 'program';
   readonly also?: readonly { readonly text: string; readonly help: string }[];
 }
@@ -28,38 +28,38 @@ export interface WordRow {
 interface WordError {
   readonly status: number;
   readonly text: string;
-  /** Status where an option was given. */
+  /** Status if an option was given. */
   readonly withOption?: number;
 }
 
 export interface CommandRow {
   readonly name: string;
   readonly help: string;
-  /** Where it is not what options and words make. */
+  /** If it differs from the syntax of options and words. */
   readonly syntax?: string;
-  /** Letters of options, each once at the most and ahead of the words; those in one text exclude each other. j asks
-   * for JSON, and comes first. */
+  /** Letters of options, each at most once and before the words; those in one text exclude each other. j requests
+   * JSON, and comes first. */
   readonly options?: readonly string[];
   readonly words?: readonly WordRow[];
-  /** Error for an option that it has not; without one such a word is taken as a word. Letters may share a dash then. */
+  /** Error for an unknown option; without one such a word is a plain word. Letters may share a dash then. */
   readonly unknownOption?: WordError;
-  /** Error for the first word too many, as long as there are no more than options and words together. */
+  /** Error for the first excess word, as long as there are no more than options and words together. */
   readonly surplus?: WordError;
-  /** Its words are conditions of three with && between them, and may come as one word in quotes. */
+  /** Its words are conditions of three words joined by &&, and may be given as one quoted word. */
   readonly conditions?: true;
-  /** The process that carries it out; without a worker the commands of the worker are unknown. */
+  /** The process that runs it; without a worker its commands are unknown. */
   readonly where: 'manager' | 'worker';
-  /** How it waits for a worker that is starting: `briefly` is for what only asks, and for what an operator has when a
-   * start gets nowhere. Absent: until the start is over. */
+  /** How it waits for a starting worker: `briefly` is for queries, and for commands needed when a start hangs. Absent:
+   * until the start is over. */
   readonly waits?: 'never' | 'briefly';
-  /** Changes nothing: answered also where one may only read. */
+  /** Changes nothing: allowed on read-only connections. */
   readonly reads?: true;
   /** Shown by `help -d` only. */
   readonly hidden?: true;
-  /** Answered also before a connection's challenge is. */
+  /** Allowed before authentication. */
   readonly open?: true;
-  /** Confirm in the console: it stops traffic, drops objects or cannot be undone. */
+  /** The console asks for confirmation: it stops traffic, drops objects or cannot be undone. */
   readonly destructive?: true;
-  /** When it has succeeded its line is an event of this kind; others note for themselves what they have changed. */
+  /** After success its line is an event of this kind; other commands report their own events. */
   readonly event?: EventKind;
 }

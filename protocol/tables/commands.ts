@@ -1,7 +1,6 @@
-// Every admin command, one row each: what it does, the options and words that it takes, which process carries it out.
-//
-// The daemon reads lines by these rows (daemon/commands/read-command.ts), and makes `help` of them; completion and the
-// manual pages are made of them too. Texts of errors are those of Varnish (varnish-cli(7)), with %s for the word.
+// All admin commands, one row each: effect, options and words, and the process that runs it. The daemon parses lines
+// by these rows (daemon/commands/read-command.ts) and generates `help` from them, as are completion and the manual
+// pages. Error texts are Varnish's (varnish-cli(7)), with %s for the word.
 
 import { CLI } from '../errors.ts';
 import type { CommandRow, WordRow } from './command-row.ts';
@@ -122,16 +121,16 @@ export type CommandName = Row['name'];
 export type ManagerCommand = Extract<Row, { where: 'manager' }>['name'];
 export type WorkerCommand = Extract<Row, { where: 'worker' }>['name'];
 
-/** A row with what follows from it. */
+/** A row with derived values. */
 export interface Command extends CommandRow {
   readonly name: CommandName;
   readonly syntax: string;
   readonly options: readonly string[];
   readonly words: readonly WordRow[];
-  /** Least and largest number of options and words, a leading -j left out; -1 is any number. */
+  /** Minimum and maximum number of options and words, without a leading -j; -1 is unlimited. */
   readonly min: number;
   readonly max: number;
-  /** Whether a leading -j asks for JSON. */
+  /** Does a leading -j request JSON? */
   readonly json: boolean;
 }
 
@@ -154,8 +153,7 @@ function optionSyntax(letters: string): string {
   return `[${[...letters].map((letter) => `-${letter}`).join('|')}]`;
 }
 
-/** Brackets around what may be left out, with what follows it; names that show their choices have brackets of their
- * own. */
+/** Brackets around optional words and those that follow; words that list their choices have their own. */
 function wordsSyntax([word, ...rest]: readonly WordRow[]): string {
   if (word === undefined) return '';
   const text = rest.length === 0 ? word.name : `${word.name} ${wordsSyntax(rest)}`;

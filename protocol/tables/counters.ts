@@ -1,6 +1,6 @@
-// Every counter: one row each, with the names, kinds and levels that exporters for Varnish know.
-// A row does not say where the value is kept; daemon/stats has one numeric property per row. SMA rows exist
-// once a storage, VBE rows once a backend of each loaded program. Order is the order of output.
+// All counters: one row each, with the names, kinds and levels known to exporters for Varnish. A row does not say
+// where the value is stored; daemon/stats has one numeric property per row. SMA rows exist once per storage, VBE rows
+// once per backend of each loaded program. Order is the order of output.
 
 import { REFUSALS, type RefusalCounter } from './refusals.ts';
 
@@ -16,8 +16,8 @@ export interface CounterRow {
   readonly format: CounterFormat;
   readonly level: CounterLevel;
   readonly help: string;
-  /** Of several threads, or of daemons shown as one: the first one's, because each has the same, or it is a truth of the
-   * process; or the highest. Absent is their sum. A bitmap is the first one's. */
+  /** How to combine several threads, or several daemons shown as one: the first one's value if it is the same for all
+   * or belongs to the process, or the highest. The sum if absent. A bitmap is the first one's. */
   readonly threads?: 'first' | 'worst';
 }
 
@@ -32,7 +32,7 @@ function row<const N extends string>(
   return { name, flag, format, level, help, ...(threads && { threads }) };
 }
 
-/** How the worker stands, as MGT.worker_state counts them: the worse the higher. */
+/** States of the worker, as counted by MGT.worker_state: worse states are higher. */
 export const WORKER_STATES = [
   'running',
   'starting',
@@ -44,7 +44,7 @@ export const WORKER_STATES = [
 ] as const;
 export type WorkerStanding = (typeof WORKER_STATES)[number];
 
-/** The manager itself; present also while no worker runs. */
+/** The manager; available even without a worker. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const MGT_COUNTERS = [
@@ -63,7 +63,7 @@ export const MGT_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type MgtCounterName = (typeof MGT_COUNTERS)[number]['name'];
 
-/** One for each reason for which a request is refused. */
+/** One for each reason for refusing a request. */
 const REFUSED_COUNTERS = REFUSALS.filter((refusal) => !('answersOnly' in refusal)).map((refusal) =>
   row(`refused_${refusal.name}` as RefusalCounter, 'c', 'i', 'diag', `Requests refused: ${refusal.text}`),
 );
@@ -306,8 +306,8 @@ export const VBE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 
-/** One thread of the worker: THR.<number>.<counter>; not in Varnish. No name is one of MAIN: readers that know no THR would
- * take them for the same. */
+/** One thread of the worker: THR.<number>.<counter>; not in Varnish. No name is one of MAIN's: tools that do not know
+ * THR would mix them up. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const THR_COUNTERS = [
@@ -321,7 +321,7 @@ export const THR_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type ThrCounterName = (typeof THR_COUNTERS)[number]['name'];
 
-/** The worker process as Node sees it; not in Varnish. Of several threads the worst loop. */
+/** The worker process as seen by Node; not in Varnish. With several threads, the worst loop. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const WRK_COUNTERS = [

@@ -1,4 +1,4 @@
-// What happens to a daemon besides its traffic, by kinds, one row each. The manager keeps the last of each kind, and a
+// Kinds of events of a daemon besides its traffic, one row each. The manager keeps the last ones of each kind, and a
 // console marks them on its charts.
 
 export interface EventKindRow {
@@ -34,7 +34,7 @@ export type EventKind = (typeof ROWS)[number]['name'];
 
 export const EVENT_KINDS: readonly (EventKindRow & { readonly name: EventKind })[] = ROWS;
 
-/** One of them. */
+/** One event. */
 export interface NotedEvent {
   /** Epoch seconds. */
   readonly at: number;

@@ -1,8 +1,8 @@
-// Of which statuses a response is kept where nothing but its headers says so (http_profile=classic, as in Varnish): the
-// daemon judges by it, and the console explains by it what was not kept. Short, so that both have one list.
+// Statuses of responses that are stored without explicit headers (http_profile=classic, as in Varnish): used by the
+// daemon to decide, and by the console to explain why a response was not stored.
 
-/** Kept for default_ttl where the headers give no lifetime. */
+/** Stored for default_ttl if the headers give no lifetime. */
 export const HEURISTIC_STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 304, 404, 410, 414]);
 
-/** Kept only where the headers give a lifetime. */
+/** Stored only if the headers give a lifetime. */
 export const EXPLICIT_STATUSES: ReadonlySet<number> = new Set([302, 307]);

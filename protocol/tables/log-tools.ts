@@ -1,4 +1,4 @@
-// The options of the tools that read the log: letters and arguments are as in varnishlog(1), varnishncsa(1),
+// Options of the tools that read the log: letters and arguments are those of varnishlog(1), varnishncsa(1),
 // varnishtop(1) and varnishhist(1), and --optstring prints them in the same order.
 
 import { type OptionRow, option, type ToolRow } from './tool-row.ts';
@@ -22,7 +22,7 @@ const TRANSACTION_TIMEOUT = option('-T', 'seconds', 'How long a transaction may 
 const EXCLUDE = option('-x', 'taglist', 'Exclude tags');
 const EXCLUDE_REGEX = option('-X', '[taglist:]regex', 'Exclude by regex');
 
-/** Of every tool that attaches to a daemon as Varnish's do. */
+/** For every tool that attaches to a daemon like Varnish's. */
 export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
 export const DIRECTORY = option('-n', 'dir', 'Working directory of the daemon; else its default places');
 export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');

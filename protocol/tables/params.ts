@@ -1,8 +1,7 @@
-// Every parameter of the daemon, one row each: the output of `param.show` and the values that `param.set` accepts.
-//
-// Names, defaults, units and bounds are Varnish's; a parameter that would mean nothing
-// here is a row of ABSENT_PARAMS with the reason: it can be set, which has no effect, and is not listed.
-// Values are texts in the form in which they are shown ('120.000', '0.25k', 'on'); daemon/params parses them.
+// All parameters of the daemon, one row each: the output of `param.show` and the values accepted by `param.set`.
+// Names, defaults, units and bounds are Varnish's; parameters without a meaning here are rows of ABSENT_PARAMS with
+// the reason: they can be set without effect, and are not listed. Values are texts in display form ('120.000',
+// '0.25k', 'on'); daemon/params parses them.
 
 export type ParamType =
   /** Seconds with fractions, shown with three digits. */
@@ -16,12 +15,12 @@ export type ParamType =
   | 'bool'
   /** A set of +bit and -bit; `bits` lists them. */
   | 'bits'
-  /** Which log tags are written; its bits are the tags. */
+  /** Log tags to write; its bits are the tags. */
   | 'mask'
   | 'string'
   /** One of `choices`. */
   | 'choice'
-  /** The name of a header that the proxy uses for its ids. */
+  /** Name of a header that carries the proxy's ids. */
   | 'header'
   /** The name of a storage. */
   | 'storage';
@@ -33,21 +32,21 @@ export type ParamFlag =
   | 'must_reload'
   | 'experimental'
   | 'build_options'
-  /** Made read-only at the start (-r); no row of this table sets it. */
+  /** Made read-only at start (-r); no row of this table sets it. */
   | 'protected';
 
 export interface ParamRow {
   readonly name: string;
   readonly type: ParamType;
   readonly default: string;
-  /** What the default is where the machine decides it; `default` is then that of the smallest machine. */
+  /** The default, if it depends on the machine; `default` is then that of the smallest machine. */
   readonly defaultIs?: string;
   readonly min?: string;
   readonly max?: string;
-  /** A bound that another parameter sets: its name, and what is added to its value. */
+  /** A bound by another parameter: its name, and an offset. */
   readonly minBy?: readonly [param: string, plus: number];
   readonly maxBy?: readonly [param: string, plus: number];
-  /** As shown in brackets; absent is none. */
+  /** Shown in brackets; none if absent. */
   readonly unit?: string;
   readonly flags?: readonly ParamFlag[];
   readonly choices?: readonly string[];
@@ -55,7 +54,7 @@ export interface ParamRow {
   readonly help: string;
 }
 
-/** Threads of a worker. */
+/** Maximum threads of a worker. */
 export const MOST_THREADS = 64;
 
 function bit<const N extends string>(name: N, help: string): { readonly name: N; readonly help: string } {
@@ -277,17 +276,17 @@ export const PARAMS = [
 
 export type ParamName = (typeof PARAMS)[number]['name'];
 type NumericType = 'timeout' | 'bytes' | 'uint' | 'real' | 'bool' | 'choice';
-/** Parameters whose value is a number to the hot path; booleans are 0 and 1. */
+/** Parameters with a numeric value on the hot path; booleans are 0 and 1. */
 export type NumericParam = Extract<(typeof PARAMS)[number], { type: NumericType }>['name'];
 export type FeatureName = (typeof FEATURES)[number]['name'];
 export type DebugName = (typeof DEBUG_BITS)[number]['name'];
 
-/** A parameter of Varnish that means nothing here. */
+/** A parameter of Varnish without a meaning here. */
 export interface AbsentParam {
   readonly name: string;
-  /** The type of its values, so that invalid ones are refused: `pool` is min_pool,max_pool,max_age. */
+  /** Type of its values, so that invalid ones are rejected: `pool` is min_pool,max_pool,max_age. */
   readonly type: ParamType | 'pool';
-  /** Bounds that no other parameter moves. */
+  /** Bounds that do not depend on other parameters. */
   readonly min?: string;
   readonly max?: string;
   readonly bits?: ParamRow['bits'];
@@ -300,7 +299,7 @@ const THREADS = `${NO_POOL}; worker_threads says how many threads serve clients,
 const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
-/** Bits of `feature` that scripts for Varnish switch on, with the reason why they stay off. */
+/** Bits of `feature` that scripts for Varnish set, with the reason why they stay off. */
 function absent(
   name: string,
   type: AbsentParam['type'],

@@ -1,4 +1,4 @@
-// The options of proxyd: the letters are those of varnishd(1), and -x optstring prints them in its order.
+// Options of proxyd: the letters are those of varnishd(1), and -x optstring prints them in its order.
 
 import { type OptionRow, option, type ToolRow } from './tool-row.ts';
 
@@ -71,7 +71,7 @@ export const PROXYD: ToolRow = {
   ],
 };
 
-/** The arguments of proxyd with --lint: files, and the settings that the check depends on. */
+/** Arguments of proxyd with --lint: files, and the settings that the check depends on. */
 export const PROXYD_LINT: ToolRow = {
   name: 'proxyd',
   summary: PROXYD.summary,
@@ -87,7 +87,7 @@ export const PROXYD_LINT: ToolRow = {
   ],
 };
 
-/** The arguments of proxyd with --test-extension: a file, and as whom it runs. */
+/** Arguments of proxyd with --test-extension: a file, and the user to run it as. */
 export const PROXYD_TEST_EXTENSION: ToolRow = {
   name: 'proxyd',
   summary: PROXYD.summary,

@@ -1,16 +1,16 @@
-// The reasons why an HTTP/1 message is refused: one row each, with the texts that the log, the counters, the manual and
-// the console have for it. The daemon's Error record reads `request refused: TEXT, PLACE` (`response refused: …` for a
-// response of an origin, `request body refused: …` for a malformed body, `connection refused: …` for one without its
-// preamble), so that the console finds the row by its text.
+// Reasons for refusing an HTTP/1 message: one row each, with the texts for the log, the counters, the manual and the
+// console. The daemon's Error record reads `request refused: TEXT, PLACE` (`response refused: …` for an origin's
+// response, `request body refused: …` for a malformed body, `connection refused: …` for a missing preamble); the
+// console finds the row by its text.
 
 export interface RefusalRow {
   /** The counter is MAIN.refused_<name>. */
   readonly name: string;
   /** Follows "refused: " in the log. */
   readonly text: string;
-  /** What the sender of the message should do instead. */
+  /** Advice to the sender of the message. */
   readonly advice: string;
-  /** Only a response can be refused for it: no counter of requests. */
+  /** Applies to responses only: no request counter. */
   readonly answersOnly?: true;
 }
 
@@ -76,25 +76,25 @@ export const REFUSALS = [
 
 type Row = (typeof REFUSALS)[number];
 export type Refusal = Row['name'];
-/** Those that a request can be refused for: each has a counter. */
+/** Reasons that apply to requests, each with a counter. */
 export type RequestRefusal = Exclude<Row, { answersOnly: true }>['name'];
 export type RefusalCounter = `refused_${RequestRefusal}`;
 
 const BY_NAME: ReadonlyMap<string, RefusalRow> = new Map(REFUSALS.map((row) => [row.name, row]));
 
-/** The refused thing, as the Error record names it. */
+/** The refused part, as named in the Error record. */
 export type RefusedPart = 'connection' | 'request' | 'request body' | 'response';
 
 /**
  * The text of the Error record.
- * @param place where it was found, and what was there; '' when there is nothing to add
+ * @param place where it was found, and what was there; '' to omit it
  */
 export function refusalText(part: RefusedPart, name: Refusal, place: string): string {
   const { text } = BY_NAME.get(name) as RefusalRow;
   return `${part} refused: ${text}${place === '' ? '' : `, ${place}`}`;
 }
 
-/** The row of such a text; null for another text. */
+/** The row of such a text; null for other texts. */
 export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; place: string } | null {
   const [, part = '', said = ''] =
     /^(connection|request|request body|response) refused: (.*)$/s.exec(text) ?? [];
@@ -105,7 +105,7 @@ export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; p
   return null;
 }
 
-/** The counter of a refused request; null for a reason for which only responses are refused. */
+/** The counter of a refused request; null for reasons that apply to responses only. */
 export function refusalCounter(name: Refusal): RefusalCounter | null {
   return BY_NAME.get(name)?.answersOnly === true ? null : (`refused_${name}` as RefusalCounter);
 }

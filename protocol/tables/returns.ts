@@ -1,5 +1,5 @@
-// The actions of `return (…)`: the states in which each is legal, and its arguments. A state's result is an index into
-// this list, so rows are append only; row 0 is "no return", which a sub uses to continue in its caller.
+// The actions of `return (…)`: the states in which each is legal, and its arguments. A state's result is an index
+// into this list, so rows are append only; row 0 is "no return", which a sub uses to continue in its caller.
 
 export interface ReturnRow {
   name: string;

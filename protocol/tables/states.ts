@@ -1,12 +1,12 @@
-// The states of a request, of a fetch and of a program's life, in each of which a sub of the program runs. The id of a
-// state is its position in this list: append only.
+// The states of a request, of a fetch and of a program's life, each with a sub of the program. The id of a state is
+// its position in this list: append only.
 
 interface StateRow {
   /** Without `vcl_`. */
   name: string;
-  /** The group of which it is part; null for the life of the program. */
+  /** Its group; null for the life of the program. */
   side: 'client' | 'backend' | null;
-  /** When it runs, and what it decides. */
+  /** When it runs, and its purpose. */
   help: string;
 }
 

@@ -1,19 +1,18 @@
-// Every log tag: one row each, in the numbering of Varnish 7.1's log, so that a recording made by either
-// side is readable by the other. The row's place is its number (the first row is 1): append only.
-//
-// Special case: each message family keeps Method URL Protocol Status Reason Header Unset Lost in a row, also where
-// a member is never logged (`unused`), because HttpMessage computes tags by offset from the Method tag.
+// All log tags: one row each, with the numbers of Varnish 7.1's log, so that recordings of both are interchangeable.
+// The row's position is its number (the first row is 1): append only. Special case: each message family has Method
+// URL Protocol Status Reason Header Unset Lost in a row, including members that are never logged (`unused`), because
+// HttpMessage computes tags by offset from the Method tag.
 
-/** The facts that a reader needs about a tag's payload. `binary`: may hold any byte, shown quoted with %xx (or in
- * hex where `hex` is set). `unsafe`: text from the peer, may hold control bytes. `unused`: reserved; Varnish takes those of
- * the message families for binary. */
+/** Properties of a tag's payload. `binary`: may contain any byte, shown quoted with %xx (or in hex if `hex` is set).
+ * `unsafe`: text from the peer, may contain control bytes. `unused`: reserved; Varnish treats those of the message
+ * families as binary. */
 export type TagFlag = 'binary' | 'hex' | 'unsafe' | 'unused';
 
 export interface TagRow {
   readonly name: string;
   readonly flags: readonly TagFlag[];
   readonly help: string;
-  /** False if proxyd never logs it: it is there for recordings of Varnish. Not needed with `unused`. */
+  /** False if proxyd never logs it: it exists for recordings of Varnish. Not needed with `unused`. */
   readonly written?: false;
 }
 
@@ -122,7 +121,7 @@ export const TAGS = [
 
 export type TagName = (typeof TAGS)[number]['name'];
 
-/** Number of the tag by its name: Tag.ReqMethod is 15. */
+/** Number of a tag by name: Tag.ReqMethod is 15. */
 export const Tag = Object.freeze(
   Object.fromEntries(TAGS.map((row, i) => [row.name, i + 1])) as { [N in TagName]: number },
 );
@@ -131,15 +130,14 @@ export function isWritten(row: TagRow): boolean {
   return row.written !== false && !row.flags.includes('unused');
 }
 
-/** Row of a tag number, undefined for a number this version does not know. */
+/** The row of a tag number, undefined for an unknown one. */
 export function tagRow(tag: number): TagRow | undefined {
   return TAGS[tag - 1];
 }
 
 const LOWER = TAGS.map((row) => row.name.toLowerCase());
 
-/** The number of the tag that a name means: its own name in any case, or the beginning of its name and of no other. Every
- * tool reads the names of single tags by this. */
+/** The number of a tag by its name in any case, or by a unique prefix. All tools parse single tag names with it. */
 export function tagNamed(text: string): number | 'none' | 'ambiguous' {
   const name = text.toLowerCase();
   if (name === '') return 'none';
@@ -150,7 +148,7 @@ export function tagNamed(text: string): number | 'none' | 'ambiguous' {
   return LOWER.findLastIndex((n) => n.startsWith(name)) === first ? first + 1 : 'ambiguous';
 }
 
-/** Tags that are not logged unless vsl_mask turns them on. */
+/** Tags that are only logged if vsl_mask enables them. */
 export const MASKED_BY_DEFAULT: readonly TagName[] = [
   'Debug',
   'ObjProtocol',

@@ -1,18 +1,18 @@
-// The types of the command tables: one row per option, from which the command line is parsed, and help, completion and
-// manual pages are made.
+// Types of the command tables: one row per option, from which command line parsing, help, completion and manual pages
+// are derived.
 
 export interface OptionRow {
   /** A letter, a long name or both: `-n`, `--json`, `-h, --help`. */
   readonly flags: string;
-  /** Its argument, as shown to readers; absent for none. */
+  /** Its argument, as shown to users; absent for none. */
   readonly argument?: string;
-  /** The argument may be left out. */
+  /** The argument is optional. */
   readonly optional?: true;
-  /** Lines are kept apart. */
+  /** Line breaks are kept. */
   readonly help: string;
   /** Its heading; `Options` by default. */
   readonly group?: string;
-  /** The option ends the reading, like --help. */
+  /** The option ends parsing, like --help. */
   readonly answer?: 'help' | 'version' | 'optstring';
   /** Accepted, but not documented. */
   readonly hidden?: true;

@@ -1,8 +1,7 @@
-// The variables of the VCL (vcl-var(7)): type, where each may be read, set and unset, and the
-// language versions that have it. The checker reads these rows, and so do completion and the manual.
-//
-// Places are state names without `vcl_`, or `client`, `backend` and `all` for their groups. A name that ends
-// in `.*` is a family of header fields; `storage.*.x` has the storage's name in the middle.
+// The variables of VCL (vcl-var(7)): type, where each may be read, set and unset, and the language versions that have
+// it. Used by the checker, completion and the manual. Places are state names without `vcl_`, or `client`, `backend`
+// and `all` for their groups. A name that ends in `.*` is a family of headers; `storage.*.x` has the storage's name
+// in the middle.
 
 import { STATES } from './states.ts';
 
@@ -24,11 +23,11 @@ export type VariableType =
 export interface VariableRow {
   name: string;
   type: VariableType;
-  /** Blank-separated places; empty is nowhere. */
+  /** Blank-separated places; empty for none. */
   read: string;
   write: string;
   unset: string;
-  /** First and last language version, 40 or 41; absent is no bound. */
+  /** First and last language version, 40 or 41; unbounded if absent. */
   since?: number;
   until?: number;
   help: string;

@@ -1,12 +1,12 @@
-// How long a backtracking engine may need: the subject length up to which JavaScript's own engine is certain
-// to be quick. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows
-// as a power of the length, by the number of loops that can trade text with each other.
+// Worst-case run time of a backtracking engine: the subject length up to which JavaScript's own engine is certain to
+// be fast. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows as a
+// power of the length, by the number of loops that can exchange text with each other.
 
 import { type ByteSet, canBeEmpty, type Node } from './pattern-ast.ts';
 
-/** Steps that take about two milliseconds at most (measured). */
+/** Steps that take at most about two milliseconds (measured). */
 const BUDGET = 1_000_000;
-/** A counted repeat with a wider span than this counts as a loop. */
+/** Counted repeats with a wider range than this count as loops. */
 const NARROW = 10;
 
 interface Cost {
@@ -18,7 +18,7 @@ interface Cost {
   factor: number;
 }
 
-/** How the steps of JavaScript's engine grow with the length n of a subject: factor * n^degree / ways at the most. */
+/** Growth of the steps of JavaScript's engine with the length n of a subject: at most factor * n^degree / ways. */
 export interface Growth {
   degree: number;
   /** Loops that share a text of n bytes have n over `degree` ways to do so. */
@@ -26,14 +26,14 @@ export interface Growth {
   factor: number;
 }
 
-/** Null when they may grow exponentially. `fromStart`: the search begins at the start of the subject, where a leading .*
+/** Null if they may grow exponentially. `fromStart`: the search begins at the start of the subject, where a leading .*
  * makes later starts pointless. */
 export function growth(root: Node, fromStart = true): Growth | null {
   const c = cost(root, null, true);
   if (c.exponential || c.factor > 10_000) return null;
   const inner = c.loose + (c.strict > 0 ? 1 : 0);
   const oneStart = startsAnchored(root) || (fromStart && leadingDots(root) !== null);
-  // Loops that cannot pass over a byte a match begins with do their work once for all starts.
+  // Loops that cannot match a first byte do their work once for all starts.
   const first = firstBytes(root);
   const apart = first !== null && loopSets(root, []).every((set) => disjoint(set, first));
   const degree = oneStart || apart ? Math.max(inner, oneStart ? 0 : 1) : inner + 1;
@@ -42,14 +42,14 @@ export function growth(root: Node, fromStart = true): Growth | null {
   return { degree, ways, factor: c.factor };
 }
 
-/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. */
+/** Longest subject for which JavaScript's engine stays within the budget; 0 for none. */
 export function safeLength(root: Node, fromStart = true): number {
   const g = growth(root, fromStart);
   if (g === null) return 0;
   return g.degree === 0 ? BUDGET : Math.floor(((BUDGET * g.ways) / g.factor) ** (1 / g.degree));
 }
 
-/** The set of a .* with which every match begins, newline in it or not; null when there is none. */
+/** The set of a .* at the start of every match, with or without newline; null if there is none. */
 export function leadingDots(n: Node): ByteSet | null {
   switch (n.t) {
     case 'cat':
@@ -65,7 +65,7 @@ export function leadingDots(n: Node): ByteSet | null {
   }
 }
 
-/** Sets of all loops, anything of a loop over more than a set. */
+/** Sets of all loops; any byte for a loop over more than a set. */
 function loopSets(n: Node, into: ByteSet[]): ByteSet[] {
   switch (n.t) {
     case 'set':
@@ -116,11 +116,11 @@ function add(a: Cost, b: Cost): Cost {
   };
 }
 
-/** `last`: whatever this takes, the rest matches, so that nothing ever comes back for less. */
+/** `last`: the rest matches whatever this consumes, so it is never backtracked into. */
 function cost(n: Node, follow: ByteSet | null, last: boolean): Cost {
   switch (n.t) {
     case 'cat': {
-      // From the end: what follows an item is known then, and a long text costs no more than its length.
+      // From the end: the continuation of an item is known then, and long texts take linear time.
       let sum = NOTHING;
       let after = follow;
       let free = last;
@@ -162,7 +162,7 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null, l
       return { ...inner, factor: inner.factor * (span > 0 && !last ? 2 : 1) };
     }
     const inner = cost(n.item, null, false);
-    // A long fixed run is walked again from every start.
+    // A long fixed sequence is matched again from every start.
     const turns = Math.max(1, n.max / 4);
     const loops = inner.loose + inner.strict > 0;
     return {
@@ -177,8 +177,8 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null, l
     const strict = follow !== null && disjoint(n.item.set, follow);
     return strict || n.mode === 'possessive' ? { ...NOTHING, strict: 1 } : { ...NOTHING, loose: 1 };
   }
-  // A longer body is safe only when a text can be cut into turns in one way: every loop in it must end where
-  // what follows it begins, be that the next turn.
+  // A longer body is only safe if a text can be split into iterations in a single way: every loop in it must end
+  // where its continuation begins, including the next iteration.
   const again = firstOf(n.item, null);
   const next = again === null || follow === null ? null : union([again, follow]);
   const inner = cost(n.item, next, false);
@@ -186,8 +186,7 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null, l
   return { exponential: !single, loose: 1, strict: inner.strict, factor: 1 };
 }
 
-/** A body without choices: fixed text or classes, loops over classes, or alternatives that differ in their
- * first byte. */
+/** A body without choices: fixed text or classes, loops over classes, or alternatives that differ in their first byte. */
 function plain(n: Node): boolean {
   switch (n.t) {
     case 'set':
@@ -222,8 +221,8 @@ function disjoint(a: ByteSet, b: ByteSet): boolean {
   return true;
 }
 
-/** Bytes a node and what stands after it can begin with, `follow` being those after it; null when it may be empty at
- * the end or is unknown. Nodes that consume nothing narrow the set, so that leaving them out is safe. */
+/** First bytes of a node and its continuation, `follow` being those of the continuation; null if it may be empty at
+ * the end or is unknown. Zero-width nodes only narrow the set, so ignoring them is safe. */
 function firstOf(n: Node, follow: ByteSet | null): ByteSet | null {
   switch (n.t) {
     case 'set':
@@ -268,7 +267,7 @@ function newlineOnly(): ByteSet {
   return s;
 }
 
-/** Bytes one of which begins every match; null when there may be none or they are unknown. */
+/** Bytes one of which begins every match; null if a match may be empty or they are unknown. */
 export function firstBytes(root: Node): ByteSet | null {
   return canBeEmpty(root) ? null : firstOf(root, null);
 }

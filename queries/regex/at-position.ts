@@ -1,4 +1,4 @@
-// Tests at a position of a subject: assertions that consume nothing, and copies of an earlier text.
+// Tests at a position of a subject: zero-width assertions and back-references.
 
 import { ASSERT_KINDS } from './instructions.ts';
 
@@ -36,7 +36,7 @@ export function holds(kind: number, s: Uint8Array, pos: number, from: number): b
   }
 }
 
-/** End of a copy of s[a..b] at `pos`, or -1. */
+/** End of a repetition of s[a..b] at `pos`, or -1. */
 export function repeated(s: Uint8Array, a: number, b: number, pos: number, caseless: boolean): number {
   const length = b - a;
   if (pos + length > s.length) return -1;

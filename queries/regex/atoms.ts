@@ -21,7 +21,7 @@ export function dot(flags: Flags): Node {
   return { t: 'set', set: flags.dotAll ? ANY_BYTE : NOT_NEWLINE };
 }
 
-/** An escape; the cursor is after the backslash, which stands at `at`. */
+/** An escape; the cursor is after the backslash at `at`. */
 export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
   const c = p.peek();
   const kind = ASSERTIONS[c];
@@ -68,7 +68,7 @@ export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
 const VERTICAL = setOf(CLASS_ESCAPES.v as (c: number) => boolean);
 const NARROW = setOf((c) => c === 10 || c === 13);
 
-/** CR LF as one, or a byte. */
+/** CR LF as a unit, or a byte. */
 function lineBreakOr(set: ByteSet): Node {
   const crlf: Node[] = [13, 10].map((b) => ({ t: 'set', set: byteSet(b, false) }));
   const items: Node[] = [
@@ -78,7 +78,7 @@ function lineBreakOr(set: ByteSet): Node {
   return { t: 'atomic', item: { t: 'alt', items } };
 }
 
-/** A reference, or from \10 on an octal number when there are not so many groups yet. */
+/** A reference, or from \10 on an octal number unless there are that many groups. */
 function digits(p: PatternReader, flags: Flags, at: number): Node {
   const start = p.at;
   const text = (p.take(/\d+/y) as RegExpExecArray)[0];

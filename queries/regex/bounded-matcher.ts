@@ -1,7 +1,7 @@
-// A backtracking matcher that cannot run away. A choice that failed once at a position is never tried there
-// again, so that most expressions take linear time; what remains (references to groups, lookarounds that look
-// far) ends when the fuel is used up. Never recurses, never throws. Special case: what fails inside a lookaround or
-// an atomic group fails there only, so its choices are forgotten when the body matches.
+// A backtracking matcher with bounded time. A choice that failed once at a position is never tried there again, so
+// that most expressions take linear time; the rest (back-references, lookarounds that look far) ends when the fuel is
+// used up. Never recurses, never throws. Special case: a failure inside a lookaround or an atomic group is local to
+// it, so its choices are forgotten when the body matches.
 
 import { holds, repeated } from './at-position.ts';
 import type { Program } from './instructions.ts';
@@ -17,22 +17,22 @@ import {
   type Undo,
 } from './search.ts';
 
-// Opcodes stand as numbers in the switch: an imported constant costs a load and a compare for every case, and
-// the interpreter's switch then takes ten times as long. Their names are beside them, in instructions.ts.
+// Opcodes are literal numbers in the switch: an imported constant costs a load and a compare per case, which makes
+// the interpreter's switch ten times slower. Their names are next to them and in instructions.ts.
 
-/** Instructions after which the memory is made for a subject that is not long (measured): most searches end sooner. */
+/** Instructions before the memory is allocated for a short subject (measured): most searches end sooner. */
 const WITHOUT_MEMORY = 1000;
-/** Entries of the stack; each is a number. */
+/** Initial entries of the stack; each is a number. */
 const FIRST_STACK = 256;
 const KEPT_STACK = 65_536;
-/** Instructions that a call or a return counts as besides (measured). PCRE2 allows fewer calls by its own limit. */
+/** Extra instructions charged for a call or a return (measured). PCRE2 allows fewer calls by its own limit. */
 const COPY = 24;
 const NO_SLOTS = new Int32Array(0);
 
 export class BoundedMatcher {
   readonly #program: Program;
   #stack = new Int32Array(FIRST_STACK);
-  /** The last subject and its bytes: a substitution searches one many times. */
+  /** The last subject and its bytes: a substitution searches the same one many times. */
   #text = '';
   #bytes: Uint8Array = new Uint8Array(0);
 
@@ -40,14 +40,14 @@ export class BoundedMatcher {
     this.#program = program;
   }
 
-  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of the whole and of the
-   * first groups, -1 for one that took no part, until the next search; 'limit' when the fuel did not suffice. `memory`: of
-   * this call's searches, all but the first of which leave empty matches out. */
+  /** Searches from an index; `notEmpty` excludes empty matches. The result has start and end of the whole and of the
+   * first groups, -1 for unused ones, valid until the next search; 'limit' if the fuel was used up. `memory`: shared
+   * by the searches of one call, all but the first of which exclude empty matches. */
   exec(s: string, from: number, fuel: Fuel, notEmpty = false, memory = new SearchMemory()): Found {
     const p = this.#program;
     for (const byte of p.required) if (!s.includes(byte, from)) return null;
     if (s !== this.#text) this.#bytes = Buffer.from(s, 'latin1');
-    // Also where it is equal: the next search compares it with itself, and not with the bytes of another.
+    // Even if equal: the next search then compares identical strings, which is fast.
     this.#text = s;
     const bytes = this.#bytes;
     const search = beginSearch(p, bytes, from, fuel, notEmpty, memory);
@@ -75,8 +75,8 @@ export class BoundedMatcher {
     const length = s.length;
     let stack = this.#stack;
     let left = fuel.left;
-    // Pairs: (pc, position) is a choice, (-1 - slot, value) brings back a slot, a slot after the last one
-    // stands for an entry of `undos`.
+    // Pairs: (pc, position) is a choice, (-1 - slot, value) restores a slot, a slot after the last one is an entry of
+    // `undos`.
     let sp = 0;
     let pc = 0;
     let pos = start;
@@ -266,7 +266,7 @@ export class BoundedMatcher {
           pc += 5;
           if (back > 0) {
             pos -= back;
-            // Before the start of the subject there is nothing; the memory begins where the search did.
+            // There is nothing before the start of the subject; the memory begins where the search did.
             if (pos < 0) ok = false;
           }
           break;
@@ -290,7 +290,7 @@ export class BoundedMatcher {
           }
           const floor = slots[slot] as number;
           if (look && code[pc + 2] === 1) {
-            // A negative one has failed: everything since it began is undone, its way out included.
+            // A negative one has failed: everything since its start is undone, including its exit.
             while (sp > floor) {
               sp -= 2;
               const entry = stack[sp] as number;
@@ -307,7 +307,7 @@ export class BoundedMatcher {
             break;
           }
           if (look) pos = slots[slot + 1] as number;
-          // The choices go, what brings slots back stays.
+          // Drops the choices, keeps the restores.
           let kept = floor;
           for (let i = floor; i < sp; i += 2) {
             if ((stack[i] as number) >= 0) continue;
@@ -339,7 +339,7 @@ export class BoundedMatcher {
           stack[sp + 1] = undos.push({ frame, slots: slots.slice() }) - 1;
           sp += 2;
           left -= COPY + slots.length;
-          // What \K moved stays moved.
+          // A start moved by \K stays moved.
           frame.slots[0] = slots[0] as number;
           slots.set(frame.slots);
           pc = frame.back;
@@ -362,7 +362,7 @@ export class BoundedMatcher {
             const { found } = search.memory;
             for (let i = 0; i < found.length; i++) found[i] = slots[i] as number;
             found[1] = pos;
-            // The slots are brought back as after an attempt that failed.
+            // Restores the slots as after a failed attempt.
             while (sp > 0) {
               sp -= 2;
               const entry = stack[sp] as number;
@@ -381,7 +381,7 @@ export class BoundedMatcher {
           break;
       }
       if (ok) continue;
-      // Back to the last choice, bringing slots back on the way.
+      // Back to the last choice, restoring slots on the way.
       for (;;) {
         if (sp === 0) {
           fuel.left = left;

@@ -1,6 +1,6 @@
-// Regular expressions of programs, bans, queries and filters: PCRE2 syntax over byte strings, and no expression can
-// stall the process that runs it. Each is parsed here, then run by JavaScript's engine as long as the subject is short
-// enough for the worst case to stay within about two milliseconds, and by our own bounded matcher otherwise
+// Regular expressions of programs, bans, queries and filters: PCRE2 syntax over byte strings, without the possibility
+// to stall the process. Each is parsed here, then run by JavaScript's engine as long as the subject is short enough
+// for the worst case to stay within about two milliseconds, and by our own bounded matcher otherwise
 // (bounded-matcher.ts: linear time, or an error when its fuel is used up).
 
 import { type Growth, growth, safeLength } from './analyse.ts';
@@ -21,29 +21,29 @@ export const DEFAULT_MATCH_LIMIT = 10_000;
 /** \0 to \9. */
 const MOST_GROUPS = 10;
 
-/** A match: whole text's place, and the texts of the groups that a replacement can name, from index 0 (the whole);
- * undefined took no part. */
+/** A match: position of the whole text, and texts of the groups that a replacement can reference, from index 0 (the
+ * whole); undefined for unused groups. */
 export interface RegexMatch {
   start: number;
   end: number;
   groups: (string | undefined)[];
 }
 
-/** The facts that the first use of an expression finds. The parsed expression is not kept: it is as large as all the rest
- * of a ban, and few are asked what takes it again. */
+/** Facts determined on first use. The parsed expression is not kept: it is as large as the rest of a ban, and few bans
+ * need it again. */
 interface Prepared {
   /** For searches from the start. */
   js: RegExp | null;
   jsGroups: readonly number[];
   jsCaptures: boolean;
   growth: Growth | null;
-  /** Longest subject that is safe with a backtracking engine; 0 where there is none. */
+  /** Longest subject that is safe with a backtracking engine; 0 if there is none. */
   safeLength: number;
 }
 
-/** JavaScript limits the size of expressions: trying is the only way to find out. It reports some only when it searches.
- * Its first search is interpreted, twenty times as slow, and its second makes machine code: therefore both are made here over
- * an empty subject, and not in the turn in which thousands of bans meet their first object. */
+/** JavaScript limits the size of expressions, and some limits are only reported by searching. Its first search is
+ * interpreted, twenty times slower, and its second compiles to machine code: both are done here with an empty
+ * subject, and not when thousands of bans test their first object. */
 function compiled(source: string, flags: string): RegExp | null {
   try {
     const regex = new RegExp(source, flags);
@@ -57,25 +57,25 @@ function compiled(source: string, flags: string): RegExp | null {
 
 export class BoundedRegex {
   readonly pattern: string;
-  /** Longest subject for JavaScript's engine; -1 before the first use and for never. */
+  /** Longest subject for JavaScript's engine; -1 before first use and for never. */
   #jsLimit = -1;
   #js: RegExp | null = null;
   #prepared: Prepared | null = null;
-  /** For searches from an index, and the longest subject for it. */
+  /** For searches from an index, and its longest subject. */
   #jsFrom: RegExp | null = null;
   #jsFromLimit = -1;
   #bounded: BoundedMatcher | null = null;
-  /** What subjects have to begin with, or to have in them, and whether that is all. */
+  /** Text that subjects must begin with or contain, and whether that is sufficient. */
   #start = '';
   #part = '';
   #partOnly = false;
 
-  /** Takes any text: an expression that was not checked by compileRegex throws when it is first used. */
+  /** Accepts any text: an expression not checked by compileRegex throws on first use. */
   constructor(pattern: string) {
     this.pattern = pattern;
   }
 
-  /** Parses and judges the expression, once. Throws RegexError. */
+  /** Parses and analyses the expression, once. Throws RegexError. */
   prepare(): Prepared {
     if (this.#prepared !== null) return this.#prepared;
     const parsed = parseRegex(this.pattern);
@@ -98,19 +98,19 @@ export class BoundedRegex {
     return this.#prepared;
   }
 
-  /** Whether a subject is short enough for JavaScript's engine, which needs no fuel. */
+  /** Is a subject short enough for JavaScript's engine, which needs no fuel? */
   isQuick(s: string): boolean {
     if (this.#prepared === null) this.prepare();
     return s.length <= this.#jsLimit;
   }
 
-  /** Steps that JavaScript's engine may take for a subject of this length, at the most. */
+  /** Maximum steps of JavaScript's engine for a subject of this length. */
   quickSteps(length: number): number {
     const g = this.prepare().growth;
     return g === null ? Number.POSITIVE_INFINITY : length + (g.factor * length ** g.degree) / g.ways;
   }
 
-  /** 1 for a match, 0 for none, -1 when the fuel was used up. */
+  /** 1 for a match, 0 for none, -1 if the fuel was used up. */
   match(s: string, fuel?: Fuel): number {
     const start = this.#start;
     for (let i = 0; i < start.length; i++) if (s.charCodeAt(i) !== start.charCodeAt(i)) return 0;
@@ -125,14 +125,14 @@ export class BoundedRegex {
     return found === 'limit' ? -1 : found === null ? 0 : 1;
   }
 
-  /** Whether it matches; the limit counts as no match. */
+  /** Does it match? Exceeding the limit counts as no match. */
   test(s: string): boolean {
     return this.match(s) === 1;
   }
 
-  /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none,
-   * 'limit' when the fuel was used up. Whoever looks for all matches gives the same fuel and memory to each search, and
-   * leaves empty ones out after the first. */
+  /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none, 'limit' if the
+   * fuel was used up. To find all matches, pass the same fuel and memory to each search, and exclude empty ones after
+   * the first. */
   exec(
     s: string,
     from = 0,
@@ -185,8 +185,7 @@ export class BoundedRegex {
   }
 }
 
-/** Checks an expression and makes it ready; `flags` may hold "i" for ban expressions and tools. Throws
- * RegexError. */
+/** Checks an expression; `flags` may contain "i" for ban expressions and tools. Throws RegexError. */
 export function compileRegex(pattern: string, flags = ''): BoundedRegex {
   checkRegex(pattern);
   const re = new BoundedRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
@@ -194,8 +193,8 @@ export function compileRegex(pattern: string, flags = ''): BoundedRegex {
   return re;
 }
 
-/** Throws RegexError when an expression cannot be used. Cheaper than making it. Returns how many numbers its program may
- * take. */
+/** Throws RegexError if an expression is invalid. Cheaper than constructing it. Returns the size of its program in
+ * numbers. */
 export function checkRegex(pattern: string): number {
   return checkSize(parseRegex(pattern).root);
 }

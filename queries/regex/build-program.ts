@@ -1,5 +1,5 @@
-// Builds the program of a parsed expression. Special case: a choice has a number in the memory of failed choices only
-// when nothing that can follow it asks what a group holds.
+// Generates the program of a parsed expression. Special case: a choice has a number in the memory of failed choices
+// only if nothing after it depends on the contents of a group.
 
 import { firstBytes } from './analyse.ts';
 import {
@@ -41,10 +41,10 @@ class Builder {
   hasLookbehind = false;
   movesStart = false;
   isolated = false;
-  /** Bodies of lookarounds and atomic groups around what is added. */
+  /** Nesting of lookarounds and atomic groups at the current position. */
   #inside = 0;
   readonly #parsed: ParsedRegex;
-  /** Where the bodies of groups begin, and the calls that wait for it. */
+  /** Entry points of group bodies, and calls waiting for them. */
   readonly #entries = new Map<number, number>();
   readonly #calls: { at: number; index: number }[] = [];
   readonly #bodies = new Map<number, Node>();
@@ -63,7 +63,7 @@ class Builder {
     for (const c of this.#calls) {
       let entry = this.#entries.get(c.index);
       if (entry === undefined) {
-        // A group in a repeat of no turns, or in a DEFINE: its body exists for calls only.
+        // A group in a repeat of zero iterations, or in a DEFINE: its body exists for calls only.
         entry = this.code.length;
         const body = this.#bodies.get(c.index);
         if (body !== undefined) this.add(body);
@@ -142,7 +142,7 @@ class Builder {
     else this.emit(SET, this.#offset(set));
   }
 
-  /** Where a set stands in the table. */
+  /** Offset of a set in the table. */
   #offset(set: ByteSet): number {
     const index = this.sets.findIndex((s) => s === set || s.every((v, i) => v === set[i]));
     return (index < 0 ? this.sets.push(set) - 1 : index) * 256;
@@ -164,7 +164,7 @@ class Builder {
     for (const j of jumps) this.code[j + 1] = this.code.length;
   }
 
-  /** A number in the memory: its lowest bit says that it belongs to a body. */
+  /** A number in the memory; its lowest bit is set within a body. */
   #remember(): number {
     return this.#parsed.recursive ? -1 : (this.remembered++ << 1) | (this.#inside > 0 ? 1 : 0);
   }
@@ -185,7 +185,7 @@ class Builder {
   }
 
   #look(n: Extract<Node, { t: 'look' }>): void {
-    // Alternatives of a lookbehind may have different lengths: each is its own lookbehind.
+    // Alternatives of a lookbehind may have different lengths: each becomes its own lookbehind.
     if (!n.ahead && n.item.t === 'alt') {
       const parts = n.item.items.map((item): Node => ({ ...n, item }));
       if (n.negative) for (const part of parts) this.add(part);
@@ -244,7 +244,7 @@ class Builder {
       return;
     }
     const endless = n.max === Number.POSITIVE_INFINITY;
-    // The last obligatory turn of an endless loop is its body already: `body, again?`.
+    // The last mandatory iteration of an endless loop is its body: `body, again?`.
     const before = endless && n.min > 0 ? n.min - 1 : n.min;
     for (let i = 0; i < before; i++) this.add(n.item);
     const enter = (split: number, body: number, exit: number): void => {
@@ -272,7 +272,7 @@ class Builder {
     for (const split of splits) enter(split, split + (WIDTH[SPLIT] as number), this.code.length);
   }
 
-  /** Takes the numbers from choices whose outcome depends on captures. */
+  /** Removes the numbers of choices whose outcome depends on captures. */
   forgetDependent(): void {
     const dependent = reachesCaptures(this.code);
     for (let pc = 0; pc < this.code.length; pc += WIDTH[this.code[pc] as number] as number) {
@@ -306,7 +306,7 @@ function collectGroups(n: Node, into: Map<number, Node>): void {
   }
 }
 
-/** Marks every instruction from which one that reads a capture can be reached. */
+/** Marks every instruction from which one that reads a capture is reachable. */
 function reachesCaptures(code: readonly number[]): Uint8Array {
   const marks = new Uint8Array(code.length + 1);
   const order: number[] = [];
@@ -349,7 +349,7 @@ function successors(code: readonly number[], pc: number): number[] {
   }
 }
 
-/** Throws RegexError when the expression is too large. */
+/** Throws RegexError if the expression is too large. */
 export function makeProgram(parsed: ParsedRegex): Program {
   checkSize(parsed.root);
   const b = new Builder(parsed);

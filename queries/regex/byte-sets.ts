@@ -1,5 +1,5 @@
-// Classes of bytes: what \d, \h, [:alpha:] and \p{…} stand for in the C locale, one flag a byte. Letters are
-// ASCII letters only; bytes above 127 belong to no class but the negated ones, \h (0xa0), \v (0x85) and \p.
+// Classes of bytes: \d, \h, [:alpha:] and \p{…} in the C locale, one flag per byte. Letters are ASCII letters only;
+// bytes above 127 belong to no class but the negated ones, \h (0xa0), \v (0x85) and \p.
 
 import type { ByteSet } from './pattern-ast.ts';
 
@@ -40,7 +40,7 @@ export const POSIX_CLASSES: Readonly<Record<string, Test>> = {
   ascii: (c) => c < 128,
 };
 
-/** \d and its kind, by letter. */
+/** \d and similar ones, by letter. */
 export const CLASS_ESCAPES: Readonly<Record<string, Test>> = {
   d: isDigit,
   D: (c) => !isDigit(c),
@@ -54,14 +54,14 @@ export const CLASS_ESCAPES: Readonly<Record<string, Test>> = {
   V: (c) => !isVertical(c),
 };
 
-/** Adds a byte, and its other case where that is asked for. */
+/** Adds a byte, and its other case if requested. */
 export function addByte(set: ByteSet, c: number, caseless: boolean): void {
   set[c] = 1;
   if (caseless && isLetter(c)) set[c ^ 32] = 1;
 }
 
-/** The sets of single bytes in one piece of memory: an array of its own for every character of a pattern would
- * be most of what parsing costs. Never written to. */
+/** The sets of single bytes in one allocation: an array for every character of a pattern would dominate the cost of
+ * parsing. Never written to. */
 function singles(caseless: boolean): readonly ByteSet[] {
   const all = new Uint8Array(256 * 256);
   return Array.from({ length: 256 }, (_, c) => {
@@ -74,7 +74,7 @@ function singles(caseless: boolean): readonly ByteSet[] {
 const SINGLE = singles(false);
 const CASELESS = singles(true);
 
-/** A byte, with its other case where that is asked for. Shared: not to be written to. */
+/** A byte, with its other case if requested. Shared: do not modify. */
 export function byteSet(c: number, caseless: boolean): ByteSet {
   return (caseless ? CASELESS : SINGLE)[c] as ByteSet;
 }
@@ -108,7 +108,7 @@ export function unicodeSet(name: string): ByteSet | null {
       const re = new RegExp(source, 'u');
       return setOf((c) => re.test(String.fromCharCode(c)));
     } catch {
-      // Not a name of this kind.
+      // Unknown name.
     }
   }
   return null;

@@ -1,5 +1,5 @@
-// Character classes: [a-z], [^…], [[:alpha:]], [\d\x41], \Q…\E inside. The cursor is after the opening
-// bracket. Special case: a hyphen beside a class of its own ([\d-z]) is an error in PCRE2, not a literal.
+// Character classes: [a-z], [^…], [[:alpha:]], [\d\x41], \Q…\E inside. The cursor is after the opening bracket.
+// Special case: a hyphen next to a nested class ([\d-z]) is an error in PCRE2, not a literal.
 
 import { addByte, byteSet, CLASS_ESCAPES, invert, POSIX_CLASSES, setOf, unicodeSet } from './byte-sets.ts';
 import { charEscape } from './escapes.ts';
@@ -8,7 +8,7 @@ import type { Flags, PatternReader } from './pattern-reader.ts';
 
 const POSIX = /\[([:.=])(\^?)([^\]:]*)\1\]/y;
 
-/** A whole class, `at` being where its bracket stands. */
+/** A whole class whose bracket is at `at`. */
 export function charClass(p: PatternReader, flags: Flags, at: number): Node {
   const word = p.take(/\[:([<>]):\]\]/y);
   if (word !== null) return wordBoundary(word[1] === '<');
@@ -16,7 +16,7 @@ export function charClass(p: PatternReader, flags: Flags, at: number): Node {
   const set = new Uint8Array(256);
   let first = true;
   let quoted = false;
-  /** The byte a range could begin with; -1 for none; -2 after a class, which a range must not follow. */
+  /** Byte that may start a range; -1 for none; -2 after a nested class, which a range must not follow. */
   let low = -1;
   for (;;) {
     if (p.ended) p.fail('missing terminating ] for character class', at);
@@ -52,7 +52,7 @@ export function charClass(p: PatternReader, flags: Flags, at: number): Node {
   return { t: 'set', set: negate ? invert(set) : set };
 }
 
-/** A hyphen that is neither the last member nor followed by the end. */
+/** Is the hyphen neither the last member nor followed by the end? */
 function rangeFollows(p: PatternReader): boolean {
   if (p.peek() !== '-') return false;
   return !/^-(?:\\E)*\]/.test(p.text.slice(p.at, p.at + 10)) && p.at + 1 < p.text.length;
@@ -64,7 +64,7 @@ function literal(p: PatternReader, set: ByteSet, flags: Flags): number {
   return c;
 }
 
-/** One member, added: its byte, or -2 for a class within the class. */
+/** Adds one member: returns its byte, or -2 for a nested class. */
 function member(p: PatternReader, set: ByteSet, flags: Flags): number {
   const at = p.at;
   const posix = p.take(POSIX);
@@ -115,7 +115,7 @@ function wordBoundary(start: boolean): Node {
   return { t: 'cat', items: [{ t: 'assert', kind: 'word' }, look] };
 }
 
-/** What follows \p or \P. */
+/** The part after \p or \P. */
 export function property(p: PatternReader, negative: boolean, at: number): ByteSet {
   const m = p.take(/\{(\^?)\s*([^}]*?)\s*\}|([A-Za-z])/y);
   if (m === null) p.fail('malformed \\P or \\p sequence', at);

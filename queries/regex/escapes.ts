@@ -1,11 +1,11 @@
-// Escapes that stand for one byte: \n, \x41, \x{41}, \101, \o{101}, \cA and quoted punctuation. Anything that
-// is no byte of its own (classes, references, assertions) is not known here.
+// Escapes for one byte: \n, \x41, \x{41}, \101, \o{101}, \cA and quoted punctuation. Other escapes (classes,
+// references, assertions) are handled elsewhere.
 
 import type { PatternReader } from './pattern-reader.ts';
 
 const SIMPLE: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, f: 12, e: 27, a: 7 };
 
-/** The byte of an escape; the cursor is after the backslash, which stands at `at`. In a class \1 is octal. */
+/** The byte of an escape; the cursor is after the backslash at `at`. In a class \1 is octal. */
 export function charEscape(p: PatternReader, at: number, inClass: boolean): number {
   const c = p.peek();
   if (c === '') p.fail('\\ at end of pattern', at);

@@ -1,5 +1,5 @@
-// The groups that an opening parenthesis begins: capturing, named, atomic, lookaround, branch reset, conditional groups,
-// calls and (*…). Backtracking verbs and callouts are refused by name; the bodies are parsed by the caller.
+// Groups after an opening parenthesis: capturing, named, atomic, lookaround, branch reset, conditional groups, calls
+// and (*…). Backtracking verbs and callouts are rejected by name; the bodies are parsed by the caller.
 
 import type { Condition, Node } from './pattern-ast.ts';
 import { fixedLength } from './pattern-ast.ts';
@@ -24,7 +24,7 @@ const SPELLED: Readonly<Record<string, string>> = {
 
 const INLINE = /(\^?)([imsxnJU]*)(?:-([imsxnJU]*))?/y;
 
-/** Flags of (?i), (?i-s:, (?^…; the cursor stays where they end. Null when there are none. */
+/** Flags of (?i), (?i-s:, (?^…; the cursor stays at their end. Null if there are none. */
 export function inlineFlags(p: PatternReader, flags: Flags): Flags | null {
   const start = p.at;
   const m = p.take(INLINE) as RegExpExecArray;
@@ -55,13 +55,13 @@ export function inlineFlags(p: PatternReader, flags: Flags): Flags | null {
   return out;
 }
 
-/** A body as an item of its own: its alternatives are not those of what is around it, and it can be repeated
- * even if it is an assertion. */
+/** A body as an item of its own: its alternatives are separate from the surrounding ones, and it can be repeated even
+ * if it is an assertion. */
 function sealed(n: Node): Node {
   return n.t === 'set' || n.t === 'cat' ? n : { t: 'cat', items: [n] };
 }
 
-/** A group, the cursor being after its parenthesis, which stands at `at`. */
+/** A group; the cursor is after its parenthesis at `at`. */
 export function group(p: PatternReader, flags: Flags, body: Body, at: number): Node {
   const close = (n: Node): Node => {
     if (!p.eat(')')) p.fail('missing closing parenthesis');
@@ -126,7 +126,7 @@ function opened(p: PatternReader, sign: string, flags: Flags, body: Body, at: nu
   return { t: 'look', item, ahead, negative: sign.endsWith('!') };
 }
 
-/** Every alternative of (?|…) counts its groups from the same number. */
+/** Every alternative of (?|…) numbers its groups from the same start. */
 function branchReset(p: PatternReader, flags: Flags, body: Body): Node {
   const start = p.groups;
   let highest = start;
@@ -164,7 +164,7 @@ function condition(p: PatternReader, flags: Flags, body: Body, at: number): Cond
   return p.fail('assertion expected after (?( or (?(?C)', at);
 }
 
-/** (*…): the assertions with names; verbs are refused, each by its name. */
+/** (*…): named assertions; verbs are rejected by name. */
 function starGroup(p: PatternReader, flags: Flags, body: Body, at: number): Node {
   const spelled = p.take(/([a-z_]+):/y);
   if (spelled !== null) {

@@ -1,5 +1,5 @@
-// Parser of PCRE2 expressions in byte mode: alternatives, sequences and quantifiers. Groups, classes, escapes
-// and references have modules of their own. Features of PCRE2 that this lacks give a RegexError that names them:
+// Parser of PCRE2 expressions in byte mode: alternatives, sequences and quantifiers. Groups, classes, escapes and
+// references have modules of their own. Unsupported features of PCRE2 throw a RegexError that names them:
 // backtracking verbs, callouts, UTF mode and other newlines.
 
 import { dot, escapeAtom } from './atoms.ts';
@@ -12,7 +12,7 @@ const MAX_REPEAT = 65535;
 const MAX_DEPTH = 250;
 const BRACES = /\{(\d+)(,?)(\d*)\}/y;
 const SETTING = /\(\*([A-Z_0-9]+)(?:=(\d+))?\)/y;
-/** Settings at the start that change nothing here: how Varnish's library compiles and what it may spend. */
+/** Settings at the start without an effect here: compile options and limits of Varnish's library. */
 const IDLE_SETTINGS: readonly string[] = [
   'NO_JIT',
   'NO_START_OPT',
@@ -98,7 +98,7 @@ class RegexParser {
     return branches.length === 1 ? (branches[0] as Node) : { t: 'alt', items: branches };
   }
 
-  /** One alternative, added to `items`. Flags set inside it hold for the following ones of the same group. */
+  /** One alternative, added to `items`. Flags set inside it apply to the following ones of the same group. */
   #sequence(start: Flags, items: Node[]): Flags {
     const p = this.#p;
     let flags = start;
@@ -139,7 +139,7 @@ class RegexParser {
     }
   }
 
-  /** Blanks and comments of the flag x, (?#…) and a lone \E. */
+  /** Blanks and comments with flag x, (?#…) and a lone \E. */
   #skipped(flags: Flags): boolean {
     const p = this.#p;
     const at = p.at;
@@ -165,7 +165,7 @@ class RegexParser {
     }
     const mark = p.take(/[?+]/y)?.[0];
     const mode = mark === '+' ? 'possessive' : (mark === '?') !== flags.ungreedy ? 'lazy' : 'greedy';
-    // An assertion is tested once at the most.
+    // An assertion is tested at most once.
     if (item.t === 'look') return { t: 'repeat', item, min: Math.min(min, 1), max: Math.min(max, 1), mode };
     return { t: 'repeat', item, min, max, mode };
   }
@@ -205,7 +205,7 @@ class RegexParser {
   }
 }
 
-/** Throws RegexError. Characters above 255 stand for the bytes of their UTF-8 form. */
+/** Throws RegexError. Characters above 255 are replaced by their UTF-8 bytes. */
 export function parseRegex(pattern: string): ParsedRegex {
   const bytes = !/[^\0-\xff]/.test(pattern) ? pattern : Buffer.from(pattern, 'utf8').toString('latin1');
   return new RegexParser(bytes).parse();

@@ -11,11 +11,11 @@ export type Assertion =
   | 'line-end'
   | 'word'
   | 'not-word'
-  /** \G: where the search began. */
+  /** \G: start of the search. */
   | 'search-start';
 
-/** The condition of a conditional group: whether a group took part, whether this is a recursion (into that group; 0
- * is any), or a lookaround. `never` is DEFINE. */
+/** The condition of a conditional group: a group that took part, a recursion (into that group; 0 is any), or a
+ * lookaround. `never` is DEFINE. */
 export type Condition =
   | { kind: 'group'; index: number }
   | { kind: 'recursion'; index: number }
@@ -42,15 +42,15 @@ export interface ParsedRegex {
   root: Node;
   /** Number of capturing groups. */
   groups: number;
-  /** Something in it asks what a group holds: back-references, conditions, recursion. */
+  /** Some part depends on the contents of a group: back-references, conditions, recursion. */
   captureDependent: boolean;
   /** It calls itself or one of its groups. */
   recursive: boolean;
-  /** Two groups share a number, as (?|…) makes them. */
+  /** Two groups share a number, as in (?|…). */
   sharedNumbers: boolean;
 }
 
-/** An expression that cannot be compiled: the reason, the place (from 0), and the offset that PCRE2 reports. */
+/** An invalid expression: the reason, the position (from 0), and the offset that PCRE2 reports. */
 export class RegexError extends Error {
   readonly position: number;
   readonly offset: number;
@@ -63,7 +63,7 @@ export class RegexError extends Error {
   }
 }
 
-/** Whether the node can match the empty text. */
+/** Can the node match the empty text? */
 export function canBeEmpty(n: Node): boolean {
   switch (n.t) {
     case 'set':
@@ -84,8 +84,8 @@ export function canBeEmpty(n: Node): boolean {
   }
 }
 
-/** Length of everything the node matches, or -1 when it varies. `groups` holds the bodies by number, for
- * references; `depth` ends a recursion. */
+/** Length of all matches of the node, or -1 if it varies. `groups` has the bodies by number, for references; `depth`
+ * ends a recursion. */
 export function fixedLength(n: Node, groups: ReadonlyMap<number, Node>, depth = 0): number {
   const of = (item: Node): number => fixedLength(item, groups, depth);
   switch (n.t) {

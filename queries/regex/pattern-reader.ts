@@ -4,17 +4,17 @@
 import { type Node, RegexError } from './pattern-ast.ts';
 
 export interface Flags {
-  /** i: letters of both cases. */
+  /** i: ignores case. */
   readonly caseless: boolean;
   /** m: ^ and $ at lines. */
   readonly multiline: boolean;
-  /** s: a dot takes a newline. */
+  /** s: a dot matches a newline. */
   readonly dotAll: boolean;
-  /** x and xx: blanks and comments are left out (1), also blanks in classes (2). */
+  /** x and xx: blanks and comments are ignored (1), also blanks in classes (2). */
   readonly extended: 0 | 1 | 2;
   /** n: bare parentheses do not capture. */
   readonly noCapture: boolean;
-  /** U: greedy and lazy change places. */
+  /** U: greedy and lazy are swapped. */
   readonly ungreedy: boolean;
   /** J: names may be used twice. */
   readonly sameNames: boolean;
@@ -36,7 +36,7 @@ type Pending = () => void;
 export class PatternReader {
   readonly text: string;
   at = 0;
-  /** Capturing groups so far; (?|…) sets it back. */
+  /** Capturing groups so far; reset by (?|…). */
   groups = 0;
   highestGroup = 0;
   readonly names = new Map<string, number[]>();
@@ -69,7 +69,7 @@ export class PatternReader {
     return this.text.charAt(this.at);
   }
 
-  /** Whether this text comes next; if so, it is consumed. */
+  /** Consumes this text if it is next, and returns whether it was. */
   eat(text: string): boolean {
     if (!this.text.startsWith(text, this.at)) return false;
     this.at += text.length;
@@ -90,7 +90,7 @@ export class PatternReader {
     return this.groups;
   }
 
-  /** Gives a group its name; numbers of (?|…) may carry the same name again. */
+  /** Names a group; groups of the same number in (?|…) may share a name. */
   nameGroup(name: string, index: number, flags: Flags, at: number): void {
     if (name.length > 32) this.fail('subpattern name is too long (maximum 32 code units)', at);
     const known = this.names.get(name);
@@ -100,7 +100,7 @@ export class PatternReader {
     else this.fail('two named subpatterns have the same name (PCRE2_DUPNAMES not set)', at);
   }
 
-  /** The numbers a name stands for. */
+  /** The numbers of a name. */
   named(name: string, at: number): number[] {
     return this.names.get(name) ?? this.fail(`reference to non-existent subpattern '${name}'`, at);
   }

@@ -1,12 +1,12 @@
-// Facts about an expression before it runs: the size of its program, the bytes that every match contains,
-// whether a match begins at the start of the subject.
+// Static facts about an expression: the size of its program, the bytes that every match contains, whether matches
+// begin at the start of the subject.
 
 import { type ByteSet, type Node, RegexError } from './pattern-ast.ts';
 
-/** Instructions that an expression may expand to (chosen; PCRE2 has a limit of the same order). */
+/** Maximum instructions that an expression may expand to (chosen; PCRE2 has a limit of the same order). */
 const MAX_SIZE = 200_000;
 
-/** Numbers a node expands to. Throws RegexError when they are too many. */
+/** Number of instructions that a node expands to. Throws RegexError if too many. */
 export function checkSize(n: Node): number {
   let size = 4;
   switch (n.t) {
@@ -36,7 +36,7 @@ export function singleByte(set: ByteSet): number {
   return first >= 0 && set.lastIndexOf(1) === first ? first : -1;
 }
 
-/** Bytes without which nothing matches: those that stand outside of choices. */
+/** Bytes in every match: those outside of choices. */
 export function requiredBytes(n: Node, into: Set<number>): void {
   switch (n.t) {
     case 'set': {

@@ -1,5 +1,5 @@
-// Back-references and subroutine calls in all their spellings: \1 \g{-1} \k<n> (?P=n), (?R) (?1) (?-1) (?&n)
-// (?P>n) \g<n>. Numbers and names may be defined later, so that they are resolved when the pattern has ended.
+// Back-references and subroutine calls in all their spellings: \1 \g{-1} \k<n> (?P=n), (?R) (?1) (?-1) (?&n) (?P>n)
+// \g<n>. Numbers and names may be defined later, so they are resolved at the end of the pattern.
 
 import type { Node } from './pattern-ast.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
@@ -15,7 +15,7 @@ export function backref(p: PatternReader, index: number, flags: Flags, at: numbe
   return { t: 'backref', index, caseless: flags.caseless };
 }
 
-/** A back-reference by name. Of several groups with the name the first that took part counts. */
+/** A back-reference by name. Of several groups with the name, the first that took part counts. */
 function namedBackref(p: PatternReader, name: string, flags: Flags, at: number): Node {
   p.captureDependent = true;
   const caseless = flags.caseless;
@@ -32,7 +32,7 @@ function namedBackref(p: PatternReader, name: string, flags: Flags, at: number):
   return node;
 }
 
-/** A subroutine call; `find` gives the group's number when the pattern has ended. */
+/** A subroutine call; `find` returns the group's number at the end of the pattern. */
 function call(p: PatternReader, at: number, find: () => number): Node {
   p.captureDependent = true;
   p.recursive = true;
@@ -44,7 +44,7 @@ function call(p: PatternReader, at: number, find: () => number): Node {
   return node;
 }
 
-/** A number as it is written, relative ones counted from the groups so far. */
+/** An absolute group number; relative ones count from the groups so far. */
 function absolute(p: PatternReader, text: string): number {
   const n = Number(text);
   return text.startsWith('-') ? p.groups + 1 + n : text.startsWith('+') ? p.groups + n : n;
@@ -58,7 +58,7 @@ function callOf(p: PatternReader, id: string, at: number): Node {
   return call(p, at, () => p.named(id, at)[0] as number);
 }
 
-/** A call after `(?`, up to its closing parenthesis; null when there is none. */
+/** A call after `(?`, up to its closing parenthesis; null if it is none. */
 export function groupCall(p: PatternReader, flags: Flags, at: number): Node | null {
   const m = p.take(new RegExp(`(?:(R)|([-+]?\\d+)|(?:&|P>)(${NAME})|P=(${NAME}))\\)`, 'y'));
   if (m === null) return null;
@@ -83,7 +83,7 @@ export function letterReference(p: PatternReader, letter: string, flags: Flags, 
   return backref(p, absolute(p, (m[1] ?? m[2]) as string), flags, at);
 }
 
-/** The condition of (?(…)…), the cursor being after both parentheses; null when it is a lookaround. */
+/** The condition of (?(…)…); the cursor is after both parentheses. Null for a lookaround. */
 export function numberedCondition(
   p: PatternReader,
   at: number,

@@ -1,17 +1,17 @@
-// What a subject must begin with, or have in it, for an expression to match: "/news/" for ^/news/\d+, ".html" for \.html$.
-// Looking for it costs a fraction of asking JavaScript's engine, and most of what a program or a ban asks fails on it.
+// Text that a subject must begin with or contain to match: "/news/" for ^/news/\d+, ".html" for \.html$. Searching
+// for it costs a fraction of running JavaScript's engine, and most tests of programs and bans fail on it.
 
 import type { ByteSet, Node } from './pattern-ast.ts';
 
 export interface RequiredText {
-  /** Empty where nothing is known. */
+  /** Empty if unknown. */
   readonly text: string;
   readonly where: 'start' | 'anywhere';
-  /** It is all that the expression asks for. */
+  /** The text is a sufficient condition. */
   readonly whole: boolean;
 }
 
-/** Shorter ones, such as a dot, are in too many subjects to be worth it (chosen). */
+/** Shorter texts, such as a dot, are in too many subjects to be useful (chosen). */
 const SHORTEST = 3;
 
 export function requiredText(root: Node): RequiredText {
@@ -34,12 +34,12 @@ export function requiredText(root: Node): RequiredText {
   return { text: textOf(longest), where: 'anywhere', whole: longest.length === items.length };
 }
 
-/** In one piece: what is concatenated is flattened when it is first read. */
+/** As a flat string: concatenated ones are flattened on first read. */
 function textOf(bytes: readonly number[]): string {
   return Buffer.from(bytes).toString('latin1');
 }
 
-/** The byte of a set with one, -1 for others. */
+/** The byte of a set of one, -1 for others. */
 function onlyByte(set: ByteSet): number {
   const byte = set.indexOf(1);
   return byte >= 0 && set.indexOf(1, byte + 1) < 0 ? byte : -1;

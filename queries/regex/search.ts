@@ -1,27 +1,25 @@
-// The state of searches by the bounded matcher: their fuel, the place in the subject, the groups found so far, and the
-// memory of choices that failed, which is made only when it is worth its cost. It decides nothing about matching.
-//
-// A substitution searches one subject for all matches. They share the memory: a choice that failed fails in later
-// searches too, and nothing is cleared but what the match itself went through. So all of them together try each choice
-// once at a position, and make one memory. Special case: whether a choice fails may depend on its search, and then nothing
-// outlives one (isolated, in instructions.ts).
+// State of searches by the bounded matcher: fuel, position, groups found so far, and the memory of failed choices,
+// which is only allocated when it pays off. A substitution searches one subject for all matches with a shared memory:
+// a choice that failed fails in later searches too, and only the choices of the match itself are cleared. So all
+// searches together try each choice once per position, with one allocation. Special case: if failures may depend on
+// the search, nothing is shared (isolated, in instructions.ts).
 
 import type { Program } from './instructions.ts';
 
-/** Instructions that a search may execute for each unit of the match limit (decision 8). */
+/** Instructions per unit of the match limit (decision 8). */
 const FUEL_PER_UNIT = 64;
-/** Bits of the memory of failed choices; without memory above it. */
+/** Maximum bits of the memory of failed choices; no memory beyond. */
 const MAX_MEMORY = 64_000_000;
-/** Length of a subject for which it is made at once (chosen). */
+/** Length of a subject for which it is allocated at once (chosen). */
 const LONG = 4096;
-/** Words of memory that cost as much as an instruction, when it is made again (measured). */
+/** Words of memory that cost as much as an instruction to clear (measured). */
 const WORDS_PER_STEP = 8;
 
-/** Ends of the whole and of the nine groups that a replacement can name. */
+/** Ends of the whole match and of the nine groups that a replacement can reference. */
 const MOST_CAPTURES = 20;
 const NOTHING = new Int32Array(0);
 
-/** A call in progress: its caller, its group, the place to continue at, and the saved slots. */
+/** A call in progress: its caller, its group, the return address, and the saved slots. */
 export interface Frame {
   parent: Frame | null;
   group: number;
@@ -35,33 +33,34 @@ export interface Undo {
   slots: Int32Array | null;
 }
 
-/** The instructions that searches may still execute; several searches may share one. */
+/** Instructions that searches may still execute; several searches may share them. */
 export interface Fuel {
   left: number;
 }
 
-/** Fuel for a limit of Varnish's measure (its parameter pcre2_match_limit). */
+/** Fuel for a limit in Varnish's unit (its parameter pcre2_match_limit). */
 export function fuelFor(matchLimit: number): Fuel {
   return { left: Math.min(matchLimit * FUEL_PER_UNIT, 1e9) };
 }
 
 export type Found = Int32Array | null | 'limit';
 
-/** What the searches of one call over one subject share. Each begins where the one before it has ended. */
+/** State shared by the searches of one call over one subject. Each begins where the previous one ended. */
 export class SearchMemory {
-  /** A bit for each choice at each position, those of one position together. */
+  /** One bit per choice and position, grouped by position. */
   visited: Int32Array | null = null;
-  /** Where it begins: a lookbehind may look before the first search. */
+  /** Its first position: a lookbehind may look before the first search. */
   base = 0;
-  /** The fuel when the first search began; -1 before that. */
+  /** Fuel at the start of the first search; -1 before that. */
   limit = -1;
-  /** As they are between attempts: each brings back what it has written. */
+  /** Their state between attempts: each attempt restores what it has written. */
   slots: Int32Array | null = null;
   /** The last match. */
   found = NOTHING;
   made = 0;
 
-  /** A match has ended here: what it went through has not failed. Everything else before this is never asked again. */
+  /** After a match ending here: clears the choices along its way, which have not failed. Earlier positions are never
+   * visited again. */
   passed(p: Program, end: number, left: number): void {
     const { visited } = this;
     if (visited === null) return;
@@ -92,15 +91,14 @@ export interface Search {
   from: number;
   notEmpty: boolean;
   slots: Int32Array;
-  /** Null while there is none. */
+  /** Null until allocated. */
   visited: Int32Array | null;
   remembers: boolean;
   memory: SearchMemory;
   fuel: Fuel;
 }
 
-/** A search from an index. The memory is made at once for a long subject, and otherwise when the searches have taken a
- * while. */
+/** A search from an index. The memory is allocated at once for a long subject, and otherwise after some instructions. */
 export function beginSearch(
   p: Program,
   bytes: Uint8Array,
@@ -125,7 +123,7 @@ export function beginSearch(
   return search;
 }
 
-/** Makes the memory; returns how many instructions it counts as, beside the first one. */
+/** Allocates the memory; returns the instructions charged for it. */
 export function memoryOf(search: Search, p: Program): number {
   const { memory, bytes } = search;
   const words = ((p.remembered * (bytes.length - memory.base + 1)) >> 5) + 1;

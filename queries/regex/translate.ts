@@ -1,13 +1,13 @@
-// Writes a parsed expression as a JavaScript one, and estimates how much time JavaScript's backtracking could take
-// on it. Classes become explicit byte ranges, so no flag is needed; atomic groups become a lookahead with a
-// back-reference; group numbers are mapped.
+// Translates a parsed expression to JavaScript, and estimates how long JavaScript's backtracking could take. Classes
+// become explicit byte ranges, so no flag is needed; atomic groups become a lookahead with a back-reference; group
+// numbers are mapped.
 
 import { leadingDots } from './analyse.ts';
 import { type ByteSet, canBeEmpty, type Node, type ParsedRegex } from './pattern-ast.ts';
 
 export interface Translation {
   source: string;
-  /** The same for searches from the start of a subject: a leading .* is tried at the starts of lines only. */
+  /** For searches from the start of a subject: a leading .* is only tried at the starts of lines. */
   fromStart: string;
   /** JavaScript's number of each capturing group; index 0 is the whole match. */
   groups: number[];
@@ -46,14 +46,14 @@ const ASSERTIONS = {
   'not-word': '\\B',
 } as const;
 
-/** JavaScript source, or null when only the own engine has the meaning (back-references, \K, loops over
- * what may be empty). */
+/** JavaScript source, or null if only our own engine supports the semantics (back-references, \K, loops over possibly
+ * empty items). */
 export function translate(parsed: ParsedRegex): Translation | null {
   if (parsed.captureDependent || parsed.sharedNumbers) return null;
   const groups: number[] = [0];
   let next = 1;
   let possible = true;
-  /** JavaScript matches a lookbehind backwards, and an atomic group there would look the wrong way. */
+  /** JavaScript matches lookbehinds backwards, so an atomic group in one would look in the wrong direction. */
   let lookbehinds = 0;
   const write = (n: Node): string => {
     switch (n.t) {
@@ -74,7 +74,7 @@ export function translate(parsed: ParsedRegex): Translation | null {
         return `(?:(?=(${write(n.item)}))\\${own})`;
       }
       case 'repeat': {
-        // A turn that matches nothing ends a loop in PCRE, and is undone in JavaScript.
+        // An iteration that matches nothing ends a loop in PCRE, and is undone in JavaScript.
         if (n.max > n.min && canBeEmpty(n.item)) possible = false;
         const own = n.mode === 'possessive' ? next++ : 0;
         if (own > 0 && lookbehinds > 0) possible = false;
@@ -113,7 +113,7 @@ function quantifier(min: number, max: number): string {
   return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
-/** Whether a capture could differ: JavaScript forgets captures at each turn of a loop, PCRE keeps them. */
+/** Could captures differ? JavaScript resets captures in each iteration, PCRE keeps them. */
 export function capturesDiffer(n: Node, inLoop = false): boolean {
   switch (n.t) {
     case 'group':

@@ -18,6 +18,8 @@ const FOLDERS = [
   'console/ranking',
   'console/format',
   'console/setup',
+  'protocol',
+  'queries',
 ];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;
