@@ -52,7 +52,7 @@ export type AssignOp = '=' | '+=' | '-=' | '*=' | '/=';
 export type Statement =
   | { k: 'set'; target: PathExpr; op: AssignOp; opSpan: Span; value: Expr; span: Span }
   | { k: 'unset'; target: PathExpr; span: Span }
-  /** `value`: the sub is what a function returns; `target` is then the function. */
+  /** `value`: the sub is the result of a function; `target` is then the function. */
   | { k: 'call'; target: PathExpr; value: Expr | null; span: Span }
   | { k: 'return'; action: PathPart | null; args: Arg[] | null; span: Span }
   | { k: 'if'; branches: { cond: Expr; body: Block }[]; otherwise: Block | null; span: Span }

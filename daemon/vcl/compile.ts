@@ -1,7 +1,7 @@
-// The compiler's entry: program text in, plain data or diagnostics out. Never throws on any input.
+// The compiler's entry: program text in, plain data or diagnostics out. Never throws, whatever the input.
 //
-// The builtin program is parsed after the user's; subs of the same name that begin with vcl_ are joined in
-// source order, so the user's code runs first and the builtin's follows if it did not return.
+// The builtin program is parsed after the user's; subs of the same name that begin with vcl_ are joined in source
+// order, so the user's code runs first and the builtin's follows if it did not return.
 
 import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
 import type { ExtensionLookup, ImportRequest, OutsideLookup } from '../contract/extension.ts';
@@ -34,14 +34,14 @@ export interface CompileOptions extends ReaderOptions {
   /** Labels that `return (vcl(…))` may name. */
   labels?: readonly string[];
   resolveHost?: HostResolver;
-  /** Extensions by name, and the names for suggestions. None when absent. */
+  /** Extensions by name, and their names for suggestions. Default: none. */
   extensions?: ExtensionLookup;
   extensionNames?: readonly string[];
-  /** The descriptions of extensions from files. Without it there are none. */
+  /** Descriptions of outside extensions. Default: none. */
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
   unsafePath?: boolean;
-  /** Parameter http_profile: whose builtin program follows. Default classic. */
+  /** Parameter http_profile: profile of the builtin program. Default classic. */
   profile?: Profile;
   /** Without the builtin program; for tests of the compiler. */
   noBuiltin?: boolean;
@@ -118,7 +118,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   return { program, warnings: reporter.warnings };
 }
 
-/** The default probe is for all backends without one, wherever it stands; of several the last one counts. */
+/** The default probe applies to all backends without one, wherever it is declared; of several the last one counts. */
 function giveDefaultProbe(model: ProgramModel): void {
   const { defaultProbe } = model;
   if (defaultProbe === null) return;
@@ -128,7 +128,7 @@ function giveDefaultProbe(model: ProgramModel): void {
   }
 }
 
-/** Notes every name before the checks, because references may come before definitions. */
+/** Registers all names before the checks, because of forward references. */
 function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
   for (const d of declarations) {
     if (d.k === 'import') continue;
@@ -186,7 +186,7 @@ function define(model: ProgramModel, sym: Sym): void {
   model.symbols.set(sym.name, sym);
 }
 
-/** Reports a name that is taken, reserved or a variable's. */
+/** Reports a name that is taken or reserved. */
 function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 'acl' | 'probe'): void {
   const { reporter } = model;
   if (/^vcl_/i.test(name)) reporter.fail(MESSAGES.reservedNames(), span);
@@ -238,7 +238,7 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   sub.parts.push({ span: d.name.span, body: checkBlock({ model, sub, infer }, d.body) });
 }
 
-/** The generated program as `proxyd -C` prints it. */
+/** The generated program in the output of `proxyd -C`. */
 export function renderProgram(program: CompiledProgram): string {
   const files = program.files.map((f, i) => `//   ${i}: ${f.name}\n`).join('');
   return `// Generated program. A function of (R, B, E, M, N, P, X): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;

@@ -1,12 +1,12 @@
-// Diagnostics of the VCL compiler: the place, the error, and how to fix it.
+// Diagnostics of the VCL compiler: position, error, and how to fix it.
 //
-// A span points into a SourceFile, which knows the file that included it; formatting prints the source line
-// with a caret under the span, as Varnish's compiler does. The compiler reports several in one run and
-// throws nothing else: CompileStop is internal and ends one declaration or statement.
+// A span points into a SourceFile, which knows the file that included it; formatting prints the source line with a
+// caret under the span, as Varnish's compiler does. The compiler reports several in one run and throws nothing else:
+// CompileStop is internal and ends one declaration or statement.
 
 import type { Message } from './error-texts.ts';
 
-/** One text of the program. `parent` is the include that brought it in. */
+/** One source file of the program. `parent` is the include statement that brought it in. */
 export class SourceFile {
   readonly name: string;
   readonly text: string;
@@ -56,7 +56,7 @@ function expandTabs(line: string): string {
   return out;
 }
 
-/** Where a column is seen, as Varnish's compiler and most terminals count: tabs go on to multiples of 8. */
+/** The visual column, as counted by Varnish's compiler and most terminals: tabs advance to multiples of 8. */
 export function shownColumn(source: string, column: number): number {
   return expandTabs(source.slice(0, column - 1)).length + 1;
 }
@@ -79,7 +79,7 @@ export interface Diagnostic {
   endColumn: number;
   source: string;
   hint?: string;
-  /** Places that explain the finding (first definition, call chain), nearest first. */
+  /** Related positions (first definition, call chain), nearest first. */
   related: {
     message: string;
     file: string;
@@ -167,7 +167,7 @@ export class Reporter {
   }
 }
 
-/** Characters of a line shown on each side of the place (chosen): a generated program may be one line of a megabyte. */
+/** Characters shown on each side of the position (chosen): a generated program may be one line of a megabyte. */
 const SIDE = 300;
 
 interface Shown {
@@ -178,7 +178,7 @@ interface Shown {
   source: string;
 }
 
-/** A place as it is printed: blanks for tabs, and the columns that go with them. */
+/** A position for printing: tabs expanded, and columns adjusted. */
 function shown(p: Shown): Shown {
   if (!p.source.includes('\t')) return p;
   const column = shownColumn(p.source, p.column);
@@ -201,7 +201,7 @@ function header(p: Shown): string {
   return `('${p.file}' Line ${p.line} Pos ${p.column})${to}\n`;
 }
 
-/** The message an operator sees: every finding with its place, caret, hint and include chain. */
+/** The message for operators: every finding with position, caret, hint and include chain. */
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
   if (diagnostics.length === 0) return '';
   let out = 'Message from VCC-compiler:\n';
@@ -235,7 +235,7 @@ export function nearest(name: string, names: Iterable<string>): string | null {
   return best;
 }
 
-/** Edit distance in which swapping two neighbours counts once. */
+/** Edit distance with transpositions. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let prev = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,5 +1,5 @@
-// What an outside extension is handed instead of our own objects. Each lives for one call: a late use, from a
-// timer or a promise, throws in the extension's own code and reaches nothing of a transaction that has gone on.
+// The objects that an outside extension gets instead of our own. Each is valid for one call: later use, from a timer
+// or a promise, throws in the extension's own code and cannot reach a transaction that has continued.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclBusyobj, VclContext } from '../../contract/context.ts';
@@ -23,14 +23,14 @@ import {
 import { OutsideShared } from './outside-shared.ts';
 import { addDirector, backendAt, OwnDirector } from './own-directors.ts';
 
-/** Something of a call was used after its end. */
+/** An object of a call was used after its end. */
 export class LateUse extends Error {
   constructor() {
     super('used after the call it belongs to');
   }
 }
 
-/** A call that has ended or not. */
+/** Whether a call is still running. */
 export class CallLife {
   over = false;
 
@@ -39,7 +39,7 @@ export class CallLife {
   }
 }
 
-/** Bytes of a text, one a character: what an extension writes beyond Latin-1 goes on as UTF-8. */
+/** A text as a byte string: characters beyond Latin-1 are encoded as UTF-8. */
 export function byteText(text: string): string {
   return /[^\0-\xff]/.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
@@ -53,7 +53,7 @@ function fieldName(name: unknown): string {
   return name;
 }
 
-/** The message, unless it is a cached object's, which all its readers share. Throws ExtensionError. */
+/** The message; throws ExtensionError for a cached object's, which is shared by all its readers. */
 export function writable(http: HttpMessage): HttpMessage {
   if (http.base === Tag.ObjMethod) throw new ExtensionError('the head of an object cannot be changed');
   return http;
@@ -133,7 +133,7 @@ export class Head implements OutsideHead {
     return writable(this.#http);
   }
 
-  /** The head itself, for a HTTP argument that comes back. */
+  /** The head behind an HTTP argument that is passed back. */
   static messageOf(head: Head): HttpMessage {
     return head.#http;
   }
@@ -144,7 +144,7 @@ function headerText(value: unknown): string {
   return byteText(value);
 }
 
-/** Lifetimes of a response that is fetched. */
+/** Lifetimes of a response being fetched. */
 class Life implements OutsideLife {
   readonly #life: CallLife;
   readonly #bo: VclBusyobj;
@@ -332,7 +332,7 @@ export class Context implements OutsideContext {
   }
 }
 
-/** Makes a call with a context that ends with it. */
+/** Makes a call with a context that becomes invalid afterwards. */
 function inContext(ctx: VclContext, call: (c: OutsideContext) => unknown): unknown {
   const life = new CallLife();
   try {

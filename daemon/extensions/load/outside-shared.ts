@@ -1,5 +1,4 @@
-// Shared state as an outside extension gets it: under names of its own kind, with everything checked that goes in, and
-// copies of what comes out.
+// Shared state for outside extensions: in a namespace of their own, with all input validated, and output copied.
 
 import type {
   SharedDraft,
@@ -9,7 +8,7 @@ import type {
   TableShape,
 } from '../../contract/shared-state.ts';
 
-/** Before names that extensions from files give: the built-in ones' are others. */
+/** Prefix of names from outside extensions, which separates them from those of built-in ones. */
 const OUTSIDE = 'file:';
 
 export class OutsideShared implements SharedState {

@@ -1,5 +1,5 @@
-// Backends and directors that an outside extension makes. A backend is the program's, wherever the description came
-// from; a director asks the extension where each fetch goes.
+// Backends and directors made by an outside extension. A backend belongs to the program, whatever the origin of its
+// description; a director asks the extension for the backend of each fetch.
 
 import { isIP } from 'node:net';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -13,7 +13,7 @@ const TEXTS = ['host', 'port', 'path', 'hostHeader'] as const;
 const NUMBERS = ['connectTimeout', 'firstByteTimeout', 'betweenBytesTimeout', 'maxConnections'] as const;
 const KNOWN: ReadonlySet<string> = new Set([...TEXTS, ...NUMBERS, 'probe']);
 
-/** Finds or makes a backend of the program. Throws ExtensionError. */
+/** Finds or creates a backend of the program. Throws ExtensionError. */
 export function backendAt({ vcl, state }: VclContext, description: unknown): Director {
   const decl = readDescription(description);
   if (vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
@@ -30,7 +30,7 @@ function readDescription(description: unknown): RunTimeDecl {
   for (const key of TEXTS) {
     const value = key === 'port' && typeof given.port === 'number' ? String(given.port) : given[key];
     if (value === undefined) continue;
-    // No line of a head may come out of a Host.
+    // A Host must not be able to inject a header line.
     if (typeof value !== 'string' || /[^!-~]/.test(value))
       throw new ExtensionError(`'${key}' is no such text`);
     decl[key] = value;
@@ -56,11 +56,11 @@ function readDescription(description: unknown): RunTimeDecl {
   return decl;
 }
 
-/** A director as a program's other ones; its choice may fail a fetch, never the worker. */
+/** A director of the program; its choice may fail a fetch, never the worker. */
 export class OwnDirector implements Director {
   readonly vclName: string;
   readonly listed: DirectorListing;
-  /** What is below it is not known. */
+  /** Its backends are unknown. */
   readonly inUse = 0;
   private readonly theirs: OutsideDirector;
   private readonly called: (ctx: VclContext, call: (c: OutsideContext) => unknown) => unknown;
@@ -82,7 +82,7 @@ export class OwnDirector implements Director {
   }
 
   setWarm(): void {
-    // What is below it is of the program, too, which makes it warm or cold itself.
+    // Its backends belong to the program, which sets their temperature itself.
   }
 
   healthy(now: number): boolean {
@@ -109,13 +109,13 @@ export class OwnDirector implements Director {
     try {
       return this.theirs.healthy === undefined || this.theirs.healthy(now) === true;
     } catch {
-      // Who cannot say that it is well is not.
+      // A failing health check means sick.
       return false;
     }
   }
 }
 
-/** Puts a director among the program's, under its name there. Throws ExtensionError. */
+/** Registers a director with the program. Throws ExtensionError. */
 export function addDirector(
   ctx: VclContext,
   name: unknown,

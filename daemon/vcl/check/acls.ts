@@ -1,5 +1,5 @@
-// Checks `acl` declarations: addresses, masks, names and flags become a list of networks, most specific first.
-// A name that does not resolve is an error unless its entry is in parentheses, which then is left out.
+// Checks `acl` declarations: addresses, masks, names and flags become a list of networks, most specific first. A name
+// that does not resolve is an error unless its entry is in parentheses, which is then left out.
 
 import { isIP } from 'node:net';
 import type { AclEntry, Declaration } from '../ast.ts';
@@ -11,7 +11,7 @@ import { ACL_FLAGS } from '../tables/language.ts';
 import { type Code, constant, data, helper } from '../typed-program.ts';
 import type { ProgramModel } from './program-model.ts';
 
-/** The code that makes the acl. */
+/** Code that creates the acl. */
 export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
   const on = new Map<string, boolean>(ACL_FLAGS.map((row) => [row.flag, row.on]));
@@ -99,11 +99,11 @@ function network(
 interface AclNotation {
   /** A complete address or a name. */
   host: string;
-  /** Bits of the mask, written or meant; null is the whole address. */
+  /** Bits of the mask, explicit or implied; null for the whole address. */
   bits: number | null;
   /** The place to report an invalid mask. */
   maskSpan: Span;
-  /** As the log shows the entry: as Varnish, without a mask that stood inside the quotes. */
+  /** Text in the log, as in Varnish: without a mask inside the quotes. */
   shown: string;
 }
 
@@ -133,7 +133,7 @@ export function readAclEntry(e: AclEntry): AclNotation | AclFault {
 
 const FIRST_BYTES = /^\s*\+?\d+(?:\.\s*\+?\d+){0,3}$/;
 
-/** Bytes without the last ones get these, and the mask that they mean. */
+/** Completes an abbreviated address and its implied mask. */
 function spread(host: string, bits: number | null): { host: string; bits: number | null } {
   const bytes = FIRST_BYTES.test(host) ? host.split('.').map(Number) : [];
   if (bytes.length === 0 || bytes.some((b) => b > 255)) return { host, bits };

@@ -9,7 +9,7 @@ import { MESSAGES } from '../error-texts.ts';
 import { type Code, constant, helper } from '../typed-program.ts';
 import type { ProgramModel } from './program-model.ts';
 
-/** Addresses of a host name, empty when it has none. */
+/** Addresses of a host name; empty if it has none. */
 export type HostResolver = (name: string) => string[];
 
 /** /etc/hosts first, then the system's resolver through getent(1). Blocks; only used while compiling. */
@@ -47,7 +47,7 @@ function hostsFile(name: string): string[] {
   }
 }
 
-/** "host", "host:port", "[v6]:port", "host port"; port null when there is none. */
+/** Splits "host", "host:port", "[v6]:port" and "host port"; port is null if absent. */
 export function splitHostPort(text: string): { host: string; port: string | null } {
   const v6 = /^\[([^\]]*)\](?:[: ](.*))?$/.exec(text);
   if (v6 !== null) return { host: v6[1] as string, port: v6[2] ?? null };
@@ -57,7 +57,7 @@ export function splitHostPort(text: string): { host: string; port: string | null
   return { host: text, port: null };
 }
 
-/** An IP constant. */
+/** Code of an IP constant. */
 export function resolveIpLiteral(model: ProgramModel, text: string, span: Span): Code {
   const { host, port } = splitHostPort(text);
   const address = isIP(host) > 0 ? host : model.resolveHost(host)[0];

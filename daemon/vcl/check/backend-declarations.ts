@@ -13,7 +13,8 @@ import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
 import { check, checkBlob, type Scope } from './type-conversions.ts';
 
-/** Give the reason why a value of this attribute is not allowed, or null. Others take any value of their type. */
+/** Validators by attribute: the reason why a value is not allowed, or null. Other attributes accept any value of
+ * their type. */
 const VALUE_CHECKS: Readonly<Record<string, (value: never) => string | null>> = {
   path: (v: string) =>
     !v.startsWith('/')
@@ -55,7 +56,7 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   return decl;
 }
 
-/** Where the value of a field stands; undefined when the field is missing. */
+/** Position of a field's value; undefined if the field is missing. */
 function valueSpan(fields: readonly Field[], name: string): Span | undefined {
   const f = fields.find((x) => x.name === name);
   return f === undefined ? undefined : (f.values[0]?.span ?? f.nameSpan);
@@ -70,7 +71,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   decl.host = host;
   if (port !== null) {
     decl.port = port;
-    // The Host of a probe or request without one is the declaration's, as in Varnish.
+    // The Host of a probe or of a request without one is that of the declaration, as in Varnish.
     decl.hostHeader ??= `${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
   if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {
@@ -81,7 +82,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   }
   if (isIP(host) !== 0) return;
   if (host === '' && decl.port !== undefined) {
-    // A port alone means this machine.
+    // A port alone means the local host.
     decl.host = 'localhost';
     decl.addresses = [...LOOPBACK];
     return;
@@ -180,7 +181,7 @@ function readFields(
   return seen;
 }
 
-/** The constant value of a field; undefined after reporting why there is none. */
+/** The constant value of a field; undefined after reporting an error. */
 function fieldValue(scope: Scope, f: Field, type: Type): unknown {
   const { reporter, symbols } = scope.model;
   const first = f.values[0];

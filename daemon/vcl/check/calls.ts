@@ -1,6 +1,5 @@
-// Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs, and the
-// private data, which programs do not write. Also the functions that are part of the language (regsub, hash_data …)
-// and the methods of STRING.
+// Binds the arguments of a call to a signature: positions, names, defaults, optional ones, ENUMs, and private data,
+// which programs do not write. Also the functions of the language (regsub, hash_data …) and the methods of STRING.
 
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import { WAITING_PLACES } from '../../contract/waiting.ts';
@@ -37,7 +36,7 @@ import { findVariable } from './variable-access.ts';
 
 type CallExpr = Extract<Expr, { k: 'call' }>;
 
-/** Checks a call and gives its value; VOID calls are for statements. */
+/** Checks a call and returns its value; VOID calls are for statements. */
 export function bindCall(scope: Scope, e: CallExpr, statement = false): Typed {
   const v = bind(scope, e);
   if (v.type === 'VOID' && !statement) {
@@ -119,7 +118,7 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
 
 const CLIENT_STATES = stateMask(placesToStates('client'));
 
-/** The cell that a PRIV parameter gets. */
+/** Code of the private data for a PRIV parameter. */
 function privCode(scope: Scope, priv: PrivScope, extension: string, span: Span): Code {
   const { model } = scope;
   const ofExtension = (): Code => model.hoist('ext', lookup('X', extension));
@@ -147,9 +146,12 @@ function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | unde
   return sig.returns === 'SUB' || sig.params.some((p) => p.type === 'HTTP' || p.type === 'SUB');
 }
 
-/** The arguments, in the order of the signature; ABSENT for what is left out. `extension`
- * is whose private data the PRIV parameters mean, `place` what a restriction to states points at, `joining` what
- * strands of a text are passed. */
+/**
+ * The arguments, in the order of the signature; ABSENT for omitted ones.
+ * @param extension owner of the private data of PRIV parameters
+ * @param place position for restrictions to states
+ * @param joining how the strands of a text are passed
+ */
 export function bindArgs(
   scope: Scope,
   signature: Signature,
@@ -206,7 +208,7 @@ export function bindArgs(
   return out;
 }
 
-/** One argument; several where the strands of a text stay apart. */
+/** One argument; several if the strands of a text are passed separately. */
 function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): Code[] {
   if (p.type === 'ENUM') {
     const word = value.k === 'path' && value.parts.length === 1 ? value.parts[0]?.text : undefined;
@@ -232,8 +234,7 @@ function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): Code[
   return [v.code];
 }
 
-// The callable that a path names: a function of the language, of an extension or of an object, or a method of a
-// value.
+// Resolves a path to a callable: a function of the language, of an extension or of an object, or a method of a value.
 
 type Callable =
   | {
@@ -243,11 +244,11 @@ type Callable =
       call: (args: readonly Code[]) => Code;
       signature: string;
       places?: string;
-      /** Why it may not be called from elsewhere, where that is not plain. */
+      /** Reason of the restriction, if not obvious. */
       hint?: string;
-      /** Whose private data its PRIV parameters mean. */
+      /** Owner of the private data of its PRIV parameters. */
       extension?: string;
-      /** Rolls back the message that it is given. */
+      /** Rolls back its message argument. */
       restores?: boolean;
       /** How the strands of its text are passed. */
       joining?: Joining;
@@ -258,7 +259,7 @@ function own<T>(rows: Readonly<Record<string, T>>, name: string): T | undefined 
   return Object.hasOwn(rows, name) ? rows[name] : undefined;
 }
 
-/** Where a row may be called from; the compiler refuses a call that could not wait. */
+/** States from which it may be called; a call that may wait is refused where waiting is impossible. */
 function restrict(
   out: Extract<Callable, { k: 'function' }>,
   row: { places?: string; waits?: boolean },
@@ -270,7 +271,6 @@ function restrict(
   }
 }
 
-/** The callable that a path names. */
 function resolveCallable(scope: Scope, path: PathExpr): Callable {
   const { model } = scope;
   const [first, second] = path.parts as [PathExpr['parts'][number], PathExpr['parts'][number] | undefined];

@@ -1,6 +1,6 @@
-// Checks expressions and makes their code. `want` is the type that the place needs: a literal may become an
-// IP, BYTES or REGEX because of it. Operations are in operators.ts,
-// conversions in type-conversions.ts, calls in calls.ts.
+// Checks expressions and generates their code. `want` is the type that the context needs: a literal may become an IP,
+// BYTES or REGEX because of it. Operations are in operators.ts, conversions in type-conversions.ts, calls in
+// calls.ts.
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Expr, PathExpr } from '../ast.ts';
@@ -85,7 +85,7 @@ function property(
   );
 }
 
-/** The hint for a path whose end is not a property of its beginning. */
+/** Hint for a path that does not end in a property. */
 function propertyHint(type: Type, whole: PathExpr | null): string | undefined {
   if (whole === null) return undefined;
   if (whole.parts.some((p) => p.quoted)) return 'Strings are joined with "+".';

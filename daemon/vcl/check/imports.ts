@@ -1,6 +1,6 @@
-// Checks `import`: built-in extensions by name, others by the descriptions that the manager has. The compiler runs
-// no foreign code and waits for nothing: an extension without a description is noted as a wish, and the program is
-// compiled again when the wishes have been described.
+// Checks `import`: built-in extensions by name, others by descriptions from the manager. The compiler runs no foreign
+// code and never waits: an import without a description is recorded as a request, and the program is compiled again
+// after all requests have been answered.
 
 import type { DescribedModule, Extension, ImportRequest } from '../../contract/extension.ts';
 import type { Declaration } from '../ast.ts';
@@ -11,7 +11,7 @@ import type { ProgramModel } from './program-model.ts';
 
 type Import = Extract<Declaration, { k: 'import' }>;
 
-/** The file name by which Varnish's own build of a built-in extension is imported. */
+/** File name under which programs for Varnish import a built-in extension. */
 function isFieldsFile(name: string, from: string): boolean {
   return from.slice(from.lastIndexOf('/') + 1) === `libvmod_${name}.so`;
 }

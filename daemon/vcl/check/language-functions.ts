@@ -1,5 +1,4 @@
-// The functions and the words of the language itself, which no program may take for names of its own: the rows of
-// tables/language.ts with the code that runs for each.
+// The functions and reserved words of the language: the rows of tables/language.ts with the helper of each.
 
 import type { HelperName } from '../runtime/table.ts';
 import {
@@ -15,7 +14,7 @@ import { isVariable } from './variable-access.ts';
 
 interface Implementation {
   helper: HelperName;
-  /** How the strands of its text are passed, unless they are joined without the unset ones. */
+  /** How the strands of its text are passed; by default joined without the unset ones. */
   joining?: Joining;
 }
 
@@ -38,7 +37,7 @@ export const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map
 
 const KEYWORDS = new Set([...[...DECLARATIONS, ...STATEMENTS].map((row) => row.word), 'true', 'false']);
 
-/** Whether a name is a variable, a function or a word of the language, and therefore taken. */
+/** Whether a name is reserved: a variable, a function or a word of the language. */
 export function isReserved(name: string): boolean {
   const folded = name.toLowerCase();
   if (isVariable(folded) || KEYWORDS.has(folded)) return true;
@@ -46,7 +45,7 @@ export function isReserved(name: string): boolean {
   return own !== undefined && own.ours !== true;
 }
 
-/** A function of the language; one of ours gives way to a symbol of the program with its name. */
+/** A function of the language; one that Varnish does not have yields to a symbol of the program. */
 export function languageFunction(model: ProgramModel, name: string): LanguageFunction | undefined {
   const found = LANGUAGE_FUNCTIONS.get(name.toLowerCase());
   return found?.ours === true && model.declared.has(name) ? undefined : found;

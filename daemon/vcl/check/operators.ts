@@ -12,7 +12,7 @@ import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap
 import { asString, check, convert, joined, type Scope, stringCode } from './type-conversions.ts';
 import { arithmetic, isString, type Typed } from './types.ts';
 
-/** The type in which the operands of ! && || are read: only a place for a string lets them begin with a minus sign. */
+/** The type in which the operands of ! && || are read: only in a STRING context may they begin with a minus sign. */
 export function truthOf(want: Type): Type {
   return isString(want) ? 'STRING' : 'BOOL';
 }
@@ -136,7 +136,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type)
     const plain = left.type !== 'STRINGS' && right.type !== 'STRINGS';
     const equal = e.op === '==' || e.op === '!=';
     if (equal) {
-      // Two single strings: unset equals nothing but unset. Longer lists compare as their text.
+      // Two single strings: an unset one equals nothing, not even another. Longer lists compare as their text.
       const l = plain ? stringCode(scope, left) : joined(scope, left);
       const r = plain ? stringCode(scope, right) : joined(scope, right);
       if (plain && left.literal === undefined && right.literal === undefined) {

@@ -1,5 +1,5 @@
 // The state of one compilation: symbols, hoisted constants, subs with the variables they use and the subs they call.
-// Filled by the checks, read by codegen. One object per compilation; nothing outlives it.
+// Filled by the checker, read by the code generator. One object per compilation.
 
 import type {
   DescribedModule,
@@ -27,7 +27,7 @@ export function stateMask(states: readonly string[]): number {
   return mask;
 }
 
-/** Something in a sub that is legal in some states only. */
+/** A construct in a sub that is legal in some states only. */
 interface Restriction {
   mask: number;
   message: (sub: string) => Message;
@@ -37,16 +37,16 @@ interface Restriction {
 
 export interface SubInfo {
   name: string;
-  /** Where it was first defined; null for a state the program lacks. */
+  /** Position of its first definition; null for a state the program lacks. */
   span: Span;
   /** Its definitions, in the order in which they run. */
   parts: { span: Span; body: Steps }[];
   restrictions: Restriction[];
   calls: { name: string; span: Span }[];
-  /** Header fields, as "owner.field" in lower case; '*' where it cannot be known. */
+  /** Headers, as "owner.field" in lower case; '*' if unknown. */
   reads: Set<string>;
   writes: Set<string>;
-  /** Variables that are no header fields. */
+  /** Variables other than headers. */
   readsVariables: Set<string>;
   writesVariables: Set<string>;
   /** Actions that it returns. */
@@ -59,13 +59,13 @@ export interface SubInfo {
   used: boolean;
 }
 
-/** The declarations of the generated program, which stand before its subs. */
+/** Declarations of the generated program, before its subs. */
 type Declared =
   | { k: 'constant'; name: string; code: Code }
   /** An object that vcl_init makes. */
   | { k: 'object'; name: string };
 
-/** A sub before anything of it is checked. */
+/** A sub before it is checked. */
 export function emptySub(name: string, span: Span): SubInfo {
   return {
     name,
@@ -116,11 +116,11 @@ export class ProgramModel {
   defaultProbe: ProbeDecl | null = null;
   /** Language version of the program, 40 or 41. */
   syntax = 41;
-  /** Names declared anywhere in the program, for references before their definition. */
+  /** Names declared anywhere in the program, for forward references. */
   readonly declared = new FoldedMap<'backend' | 'acl' | 'sub' | 'probe'>();
-  /** First spelling of each header field: "req content-type" → "Content-Type". */
+  /** First spelling of each header: "req content-type" → "Content-Type". */
   readonly spelling = new Map<string, string>();
-  /** Names of the subs the builtin program defines: a user may add to these. */
+  /** Names of the builtin program's subs, to which a program may add parts. */
   readonly builtinSubs = new Set<string>();
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   readonly labelsUsed = new Set<string>();
@@ -128,13 +128,13 @@ export class ProgramModel {
   readonly subValues = new Set<string>();
   /** The texts of VCL_trace records, by the block or the `if` they belong to. */
   trace: TracePoints | null = null;
-  /** Places of calls that have private data of their own. */
+  /** Number of call sites with private data. */
   callPlaces = 0;
-  /** Extensions from files: the known ones, those that the program imports, those not described yet. */
+  /** Outside extensions: known descriptions, those imported, and requests for missing ones. */
   outside: OutsideLookup | null = null;
   readonly modules: (DescribedModule & { problem?: undefined })[] = [];
   readonly wishes: ImportRequest[] = [];
-  /** Names of imports and objects that failed: they are not reported as unknown, too. */
+  /** Names of failed imports and objects, so that their uses are not reported, too. */
   readonly brokenNames = new Set<string>();
   unsafePath = true;
   extensionNames: readonly string[] = [];
@@ -143,7 +143,7 @@ export class ProgramModel {
   readonly #hoisted = new Map<string, Code>();
   /** The regular expressions that compiled. */
   readonly regexes = new Map<string, Code>();
-  /** Signatures by their text, read once. */
+  /** Parsed signatures by text. */
   readonly signatures = new Map<string, Signature>();
   readonly #prologue: Declared[] = [];
   #serial = 0;
@@ -162,12 +162,12 @@ export class ProgramModel {
     this.resolveHost = resolveHost;
   }
 
-  /** Whether a sub is the entry of a state, not a sub that is called. */
+  /** Whether a sub is the entry of a state. */
   isState(name: string): boolean {
     return name.startsWith('vcl_') && (STATES as readonly string[]).includes(name.slice(4));
   }
 
-  /** A constant of the whole program by its name; equal code has the same name. */
+  /** Hoists a constant and returns its name; equal code shares a name. */
   hoist(prefix: string, code: Code): Code & { k: 'name' } {
     const key = JSON.stringify(code);
     const known = this.#hoisted.get(key);
@@ -195,7 +195,7 @@ export class ProgramModel {
     return this.#prologue;
   }
 
-  /** A sub's name as it was first written; those of states and of the builtin program in small letters. */
+  /** A sub's name as first written; those of states and of the builtin program in lower case. */
   subName(name: string): string {
     return /^vcl_/i.test(name) ? name.toLowerCase() : this.declared.nameOf(name);
   }
@@ -210,13 +210,13 @@ export class ProgramModel {
   }
 }
 
-/** The name in generated code of something that the program names itself. */
+/** The generated name of a named declaration. */
 export function generatedName(kind: 'sub' | 'acl' | 'obj' | 'value', name: string): string {
   return `${kind}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
 }
 
-// A map whose keys are names of VCL, which are not case-sensitive:
-// `call Helper` finds `sub helper`. Iteration gives each name as it was first written.
+// A map with case-insensitive keys, as names of VCL are: `call Helper` finds `sub helper`. Iteration yields each name
+// as first written.
 
 class FoldedMap<V> {
   readonly #entries = new Map<string, [name: string, value: V]>();
@@ -229,7 +229,7 @@ class FoldedMap<V> {
     return this.#entries.has(name.toLowerCase());
   }
 
-  /** How a name was first written; the name itself when it is not there. */
+  /** The first spelling of a name; the name itself if unknown. */
   nameOf(name: string): string {
     return this.#entries.get(name.toLowerCase())?.[0] ?? name;
   }

@@ -64,7 +64,7 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   }
 }
 
-/** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
+/** Without loops and recursion, calls can still double at each level: refuses programs that could run for hours. */
 function boundWork(model: ProgramModel): void {
   const known = new Map<string, number>();
   let refused = false;
@@ -76,7 +76,7 @@ function boundWork(model: ProgramModel): void {
       const next = model.subs.get(c.name);
       if (next !== undefined) steps += cost(next);
       if (steps <= LIMITS.steps.value || refused) continue;
-      // Reported once: its callers have the same fault.
+      // Reported once: its callers have the same error.
       refused = true;
       model.reporter.error(
         MESSAGES.tooMuchWork(c.name, LIMITS.steps.value, sub.name),
@@ -141,7 +141,7 @@ export function legalStates(model: ProgramModel, name: string): number {
   return mask;
 }
 
-/** Header fields by state, as "owner.field" in lower case. */
+/** Headers by state, as "owner.field" in lower case. */
 export function stateFacts(model: ProgramModel): Record<string, StateFacts> {
   const out: Record<string, StateFacts> = {};
   for (const state of STATES) {
@@ -164,13 +164,13 @@ export function stateFacts(model: ProgramModel): Record<string, StateFacts> {
   return out;
 }
 
-// Whether a program may need the original of a head that it changes: for std.rollback, for fragments of a page that it
-// makes, or in a vcl_synth that a failure leads to. Nearly every statement can fail; but if vcl_synth reads no part of the request that the
-// program changes, and does not restart it, restoring the head makes no difference.
+// Whether the original of a modified head has to be kept: for std.rollback, for fragments of a page that the program
+// makes, or for a vcl_synth after a failure. Nearly every statement can fail; but if vcl_synth neither reads modified
+// parts of the request nor restarts it, restoring the head makes no difference.
 
-/** Variables of the head that is restored. */
+/** Variables of a restored head. */
 const OF_HEAD: ReadonlySet<string> = new Set(['req.method', 'req.url', 'req.proto']);
-/** The headers that, besides vcl_synth, decide how its page is sent if it has status 200. */
+/** Headers that affect delivery of a synthetic page with status 200. */
 const RANGES: readonly string[] = ['req.range', 'req.if-range'];
 const RANGED_METHOD = 'req.method';
 
@@ -182,7 +182,7 @@ export function keptHeads(model: ProgramModel): KeptHeads {
   };
 }
 
-/** Whether it may have a response parsed for edge-side includes. */
+/** Whether it may enable ESI parsing of a response. */
 function makesPages(sub: SubInfo): boolean {
   return sub.writesVariables.has('beresp.do_esi') || sub.writesVariables.has('beresp.filters');
 }
@@ -202,7 +202,7 @@ function synthLooksBack(model: ProgramModel, subs: readonly SubInfo[]): boolean 
   );
 }
 
-/** A sub and all that it calls. */
+/** A sub and all subs that it calls. */
 function reached(model: ProgramModel, name: string): SubInfo[] {
   const found = new Set<SubInfo>();
   const visit = (at: string): void => {

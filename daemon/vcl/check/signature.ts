@@ -1,25 +1,25 @@
-// Reads extension signatures: "TYPE name([TYPE arg], TYPE arg=default, ENUM {a, b} arg=a, PRIV_TASK)". A constructor
-// or a method has the same form, a constructor without a type before its name.
+// Parses extension signatures: "TYPE name([TYPE arg], TYPE arg=default, ENUM {a, b} arg=a, PRIV_TASK)". Constructors
+// and methods have the same form, a constructor without a type before its name.
 //
-// A signature that cannot be read throws SignatureError: a bug of a built-in extension, a compile error of an
-// outside one. Every default is checked against its type here, so that no part of it can become code.
+// An invalid signature throws SignatureError: a bug of a built-in extension, a compile error of an outside one. Every
+// default is checked against its type here, so that no part of it can become code.
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Type } from '../tables/type-rows.ts';
 import type { Constant } from '../typed-program.ts';
 import { BYTE_UNITS } from './types.ts';
 
-/** Cells for data of the extension, passed by the compiler and never written in a program. */
+/** Private data of the extension, passed by the compiler and never written in a program. */
 export type PrivScope = 'PRIV_CALL' | 'PRIV_VCL' | 'PRIV_TASK' | 'PRIV_TOP';
 
 export interface Param {
   type: Type;
-  /** Set for PRIV parameters, whose type is VOID and which take no argument. */
+  /** Set for PRIV parameters, which have type VOID and take no argument. */
   priv: PrivScope | null;
-  /** Empty when the signature gives none; such an argument is positional only. */
+  /** Empty if the signature has none; such an argument is positional only. */
   name: string;
   optional: boolean;
-  /** The default value; undefined when there is none. */
+  /** The default value; undefined if there is none. */
   fallback: Constant | undefined;
   values: readonly string[] | null;
 }
@@ -119,7 +119,7 @@ function stringDefault(text: string): string | undefined {
   }
 }
 
-/** A default value, or undefined when the type has no such value. */
+/** A default value; undefined if the type has no such value. */
 function defaultValue(type: Type, text: string, values: readonly string[] | null): Constant | undefined {
   switch (type) {
     case 'STRING':

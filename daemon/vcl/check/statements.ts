@@ -75,7 +75,7 @@ function statement(scope: Scope, s: Statement): Step {
       try {
         return newStatement(scope, s);
       } catch (e) {
-        // Reported once: uses of the object give no further errors.
+        // Reported once: uses of the object cause no further errors.
         if (!scope.model.symbols.has(s.name.text)) scope.model.brokenNames.add(s.name.text);
         throw e;
       }
@@ -124,7 +124,7 @@ function assignment(scope: Scope, s: Extract<Statement, { k: 'set' }>): Code {
   return helper(variableHelper('set', v.row), CONTEXT, assigned(scope, v.row, s.op, value));
 }
 
-/** The value to which a variable that is not a header is set. */
+/** The new value of a variable other than a header. */
 function assigned(scope: Scope, row: VariableRow, op: AssignOp, value: Typed): Code {
   const isText = row.type === 'STRING';
   if (op === '=') return isText ? stringCode(scope, value) : value.code;
@@ -174,7 +174,7 @@ function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>): Step {
   return { k: 'if', branches, otherwise, point: scope.model.trace?.of(s), span: s.span };
 }
 
-/** A condition with an error is reported, and its block is still checked. */
+/** An error in a condition is reported, and its block is still checked. */
 function condition(scope: Scope, e: Expr): Code {
   try {
     return check(scope, e, 'BOOL').code;
@@ -243,7 +243,7 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>): Step {
 /** States that may return each row of RETURNS. */
 const RETURN_MASKS = RETURNS.map((r) => stateMask(r.states));
 
-/** The result of a sub: a code of tables/returns.ts, or 0 to continue in its caller. */
+/** The result of a sub: a code of tables/returns.ts; 0 continues in its caller. */
 function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
   const { model, sub } = scope;
   const reporter: Reporter = model.reporter;

@@ -1,5 +1,5 @@
-// Finds what a dotted name means: a variable (variable-access.ts), a function or object of an extension, something
-// declared, or a property of one of these. Every way to fail names the nearest thing that exists.
+// Resolves dotted names: a variable (variable-access.ts), a function or object of an extension, a declaration, or a
+// property of one of these. Every failure suggests the nearest existing name.
 
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../diagnostics.ts';
@@ -18,7 +18,7 @@ export type Resolved =
   | { k: 'property'; object: Typed; name: string; span: Span }
   | { k: 'function' };
 
-/** What a path means as a value of type `want`. */
+/** Resolves a path as a value of type `want`. */
 export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved {
   const { model } = scope;
   const first = path.parts[0] as PathExpr['parts'][number];
@@ -57,7 +57,7 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
   return valueOrProperty(path, symbolValue(scope, sym, path.span, want), 1);
 }
 
-/** A value that the first `taken` names of a path mean, or a property of it that the rest names. */
+/** A value named by the first `taken` parts of a path, or a property of it named by the rest. */
 function valueOrProperty(path: PathExpr, value: Typed, taken: number): Resolved {
   const rest = path.parts[taken];
   if (rest === undefined) return { k: 'value', value };
@@ -129,7 +129,7 @@ const DECLARED_TYPES: Partial<Record<Type, 'backend' | 'acl' | 'sub'>> = {
   SUB: 'sub',
 };
 
-/** A name without a symbol yet: perhaps one that is declared further down. */
+/** A name without a symbol yet: possibly a forward reference. */
 function forward(scope: Scope, path: PathExpr, want: Type): Typed {
   const { model } = scope;
   const name = path.parts[0]?.text ?? '';
@@ -169,9 +169,9 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
 }
 
 /**
- * Reports an unknown name with the right word for it, or with the nearest known one.
- * @param more words that may have been meant, besides all symbols
- * @param place whether it stands for a value
+ * Reports an unknown name with a hint, or with the nearest known one.
+ * @param more candidates besides all symbols
+ * @param place whether a value is expected
  */
 export function notFound(
   scope: Scope,
@@ -180,7 +180,7 @@ export function notFound(
   place: 'value' | 'name' = 'name',
 ): never {
   const { model } = scope;
-  // An import or a `new` with an error has been reported for this name.
+  // Already reported by a failed import or `new`.
   if (model.brokenNames.has(path.parts[0]?.text ?? '')) throw new CompileStop();
   const full = path.parts.map((p) => p.text).join('.');
   const names = variableNames();

@@ -1,5 +1,5 @@
-// Turns checked values into the type their place needs: strings from anything, truth from some, REAL from INT,
-// a regular expression from a literal. A mismatch is reported with a hint.
+// Converts checked values to the type that the context needs: strings from anything, booleans from some types, REAL
+// from INT, a regular expression from a literal. A mismatch is reported with a hint.
 
 import { checkRegex, RegexError } from '../../../queries/regex/bounded-regex.ts';
 import type { Expr } from '../ast.ts';
@@ -10,11 +10,11 @@ import { binary, CONTEXT, type Code, constant, helper, join, otherwise, wrap } f
 import type { ProgramModel, SubInfo } from './program-model.ts';
 import { isString, NULLABLE_STRING, TO_STRING, type Typed } from './types.ts';
 
-/** Where an expression stands. Declarations use a sub of their own. */
+/** The context of an expression. Declarations use a sub of their own. */
 export interface Scope {
   model: ProgramModel;
   sub: SubInfo;
-  /** Checks an expression; here so that calls and expressions need not import each other. */
+  /** Checks an expression; passed here so that calls and expressions need not import each other. */
   infer: (scope: Scope, e: Expr, want: Type) => Typed;
 }
 
@@ -23,7 +23,7 @@ export function check(scope: Scope, e: Expr, want: Type): Typed {
   return convert(scope, scope.infer(scope, e, want), want);
 }
 
-/** The hint for a string where another type is needed. */
+/** Hints for a string where another type is needed. */
 const TEXT_INSTEAD: Partial<Record<Type, string>> = {
   REGEX: 'A regular expression must be a literal string, so that it can be checked at load time.',
   ACL: 'Addresses are matched by an acl: acl name { "192.0.2.0"/24; }, and here its name without quotes.',
@@ -39,7 +39,7 @@ const TEXT_INSTEAD: Partial<Record<Type, string>> = {
   IP: 'std.ip() reads an address from text.',
 };
 
-/** Converts a value to the type its place needs, or reports the mismatch. */
+/** Converts a value to the type the context needs, or reports the mismatch. */
 export function convert(scope: Scope, v: Typed, want: Type): Typed {
   const { model } = scope;
   if (v.type === want) return v;
@@ -78,7 +78,7 @@ function asBool(v: Typed): Code | null {
   }
 }
 
-/** Value of the field that a function named; a field named in the program is a STRING from the start. */
+/** Value of the header that a function returned; a header named in the program is a STRING from the start. */
 function headerCode(v: Typed): Code {
   return helper('headerValue', v.code);
 }
@@ -101,13 +101,13 @@ export function asString(scope: Scope, v: Typed): Typed {
 
 /** How the strands of a text become an argument. */
 export interface Joining {
-  /** Stands for a strand that is not there. */
+  /** Replaces an unset strand. */
   absent: string;
   /** Whether each strand is an argument of its own. */
   apart: boolean;
 }
 
-/** The strands of a text, each a string that is never null; `absent` stands for one that is not there. */
+/** The strands of a text, each a string that is never null; `absent` replaces unset ones. */
 export function strandsOf(scope: Scope, v: Typed, absent = ''): Code[] {
   const s = asString(scope, v);
   const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
@@ -149,9 +149,9 @@ export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
   return { type: 'REGEX', code, span };
 }
 
-// BLOB constants: base64 between colons, whole groups of four, no bit set that no byte uses.
+// BLOB constants: base64 between colons, whole groups of four, without unused bits set.
 
-/** Reports a BLOB constant that means no bytes; whether it is a good one. */
+/** Reports an invalid BLOB constant; returns whether it is valid. */
 export function checkBlob(reporter: Reporter, text: string, span: Span): boolean {
   const hint = 'BLOBs are base64 between colons.';
   if (/[^A-Za-z0-9+/=]/.test(text)) {

@@ -1,5 +1,5 @@
-// The types of VCL as the checker sees them: their arithmetic by the rows of tables/operator-rows.ts, and the helper that
-// makes a STRING of each.
+// The types of VCL in the checker: their arithmetic by the rows of tables/operator-rows.ts, and the helper that
+// converts each to a STRING.
 
 import type { VARIABLES } from '../../../protocol/tables/variables.ts';
 import type { Span } from '../diagnostics.ts';
@@ -8,7 +8,7 @@ import { ARITHMETIC, ASSIGNABLE } from '../tables/operator-rows.ts';
 import { BYTE_UNIT_ROWS, type Type } from '../tables/type-rows.ts';
 import type { Code } from '../typed-program.ts';
 
-/** Messages with header fields: req, resp and so on. */
+/** Messages with headers: req, resp and so on. */
 export type MessageName = (typeof VARIABLES)[number]['name'] extends infer N
   ? N extends `${infer M}.http.*`
     ? M
@@ -26,11 +26,11 @@ export interface Typed {
   literal?: string;
   /** The parts of a STRINGS, each a STRING. */
   strands?: Typed[];
-  /** A header field: its message, and its name. */
+  /** A header: its message, and its name. */
   header?: { message: MessageName; name: string };
 }
 
-/** Helper of the runtime that makes a string; null: not convertible; `itself`: it is one already. */
+/** Runtime helper that converts to a string; null: not convertible; `itself`: already a string. */
 export const TO_STRING: Readonly<
   Record<Type, { readonly helper: HelperName; readonly takesContext?: true } | 'itself' | null>
 > = {
@@ -76,15 +76,15 @@ export function arithmetic(
   return row === undefined ? null : { type: row[3], helper: row[4] ?? null };
 }
 
-/** Type wanted on the right of an assignment, or null when the type has no such operator. */
+/** Type of the right side of an assignment; null if the type has no such operator. */
 export function assignable(target: Type, op: string): Type | null {
   return ASSIGNABLE[target]?.[op] ?? null;
 }
 
-/** In small letters: capitals mean the same. */
+/** In lower case; case does not matter. */
 export const BYTE_UNITS: ReadonlyMap<string, number> = new Map(
   BYTE_UNIT_ROWS.map(({ unit, size }) => [unit, size]),
 );
 
-/** Where a value may begin with a minus sign. */
+/** Types whose values may begin with a minus sign. */
 export const SIGNED: ReadonlySet<Type> = new Set(['INT', 'REAL', 'DURATION', 'STRING', 'STRINGS', 'HEADER']);

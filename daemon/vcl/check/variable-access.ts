@@ -1,5 +1,5 @@
-// Variables: which row of the table a dotted name means, where it may be read, set and unset, and which code
-// reads it. Headers are a family of variables each, whose names may be written in quotes.
+// Variables: the row of the table for a dotted name, the states in which it may be read, set and unset, and the code
+// that reads it. Headers are a family of variables each, whose names may be quoted.
 
 import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
@@ -24,7 +24,7 @@ const HEADER_OWNERS = new Set(
   ),
 );
 
-/** State masks of the places texts of all rows. */
+/** State masks by the `places` texts of all rows. */
 const MASKS: ReadonlyMap<string, number> = new Map(
   (VARIABLES as readonly VariableRow[])
     .flatMap((r) => [r.read, r.write, r.unset])
@@ -33,15 +33,15 @@ const MASKS: ReadonlyMap<string, number> = new Map(
 
 interface VariableRef {
   row: VariableRow;
-  /** Whole name as written, for messages. */
+  /** Full name as written, for messages. */
   name: string;
-  /** Header families: the header's name, and JavaScript of its message. */
+  /** Header families: the name of the header. */
   field: string | null;
-  /** How many parts of the path the variable took. */
+  /** Number of path parts that belong to the variable. */
   taken: number;
 }
 
-/** The variable a path begins with, or null. A variable of another language version is reported. */
+/** The variable at the start of a path, or null. A variable of another language version is reported. */
 export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
   const parts = path.parts.map((p) => p.text.toLowerCase());
   const [owner = '', second] = parts;
@@ -78,13 +78,13 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
 
 const DONE = { read: 'read', write: 'set', unset: 'unset' } as const;
 
-/** Owners of which one replaces the other in another state. */
+/** Owners that replace each other in other states. */
 const COUNTERPARTS: readonly (readonly string[])[] = [
   ['req', 'bereq'],
   ['resp', 'beresp', 'obj'],
 ];
 
-/** The hint about the variable that a state has instead of one it lacks; '' when there is none. */
+/** Hint at the counterpart available in this state; '' if there is none. */
 function instead(
   state: string,
   v: VariableRef,
@@ -103,7 +103,7 @@ function instead(
   return '';
 }
 
-/** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
+/** Records that a sub reads, sets or unsets a variable, for the check of its states. */
 export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
   const places = v.row[how];
   const verb =
@@ -132,7 +132,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
   } else (how === 'read' ? scope.sub.readsVariables : scope.sub.writesVariables).add(v.row.name);
 }
 
-/** The header's name in the spelling that the program used first. */
+/** The header's name in the program's first spelling. */
 export function fieldName(model: ProgramModel, v: VariableRef): string {
   const field = v.field as string;
   const key = `${v.row.name} ${field.toLowerCase()}`;
@@ -162,31 +162,31 @@ export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Typ
   return out;
 }
 
-/** Whether a variable has just this name. */
+/** Whether a variable has exactly this name. */
 export function isVariable(name: string): boolean {
   return BY_NAME.has(name);
 }
 
-/** The hint for a name that no variable has. */
+/** Hint for an unknown variable. */
 export function noVariableHint(name: string): string | undefined {
   const near = variableHint(name) === undefined ? nearest(name, variableNames()) : null;
   return near === null ? variableHint(name) : `Did you mean '${near}'?`;
 }
 
-/** Names of all variables that are no families, for suggestions. */
+/** Names of all variables except families, for suggestions. */
 export function variableNames(): string[] {
   return [...BY_NAME.keys()].filter((n) => !n.includes('*'));
 }
 
-// The helpers of the runtime that read, set and unset variables: their names are made from the variables' rows, and the
-// compiler of this project checks that the runtime has every one of them.
+// Runtime helpers that read, set and unset variables: their names derive from the variables' rows, and the TypeScript
+// compiler checks that the runtime has all of them.
 
 type Row = (typeof VARIABLES)[number];
 
-/** `req.url` is req_url in the name of a helper. */
+/** `req.url` becomes req_url in the name of a helper. */
 type Underscored<S extends string> = S extends `${infer A}.${infer B}` ? `${A}_${Underscored<B>}` : S;
 
-/** Rows that are one variable each. */
+/** Rows that are single variables. */
 type Single = Exclude<Row, { name: `${string}*${string}` }>;
 type Readable = Exclude<Single, { read: '' }>;
 type Writable = Exclude<Single, { write: '' }>;
@@ -198,7 +198,7 @@ type Needed =
   | `add_${Underscored<Extract<Writable, { type: 'BODY' }>['name']>}`
   | `unset_${Underscored<Unsettable['name']>}`;
 
-/** Does not compile as long as the runtime lacks one of them: the message names it. */
+/** Fails to compile if the runtime lacks a helper; the error names it. */
 type Complete<Missing extends never> = Missing;
 type MissingHelpers = Complete<Exclude<Needed, HelperName>>;
 

@@ -1,9 +1,9 @@
-// Prints code as JavaScript. Every operation stands in parentheses, so that no order of precedence is needed.
+// Prints code as JavaScript. Every operation is in parentheses, so that precedence does not matter.
 
 import type { HelperName } from '../runtime/table.ts';
 import type { Code } from '../typed-program.ts';
 
-/** Prints code and notes the helpers that it calls. */
+/** Prints code and records the helpers that it calls. */
 export class ExpressionPrinter {
   readonly helpers = new Set<HelperName>();
 
@@ -43,7 +43,7 @@ export class ExpressionPrinter {
     }
   }
 
-  /** A call whose result may come later yields its promise, and continues with the result. */
+  /** A call with an asynchronous result yields its promise, and continues with the result. */
   private called(text: string, answersLater: boolean): string {
     return answersLater ? `(yield ${text})` : text;
   }

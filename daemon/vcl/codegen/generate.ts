@@ -1,9 +1,9 @@
-// Assembles the generated JavaScript: the prologue of hoisted constants, one function a sub, and the list of
-// the states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X):
-// the runtime's helpers, lookups of backends, extension functions, methods and constructors, private data of call
-// places and extensions, and the extensions themselves (as keys of private data).
+// Assembles the generated JavaScript: the prologue of hoisted constants, one function per sub, and the list of the
+// states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X): the
+// runtime's helpers, lookups of backends, extension functions, methods and constructors, private data of call sites
+// and extensions, and the extensions themselves (as keys of private data).
 //
-// It prints what the checker has found out and finds out nothing itself.
+// It prints the checker's results and determines nothing itself.
 
 import { STATES } from '../../contract/program.ts';
 import { generatedName, type ProgramModel, type SubInfo } from '../check/program-model.ts';
@@ -21,11 +21,11 @@ const A_LINE = 8;
 
 interface Generated {
   source: string;
-  /** Four numbers a mapped line: generated line, file, line, column, all but the file from 1. */
+  /** Four numbers per mapped line: generated line, file, line, column, all but the file from 1. */
   positions: number[];
 }
 
-/** A helper as the parts that are not printed from code call it. */
+/** A helper in text that is not printed from code. */
 function runtime(name: HelperName): string {
   return `R.${name}`;
 }
@@ -34,7 +34,7 @@ export function generate(model: ProgramModel): Generated {
   const expressions = new ExpressionPrinter();
   const before = prologue(model, expressions).map(unplaced);
   const waits = waitingSubs(model);
-  // A long program has more lines than a call takes arguments: none of these is spread into one.
+  // A long program has more lines than a call can take arguments: avoid spreading them.
   const subs = [...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions));
   const states = stateList(model, waits).map(unplaced);
   const head = ["'use strict';", ...bindings(expressions.helpers)].map(unplaced);
@@ -94,7 +94,7 @@ function subLines(
   return [out, statements.lines, end, ...parts, value].flat();
 }
 
-/** A sub that is also a value runs through that value, which watches over where and whether it may. */
+/** A sub that is also a value is called through the value, which checks states and recursion. */
 function valueLines(model: ProgramModel, sub: SubInfo, name: string, waits: boolean): string[] {
   const value = generatedName('value', sub.name);
   const run = waits ? `${runtime('waiting')}(${name}_body)` : `${name}_body`;
@@ -123,7 +123,7 @@ function stateList(model: ProgramModel, waits: ReadonlySet<SubInfo>): string[] {
   return out;
 }
 
-/** Objects that vcl_init has to leave after, as [value, name] pairs. */
+/** Objects that vcl_init has to create, as [value, name] pairs. */
 function requiredObjects(model: ProgramModel): string[] {
   return [...model.symbols.values()].flatMap((s) =>
     s.kind === 'object' && s.object.mayBeAbsent !== true
@@ -143,11 +143,11 @@ function positionsOf(lines: readonly GeneratedLine[]): number[] {
   return positions;
 }
 
-// The subs of a program that may wait: those with a call whose result may come later, and those that call such a sub.
-// They become generators, and their callers delegate to them. So does a long vcl_init, which is run over many turns of the
-// event loop.
+// The subs that may wait: those with a call that may return asynchronously, and their callers. They become
+// generators, and their callers delegate to them. So does a long vcl_init, which runs over many turns of the event
+// loop.
 
-/** The sub that is interrupted where it is long. */
+/** The only sub that is interrupted if it is long. */
 const INIT = 'vcl_init';
 
 /** The subs that have to be generators. */
@@ -168,7 +168,7 @@ function waitingSubs(model: ProgramModel): ReadonlySet<SubInfo> {
   return found;
 }
 
-/** Whether a sub is called as a generator. One that is also used as a value is not: an extension calls it, too. */
+/** Whether a sub is called as a generator. One that is also a value is not: extensions call it, too. */
 function isGenerator(model: ProgramModel, waits: ReadonlySet<SubInfo>, name: string): boolean {
   const sub = model.subs.get(name);
   return sub !== undefined && waits.has(sub) && !model.subValues.has(sub.name);

@@ -1,5 +1,5 @@
-// Prints the steps of a sub as lines of JavaScript, one statement of the program a line, each with its place there:
-// so a failure can name the line of the program without any cost while nothing fails.
+// Prints the steps of a sub as lines of JavaScript, one line per statement, each with its position in the program: a
+// failure can name the line of the program, at no cost while nothing fails.
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { generatedName } from '../check/program-model.ts';
@@ -7,7 +7,7 @@ import type { Span } from '../diagnostics.ts';
 import { CONTEXT, type Code, constant, countSteps, helper, type Step, type Steps } from '../typed-program.ts';
 import type { ExpressionPrinter } from './expressions.ts';
 
-/** One line of generated code and the place in the program it came from. */
+/** One line of generated code and its position in the program. */
 export interface GeneratedLine {
   text: string;
   span: Span | null;
@@ -15,31 +15,31 @@ export interface GeneratedLine {
 
 /** Else-ifs up to this number are nested in the generated code. */
 const FEW_BRANCHES = 8;
-/** Statements and conditions from which a sub is cut into functions. V8 never optimises one of more than 60 kB of its
- * bytecode, some 600 statements, and the more there is in one, the later (measured). */
+/** Number of statements and conditions from which a sub is split into functions. V8 never optimises a function of
+ * more than 60 kB of bytecode, some 600 statements, and larger ones later (measured). */
 const LONG = 150;
-/** About so many of them are in each. */
+/** Approximate number of them per function. */
 const A_FUNCTION = 75;
-/** What a function that was cut off returns for a bare return: the sub is left. */
+/** Result of a split-off function for a bare return, which leaves the sub. */
 const LEAVE = -1;
 
 type IfStep = Extract<Step, { k: 'if' }>;
 
 /** A sub while it is printed. */
 export interface PrintedSub {
-  /** As functions are named after it. */
+  /** Base name of its functions. */
   readonly name: string;
   /** The star of a generator, or ''. */
   readonly star: string;
-  /** Whether a sub that is called is a generator, so that what it yields has to be passed on. */
+  /** Whether a called sub is a generator, to which the call must delegate. */
   isGenerator(sub: string): boolean;
-  /** The functions that were cut off. */
+  /** The split-off functions. */
   readonly parts: GeneratedLine[][];
-  /** Whether it yields after each of them, so that it can be interrupted there. */
+  /** Whether it yields after each of them, so that it can be interrupted. */
   readonly pauses: boolean;
 }
 
-/** Whether steps are cut into functions. */
+/** Whether steps are split into functions. */
 export function isLong(steps: Steps): boolean {
   return countSteps(steps) >= LONG;
 }
@@ -49,7 +49,7 @@ export class StatementPrinter {
   readonly lines: GeneratedLine[] = [];
   private readonly expressions: ExpressionPrinter;
   private readonly sub: PrintedSub;
-  /** The function is one that was cut off. */
+  /** Whether this is a split-off function. */
   private readonly isPart: boolean;
 
   constructor(expressions: ExpressionPrinter, sub: PrintedSub, isPart = false) {
@@ -116,7 +116,7 @@ export class StatementPrinter {
     return text === '0' && this.isPart ? String(LEAVE) : text;
   }
 
-  /** Else-ifs that are too many for one function go on in another. */
+  /** Moves excess else-ifs into another function. */
   private rest(step: IfStep): IfStep {
     const { branches, otherwise, span } = step;
     const first = branches.slice(0, A_FUNCTION);
@@ -124,8 +124,8 @@ export class StatementPrinter {
     return { ...step, branches: first, otherwise: { point: undefined, list: [next] } };
   }
 
-  /** A condition of its own line keeps its place in the program: so else-ifs are blocks inside each other, or, when
-   * there are too many for that, ifs in a row which one leaves by the label. */
+  /** A condition on a line of its own keeps its position in the program: so else-ifs are nested blocks, or, if
+   * there are too many, consecutive ifs that are left by a label. */
   private branches(whole: IfStep, indent: string): void {
     const step = whole.branches.length > 2 * A_FUNCTION ? this.rest(whole) : whole;
     const flat = step.branches.length > FEW_BRANCHES;
@@ -150,7 +150,7 @@ export class StatementPrinter {
     this.trace(step.point, indent);
   }
 
-  /** A condition, or the name of what it came to when it may have failed. */
+  /** A condition, or the name of its result if it may have failed. */
   private condition(cond: Code, indent: string, span: Span): string {
     if (!cond.mayFail) return this.print(cond);
     const name = `c${this.lines.length}`;
@@ -159,7 +159,7 @@ export class StatementPrinter {
     return name;
   }
 
-  /** A statement, and the way out when it may have failed. */
+  /** A statement, and the exit if it may have failed. */
   private checked(indent: string, text: string, code: Code, span: Span): void {
     this.line(indent, `${text};`, span);
     if (code.mayFail) this.wayOut(indent, span);
@@ -169,7 +169,7 @@ export class StatementPrinter {
     this.line(indent, `if (ctx.failure !== null) return ${RETURN.fail};`, span);
   }
 
-  /** The record that the program came by, while such records are wanted. */
+  /** The VCL_trace record, if these are wanted. */
   private trace(point: string | undefined, indent: string): void {
     if (point === undefined) return;
     this.line(indent, `if (ctx.tracing) ${this.print(helper('trace', CONTEXT, constant(point)))};`, null);
