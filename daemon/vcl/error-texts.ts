@@ -1,6 +1,5 @@
-// The compiler's error messages: one row each, with the slug of its kind for tests and tools.
-// Parser and checker name a row and pass its arguments; hints are separate (hints.ts), and the
-// lint rules have texts of their own.
+// The compiler's error messages: one row each, with a slug for tests and tools. Parser and checker name a row and
+// pass its arguments; hints are in hints.ts, and the lint rules have texts of their own.
 
 export interface Message {
   /** Stable slug of the kind of mistake. */
@@ -33,7 +32,7 @@ export const MESSAGES = {
   bytesWithoutUnit: () => say('unit', 'A number of BYTES needs a unit'),
   regex: (why: string) => say('regex', `Regexp compilation error: ${why}`),
 
-  // The order of words.
+  // Syntax.
   expected: (what: string, got: string) => say('syntax', `Expected ${what} got ${got}`),
   argumentAfterComma: () => say('syntax', 'Expected an argument after the comma'),
   endInBlock: () => say('syntax', "End of input while looking for '}'"),

@@ -1,5 +1,5 @@
-// Hints for constructs from earlier versions and from other languages: rows, looked up by the parser and the checker
-// when they refuse something. A hint says what to write instead; it never changes the result.
+// Hints for constructs of earlier versions and other languages, which parser and checker look up when they report an
+// error. A hint says what to write instead; it never changes the result.
 
 import type { Token } from './lexer.ts';
 
@@ -17,7 +17,7 @@ const NO_LOOPS =
 const HEADERS = 'A header is written like req.http.Accept-Language.';
 const CONSTANT_BAN = 'Write: ban("req.url ~ ^/news/"); to remove one page, return (purge) in vcl_recv.';
 
-/** Variables of earlier versions and misremembered ones. */
+/** Variables of earlier versions, and common mistakes. */
 const VARIABLES = rows({
   'req.request': "Did you mean 'req.method'?",
   'bereq.request': "Did you mean 'bereq.method'?",
@@ -42,10 +42,10 @@ const VARIABLES = rows({
   ...each('req.http bereq.http beresp.http resp.http obj.http', HEADERS),
 });
 
-/** Owners of headers by a wrong name, as `req.headers.x`. */
+/** Wrong names of header owners, as in `req.headers.x`. */
 const HEADER_WORDS: ReadonlySet<string> = new Set(['header', 'headers', 'https', 'htttp', 'htp', 'hhtp']);
 
-/** Words with which a statement must not begin. */
+/** Words that cannot begin a statement. */
 const WORDS = rows({
   ...each('else elseif elsif elif', 'It follows the block of an if.'),
   ...each('Else ELSE', "It is written in small letters: 'else'."),
@@ -110,7 +110,7 @@ const ACTIONS = rows({
   ...each('refresh', 'Write: set req.hash_always_miss = true;'),
 });
 
-/** Actions in states that do not have them: the action, and the state or its side. */
+/** Actions in states without them: the action, and the state or its side. */
 const ACTIONS_IN = rows({
   'lookup recv': 'Did you mean: return (hash)?',
   'fetch recv': 'Did you mean: return (pass)?',
@@ -126,7 +126,7 @@ const ACTIONS_IN = rows({
   'pass backend_fetch': 'It is decided in vcl_recv: return (pass) there.',
 });
 
-/** The hint for an unknown variable, in any case. */
+/** The hint for an unknown variable, whatever its case. */
 export function variableHint(name: string): string | undefined {
   const folded = name.toLowerCase();
   const [owner = '', second = '', third] = folded.split('.');
@@ -136,12 +136,12 @@ export function variableHint(name: string): string | undefined {
   return VARIABLES.get(folded);
 }
 
-/** The hint for a word or a function that cannot begin a statement; `WORD` in a row stands for it. */
+/** The hint for a word or a function that cannot begin a statement; `WORD` in a row is replaced by it. */
 export function wordHint(word: string): string | undefined {
   return WORDS.get(word)?.replace('WORD', word);
 }
 
-/** Whether a word begins a loop in other languages, which is then skipped. */
+/** Whether a word begins a loop in other languages, whose head is then skipped. */
 export function isLoop(word: string): boolean {
   return WORDS.get(word) === NO_LOOPS;
 }
@@ -165,14 +165,13 @@ export function actionHint(action: string, state?: string): string | undefined {
   return ACTIONS_IN.get(`${action} ${state}`) ?? ACTIONS_IN.get(`${action} ${side}`);
 }
 
-// Hints for the parser when it finds another token than the one it needs: rows of the needed token, the found one, and
-// what to write. A missing semicolon is distinguished from a missing plus sign by the line and by the construct that is
-// being read.
+// Hints for unexpected tokens: rows of the needed token, the found one, and the hint. A missing semicolon is
+// distinguished from a missing plus sign by the line and by the construct being read.
 
-/** The construct that is being read: an operator can only be missing where a value ends. */
+/** The construct being read: an operator can be missing only at the end of a value. */
 export type Place = 'value' | 'other';
 
-/** The needed token, in the words of the errors; `operator` names single operators. */
+/** Needed tokens, in the wording of the errors; `operator` names single operators. */
 export const NEEDED = {
   value: 'a value',
   assignment: "'=' or another assignment",
@@ -180,17 +179,17 @@ export const NEEDED = {
   method: 'the name of a method',
 } as const;
 
-/** An operator in the words of errors. */
+/** An operator, in the wording of the errors. */
 export function operator(text: string): string {
   return `'${text}'`;
 }
 
 interface Row {
-  /** The needed token, in the words of errors; absent is any. */
+  /** The needed token, in the wording of the errors; absent: any. */
   readonly needed?: string;
-  /** Texts that came instead. */
+  /** Texts of the found token. */
   readonly got?: readonly string[];
-  /** Texts of the token before it. */
+  /** Texts of the previous token. */
   readonly after?: readonly string[];
   readonly place?: Place;
   readonly hint: string;
@@ -242,7 +241,7 @@ const SEMICOLON = operator(';');
 const CLOSE = operator(')');
 const PLUS = 'Strings are joined with "+".';
 
-/** @param before the token read last, if there is one */
+/** @param before the previous token, if any */
 export function tokenHint(
   needed: string,
   before: Token | null,
@@ -273,7 +272,7 @@ function missing(needed: string, before: Token | null, got: Token, place: Place)
   if (needed !== SEMICOLON && !(needed === CLOSE && place === 'value')) return undefined;
   const sameLine = before !== null && before.file === got.file && lineOf(before) === lineOf(got);
   if (place === 'value') {
-    // No statement begins with a string or a number.
+    // A statement cannot begin with a string or a number.
     if (got.kind === 'string' || got.kind === 'int' || got.kind === 'real') return PLUS;
     if (got.kind === 'id' && (sameLine || needed === CLOSE)) return PLUS;
     if (got.text === ',' && needed === SEMICOLON) return PLUS;

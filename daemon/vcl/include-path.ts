@@ -1,5 +1,5 @@
-// Where included files come from: vcl_path, then the files that we ship, "./" names and +glob. Reading is after an
-// interface so that the manager can serve files from its own rules and tests from memory.
+// Resolves included files: vcl_path, then the files of the package, "./" names and +glob. Files are read through an
+// interface, so that the manager can serve bundles and tests can serve memory.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -9,27 +9,27 @@ import { ownPrograms } from './own-programs.ts';
 import { sourceText } from './source-text.ts';
 
 export interface FoundFile {
-  /** Full name, the identity of the file in messages and for the loop check. */
+  /** Full name; identifies the file in messages and in the check for loops. */
   name: string;
   text: string;
 }
 
 export interface PathReader {
-  /** The file, or the reason why not. */
+  /** The file, or the reason of the failure. */
   resolve(name: string, from: string): FoundFile | string;
-  /** Names of the entries of a directory; empty when it cannot be read. */
+  /** Names of a directory's entries; empty if it cannot be read. */
   list(directory: string): string[];
-  /** Directory in which a relative glob starts. */
+  /** Base directory of a relative glob. */
   base(from: string): string;
 }
 
 export interface ReaderOptions {
-  /** Directories of relative names, in order. */
+  /** Directories for relative names, in search order. */
   vclPath?: readonly string[] | undefined;
-  /** Reads a file by its full name; throws with a `code` like fs does. Default: the file system, as UTF-8. */
+  /** Reads a file by its full name; throws with a `code` as fs does. Default: the file system, as UTF-8. */
   readFile?: ((path: string) => string) | undefined;
   readDir?: ((path: string) => string[]) | undefined;
-  /** Files for names that are nowhere in the path. Default: those of the package. */
+  /** Files for names that are not in the path. Default: those of the package. */
   shipped?: ((name: string) => FoundFile | undefined) | undefined;
 }
 

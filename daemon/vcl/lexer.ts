@@ -22,7 +22,7 @@ export interface Token {
 }
 
 const LONG_OPERATORS = new Set(
-  // The last four mean nothing, but are one token each: `1--1` is no subtraction of a negative number.
+  // The last four have no meaning, but are one token each: `1--1` is not a subtraction of a negative number.
   ['==', '!=', '<=', '>=', '!~', '&&', '||', '+=', '-=', '*=', '/=', '++', '--', '<<', '>>'],
 );
 const OPERATORS = '{}()[]*+-/%><=;!&.|~,';
@@ -63,7 +63,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   const bad = (message: Message, start: number, end: number, hint?: string): void => {
     reporter.error(message, { file, start, end }, hint);
   };
-  // In a comment, too: Varnish takes what follows it for no part of the program. Said once, and passed over below.
+  // Also in a comment: Varnish ignores the rest of the program. Reported once, and skipped below.
   const nul = text.indexOf('\0');
   if (nul >= 0) bad(MESSAGES.nul(), nul, nul + 1);
   let i = 0;
@@ -150,7 +150,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i += op.length;
       continue;
     }
-    // The presumed string is skipped completely: its content would give errors of its own.
+    // The presumed string is skipped completely: its content would cause further errors.
     const quoted = c === "'" ? match(SINGLE_QUOTED, text, i) : null;
     if (quoted !== null) {
       const hint = 'Strings stand in double quotes.';

@@ -1,6 +1,6 @@
-// Makes a compiled program runnable: evaluates its generated source with the runtime's helpers and the
-// extensions it imports, and runs vcl_init and vcl_fini. The source is trusted only because the manager
-// compiled it; this module never compiles program text itself.
+// Makes a compiled program runnable: evaluates its generated source with the runtime's helpers and the extensions it
+// imports, and runs vcl_init and vcl_fini. The source is trusted only because the manager compiled it; no program
+// text is compiled here.
 
 import { compileFunction } from 'node:vm';
 import { RETURN } from '../../protocol/tables/returns.ts';
@@ -81,7 +81,7 @@ export function loadProgram(
   };
 }
 
-/** Notifies the extensions of a program's event; null, or the first text that refuses it. */
+/** Notifies the program's extensions of an event; returns null, or the first refusal. */
 export function programEvent(program: VclProgram, event: ExtensionEvent, ctx: VclContext): string | null {
   let refusal: string | null = null;
   for (const e of program.extensions) {
@@ -100,7 +100,7 @@ export function programEvent(program: VclProgram, event: ExtensionEvent, ctx: Vc
   return refusal;
 }
 
-/** Runs vcl_init in steps: null when the program may be used, otherwise why not. */
+/** Runs vcl_init in steps; returns null if the program may be used, or the reason why not. */
 export function* initSteps(program: VclProgram, ctx: VclContext): Generator<void, string | null> {
   const refusal = programEvent(program, 'load', ctx);
   if (refusal !== null) return refusal;
@@ -111,7 +111,7 @@ export function* initSteps(program: VclProgram, ctx: VclContext): Generator<void
   return null;
 }
 
-/** The same in one go. */
+/** Runs vcl_init without interruption. */
 export function initProgram(program: VclProgram, ctx: VclContext): string | null {
   for (const steps = initSteps(program, ctx); ; ) {
     const { done, value } = steps.next();
@@ -119,7 +119,7 @@ export function initProgram(program: VclProgram, ctx: VclContext): string | null
   }
 }
 
-/** Releases the resources of a program that never finished vcl_init. */
+/** Releases the resources of a program. */
 function abandonProgram(program: VclProgram, ctx: VclContext): void {
   endPrivs(ctx.priv);
   for (const o of program.objects.reverse()) guarded(ctx, () => o.destroy(o.self));

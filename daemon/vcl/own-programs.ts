@@ -1,5 +1,5 @@
-// The programs of the package: the builtin one in its profiles, and those that may be included. All are
-// read at once and kept, because a daemon may outlive its package.
+// The programs of the package: the builtin one in its profiles, and those that may be included. All are read at once
+// and cached, because a daemon may outlive its package.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export interface OwnProgram {
 export interface OwnPrograms {
   /** By the name of the file. */
   builtin: ReadonlyMap<string, OwnProgram>;
-  /** By the name that includes it. */
+  /** By the name in `include`. */
   recipes: ReadonlyMap<string, OwnProgram>;
 }
 
 let kept: OwnPrograms | null = null;
 
-/** Throws the errors of reading a file. */
+/** Throws file system errors. */
 export function ownPrograms(): OwnPrograms {
   kept ??= {
     builtin: read('daemon/vcl'),
@@ -29,13 +29,13 @@ export function ownPrograms(): OwnPrograms {
   return kept;
 }
 
-/** For a process that has them from another one. */
+/** For a process that receives them from another. */
 export function keepPrograms(programs: OwnPrograms): void {
   kept = programs;
 }
 
-/** Recipes that are programs of their own begin with the version of the language: a missing file of a user with the name
- * of one must not be replaced by it. */
+/** Complete programs among the recipes begin with a version line: one must not be used in place of a user's
+ * missing file of the same name. */
 function isPart([, { text }]: readonly [string, OwnProgram]): boolean {
   return !/^vcl \d/m.test(text);
 }
@@ -52,13 +52,13 @@ function read(folder: string): Map<string, OwnProgram> {
 
 // The text of the builtin program, by profile.
 
-/** The choices of the parameter http_profile. */
+/** Values of the parameter http_profile. */
 export type Profile = 'classic' | 'rfc9111';
 
-/** A sub of the builtin files, which ends with a brace at the start of a line. */
+/** A sub in the builtin files; it ends with a brace at the start of a line. */
 const SUB = /^sub (\w+) \{\n(?:.*\n)*?\}\n/gm;
 
-/** Text of the builtin program; a profile replaces the subs that its own file has. */
+/** Text of the builtin program; a profile's file replaces the subs it contains. */
 export function builtinText(profile: Profile = 'classic'): string {
   const text = source('builtin.vcl');
   if (profile === 'classic') return text;

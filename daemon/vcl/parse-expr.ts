@@ -1,5 +1,5 @@
-// Expression half of the parser, in Varnish's precedence: || under && under ! under one comparison under
-// + - under * / %. A comparison does not chain (`a > 0 == true` is an error), and `!` takes a whole one.
+// Parser of expressions, with Varnish's precedence: || under && under ! under one comparison under + - under * / %.
+// Comparisons do not chain (`a > 0 == true` is an error), and `!` applies to a whole one.
 
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './diagnostics.ts';
@@ -19,7 +19,7 @@ function join(a: Span, b: Span): Span {
 export class ExprParser {
   protected readonly ts: TokenStream;
   #depth = 0;
-  /** Operators of the statement that is being read. */
+  /** Number of operators in the current statement. */
   #operators = 0;
 
   constructor(ts: TokenStream) {
@@ -108,7 +108,7 @@ export class ExprParser {
     this.ts.reporter.fail(MESSAGES.deepExpression(), spanOf(this.ts.peek()));
   }
 
-  /** `a || b || c …`: its tree is as deep as the logarithm of its length, because such lists can be long. */
+  /** `a || b || c ...`: a balanced tree, because such lists can be long. */
   private chain(op: BinaryOp, part: () => Expr): Expr {
     const parts = [part()];
     const spans: Span[] = [];
@@ -230,7 +230,7 @@ export class ExprParser {
           return { k: 'paren', value, span: spanOf(t, close) };
         }
         if (t.text === '-') {
-          // Only in fields of declarations: expressions take the sign in unary().
+          // Only in fields of declarations: in expressions unary() handles the sign.
           this.ts.next();
           this.deeper();
           const value = this.primary();

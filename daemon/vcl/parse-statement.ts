@@ -13,7 +13,7 @@ import { LIMITS, STATEMENTS } from './tables/language.ts';
 import { symbols } from './tables/operator-rows.ts';
 
 const ASSIGN = symbols('assignment');
-/** The words that a statement may begin with. */
+/** Keywords that begin a statement. */
 export const STATEMENT_WORDS: readonly string[] = STATEMENTS.map((row) => row.word);
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
@@ -77,7 +77,7 @@ export class StatementParser extends ExprParser {
     }
   }
 
-  /** A call; nothing else that begins with a name is a statement. */
+  /** A call: the only statement that begins with a name. */
   private action(t: Token): Statement {
     const hint = wordHint(t.text);
     const message = MESSAGES.notHere(t.text);
@@ -209,15 +209,15 @@ export class StatementParser extends ExprParser {
   }
 }
 
-// The places of a program that VCL_trace records name: the first token of every block, and what follows an `if`
-// that has no `else` of its own. They are counted as the program is read, the builtin one after the user's.
-// The parser notes them, the generated code names them while tracing is on; nothing here runs with a request.
+// Positions named by VCL_trace records: the first token of every block, and of what follows an `if` without `else`.
+// Numbered in parse order, the builtin program after the user's. The parser records them, generated code names them
+// while tracing is on; nothing here runs with a request.
 
 export class TracePoints {
   private readonly texts = new Map<Block | Statement, string>();
   private count = 0;
 
-  /** The next point: `at` is its token. */
+  /** Allocates the next point at a token. */
   next(at: Token): string {
     const { file, start } = spanOf(at);
     const place = file.locate(start);
@@ -229,7 +229,7 @@ export class TracePoints {
     this.texts.set(where, point);
   }
 
-  /** The text of the record after the program's name; undefined without a point. */
+  /** Text of the record after the program's name; undefined if there is no point. */
   of(where: Block | Statement): string | undefined {
     return this.texts.get(where);
   }

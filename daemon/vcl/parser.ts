@@ -65,7 +65,7 @@ export class Parser extends StatementParser {
     }
   }
 
-  /** The main file's line applies to all files; the others may not name a higher version. */
+  /** The main file's version applies to all files; others may not require a higher one. */
   private version(): void {
     const start = this.ts.next();
     const v = this.ts.peek();
@@ -122,7 +122,7 @@ export class Parser extends StatementParser {
     this.declarations.push({ k: 'probe', name, fields: this.fields(), span: spanOf(start) });
   }
 
-  /** `{ .name = value; … }`; a value is expressions side by side, or a body for an inline probe. */
+  /** `{ .name = value; ... }`; a value is a sequence of expressions, or a body for an inline probe. */
   private fields(): Field[] {
     const out: Field[] = [];
     this.op('{');
@@ -209,7 +209,7 @@ export class Parser extends StatementParser {
     this.declarations.push({ k: 'sub', name: first, body, span: spanOf(start), end });
   }
 
-  /** Skips to the next token that looks like a declaration, outside all braces. */
+  /** Skips to the next token that looks like a declaration, outside of braces. */
   private skipDeclaration(): void {
     let depth = 0;
     let first = true;

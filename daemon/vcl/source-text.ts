@@ -1,6 +1,7 @@
-// The bytes of a program file as text. Programs are bytes to Varnish: most are UTF-8, older ones hold Latin-1 in
-// comments and strings. A file that is no UTF-8 keeps each byte above ASCII as a lone surrogate (U+DC80 to U+DCFF),
-// which the lexer turns back into the byte, so that a header gets exactly what the file has.
+// The bytes of a program file as text. Varnish treats programs as bytes: most are UTF-8, older ones have Latin-1 in
+// comments and strings. In a file that is not UTF-8 each non-ASCII byte becomes a lone surrogate (U+DC80 to U+DCFF),
+// which the lexer converts back, so that a header gets exactly the bytes of the file. A file of its own, because the
+// manager needs it before it loads the compiler.
 
 import { isUtf8 } from 'node:buffer';
 
@@ -16,10 +17,10 @@ export function sourceText(bytes: Buffer): string {
 const KEPT = /[\udc80-\udcff]/;
 const NON_ASCII = /[^\x00-\x7f]/;
 
-/** Characters above ASCII as their bytes, one character each. */
+/** Encodes non-ASCII characters as bytes, one character each. */
 export function byteString(text: string): string {
   if (!NON_ASCII.test(text)) return text;
-  // A lone low surrogate: one that belongs to a pair follows a high one.
+  // A lone low surrogate; in a pair it follows a high one.
   if (!KEPT.test(text) || !/(?:^|[^\ud800-\udbff])[\udc80-\udcff]/.test(text)) {
     return Buffer.from(text, 'utf8').toString('latin1');
   }

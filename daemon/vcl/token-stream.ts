@@ -1,9 +1,8 @@
-// The tokens of a program as the parser reads them, with includes spliced in where they stand.
+// The tokens of a program for the parser, with includes expanded in place.
 //
-// `include` is not a statement but works on tokens, as in Varnish: it may stand anywhere, also within an
-// expression. It cannot recurse: a file that is already open on the include chain is an error. Names: absolute
-// as they are, "./x" beside the including file, anything else along vcl_path. `include +glob` takes all
-// matches in name order.
+// `include` is not a statement but works on tokens, as in Varnish: it may stand anywhere, also within an expression.
+// It cannot recurse: a file already open on the include chain is an error. Names: absolute ones as they are, "./x"
+// beside the including file, anything else along vcl_path. `include +glob` includes all matches in name order.
 
 import { CompileStop, type Reporter, SourceFile } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
@@ -16,7 +15,7 @@ export class TokenStream {
   readonly files: SourceFile[] = [];
   /** Language version of the program, 40 or 41; 0 before the main file's `vcl` line. */
   topSyntax = 0;
-  /** Parameter vcc_unsafe_path: names of included files may hold a "/". */
+  /** Parameter vcc_unsafe_path: names of included files may contain a "/". */
   unsafePath = true;
   #tokens: Token[] = [];
   #at = 0;
@@ -27,7 +26,7 @@ export class TokenStream {
     this.#reader = reader;
   }
 
-  /** Starts on a file; the rest of the previous one is dropped. */
+  /** Starts a file; remaining tokens of the previous one are dropped. */
   open(name: string, text: string): SourceFile {
     const file = new SourceFile(name, text, this.files.length, null);
     this.files.push(file);
@@ -49,12 +48,12 @@ export class TokenStream {
     return t;
   }
 
-  /** The token read last. */
+  /** The last token read. */
   last(): Token {
     return this.#tokens[Math.max(0, this.#at - 1)] as Token;
   }
 
-  /** Appends the tokens of a file to `out`, and those of the files that it includes in their place. */
+  /** Appends the tokens of a file to `out`, with included files in place. */
   #expand(tokens: readonly Token[], out: Token[]): void {
     let i = 0;
     while (i < tokens.length) {
@@ -74,7 +73,7 @@ export class TokenStream {
     }
   }
 
-  /** Reads the include at `at`; returns the place after its semicolon. */
+  /** Reads the include at `at`; returns the index after its semicolon. */
   #include(tokens: readonly Token[], at: number, out: Token[]): number {
     const token = (i: number): Token => tokens[Math.min(i, tokens.length - 1)] as Token;
     const start = token(at);

@@ -1,6 +1,6 @@
-// The checker's result: a tree of steps and of code, which codegen/ prints and no other module reads as
-// text. Each node of code has the facts about it, determined once, where it is made: whether it may fail the task
-// and still give a value, and whether its result may come later.
+// The checker's result: a tree of steps and code, which codegen/ prints and no other module reads as text. Each node
+// of code carries facts determined when it is created: whether it may fail the task and still return a value, and
+// whether its result may be asynchronous.
 
 import type { Span } from './diagnostics.ts';
 import type { HelperName } from './runtime/table.ts';
@@ -12,7 +12,7 @@ interface Facts {
 
 export type Constant = string | number | boolean | null;
 
-/** Tables that a loaded program is given: backends, functions, constructors, methods, private data, extensions. */
+/** Tables passed to a loaded program: backends, functions, constructors, methods, private data, extensions. */
 export type Table = 'B' | 'E' | 'M' | 'N' | 'P' | 'X';
 
 export type BinaryOperator =
@@ -33,7 +33,7 @@ export type BinaryOperator =
 export type Code = Facts &
   (
     | { readonly k: 'constant'; readonly value: Constant }
-    /** An argument that is left out. */
+    /** An omitted argument. */
     | { readonly k: 'absent' }
     | { readonly k: 'context' }
     /** A name that the prologue declares. */
@@ -42,7 +42,7 @@ export type Code = Facts &
     | { readonly k: 'data'; readonly value: object }
     | { readonly k: 'helper'; readonly helper: HelperName; readonly args: readonly Code[] }
     | { readonly k: 'lookup'; readonly table: Table; readonly keys: readonly Constant[] }
-    /** A call of a function that the prologue has looked up. */
+    /** A call of a function bound in the prologue. */
     | {
         readonly k: 'call';
         readonly name: string;
@@ -50,7 +50,7 @@ export type Code = Facts &
         readonly answersLater: boolean;
       }
     | { readonly k: 'group' | 'not' | 'negate'; readonly value: Code }
-    /** True, whatever the value is; it is evaluated nevertheless. */
+    /** Always true; the value is still evaluated. */
     | { readonly k: 'always'; readonly value: Code }
     | { readonly k: 'otherwise'; readonly value: Code; readonly absent: string }
     | { readonly k: 'binary'; readonly op: BinaryOperator; readonly left: Code; readonly right: Code }
@@ -59,7 +59,7 @@ export type Code = Facts &
 
 const PLAIN: Facts = { mayFail: false, waits: false };
 
-/** A list, not arguments: of those there may only be so many. */
+/** A list, because the number of arguments is limited. */
 function of(parts: readonly Code[]): Facts {
   return { mayFail: parts.some((p) => p.mayFail), waits: parts.some((p) => p.waits) };
 }
@@ -88,7 +88,7 @@ export function lookup(table: Table, ...keys: readonly Constant[]): Code {
   return { k: 'lookup', table, keys, ...PLAIN };
 }
 
-/** A call of an extension: every one may fail. */
+/** A call of an extension; any may fail. */
 export function extensionCall(name: string, args: readonly Code[], answersLater = false): Code {
   const waits = answersLater || of(args).waits;
   return { k: 'call', name, args, answersLater, mayFail: true, waits };
@@ -110,7 +110,7 @@ export function join(parts: readonly Code[]): Code {
   return { k: 'join', parts, ...of(parts) };
 }
 
-/** The number that code is before anything runs, brackets and signs included; null when it is none. */
+/** The value of a constant number, including parentheses and signs; null if it is none. */
 export function constantNumber(code: Code): number | null {
   switch (code.k) {
     case 'constant':
@@ -131,7 +131,7 @@ export type Step =
   /** `new`: the object that a constructor makes gets its name. */
   | { readonly k: 'make'; readonly name: string; readonly code: Code; readonly span: Span }
   | { readonly k: 'call'; readonly sub: string; readonly span: Span }
-  /** The sub that an expression gives. */
+  /** Calls the sub returned by an expression. */
   | { readonly k: 'callValue'; readonly code: Code; readonly span: Span }
   | { readonly k: 'return'; readonly code: Code; readonly span: Span }
   | { readonly k: 'block'; readonly body: Steps; readonly span: Span }
@@ -139,18 +139,18 @@ export type Step =
       readonly k: 'if';
       readonly branches: readonly { readonly cond: Code; readonly span: Span; readonly body: Steps }[];
       readonly otherwise: Steps | null;
-      /** The text of the VCL_trace record after it. */
+      /** Text of the VCL_trace record after it. */
       readonly point: string | undefined;
       readonly span: Span;
     };
 
 export interface Steps {
-  /** The text of the block's VCL_trace record. */
+  /** Text of the block's VCL_trace record. */
   readonly point: string | undefined;
   readonly list: readonly Step[];
 }
 
-/** Every code of some steps and of those inside them. */
+/** All code in steps, nested ones included. */
 export function* codesOf(steps: Steps): Generator<Code> {
   for (const step of steps.list) {
     if (step.k === 'block') yield* codesOf(step.body);
@@ -164,7 +164,7 @@ export function* codesOf(steps: Steps): Generator<Code> {
   }
 }
 
-/** How many statements and conditions there are. */
+/** Number of statements and conditions. */
 export function countSteps(steps: Steps): number {
   let n = 0;
   for (const step of steps.list) {
@@ -177,8 +177,8 @@ export function countSteps(steps: Steps): number {
   return n;
 }
 
-// Helpers that may fail the task (softFail of failure.ts) and still give a value, so that generated code asks after the
-// statement whether it is to go on. The others throw, or cannot fail. The compiler reads this without the helpers.
+// Helpers that may fail the task (softFail of failure.ts) and still return a value, so that generated code checks for
+// a failure after the statement. The others throw, or cannot fail.
 
 export const SOFT_FAILING: ReadonlySet<HelperName> = new Set<HelperName>([
   'set_resp_status',

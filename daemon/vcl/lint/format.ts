@@ -4,7 +4,7 @@ import type { Finding } from './lint.ts';
 
 const WIDTH = 100;
 
-/** `file:line:column: severity: message [name]`, the line with its place marked, then why and what to do. */
+/** `file:line:column: severity: message [name]`, the marked source line, then explanation and hint. */
 export function formatFindings(findings: readonly Finding[]): string {
   return findings.map(formatFinding).join('\n');
 }
@@ -19,7 +19,7 @@ function formatFinding(f: Finding): string {
   return out;
 }
 
-/** A line below the source with # under the place; tabs are kept, so that it stays below it. */
+/** A line of # marks below the source; tabs are kept for alignment. */
 function marks({ source, column, endColumn }: Finding): string {
   let out = '';
   for (let i = 1; i <= Math.max(source.length, column); i++) {

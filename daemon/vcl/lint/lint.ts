@@ -1,8 +1,8 @@
-// The offline check of a program: the compiler's messages, and the findings of the rules in the operator's own text.
+// The offline check of a program: the compiler's messages, and the findings of the rules in the operator's own files.
 //
-// Nothing is loaded and nothing runs. Rules look at a program that does not compile too, as far as it could be
-// read. A comment `lint: ignore NAME` on the line of a finding or the line above silences it there,
-// `lint: ignore-file NAME` in its whole file; without a name, all.
+// Nothing is loaded and nothing runs. Rules also check programs that do not compile, as far as they could be parsed.
+// A comment `lint: ignore NAME` on the line of a finding or the line above silences it there, `lint: ignore-file
+// NAME` in its whole file; without a name, all.
 
 import { type Diagnostic, makeDiagnostic, Reporter, type Span } from '../diagnostics.ts';
 import { fileReader, type ReaderOptions } from '../include-path.ts';
@@ -25,7 +25,7 @@ export interface LintOptions extends ReaderOptions {
 
 export interface ParsedProgram {
   view: ProgramView;
-  /** Labels that the program switches to: offline all of them are taken to exist. */
+  /** Labels that the program switches to; offline, all are assumed to exist. */
   labels: string[];
 }
 
@@ -48,7 +48,7 @@ export function parseForLint(source: { name: string; text: string }, options: Li
   return { view, labels: [...labels] };
 }
 
-/** The findings of the rules that no comment silences, in the order of the text. */
+/** Findings that no comment silences, in source order. */
 export function runRules(view: ProgramView, rules: readonly LintRule[] = RULES): Finding[] {
   const found: { finding: Finding; span: Span }[] = [];
   for (const rule of rules) {
@@ -62,7 +62,7 @@ export function runRules(view: ProgramView, rules: readonly LintRule[] = RULES):
   return found.map((f) => f.finding);
 }
 
-/** A diagnostic of the compiler among the findings. */
+/** Converts a diagnostic of the compiler to a finding. */
 export function compilerFinding(d: Diagnostic): Finding {
   return { ...d, explanation: null };
 }

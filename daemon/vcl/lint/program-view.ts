@@ -1,6 +1,5 @@
-// A program as the rules see it: its declarations, its subs with their parts joined, what each state reaches by
-// calls, and where the builtin program takes over. Built from the operator's text alone; the builtin program is
-// known here only by its effects.
+// The program for the rules: its declarations, its subs with their parts joined, what each state reaches by calls,
+// and where it falls through to the builtin program. Built from the operator's files only.
 
 import type { Block, Declaration, Expr, PathPart } from '../ast.ts';
 import type { SourceFile, Span } from '../diagnostics.ts';
@@ -19,9 +18,9 @@ export interface Sub {
 /** A use of a regular expression. */
 export interface Match {
   pattern: string;
-  /** The place of the pattern. */
+  /** Position of the pattern. */
   span: Span;
-  /** The text that is searched. */
+  /** The searched text. */
   subject: Expr;
   /** `~` and `!~`, or the function (regsub, regsuball). */
   by: string;
@@ -33,7 +32,7 @@ export class ProgramView {
   /** Parameter id_header. */
   readonly idHeader: string;
   readonly subs = new Map<string, Sub>();
-  /** The results of endsTask. */
+  /** Cached results of endsTask(). */
   private readonly endings = new Map<string, boolean>();
 
   constructor(files: readonly SourceFile[], declarations: readonly Declaration[], idHeader: string) {
@@ -53,7 +52,7 @@ export class ProgramView {
     return this.declarations.filter((d): d is Extract<Declaration, { k: K }> => d.k === kind);
   }
 
-  /** The sub of a state and all it calls, itself first; empty when the operator wrote none. */
+  /** The sub of a state and all it calls, itself first; empty if the program has none. */
   reach(state: string): Sub[] {
     const out = new Map<string, Sub>();
     const visit = (name: string): void => {
@@ -72,21 +71,21 @@ export class ProgramView {
     for (const part of sub.parts) yield* statements(part.body);
   }
 
-  /** Every statement of the program, or of what a state reaches. */
+  /** Every statement of the program, or of those that a state reaches. */
   *statements(state?: string): Generator<At> {
     for (const sub of state === undefined ? this.subs.values() : this.reach(state)) {
       yield* this.statementsOf(sub);
     }
   }
 
-  /** Every expression of the program, or of what a state reaches. */
+  /** Every expression of the program, or of those that a state reaches. */
   *expressions(state?: string): Generator<Expr> {
     for (const { statement } of this.statements(state)) {
       for (const e of ownExpressions(statement)) yield* expressions(e);
     }
   }
 
-  /** Whether a state reaches any mention of a variable; a name that ends in a dot stands for all that begin so. */
+  /** Whether a state reaches a use of a variable; a name that ends in a dot is a prefix. */
   mentions(state: string, name: string): boolean {
     for (const e of this.expressions(state)) {
       if (e.k !== 'path') continue;
@@ -97,7 +96,7 @@ export class ProgramView {
     return false;
   }
 
-  /** Regular expressions whose text is known. */
+  /** Regular expressions with constant text. */
   *matches(state?: string): Generator<Match> {
     for (const e of this.expressions(state)) {
       if (e.k === 'binary' && (e.op === '~' || e.op === '!~') && e.right.k === 'string') {
@@ -111,7 +110,7 @@ export class ProgramView {
     }
   }
 
-  /** Whether nothing after a block is reached: every way through it ends in a return. */
+  /** Whether code after a block is unreachable: every way through it returns. */
   ends(block: Block): boolean {
     return block.some((s) => {
       switch (s.k) {
@@ -135,7 +134,7 @@ export class ProgramView {
   private endsTask(name: string): boolean {
     const known = this.endings.get(name);
     if (known !== undefined) return known;
-    // For the time of the search: a sub that calls itself does not compile anyway.
+    // Prevents endless recursion: a sub that calls itself does not compile anyway.
     this.endings.set(name, false);
     const sub = this.subs.get(name);
     let ends = sub !== undefined;
@@ -149,7 +148,7 @@ export class ProgramView {
     return ends;
   }
 
-  /** Whether a state can come to the builtin program's part. */
+  /** Whether a state can fall through to the builtin program. */
   fallsThrough(state: string): boolean {
     const sub = this.subs.get(`vcl_${state}`);
     return sub === undefined || !sub.parts.some((p) => this.ends(p.body));

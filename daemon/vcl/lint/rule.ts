@@ -1,17 +1,17 @@
-// The interface of a lint rule: it finds one mistake in programs that compile, in the syntax tree.
+// The interface of a lint rule: it finds one kind of mistake in the syntax tree.
 //
-// A rule never changes anything and knows no other rule. It reports places of the operator's own text; whether a
-// finding is shown is decided elsewhere: comments can silence it.
+// Rules are independent and change nothing. They report positions in the operator's files; comments that silence
+// findings are applied elsewhere.
 
 import type { Span } from '../diagnostics.ts';
 import type { ProgramView } from './program-view.ts';
 
-/** `warning`: the program very likely does not do what was meant. `info`: worth a look. */
+/** `warning`: the program very likely does not do what was meant. `info`: worth checking. */
 export type Severity = 'warning' | 'info';
 
 /**
- * @param hint what to write instead, when the explanation does not say it
- * @param severity other than the rule's, for a milder case
+ * @param hint what to write instead, unless the explanation says it
+ * @param severity overrides the rule's, for a milder case
  */
 export type Report = (span: Span, message: string, hint?: string, severity?: Severity) => void;
 

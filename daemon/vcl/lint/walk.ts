@@ -1,17 +1,17 @@
-// Walks of the syntax tree: statements with the conditions around them, and the expressions of each.
+// Traversal of the syntax tree: statements with their enclosing conditions, and their expressions.
 
 import type { Block, Expr, PathExpr, Statement } from '../ast.ts';
 
-/** A statement in its place. */
+/** A statement in its context. */
 export interface At {
   statement: Statement;
   block: Block;
   index: number;
-  /** Conditions that decide whether it runs, the outermost first; those of earlier branches count too. */
+  /** Conditions that decide whether it runs, outermost first; including those of earlier branches. */
   guards: readonly Expr[];
 }
 
-/** All statements of a block and of those inside it, in the order of the text. */
+/** All statements of a block, nested ones included, in source order. */
 export function* statements(block: Block, guards: readonly Expr[] = []): Generator<At> {
   for (const [index, statement] of block.entries()) {
     yield { statement, block, index, guards };
@@ -26,7 +26,7 @@ export function* statements(block: Block, guards: readonly Expr[] = []): Generat
   }
 }
 
-/** A block and those inside it, each once, in the order of the text. */
+/** A block and its nested blocks, in source order. */
 export function* blocks(block: Block): Generator<Block> {
   yield block;
   for (const { statement } of statements(block)) {
@@ -37,7 +37,7 @@ export function* blocks(block: Block): Generator<Block> {
   }
 }
 
-/** The expressions that belong to a statement itself, not those of statements inside it. */
+/** The expressions of a statement itself, not those of nested statements. */
 export function ownExpressions(s: Statement): Expr[] {
   switch (s.k) {
     case 'set':
@@ -59,7 +59,7 @@ export function ownExpressions(s: Statement): Expr[] {
   }
 }
 
-/** An expression and all inside it. */
+/** An expression and its subexpressions. */
 export function* expressions(e: Expr): Generator<Expr> {
   yield e;
   switch (e.k) {
@@ -81,14 +81,14 @@ export function* expressions(e: Expr): Generator<Expr> {
   }
 }
 
-/** Name of a variable or function as it is compared: header fields in lower case. */
+/** Normalised name of a variable or function: headers in lower case. */
 export function nameOf(path: PathExpr): string {
   const parts = path.parts.map((p) => p.text);
   if (parts[1] !== 'http') return parts.join('.');
   return [...parts.slice(0, 2), ...parts.slice(2).map((p) => p.toLowerCase())].join('.');
 }
 
-/** The variable that an expression is, or null. */
+/** The variable that an expression consists of, or null. */
 export function variable(e: Expr): string | null {
   if (e.k === 'paren') return variable(e.value);
   return e.k === 'path' ? nameOf(e) : null;
@@ -106,7 +106,7 @@ export function isNought(e: Expr): boolean {
   return variable(e) === 'false';
 }
 
-/** Whether an expression asks for a variable, or calls a method of it; names of headers in lower case. */
+/** Whether an expression uses a variable, or a method of it; header names in lower case. */
 export function asksFor(e: Expr, name: string): boolean {
   for (const x of expressions(e)) {
     if (x.k !== 'path') continue;
@@ -116,7 +116,7 @@ export function asksFor(e: Expr, name: string): boolean {
   return false;
 }
 
-/** A text that is known before anything runs, or null. */
+/** A constant text, or null. */
 export function constantText(e: Expr): string | null {
   if (e.k === 'string') return e.value;
   if (e.k === 'paren') return constantText(e.value);
@@ -126,7 +126,7 @@ export function constantText(e: Expr): string | null {
   return left === null || right === null ? null : left + right;
 }
 
-/** Whether two expressions are the same text but for blanks and brackets around them. */
+/** Whether two expressions have the same text, apart from whitespace and parentheses. */
 export function sameText(a: Expr, b: Expr): boolean {
   return plain(a) === plain(b);
 }

@@ -1,5 +1,5 @@
-// Access control lists: the most specific network that holds the address decides. With +log the outcome is
-// recorded as Varnish does.
+// Access control lists: the most specific network that contains the address decides. With +log the result is logged
+// as in Varnish.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
@@ -7,20 +7,20 @@ import type { VclIp } from './ip.ts';
 
 export interface AclNetwork extends Network {
   readonly negate: boolean;
-  /** As the log shows it. */
+  /** Text in the log. */
   readonly shown: string;
 }
 
-/** A list as the compiler hands it to the worker. */
+/** An acl as passed from the compiler to the worker. */
 export interface PackedAcl {
   readonly log: boolean;
   readonly v4: PackedRanges;
   readonly v6: PackedRanges;
-  /** How the log shows the networks, as a list in JSON that is read when the first is logged; '' without +log. */
+  /** Texts of the networks in the log, as JSON that is parsed on first use; '' without +log. */
   readonly shown: string;
 }
 
-/** A network's number is twice its place from 1, and odd where it is negated. */
+/** A network's number is twice its 1-based index, plus 1 if it is negated. */
 const NUMBERS = 2;
 
 export function packedAcl(log: boolean, networks: readonly AclNetwork[]): PackedAcl {
@@ -58,19 +58,19 @@ export class VclAcl {
     this.#text = shown;
   }
 
-  /** Whether the network that decides, if there is one, lets the address in. */
+  /** Whether a network contains the address, and the most specific one is not negated. */
   allows(ip: VclIp): boolean {
     const network = this.find(ip);
     return network !== 0 && !isNegated(network);
   }
 
-  /** The number of the network that decides; 0 for none. */
+  /** The number of the most specific network; 0 for none. */
   find(ip: VclIp): number {
     const { bytes } = ip;
     return (bytes.length === 4 ? this.#v4 : this.#v6).find(bytes);
   }
 
-  /** How the log shows a network. */
+  /** Text of a network in the log. */
   shown(network: number): string {
     this.#shown ??= JSON.parse(this.#text) as string[];
     return this.#shown[Math.floor(network / NUMBERS) - 1] ?? '';
@@ -91,12 +91,11 @@ function isNegated(network: number): boolean {
   return network % NUMBERS === 1;
 }
 
-// The networks of an acl as ranges of addresses that do not overlap, each with the most specific network that it lies in: an
-// address is found by halving, whatever the number of networks and however they nest. Addresses of a family are words of
-// 32 bits, one for IPv4 and four for IPv6.
+// The networks of an acl as disjoint address ranges, each with its most specific network: lookup is a binary search,
+// whatever the number of networks and their nesting. Addresses are 32-bit words, one for IPv4 and four for IPv6.
 //
-// The compiler makes them, as sorting many networks takes long, and they come to the worker as bytes in base64, which a
-// program of a hundred thousand networks is loaded with in no time.
+// The compiler builds them, as sorting many networks takes long, and passes them to the worker as base64, so that a
+// program with a hundred thousand networks loads quickly.
 
 export interface Network {
   /** 4 or 16. */
@@ -104,7 +103,7 @@ export interface Network {
   readonly bits: number;
 }
 
-/** Words in base64, the lowest byte first. */
+/** 32-bit little-endian words in base64. */
 interface PackedRanges {
   /** The first address of each range, ascending; a range ends where the next begins. */
   readonly starts: string;
@@ -144,11 +143,11 @@ export class NetworkRanges {
     this.#owners = unpacked(owners);
   }
 
-  /** The number of the most specific network that the address lies in; 0 for none. */
+  /** The number of the most specific network that contains the address; 0 for none. */
   find(bytes: readonly number[]): number {
     let low = 0;
     let high = this.#owners.length;
-    // The number of ranges that begin at the address or before it.
+    // Binary search for the number of ranges that begin at or before the address.
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (this.#isAfter(middle, bytes)) high = middle;
@@ -180,7 +179,7 @@ function unpacked(text: string): Uint32Array {
   return words;
 }
 
-/** An address as words, the first the most significant. */
+/** An address as words, most significant first. */
 type Words = readonly number[];
 
 interface Range<N> {
@@ -199,7 +198,7 @@ const ALL = 0xffffffff;
 function disjoint<N extends Network>(networks: readonly N[], length: number): Range<N>[] {
   const spans = networks
     .map((network) => spanOf(network, length))
-    // Wider ones first where they begin together, so that those in them come later; the sort keeps the order of equal ones.
+    // Of networks with the same start the wider first, so that nested ones follow; the sort is stable.
     .sort((a, b) => compare(a.first, b.first) || a.network.bits - b.network.bits);
   const ranges: Range<N>[] = [];
   const begin = (start: Words, owner: N | null): void => {

@@ -21,14 +21,14 @@ function logTtl(c: VclContext): void {
   c.log.put(Tag.TTL, `VCL ${ttl} ${grace} ${keep} ${origin} ${kind}`);
 }
 
-/** Whether a do_* switch may still be used, read or set: not once beresp.filters was set. */
+/** Whether a do_* switch may still be read or set: not once beresp.filters was set. */
 function filtersOpen(c: VclContext, name: string): boolean {
   if (bo(c).filters === null) return true;
   softFail(c, `beresp.filters are already fixed, beresp.${name} is undefined`);
   return false;
 }
 
-/** A timeout of nothing means the backend's own, or the parameter's. */
+/** A timeout of zero selects the backend's own, or the parameter. */
 const ownTimeout = (v: number): number => (v > 0 ? v : -1);
 
 const unsetAsZero = (n: number): number => Math.max(0, n);
@@ -103,7 +103,7 @@ export const backendVariables = {
     } else bo(c).uncacheable = v;
     logTtl(c);
   },
-  // What is left, and what is to be left, from now: the time lived before counts.
+  // The remaining TTL from now on: the time already lived is added.
   get_beresp_ttl: (c: VclContext) => Math.max(0, bo(c).ttl) - bo(c).age,
   set_beresp_ttl: (c: VclContext, v: number) => {
     bo(c).ttl = Math.max(0, v + bo(c).age);

@@ -1,4 +1,4 @@
-// Actions that are part of the language, and the small questions about backends, objects and storages.
+// Actions of the language, and helpers for backends, objects and storages.
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -10,22 +10,20 @@ import { CONTROL } from './limits.ts';
 
 export { querysort } from './querysort.ts';
 
-/**
- * hash_data(): the strands of a text are one part of the key, but each has a record of its own, as in Varnish. One that
- * is not there comes as a NUL and adds to the key, so that digests agree.
- */
+/** hash_data(): the strands of a text are one part of the key, but each has its own log record, as in Varnish. An
+ * unset one is passed as NUL and added to the key, so that digests agree. */
 export function hashData(ctx: VclContext, text: string, ...more: string[]): void {
   const req = ctx.req as VclRequest;
   req.hashData(text, more);
 }
 
-/** synthetic(): adds to the body of whichever response this state makes. */
+/** synthetic(): appends to the response body of this state. */
 export function synthetic(ctx: VclContext, text: string): void {
   if (ctx.bo !== null) add_beresp_body(ctx, text);
   else add_resp_body(ctx, text);
 }
 
-/** The program came by one of its points (TracePoints). */
+/** Logs that the program passed a trace point. */
 export function trace(ctx: VclContext, point: string): void {
   ctx.log.put(Tag.VCL_trace, `${ctx.vcl.name} ${point}`);
 }
@@ -44,7 +42,7 @@ export function defaultBackend(ctx: VclContext): Director | null {
   return ctx.vcl.defaultDirector;
 }
 
-/** `.resolve()`: the backend that would answer now; a director that has none gives `none`. */
+/** `.resolve()`: the backend that would be chosen now; `none` if a director has none. */
 export function resolveBackend(ctx: VclContext, d: Director | null): Director | null {
   return d === null ? null : d.resolve(ctx);
 }
@@ -55,7 +53,7 @@ export function object(o: object | null, name: string): object {
   return o;
 }
 
-/** The end of vcl_init: a program that uses an object has to have made it. */
+/** End of vcl_init: every object that the program uses must have been created. */
 export function initialised(code: number, objects: readonly (readonly [object | null, string])[]): number {
   if (code === RETURN.ok) {
     for (const [o, name] of objects) if (o === null) throw new VclFailure(`Object ${name} not initialized`);
@@ -70,7 +68,7 @@ export function storageFigure(ctx: VclContext, name: string | null, figure: stri
   return figure === 'free_space' ? s.freeSpace : s.usedSpace;
 }
 
-// Returns that carry something: they leave it in the context and give the code of tables/returns.ts.
+// Returns with arguments: they store them in the context and return the code of tables/returns.ts.
 
 function setStatus(
   ctx: VclContext,
@@ -91,17 +89,17 @@ function setStatus(
 }
 
 export function returnSynth(ctx: VclContext, status: number, reason?: string | null): number {
-  // An empty reason is one; none at all is the status's own.
+  // An empty reason is kept; a missing one is the default of the status.
   return setStatus(ctx, 'synth', status, reason ?? reasonOf(status % 1000)) ? RETURN.synth : RETURN.fail;
 }
 
 export function returnError(ctx: VclContext, status?: number, reason?: string | null): number {
-  // Bare, it is as if the fetch had failed, and says so.
+  // Without a status it is reported like a failed fetch.
   const said = status === undefined ? null : (reason ?? reasonOf(status % 1000));
   return setStatus(ctx, 'error', status ?? 503, said) ? RETURN.error : RETURN.fail;
 }
 
-/** Without a duration the object keeps the life it has, as one that must not be used. */
+/** Without a duration the object keeps its TTL, as one that must not be used. */
 export function returnPass(ctx: VclContext, duration: number | null = null): number {
   ctx.passTtl = duration;
   if (ctx.bo !== null && duration !== null) {
@@ -120,8 +118,8 @@ export function returnVcl(ctx: VclContext, label: string): number {
   return RETURN.vcl;
 }
 
-// Bodies a program makes, in vcl_synth and vcl_backend_error. They are byte strings, as all strings of programs: a
-// blob or a text of any encoding is sent as it is.
+// Bodies made in vcl_synth and vcl_backend_error. They are byte strings, as all strings of programs, and are sent
+// unchanged.
 
 export function set_resp_body(ctx: VclContext, value: string): void {
   (ctx.req as VclRequest).attempt.synthBody = value;
@@ -145,8 +143,7 @@ export function unset_bereq_body(ctx: VclContext): void {
   (ctx.bo as VclBusyobj).unsetBody();
 }
 
-// Arithmetic that plain JavaScript operators would get wrong: INT division truncates, and dividing by zero
-// fails the task instead of giving infinity.
+// Arithmetic that differs from JavaScript's operators: INT division truncates, and division by zero fails the task.
 
 export function intDivide(a: number, b: number): number {
   if (b === 0) throw new VclFailure('Division by zero', true);

@@ -1,5 +1,5 @@
-// Getters and setters of the variables of a client request: connection, req, req_top, obj, resp, sess. Names
-// follow tables/variables.ts (`req.url` is get_req_url). The checker has made sure that the state has them.
+// Getters and setters of the variables of a client request: connection, req, req_top, obj, resp, sess. Their names
+// derive from tables/variables.ts (`req.url` is get_req_url). The checker guarantees that the state has them.
 
 import { createHash } from 'node:crypto';
 import type { Director, VclContext, VclObject, VclRequest, VclSession } from '../../contract/context.ts';
@@ -40,7 +40,7 @@ function sess(ctx: VclContext): VclSession {
   return ctx.bo?.session ?? NO_SESSION;
 }
 
-/** Whether resp.do_esi may still be used, read or set: not once resp.filters was set. */
+/** Whether resp.do_esi may still be read or set: not once resp.filters was set. */
 function respFiltersOpen(c: VclContext): boolean {
   if (req(c).attempt.respFilters === null) return true;
   softFail(c, 'resp.filters are already fixed, resp.do_esi is undefined');
@@ -87,7 +87,7 @@ export const clientVariables = {
   },
   get_req_xid: (c: VclContext) => String(req(c).attempt.vxid),
   get_req_esi: (c: VclContext) => req(c).settings.esi,
-  // A fragment is part of a page that is being put together: as in Varnish it has no say in that.
+  // A fragment belongs to a page being assembled: as in Varnish it has no effect.
   set_req_esi: (c: VclContext, v: boolean) => {
     if (req(c).esiLevel === 0) req(c).settings.esi = v;
   },

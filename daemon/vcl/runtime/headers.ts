@@ -1,5 +1,5 @@
-// Header fields of the five messages a program sees. Values are checked before they are set: a control
-// character in one would let a program's input write header lines of its own.
+// Headers of the messages a program sees. Values are validated before they are set: a control character could inject
+// header lines.
 
 import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
@@ -8,7 +8,7 @@ import { hasFeature, takesField } from './limits.ts';
 
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 
-/** A HEADER argument of an extension: the message and the field's name as written. */
+/** A HEADER argument of an extension: the message, and the header's name as written. */
 export interface HeaderRef {
   http: HttpMessage;
   name: string;
@@ -60,7 +60,7 @@ export function setField(ctx: VclContext, http: HttpMessage, name: string, value
   else setHeader(http, name, value);
 }
 
-/** Without validate_headers a value may hold control characters, but none that ends it. */
+/** Without validate_headers a value may contain control characters, except those that end it. */
 function mayBeOdd(ctx: VclContext, value: string): boolean {
   return !hasFeature(ctx, 'validate_headers') && !/[\0\r\n]/.test(value);
 }
@@ -75,7 +75,7 @@ export function unsetHeader(http: HttpMessage, key: string): void {
   http.unset(key);
 }
 
-/** Value of a field that an extension named, or null. */
+/** Value of a header named by an extension, or null. */
 export function headerValue(ref: HeaderRef): string | null {
   return ref.http.get(ref.name.toLowerCase());
 }

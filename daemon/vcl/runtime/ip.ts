@@ -1,23 +1,23 @@
-// IP values of VCL: an address with a port, as text and, when an acl asks, as bytes.
+// IP values of VCL: an address with a port, as text and, on demand, as bytes.
 
 import { isIP } from 'node:net';
 import { VclFailure } from '../../contract/failure.ts';
 
-/** An empty text is no address: what extensions give where there is none. */
+/** An empty text is no address: the value of extensions if there is none. */
 export class VclIp {
   readonly text: string;
   readonly port: number;
   readonly #mapped: boolean;
   #bytes: number[] | null = null;
 
-  /** @param mapped an IPv6 address that is shown, but not compared, as the IPv4 one in it */
+  /** @param mapped an IPv4-mapped IPv6 address, which is shown, but not compared, as IPv4 */
   constructor(text: string, port: number, mapped = false) {
     this.text = text;
     this.port = port;
     this.#mapped = mapped;
   }
 
-  /** 4 or 16 bytes; an IPv4-mapped IPv6 address is an IPv6 one. */
+  /** 4 or 16 bytes; an IPv4-mapped IPv6 address has 16. */
   get bytes(): readonly number[] {
     if (this.text === '') throw new VclFailure('VRT_ipcmp: Illegal IP');
     if (this.#bytes === null) {

@@ -1,9 +1,9 @@
-// What a program's strings may take, as Varnish bounds it by the workspace of a task and by http_max_hdr. A
-// program has no loops, but a field that is doubled line by line would still grow beyond any memory. Short values
-// are not looked at twice; only what is unusually long or many asks for the parameters.
+// Limits of a program's strings, which Varnish sets by the workspace of a task and by http_max_hdr. A program has no
+// loops, but repeatedly doubling a header would still exhaust memory. Short values are not checked; only unusually
+// long or numerous ones query the parameters.
 //
-// As in Varnish, a header field that finds no room is lost, and the program goes on: what the task then answers
-// with is decided where it ends (request/overflow.ts). A start line has no such way out: the program fails.
+// As in Varnish, a header that does not fit is lost, and the program continues: the response of the task is decided
+// at its end (request/overflow.ts). For a start line the program fails.
 
 import type { FeatureName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -13,20 +13,20 @@ import { fieldLimit } from '../../http1/head-parser.ts';
 import { type HttpMessage, MSG_STATUS } from '../../http1/message.ts';
 import { reasonOf } from '../../http1/status-reasons.ts';
 
-/** No parameter allows less than this. */
+/** Always permitted by the parameters. */
 const SURELY_FITS = 1000;
 const SURELY_FEW = 20;
-/** What Varnish keeps in a workspace besides texts, in bytes: the heads' tables and the task itself. */
+/** Bytes of a workspace that Varnish uses for other than texts: the heads' tables and the task itself. */
 const TABLES = 5000;
 
-/** Fails the task when a text is longer than what is left of its workspace; `name` is what it was meant for. */
+/** Fails the task if a text exceeds the rest of its workspace; `name` is its destination. */
 function checkRoom(ctx: VclContext, name: string, text: string): void {
   if (text.length <= SURELY_FITS || takeRoom(ctx, text.length)) return;
   overflow(ctx);
   throw new VclFailure(`Workspace overflow (${name})`, true);
 }
 
-/** Whether a message can take the header; one that is too long or one too many is logged as lost. */
+/** Whether a message has room for a header; otherwise the header is logged as lost. */
 export function takesField(ctx: VclContext, http: HttpMessage, name: string, value: string): boolean {
   if (value.length > SURELY_FITS && !takeRoom(ctx, value.length)) {
     ctx.log.put(Tag.LostHeader, `${name}:`);
@@ -43,13 +43,13 @@ export function takesField(ctx: VclContext, http: HttpMessage, name: string, val
   return false;
 }
 
-/** Notes that the task has lost something it should have had. */
+/** Records that the task has lost data. */
 export function overflow(ctx: VclContext): void {
   if (!ctx.overflowed) ctx.host.count(ctx.req === null ? 'ws_backend_overflow' : 'ws_client_overflow');
   ctx.overflowed = true;
 }
 
-/** Takes `length` bytes of the workspace; false when so much is not left. A text that is replaced gives none back. */
+/** Reserves bytes of the workspace; false if not enough are left. Replaced texts are not given back. */
 function takeRoom(ctx: VclContext, length: number): boolean {
   const room = Number(ctx.host.param(ctx.req === null ? 'workspace_backend' : 'workspace_client'));
   if (!(room > 0)) return true;
@@ -59,17 +59,17 @@ function takeRoom(ctx: VclContext, length: number): boolean {
   return true;
 }
 
-/** Whether a switch of the parameter `feature` is on. */
+/** Whether a bit of the parameter `feature` is set. */
 export function hasFeature(ctx: VclContext, bit: FeatureName): boolean {
   return String(ctx.host.param('feature')).split(',').includes(`+${bit}`);
 }
 
-// Start lines set by a program: status with its usual reason, and texts that must stay on one line.
+// Start lines set by a program: the status with its default reason, and texts that must stay on one line.
 
-/** What would end a line early, or be taken for its end by some. */
+/** Characters that end a line, or that some parsers take for its end. */
 export const CONTROL: RegExp = /[\0-\x08\n-\x1f\x7f]/;
 
-/** Text for a start line. A control character would end the line early; Varnish lets it through. */
+/** Validates text for a start line. Varnish accepts control characters, which would end the line early. */
 export function wireText(ctx: VclContext, name: string, v: string | null): string {
   if (v === null || v === '') throw new VclFailure(`Setting ${name} to empty string`);
   checkRoom(ctx, name, v);
@@ -77,7 +77,7 @@ export function wireText(ctx: VclContext, name: string, v: string | null): strin
   return v;
 }
 
-/** Sets VWXYZ; the log and the wire show XYZ. */
+/** Sets a status of up to five digits; the last three are logged and sent. */
 export function setMessageStatus(ctx: VclContext, http: HttpMessage, name: string, v: number): void {
   if (v < 0) {
     softFail(ctx, `${name}.status (${v}) is negative`);

@@ -1,9 +1,9 @@
-// querysort(): the parameters of a URL's query in the order of their bytes, without empty ones. It serves the bare
-// function and std.querysort.
+// querysort(): sorts the parameters of a URL's query by their bytes and removes empty ones. Used by the function of
+// the language and by std.querysort.
 //
-// Special case: two parameters are compared only as far as the shorter one goes, and bytes above 127 come first. One
-// that begins with another is therefore its equal, so that the order depends on how the sort merges. The keys of a
-// cache depend on it in turn, hence Varnish's own way: halves, the left one first among equals.
+// Two parameters are compared only up to the length of the shorter one, and bytes above 127 sort first. A parameter
+// that is a prefix of another is therefore its equal, so that the order depends on the sort algorithm. Cache keys
+// depend on it in turn, hence Varnish's: a merge sort of halves, stable.
 
 import type { VclContext } from '../../contract/context.ts';
 
@@ -48,7 +48,7 @@ function compare(a: string, b: string): number {
   return 0;
 }
 
-/** A byte as the signed number that a `char` is. */
+/** A byte as a signed `char`. */
 function signed(byte: number): number {
   return byte < 128 ? byte : byte - 256;
 }

@@ -1,6 +1,6 @@
-// Matching and substitution. A search whose fuel (in the measure of pcre2_match_limit) is used up counts as no
-// match and leaves a VCL_Error. The searches of one substitution share their fuel and their memory, so that all of them
-// cost no more than one.
+// Matching and substitution. A search that exceeds its budget (in units of pcre2_match_limit) counts as no match and
+// logs a VCL_Error. The searches of one substitution share budget and memory, so that together they cost no more than
+// one.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import {
@@ -13,12 +13,12 @@ import {
 } from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../../contract/context.ts';
 
-/** The compiler has checked it; it is made ready when it is first used. */
+/** Checked by the compiler; compiled on first use. */
 export function regex(pattern: string): BoundedRegex {
   return new BoundedRegex(pattern);
 }
 
-/** What the parameter gives, for subjects that JavaScript's engine does not take. */
+/** The budget by the parameter, for subjects that JavaScript's engine cannot handle. */
 function budget(ctx: VclContext): Fuel {
   const limit = Number(ctx.host.param('pcre2_match_limit'));
   return fuelFor(limit > 0 ? limit : DEFAULT_MATCH_LIMIT);
@@ -32,11 +32,11 @@ export function matches(ctx: VclContext, s: string | null, re: BoundedRegex): bo
 }
 
 function substitutionFailed(ctx: VclContext): void {
-  // Varnish writes the library's number of this error.
+  // Varnish logs PCRE's number of this error.
   ctx.log.put(Tag.VCL_Error, 'regsub: Regexp matching returned -47');
 }
 
-/** The replacement with \0 to \9 filled in; a backslash before anything else is left out. */
+/** Expands \0 to \9 in the replacement; a backslash before anything else is removed. */
 function expand(template: string, m: RegexMatch): string {
   if (!template.includes('\\')) return template;
   let out = '';
@@ -61,7 +61,7 @@ export function regsub(ctx: VclContext, s: string | null, re: BoundedRegex, temp
   return text.slice(0, m.start) + expand(template ?? '', m) + text.slice(m.end);
 }
 
-/** All matches; after the first an empty match does not count, as in Varnish. */
+/** Replaces all matches; after the first an empty match does not count, as in Varnish. */
 export function regsuball(
   ctx: VclContext,
   s: string | null,

@@ -1,5 +1,5 @@
-// Runs one state of a loaded program: the call and return records, and the one place where a failure of the
-// program is caught. Whatever the program does, the caller gets a return code.
+// Runs one state of a loaded program: the VCL_call and VCL_return records, and the only place where a failure of the
+// program is caught. The caller always gets a return code.
 
 import { RETURN, RETURNS } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -13,7 +13,7 @@ import { SubReturned } from './sub-value.ts';
 const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
 const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name]]));
 
-/** Runs a state (an index into STATES) and gives its return code; `fail` when the program failed. */
+/** Runs a state (an index into STATES) and returns its code; `fail` if the program failed. */
 export function runState(program: VclProgram, stateId: number, ctx: VclContext): ReturnCode {
   ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
@@ -30,10 +30,8 @@ export function runState(program: VclProgram, stateId: number, ctx: VclContext):
   return code;
 }
 
-/**
- * Runs a state that may wait: its return code, or null when it waits, and `later` gets the code. The records are
- * those of runState.
- */
+/** Runs a state that may wait: returns its code, or null if it waits, and then calls `later` with the code. The
+ * records are those of runState(). */
 export function runWaitingState(
   program: VclProgram,
   stateId: number,
@@ -89,7 +87,7 @@ export function runWaitingState(
   return goOn(() => running.next());
 }
 
-/** Runs vcl_init, a long one in steps: its functions give their answers at once, so whatever it yields is such a step. */
+/** Runs vcl_init, a long one in steps: its functions are synchronous, so whatever it yields is such a step. */
 export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, ReturnCode> {
   const steps = program.waiting[State.init] ?? null;
   if (steps === null) return runState(program, State.init, ctx);
@@ -108,14 +106,15 @@ export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, 
   return code;
 }
 
-/** Logs what was thrown; anything but a VclFailure is a bug of ours or of an extension, and is named too. */
+/** Logs an exception; anything but a VclFailure is a bug of ours or of an extension, and its position is logged,
+ * too. */
 function failed(program: VclProgram, ctx: VclContext, e: unknown): ReturnCode {
   const error = e instanceof Error ? e : new Error(String(e));
   const known = error instanceof VclFailure;
   const place = programPlace(program, error);
   const text = known ? error.message : `Internal error: ${error.message}`;
   const shown = known && !error.located ? text : `${text}${place === null ? '' : ` at ${place}`}`;
-  // A task fails once: what comes of that in the same statement is no news, unless it is a defect.
+  // A task fails once: consequences in the same statement are not logged, except defects.
   if (ctx.failure === null || !known) ctx.log.put(Tag.VCL_Error, shown);
   ctx.failure ??= shown;
   return RETURN.fail;
@@ -128,7 +127,7 @@ export function scriptName(program: string): string {
   return `vcl:${program}`;
 }
 
-/** "'file' Line 3 Pos 5", or null when the error did not pass through generated code. */
+/** "'file' Line 3 Pos 5", or null if the error did not pass through generated code. */
 function programPlace(program: VclProgram, error: Error): string | null {
   const { positions, files } = program.compiled;
   if (positions === undefined || error.stack === undefined) return null;

@@ -1,4 +1,4 @@
-// Strings of VCL: how each type becomes one, comparison, case. An unset string is null.
+// Strings of VCL: conversion of each type, comparison, letter case. An unset string is null.
 
 import type { Director, VclContext } from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
@@ -7,7 +7,7 @@ import type { VclAcl } from './acl.ts';
 import { calendarDate, shownYear } from './calendar.ts';
 import type { VclIp } from './ip.ts';
 
-/** Bounds of an INT or REAL in a string: 15 digits. */
+/** Largest INT or REAL that can be converted: 15 digits. */
 const LARGEST = 999_999_999_999_999;
 
 export function str(s: string | null): string {
@@ -26,7 +26,7 @@ export function intString(_ctx: VclContext, n: number): string {
   return String(n);
 }
 
-/** Three decimals, half away from zero as printf does on the exact binary value. */
+/** Three decimals, rounded as printf does on the exact binary value. */
 export function realString(_ctx: VclContext, n: number): string {
   if (!(n <= LARGEST / 1000 && n >= -LARGEST / 1000)) {
     const shown = Number.isFinite(n) ? n.toExponential(6) : Number.isNaN(n) ? 'nan' : n > 0 ? 'inf' : '-inf';
@@ -42,7 +42,7 @@ export function timeString(t: number): string {
   return t >= 0 && t <= LAST_DATE ? httpDate(t) : farDate(t);
 }
 
-/** A date with another year than four digits, cut to the 29 characters that a date has, as Varnish does. */
+/** A date whose year has more or fewer than four digits, cut to the 29 characters of a date, as in Varnish. */
 function farDate(t: number): string {
   const date = calendarDate(t);
   if (date === null) throw new VclFailure('Unformatable VCL_TIME');
@@ -68,7 +68,7 @@ export function stevedoreString(name: string | null): string | null {
   return name === null ? null : `storage.${name}`;
 }
 
-/** Base64 as Varnish writes it: with r before q, unlike what its own compiler reads. */
+/** Base64 as in Varnish's output: with r before q, unlike its own compiler's input. */
 export function blobString(b: Uint8Array | null): string | null {
   if (b === null) return null;
   const base64 = Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('base64');
@@ -83,12 +83,12 @@ export function blobText(b: Uint8Array | null): string {
   return b === null ? '' : Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('latin1');
 }
 
-/** Equality of two single strings: an unset one equals nothing, not even another. */
+/** Equality of two single strings: an unset one equals nothing, not even another unset one. */
 export function sameString(a: string | null, b: string | null): boolean {
   return a !== null && a === b;
 }
 
-/** Order by bytes; an unset string comes after everything, as in Varnish. */
+/** Compares bytes; an unset string sorts last, as in Varnish. */
 export function compareStrings(a: string | null, b: string | null): number {
   if (a === null || b === null) return 1;
   return a < b ? -1 : a > b ? 1 : 0;

@@ -1,11 +1,11 @@
-// SUB values: subs that a program hands to extensions, or calls by an expression. The compiler cannot know from
-// where such a sub will be called, so each carries the states in which its content is legal.
+// SUB values: subs that a program passes to extensions, or calls by an expression. Their call sites are unknown to
+// the compiler, so each carries the states in which its content is legal.
 
 import type { VclContext } from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
 import type { ReturnCode } from '../../contract/program.ts';
 
-/** Thrown through an extension when the sub it called returned an action: the state ends with it. */
+/** Thrown through an extension if the sub it called returned an action: the state ends with it. */
 export class SubReturned extends Error {
   readonly code: ReturnCode;
 
@@ -18,7 +18,7 @@ export class SubReturned extends Error {
 
 export class SubValue {
   readonly name: string;
-  /** States it may be called from: bits in the order of STATES. */
+  /** States in which it may be called: bits in the order of STATES. */
   readonly #states: number;
   readonly #run: (ctx: VclContext) => ReturnCode;
   #running = false;
@@ -29,7 +29,7 @@ export class SubValue {
     this.#run = run;
   }
 
-  /** Null, or why the sub cannot be called now. */
+  /** Null, or the reason why the sub cannot be called now. */
   refusal(ctx: VclContext): string | null {
     if ((this.#states & (1 << ctx.state)) === 0) {
       return `call to "sub ${this.name}{}" not allowed from here`;
@@ -49,7 +49,7 @@ export class SubValue {
     }
   }
 
-  /** For extensions: what the sub returns ends the state. */
+  /** For extensions: an action returned by the sub ends the state. */
   call(ctx: VclContext): void {
     const code = this.run(ctx);
     if (code !== 0) throw new SubReturned(code);

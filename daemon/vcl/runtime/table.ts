@@ -1,4 +1,4 @@
-// The helpers that generated code may call, by name. Codegen binds the ones a program needs.
+// The helpers of generated code, by name. The code generator binds those a program needs.
 
 import { taskPriv, topPriv } from '../../contract/priv.ts';
 import { waiting } from '../../contract/waiting.ts';
@@ -31,5 +31,5 @@ export const RUNTIME = Object.freeze({
     a.bytes.length === b.bytes.length && a.bytes.every((x, i) => x === b.bytes[i]),
 });
 
-/** A name that generated code may call: no other one compiles. */
+/** Names that generated code may call. */
 export type HelperName = keyof typeof RUNTIME;

@@ -48,7 +48,7 @@ export const STATEMENTS: readonly WordRow[] = [
 
 const flag = <F extends string>(flag: F, on: boolean, help: string) => ({ flag, on, help });
 
-/** Flags of an acl, written like `acl NAME +log -pedantic { … }`; `on` is the value of one that is not written. */
+/** Flags of an acl, as in `acl NAME +log -pedantic { … }`; `on` is the default. */
 // biome-ignore format: a row is a line
 export const ACL_FLAGS = [
   flag('pedantic', true, 'Refuse a network whose address has bits beyond its mask, such as "192.0.2.1"/24. With `-pedantic` these bits are ignored.'),
@@ -62,18 +62,18 @@ export const INCLUDE_FLAGS = [
   flag('glob', false, 'The name is a pattern with `*`, `?` and `[…]`: all matching files are included in the order of their names. No match is an error.'),
 ] as const;
 
-// The functions of the language itself. The checker binds calls to these signatures; which code runs is in
+// Functions of the language. The checker binds calls to these signatures; their helpers are in
 // check/language-functions.ts.
 
 export interface FunctionRow {
   readonly name: string;
-  /** As for an extension's function. Arguments have no names, because calls cannot name them. */
+  /** As of an extension's function. Arguments have no names, because calls cannot name them. */
   readonly signature: string;
-  /** The call as the manual shows it. */
+  /** The call in the manual. */
   readonly syntax: string;
-  /** Places as in protocol/tables/variables.ts; absent is everywhere. */
+  /** Places as in protocol/tables/variables.ts; absent: everywhere. */
   readonly places?: string;
-  /** Not in Varnish's language, so that programs may use the name for their own. */
+  /** Not in Varnish: programs may declare something of this name. */
   readonly ours?: true;
   readonly help: string;
 }
@@ -105,13 +105,13 @@ export const FUNCTIONS = [
 
 export type FunctionName = (typeof FUNCTIONS)[number]['name'];
 
-// The attributes of backends and probes: type, default and meaning. The checker reads names and types, the daemon takes
-// the defaults of probes from here, and the manual shows all of it.
+// Attributes of backends and probes: type, default and meaning. The checker reads names and types, the daemon the
+// defaults of probes, and the manual all of it.
 
 export interface FieldRow {
   readonly name: string;
   readonly type: Type;
-  /** The default in words or as a program would write it; '' where the attribute has none. */
+  /** The default in words or in VCL; '' if the attribute has none. */
   readonly default: string;
   readonly help: string;
 }
@@ -167,7 +167,7 @@ export const PROBE_FIELDS = [
   field('threshold', 'INT', `${threshold}`, 'How many of those must be good for the backend to be healthy.'),
 ] as const;
 
-// The limits of programs that the compiler holds to, with the errors that name them.
+// Limits of programs that the compiler enforces.
 
 interface LimitRow {
   readonly value: number;
@@ -175,7 +175,7 @@ interface LimitRow {
 }
 
 export const LIMITS = {
-  /** Chosen; the code of an expression is nested as deeply as its source. */
+  /** Chosen; code of an expression is nested as deeply as its source. */
   expressionDepth: { value: 200, help: 'Levels of parentheses and calls in an expression.' },
   /** Chosen, for the same reason: a sum is as deep as it is long. */
   expressionOperators: { value: 800, help: 'Operators in a statement, without && and ||.' },
@@ -195,13 +195,13 @@ export const LIMITS = {
   steps: { value: 1_000_000, help: 'Statements that one run of a state could execute, all calls included.' },
   /** Chosen: the stack has to hold them. */
   callDepth: { value: 500, help: 'Levels of calls.' },
-  /** What the platform's socket addresses take. */
+  /** Limit of the platform's socket addresses. */
   socketPath: { value: 107, help: 'Characters in the path of a Unix socket.' },
   /** Bits of the bitmap in which polls are kept. */
   probeWindow: { value: 64, help: 'Polls in the window of a probe.' },
 } as const satisfies Readonly<Record<string, LimitRow>>;
 
-// All tables of the language in one object, for the manual; the compiler reads each where it needs it.
+// All tables in one object, for the manual.
 
 export const LANGUAGE = {
   declarations: DECLARATIONS,

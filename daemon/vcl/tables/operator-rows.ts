@@ -1,12 +1,12 @@
-// The operators: their order, what they do, the types that arithmetic takes and gives, which types compare, and what an
-// assignment wants on its right side. Parser and checker read these rows; a new operator is a new row.
+// The operators: precedence, meaning, operand and result types of arithmetic, comparable types, and the right side of
+// assignments. Parser and checker read these rows; a new operator is a new row.
 
 import type { HelperName } from '../runtime/table.ts';
 import type { Type } from './type-rows.ts';
 
 export interface OperatorRow {
   readonly symbol: string;
-  /** The kind decides the order: what stands further down in OPERATORS binds tighter. */
+  /** The kind determines precedence: later rows of OPERATORS bind tighter. */
   readonly kind: 'or' | 'and' | 'not' | 'comparison' | 'sum' | 'product' | 'sign' | 'assignment';
   readonly help: string;
 }
@@ -50,7 +50,7 @@ export function symbols(...kinds: readonly OperatorRow['kind'][]): ReadonlySet<s
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
 
-/** `left op right` gives `result`; `helper` computes it, otherwise the plain JavaScript operator does. */
+/** `left op right` yields `result`, computed by `helper` or by the plain JavaScript operator. */
 export const ARITHMETIC: readonly (readonly [
   left: Type,
   op: ArithmeticOperator,
@@ -90,7 +90,7 @@ export const ARITHMETIC: readonly (readonly [
   ['TIME', '-', 'TIME', 'DURATION'],
 ];
 
-/** Comparisons a type has: all six or only equality. Strings have all of them. */
+/** Comparisons of a type: all six or only equality. Strings have all of them. */
 export const COMPARABLE: Readonly<Partial<Record<Type, 'order' | 'equal'>>> = {
   INT: 'order',
   REAL: 'order',
@@ -106,7 +106,7 @@ export const COMPARABLE: Readonly<Partial<Record<Type, 'order' | 'equal'>>> = {
   IP: 'equal',
 };
 
-/** The type that `set v op= x` needs on its right side. */
+/** Type of the right side of `set v op= x`. */
 export const ASSIGNABLE: Readonly<Partial<Record<Type, Readonly<Record<string, Type>>>>> = {
   STRING: { '=': 'STRING', '+=': 'STRING' },
   HEADER: { '=': 'STRING', '+=': 'STRING' },

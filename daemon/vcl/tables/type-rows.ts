@@ -1,12 +1,12 @@
-// The types of the language: how a value is written, what it becomes where a string or a condition is needed, the units
-// of its literals, and the members of values that are used with a dot. The checker reads all but the sentences.
+// The types of the language: literals, conversion to strings and conditions, units, and members. The checker reads
+// everything except the sentences.
 
 import { TIME_UNITS } from '../../../protocol/units.ts';
 
 /**
- * @param literal a value as a program writes it; '' for types that have no literal
- * @param text its text where a STRING is needed; '' for types that have none
- * @param truth when it holds as a condition; '' for types that cannot be one
+ * @param literal a value in VCL; '' for types without literals
+ * @param text its conversion to a STRING; '' for types that have none
+ * @param truth when it is true as a condition; '' for types that cannot be one
  */
 const row = <N extends string>(name: N, literal: string, text: string, truth: string, help: string) => ({
   name,
@@ -53,7 +53,7 @@ type UnitRow = {
   readonly help: string;
 };
 
-/** In small letters: capitals mean the same. */
+/** In lower case; case does not matter. */
 export const BYTE_UNIT_ROWS: readonly UnitRow[] = [
   { unit: 'b', size: 1, help: 'Bytes.' },
   ...[
@@ -107,7 +107,7 @@ export const MEMBERS = [
   member('STEVEDORE', 'happy', false, 'BOOL', 'Whether the storage takes objects.'),
 ];
 
-/** The member of a type, however it is used. */
+/** A member of a type, property or method. */
 export function memberOf(type: Type, name: string): (typeof MEMBERS)[number] | undefined {
   return MEMBERS.find((m) => m.of === type && m.name === name);
 }

@@ -6,7 +6,7 @@ import { familyBytes } from '../../runtime/ip.ts';
 import type { LintRule } from '../rule.ts';
 import { calledName, constantText, expressions, isNought, nameOf, variable } from '../walk.ts';
 
-/** return (hash) for everybody, with answers that were meant for someone who logged in. */
+/** An unconditional return (hash), which shares responses meant for logged-in users. */
 export const authorizationCached: LintRule = {
   slug: 'authorization-cached',
   severity: 'warning',
@@ -28,14 +28,14 @@ export const authorizationCached: LintRule = {
   },
 };
 
-/** Whether a statement sees to it that nothing is cached. */
+/** Whether a statement prevents caching. */
 function forgets(s: Statement): boolean {
   if (s.k !== 'set') return false;
   const name = nameOf(s.target);
   return name === 'beresp.ttl' ? isNought(s.value) : name === 'beresp.uncacheable' && !isNought(s.value);
 }
 
-/** return (deliver) past the builtin check for Set-Cookie. */
+/** A return (deliver) that skips the builtin check for Set-Cookie. */
 export const setCookieCached: LintRule = {
   slug: 'set-cookie-cached',
   severity: 'warning',
@@ -58,7 +58,7 @@ export const setCookieCached: LintRule = {
   },
 };
 
-/** Programs in which any cookie makes the request pass. */
+/** Programs that pass every request with a cookie. */
 export const cookiesPass: LintRule = {
   slug: 'cookies-pass-everything',
   severity: 'warning',
@@ -91,7 +91,7 @@ export const cookiesPass: LintRule = {
   },
 };
 
-/** Access decided by a header that clients write themselves. */
+/** Access control by a header that clients can set. */
 export const forwardedTrust: LintRule = {
   slug: 'forwarded-header-trusted',
   severity: 'warning',
@@ -115,7 +115,7 @@ export const forwardedTrust: LintRule = {
   },
 };
 
-/** PURGE and BAN for anybody who asks. */
+/** PURGE and BAN without access control. */
 export const openPurge: LintRule = {
   slug: 'open-purge',
   severity: 'warning',
@@ -143,7 +143,7 @@ export const openPurge: LintRule = {
   },
 };
 
-/** An address as bits after its family, with how many of them count. */
+/** An address as a bit string with its family, and its significant length. */
 function bitsOf(entry: AclEntry): { bits: string; length: number } | null {
   const n = readAclEntry(entry);
   const bytes = 'fault' in n ? null : familyBytes(n.host);
@@ -153,7 +153,7 @@ function bitsOf(entry: AclEntry): { bits: string; length: number } | null {
   return { bits: family + bits, length: Math.min(n.bits ?? bits.length, bits.length) + 1 };
 }
 
-/** Access lists that no address is on, and entries that an earlier one decides already. */
+/** Acls that match no address, and redundant entries. */
 export const aclNeverMatches: LintRule = {
   slug: 'acl-never-matches',
   severity: 'warning',
@@ -174,7 +174,7 @@ export const aclNeverMatches: LintRule = {
         if (own === null) continue;
         const covers = (a: { bits: string; length: number }): boolean =>
           a.length <= own.length && own.bits.startsWith(a.bits.slice(0, a.length));
-        // Between a wider entry and this one another may turn the decision round.
+        // An entry between a wider one and this one may invert the decision.
         const decider = seen.filter(covers).sort((a, b) => b.length - a.length)[0];
         if (decider !== undefined && decider.entry.negate === entry.negate) {
           report(

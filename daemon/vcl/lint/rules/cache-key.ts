@@ -3,7 +3,7 @@
 import type { LintRule } from '../rule.ts';
 import { asksFor, calledName, constantText, expressions, nameOf } from '../walk.ts';
 
-/** return (hash) that skips the builtin program's care for Host and Authorization. */
+/** A return (hash) that skips the builtin handling of Host and Authorization. */
 export const hashBeforeHost: LintRule = {
   slug: 'hash-before-host',
   severity: 'warning',
@@ -16,7 +16,7 @@ export const hashBeforeHost: LintRule = {
       if (statement.k === 'call' && /^vcl_(?:req_host|builtin_recv)$/.test(nameOf(statement.target)))
         done = true;
       if (statement.k !== 'return' || statement.action?.text !== 'hash' || done) continue;
-      // A decision for static files and the like still sends some requests past the builtin program.
+      // A conditional return still lets some requests skip the builtin program.
       report(
         statement.span,
         `return (hash) before Host was normalised.${guards.length > 0 ? '' : ' Every request takes it.'}`,
@@ -26,7 +26,7 @@ export const hashBeforeHost: LintRule = {
   },
 };
 
-/** A key that forgets the URL or the Host. */
+/** A cache key without the URL or the Host. */
 export const hashWithoutUrl: LintRule = {
   slug: 'hash-incomplete',
   severity: 'warning',
@@ -40,14 +40,14 @@ export const hashWithoutUrl: LintRule = {
       ...(reads('req.url') ? [] : ['req.url']),
       ...(reads('req.http.host') || reads('server.ip') ? [] : ['req.http.host']),
     ];
-    // A header of the program's own may hold what takes their place.
+    // A header set by the program may contain them.
     const own = reads('req.http.') && missing.length < 2;
     if (missing.length > 0 && !own)
       report(sub.at.span, `The cache key does not hold ${missing.join(' and ')}.`);
   },
 };
 
-/** vcl_hash without its return: the builtin program adds URL and Host once more, or against the intention. */
+/** A vcl_hash without return: the builtin program also adds URL and Host. */
 export const hashFallsThrough: LintRule = {
   slug: 'hash-missing-return',
   severity: 'warning',
@@ -65,7 +65,7 @@ export const hashFallsThrough: LintRule = {
       );
       return;
     }
-    // The usual way to add to the key: right, as long as it is meant.
+    // The usual way to extend the key, and correct if intended.
     report(
       sub.at.span,
       'vcl_hash has no return: the builtin program adds URL and Host behind it.',
@@ -75,7 +75,7 @@ export const hashFallsThrough: LintRule = {
   },
 };
 
-/** URL or Host changed after the cache key was made from them. */
+/** URL or Host modified after the cache key was computed. */
 export const keyChangedLate: LintRule = {
   slug: 'key-changed-late',
   severity: 'warning',
@@ -93,7 +93,7 @@ export const keyChangedLate: LintRule = {
     }
     for (const { statement } of view.statements('backend_fetch')) {
       if (statement.k !== 'set' || nameOf(statement.target) !== 'bereq.url') continue;
-      // A URL made of the URL is as good a key as the other; one made of a header is not.
+      // A URL derived from the URL is as good a key; one derived from a header is not.
       const header = [...expressions(statement.value)].find(
         (e) => e.k === 'path' && /^bereq\.http\.(?!host$)/.test(nameOf(e)),
       );
@@ -106,7 +106,7 @@ export const keyChangedLate: LintRule = {
   },
 };
 
-/** Vary on headers that hardly two clients share. */
+/** Vary on headers whose values clients hardly share. */
 export const varySplitsCache: LintRule = {
   slug: 'vary-splits-cache',
   severity: 'warning',
@@ -128,7 +128,7 @@ export const varySplitsCache: LintRule = {
   },
 };
 
-/** Accept-Encoding normalised by hand. */
+/** Manual normalisation of Accept-Encoding. */
 export const acceptEncodingTouched: LintRule = {
   slug: 'accept-encoding-touched',
   severity: 'info',

@@ -4,7 +4,7 @@ import type { Expr } from '../../ast.ts';
 import type { LintRule } from '../rule.ts';
 import { calledName, constantText, expressions, ownExpressions, sameText, variable } from '../walk.ts';
 
-/** The value of a condition that is known beforehand, or null. */
+/** The value of a constant condition, or null. */
 function value(e: Expr): boolean | null {
   switch (e.k) {
     case 'paren':
@@ -52,7 +52,7 @@ function contradiction(e: Expr): boolean | null {
   return sameText(a.left, b.left) ? e.op === '||' : null;
 }
 
-/** Conditions that are the same for every request. */
+/** Constant conditions. */
 export const constantCondition: LintRule = {
   slug: 'constant-condition',
   severity: 'warning',
@@ -73,7 +73,7 @@ export const constantCondition: LintRule = {
   },
 };
 
-/** A branch whose condition an earlier branch has asked already. */
+/** A branch whose condition an earlier branch has tested. */
 export const repeatedCondition: LintRule = {
   slug: 'repeated-condition',
   severity: 'warning',
@@ -84,7 +84,7 @@ export const repeatedCondition: LintRule = {
       if (statement.k !== 'if') continue;
       const conds = statement.branches.map((b) => b.cond);
       conds.forEach((cond, i) => {
-        // A function may answer differently the second time.
+        // A function may return something else the second time.
         if ([...expressions(cond)].some((e) => calledName(e) !== null || e.k === 'member')) return;
         if (conds.slice(0, i).some((c) => sameText(c, cond)))
           report(cond.span, 'An earlier branch has this condition.');
@@ -93,7 +93,7 @@ export const repeatedCondition: LintRule = {
   },
 };
 
-/** Comparisons with texts in a case that the other side never has. */
+/** Comparisons with a letter case that the other side never has. */
 export const caseOfText: LintRule = {
   slug: 'case-never-equal',
   severity: 'warning',
@@ -121,7 +121,7 @@ export const caseOfText: LintRule = {
   },
 };
 
-/** A header compared to "", where not set is not empty. */
+/** A header compared to "", although unset is not empty. */
 export const emptyStringCompare: LintRule = {
   slug: 'empty-string-compare',
   severity: 'warning',
@@ -150,7 +150,7 @@ export const emptyStringCompare: LintRule = {
   },
 };
 
-/** Headers that a condition, or a part of it that must hold too, asks for being there. */
+/** Headers that a condition, or a conjunct of it, requires to exist. */
 function asked(e: Expr): string[] {
   if (e.k === 'paren') return asked(e.value);
   if (e.k === 'binary' && e.op === '&&') return [...asked(e.left), ...asked(e.right)];

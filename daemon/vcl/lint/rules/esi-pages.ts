@@ -9,18 +9,18 @@ function switchesEsiOn(s: Statement): boolean {
   return s.k === 'set' && nameOf(s.target) === 'beresp.do_esi' && !isNought(s.value);
 }
 
-/** Statements that have a response parsed, those of called subs included. */
+/** Statements that enable ESI parsing of a response, including those in called subs. */
 function esiPages(view: ProgramView): At[] {
   return [...view.statements('backend_response')].filter(({ statement }) => switchesEsiOn(statement));
 }
 
-/** Content types, and ends of URLs, of what is no markup. A list of types that has text in it is left alone. */
+/** Content types and URL extensions without markup. A list that also includes text is not flagged. */
 const NO_MARKUP =
   /image\b|video\b|audio\b|font\b|\b(?:png|jpe\?g|jpe?g|gif|webp|avif|ico|woff2?|mp4|css|js)\b/i;
 const MARKUP = /htm|text\/|xml/i;
 const SUBJECTS = ['bereq.url', 'beresp.http.content-type'];
 
-/** Whether a condition is true for bodies of such a type alone: a match, or one of several that must all be true. */
+/** Whether a condition holds only for bodies without markup: a match, or a conjunct that is one. */
 function isNoMarkup(e: Expr): boolean {
   if (e.k === 'paren') return isNoMarkup(e.value);
   if (e.k !== 'binary') return false;
@@ -30,7 +30,7 @@ function isNoMarkup(e: Expr): boolean {
   return SUBJECTS.includes(variable(e.left) ?? '') && NO_MARKUP.test(text) && !MARKUP.test(text);
 }
 
-/** Blocks that only bodies without markup come to. */
+/** Blocks reached only for bodies without markup. */
 function* blocksWithoutMarkup(view: ProgramView): Generator<Block> {
   for (const { statement } of view.statements('backend_response')) {
     if (statement.k !== 'if') continue;
@@ -38,7 +38,7 @@ function* blocksWithoutMarkup(view: ProgramView): Generator<Block> {
   }
 }
 
-/** Images and everything else parsed for edge-side includes. */
+/** ESI parsing of images and other bodies without markup. */
 export const esiAnyType: LintRule = {
   slug: 'esi-any-type',
   severity: 'info',
@@ -55,7 +55,7 @@ export const esiAnyType: LintRule = {
     const sub = view.subs.get('vcl_backend_response');
     if (sub === undefined) return;
     for (const { statement, guards } of view.statementsOf(sub)) {
-      // A sub that is called may return for other types, and so may an earlier line.
+      // A called sub, or an earlier line, may return for other types.
       if (statement.k === 'return' || statement.k === 'call') return;
       if (guards.length > 0 || !pages.some((page) => page.statement === statement)) continue;
       const exempted =
@@ -69,7 +69,7 @@ export const esiAnyType: LintRule = {
   },
 };
 
-/** Includes of another host, which come to the page's own. */
+/** Includes of another host, which are sent to the page's own. */
 export const esiIncludeHost: LintRule = {
   slug: 'esi-include-host',
   severity: 'info',
@@ -98,7 +98,7 @@ export const esiIncludeHost: LintRule = {
   },
 };
 
-/** Edge-side includes where nothing is cached. */
+/** ESI pages without caching. */
 export const esiPagesPassed: LintRule = {
   slug: 'esi-pages-passed',
   severity: 'info',
@@ -119,7 +119,7 @@ export const esiPagesPassed: LintRule = {
   },
 };
 
-/** Pages of edge-side includes that a cookie keeps out of the cache. */
+/** ESI pages that a Set-Cookie keeps out of the cache. */
 export const esiSetCookie: LintRule = {
   slug: 'esi-set-cookie',
   severity: 'info',
@@ -127,14 +127,14 @@ export const esiSetCookie: LintRule = {
     'A page is cut into fragments so that it can be cached while a part of it is somebody’s own. With a Set-Cookie the builtin program does not cache it, so it is fetched and parsed for every visitor. Unset beresp.http.Set-Cookie of pages. A fragment cannot set it instead: headers of fragments never reach the client.',
   check(view, report) {
     const [first] = esiPages(view);
-    // Where the builtin program is skipped such a page is cached, which set-cookie-cached is about.
+    // If the builtin program is skipped, such a page is cached: see set-cookie-cached.
     if (first === undefined || !view.fallsThrough('backend_response')) return;
     if (view.mentions('backend_response', 'beresp.http.set-cookie')) return;
     report(first.statement.span, 'A page that comes with Set-Cookie is not cached.');
   },
 };
 
-/** The place that switches includes off for every request, if nothing switches them on again. */
+/** The statement that disables includes for every request, unless another enables them. */
 function switchedOff(view: ProgramView, state: string, name: string): At | undefined {
   const sets = [...view.statements(state)].filter(
     ({ statement: s }) => s.k === 'set' && nameOf(s.target) === name,
@@ -143,14 +143,14 @@ function switchedOff(view: ProgramView, state: string, name: string): At | undef
   const sub = view.subs.get(`vcl_${state}`);
   if (sub === undefined) return undefined;
   for (const at of view.statementsOf(sub)) {
-    // After a return that depends on something, no longer every request comes here.
+    // After a conditional return, not every request gets here.
     if (at.statement.k === 'return' || at.statement.k === 'call') return undefined;
     if (at.guards.length === 0 && sets.some((s) => s.statement === at.statement)) return at;
   }
   return undefined;
 }
 
-/** Edge-side includes that are parsed and never delivered. */
+/** ESI pages that are parsed but never assembled. */
 export const esiSwitchedOff: LintRule = {
   slug: 'esi-switched-off',
   severity: 'warning',

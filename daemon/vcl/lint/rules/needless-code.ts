@@ -5,7 +5,7 @@ import type { ProgramView } from '../program-view.ts';
 import type { LintRule, Report } from '../rule.ts';
 import { blocks, expressions, nameOf, ownExpressions, statements, variable } from '../walk.ts';
 
-/** Whether a statement leaves a variable as it is and does not look at it. */
+/** Whether a statement neither reads nor changes a variable. */
 function leavesAlone(s: Statement, name: string): boolean {
   if (s.k !== 'set' && s.k !== 'unset' && s.k !== 'action') return false;
   return !ownExpressions(s).some((e) =>
@@ -30,7 +30,7 @@ function inBlock(block: Block, report: Report): void {
   }
 }
 
-/** A variable unset twice, or set and thrown away, with nothing between that could matter. */
+/** A variable unset twice, or set and discarded, with no use between. */
 export const doubleUnset: LintRule = {
   slug: 'double-unset',
   severity: 'warning',
@@ -45,7 +45,7 @@ export const doubleUnset: LintRule = {
   },
 };
 
-/** Branches that do nothing. */
+/** Empty branches. */
 export const emptyBranch: LintRule = {
   slug: 'empty-branch',
   severity: 'info',
@@ -56,7 +56,7 @@ export const emptyBranch: LintRule = {
       if (statement.k !== 'if') continue;
       const followed = statement.otherwise !== null;
       statement.branches.forEach((b, i) => {
-        // One that keeps others from being taken has its use.
+        // An empty branch that prevents later ones has a purpose.
         const last = i === statement.branches.length - 1 && !followed;
         if (b.body.length === 0 && last) report(b.cond.span, 'Nothing is done when this holds.');
       });
@@ -84,7 +84,7 @@ function overwrittenIn(block: Block, report: Report): void {
   }
 }
 
-/** A value that is replaced before anything could read it. */
+/** A value that is overwritten before it is read. */
 export const overwrittenSet: LintRule = {
   slug: 'overwritten-set',
   severity: 'warning',
@@ -108,7 +108,7 @@ export const selfAssignment: LintRule = {
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'set' || statement.op !== '=') continue;
-      // A header set to itself becomes one line, and an unset one becomes empty: some do that on purpose.
+      // Setting a header to itself joins its lines, and makes an unset one empty: some do that on purpose.
       const name = nameOf(statement.target);
       if (variable(statement.value) === name) report(statement.span, `${name} is set to itself.`);
     }
@@ -121,7 +121,7 @@ function unreachableIn(view: ProgramView, block: Block, report: Report): void {
   if (dead !== undefined) report(dead.span, 'This is never reached: everything before it returns.');
 }
 
-/** Statements after a return, and parts of a state after a part that always returns. */
+/** Statements after a return, and parts of a state after one that always returns. */
 export const unreachableCode: LintRule = {
   slug: 'unreachable-code',
   severity: 'warning',

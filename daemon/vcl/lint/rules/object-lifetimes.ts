@@ -11,7 +11,7 @@ function forgets(block: Block): boolean {
   );
 }
 
-/** grace and keep for objects that no request will ever find. */
+/** grace and keep of objects that no request can find. */
 export const graceUnused: LintRule = {
   slug: 'grace-never-used',
   severity: 'warning',
@@ -38,7 +38,7 @@ export const graceUnused: LintRule = {
   },
 };
 
-/** A life for every response, also for those that say they are private. */
+/** A TTL for every response, including private ones. */
 export const ttlIgnoresPrivate: LintRule = {
   slug: 'ttl-ignores-private',
   severity: 'warning',
@@ -56,7 +56,7 @@ export const ttlIgnoresPrivate: LintRule = {
   },
 };
 
-/** Responses without a life that are delivered without being marked as uncacheable. */
+/** Responses with a zero TTL that are not marked as uncacheable. */
 export const zeroTtlDelivered: LintRule = {
   slug: 'zero-ttl-delivered',
   severity: 'warning',
@@ -73,7 +73,7 @@ export const zeroTtlDelivered: LintRule = {
   },
 };
 
-/** Bans on the request, which only requests can work off. */
+/** Bans on the request, which the ban lurker cannot test. */
 export const banNotLurkable: LintRule = {
   slug: 'ban-not-lurkable',
   severity: 'warning',

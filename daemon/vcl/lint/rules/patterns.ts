@@ -6,7 +6,7 @@ import { canBeEmpty, type Node } from '../../../../queries/regex/pattern-ast.ts'
 import type { LintRule } from '../rule.ts';
 import { variable } from '../walk.ts';
 
-/** What a subject's values look like, and why the pattern is none of them; null when it may be one. */
+/** The reason why a pattern cannot match its subject; null if it can. */
 function impossible(subject: string | null, pattern: string, shape: Node): string | null {
   if (subject === 'req.url' || subject === 'bereq.url') {
     if (isAnchored(shape) && !mayBeginWith(shape, '/') && !mayBeginWith(shape, '*')) {
@@ -23,7 +23,7 @@ function impossible(subject: string | null, pattern: string, shape: Node): strin
   return null;
 }
 
-/** Regular expressions that cannot match: by their own anchors, or by what their subject can hold. */
+/** Regular expressions that cannot match because of their anchors or of their subject. */
 export const regexNeverMatches: LintRule = {
   slug: 'regex-never-matches',
   severity: 'warning',
@@ -43,7 +43,7 @@ export const regexNeverMatches: LintRule = {
   },
 };
 
-/** Alternatives of a regular expression that an earlier one leaves nothing to match. */
+/** Alternatives that an earlier one always pre-empts. */
 export const shadowedAlternative: LintRule = {
   slug: 'shadowed-alternative',
   severity: 'warning',
@@ -76,7 +76,7 @@ function shadowed(shape: Node): [string, string] | null {
   return null;
 }
 
-/** Offsets of dots in a pattern that are neither escaped, nor in a class, nor repeated. */
+/** Offsets of unescaped dots outside classes that are not repeated. */
 function bareDots(pattern: string): number[] {
   const out: number[] = [];
   let inClass = false;
@@ -97,7 +97,7 @@ const WORD = /[A-Za-z0-9-]/;
 const EXTENSION =
   /^\.(?:\(\?:|\()?(?:png|jpe?g|gif|webp|svg|ico|css|js|woff2?|ttf|mp4|pdf|zip|html?|php|xml|json)\b/;
 
-/** Dots that stand for any character where a dot was meant. */
+/** Unescaped dots that are meant literally. */
 export const unescapedDot: LintRule = {
   slug: 'unescaped-dot',
   severity: 'warning',
@@ -126,7 +126,7 @@ export const unescapedDot: LintRule = {
 
 const EXTENSION_AT_END = /\\\.(?:\((?:\?:|\?i\)?)?)?[a-z0-9|?]{2,}\)?\$$/i;
 
-/** File extensions looked for at the very end of the URL, where a query may stand. */
+/** File extensions matched at the end of the URL, where a query may follow. */
 export const extensionIgnoresQuery: LintRule = {
   slug: 'extension-ignores-query',
   severity: 'info',
@@ -140,10 +140,10 @@ export const extensionIgnoresQuery: LintRule = {
   },
 };
 
-// Properties of regular expressions for the rules: whether one can match at all, how a match must begin, which
-// alternatives are plain words. Works on the regex compiler's own tree, and so on the expression that will run.
+// Properties of regular expressions: whether one can match at all, how a match must begin, and which alternatives are
+// plain words.
 
-/** The tree of a pattern, null when it does not compile (which the compiler reports). */
+/** The tree of a pattern; null if it does not compile, which the compiler reports. */
 function shapeOf(pattern: string): Node | null {
   try {
     return parseRegex(pattern).root;
@@ -152,7 +152,7 @@ function shapeOf(pattern: string): Node | null {
   }
 }
 
-/** Whether anchors forbid every match: text demanded before ^ or after $. */
+/** Whether anchors prevent every match: required text before ^ or after $. */
 function neverMatches(n: Node): boolean {
   switch (n.t) {
     case 'cat':
@@ -174,13 +174,13 @@ function neverMatches(n: Node): boolean {
 function anchorsClash(items: readonly Node[]): boolean {
   return items.some((item, i) => {
     if (needs(item, 'start') && items.slice(0, i).some((b) => !canBeEmpty(b))) return true;
-    // `$` lets one newline follow, and no header or URL holds one.
+    // `$` allows a trailing newline, which no header or URL contains.
     const behind = items.slice(i + 1);
     return (needs(item, 'end') || needs(item, 'end-newline')) && behind.some((b) => !canBeEmpty(b));
   });
 }
 
-/** Whether every way through the node passes an anchor of this kind. */
+/** Whether every path through the node passes an anchor of this kind. */
 function needs(n: Node, kind: 'start' | 'end' | 'end-newline'): boolean {
   switch (n.t) {
     case 'assert':
@@ -199,25 +199,25 @@ function needs(n: Node, kind: 'start' | 'end' | 'end-newline'): boolean {
   }
 }
 
-/** Whether a match can only begin where the subject does. */
+/** Whether a match can begin only at the start of the subject. */
 function isAnchored(n: Node): boolean {
   return needs(n, 'start');
 }
 
-/** Whether a match anchored at the subject's first byte can begin with this character; true when in doubt. */
+/** Whether an anchored match can begin with this character; true if unknown. */
 function mayBeginWith(n: Node, char: string): boolean {
   const bytes = firstBytes(n);
   return bytes === null || bytes[char.charCodeAt(0)] === 1;
 }
 
-/** The text of a node that is a plain word, or null. */
+/** The text of a literal node, or null. */
 function literal(n: Node): string | null {
   switch (n.t) {
     case 'empty':
       return '';
     case 'set': {
       const bytes = [...n.set.entries()].flatMap(([c, on]) => (on === 1 ? [c] : []));
-      // Both cases of one letter are one letter.
+      // Both cases of a letter count as that letter.
       if (
         bytes.length === 2 &&
         String.fromCharCode(bytes[0] as number).toLowerCase() === String.fromCharCode(bytes[1] as number)
@@ -240,7 +240,7 @@ function literal(n: Node): string | null {
   }
 }
 
-/** Every choice in a pattern, with whether nothing of the pattern follows it. */
+/** Every alternation in a pattern, and whether nothing of the pattern follows it. */
 function* alternations(n: Node, last = true): Generator<{ items: readonly Node[]; last: boolean }> {
   switch (n.t) {
     case 'alt':

@@ -1,11 +1,11 @@
-// Rules about the states of a program and what the builtin one does after them.
+// Rules about the states of a program and the builtin program after them.
 
 import type { Block, Statement } from '../../ast.ts';
 import type { ProgramView } from '../program-view.ts';
 import type { LintRule, Report } from '../rule.ts';
 import { asksFor, calledName, expressions, nameOf, ownExpressions } from '../walk.ts';
 
-/** bereq changed when the request to the backend has been sent. */
+/** Changes of bereq after the request was sent. */
 export const bereqAfterFetch: LintRule = {
   slug: 'bereq-after-fetch',
   severity: 'warning',
@@ -32,7 +32,7 @@ export const bereqAfterFetch: LintRule = {
         if (statement.k !== 'set' && statement.k !== 'unset') continue;
         const name = nameOf(statement.target);
         if (!/^bereq\.(?:http\.|url$|method$|backend$)/.test(name)) continue;
-        // A note that the state itself reads again is no message to the backend.
+        // A value that the state itself reads is not meant for the backend.
         if (!read.has(name)) report(statement.target.span, `${name} is changed after the request was sent.`);
       }
     }
@@ -42,7 +42,7 @@ export const bereqAfterFetch: LintRule = {
 const COUNTERS: Readonly<Record<string, string>> = { restart: 'req.restarts', retry: 'bereq.retries' };
 const STATES = ['recv', 'miss', 'hit', 'pass', 'deliver', 'synth', 'backend_response', 'backend_error'];
 
-/** return (restart) and return (retry) that nothing ends but the limit. */
+/** return (restart) and return (retry) limited only by max_restarts and max_retries. */
 export const restartUnguarded: LintRule = {
   slug: 'restart-unguarded',
   severity: 'warning',
@@ -60,7 +60,7 @@ export const restartUnguarded: LintRule = {
         const action = statement.k === 'return' ? (statement.action?.text ?? '') : '';
         const counter = COUNTERS[action];
         if (counter === undefined || told.has(statement) || view.mentions(state, counter)) continue;
-        // Something is changed on the way, or the condition asks what the program itself sets.
+        // The request is changed, or the condition tests something that the program sets.
         if (
           block
             .slice(0, index)
@@ -99,16 +99,16 @@ const PAGES = [
 ] as const;
 const WRITTEN = ['http.content-type', 'http.retry-after', 'body'] as const;
 
-/** Statements that set something, of which nothing else has been set since. */
+/** Assignments that are not yet overwritten. */
 type Live = ReadonlySet<Statement>;
 const NONE: Live = new Set();
 
-/** Follows one variable through a sub. */
+/** Data flow of one variable through a sub. */
 class Follower {
   private readonly view: ProgramView;
   private readonly variable: string;
   private readonly isBody: boolean;
-  /** What bare returns of the sub that is called have brought back to its caller. */
+  /** Assignments live at bare returns of the called sub. */
   private returned: Statement[] = [];
 
   constructor(view: ProgramView, variable: string) {
@@ -117,7 +117,7 @@ class Follower {
     this.isBody = variable.endsWith('.body');
   }
 
-  /** What is live after a sub; null when it never comes to its end. */
+  /** Assignments live after a sub; null if its end is unreachable. */
   through(name: string, live: Live): Live | null {
     const sub = this.view.subs.get(name);
     if (sub === undefined) return live;
@@ -143,7 +143,7 @@ class Follower {
     switch (s.k) {
       case 'set':
         if (nameOf(s.target) !== this.variable) return live;
-        // More of it: what was there before still counts.
+        // `+=` keeps the previous value.
         return new Set(s.op === '=' ? [s] : [...live, s]);
       case 'unset':
         return nameOf(s.target) === this.variable ? NONE : live;
@@ -171,7 +171,7 @@ class Follower {
 function inPage(view: ProgramView, state: string, variable: string, report: Report): void {
   const follower = new Follower(view, variable);
   const own = follower.through(`vcl_${state}`, NONE);
-  // The builtin part of the state calls this one, which a program may have begun.
+  // The builtin part of the state calls this sub, to which the program may have added.
   const live = own === null ? null : follower.through(`vcl_builtin_${state}`, own);
   for (const s of live ?? NONE) {
     report(
@@ -182,9 +182,8 @@ function inPage(view: ProgramView, state: string, variable: string, report: Repo
   }
 }
 
-/** What a program says of its own error pages, where the builtin program then makes the page: it writes these
- * fields anew. Only ways on which the sub comes to its end count: with return (deliver) the builtin program has no
- * say. */
+/** Settings of a synthetic page that the builtin program overwrites. Only paths that reach the end of the sub
+ * count: return (deliver) skips the builtin program. */
 export const overwrittenByBuiltin: LintRule = {
   slug: 'overwritten-by-builtin',
   severity: 'warning',
@@ -196,10 +195,10 @@ export const overwrittenByBuiltin: LintRule = {
   },
 };
 
-/** The names by which programs know it, in Varnish and here. */
+/** Its names in Varnish and here. */
 const KNOWN = ['X-Varnish', 'X-Proxy-Id'];
 
-/** The header of transaction ids by a name that it does not have here. */
+/** The header of transaction ids under a name that it does not have here. */
 export const idHeaderName: LintRule = {
   slug: 'id-header-name',
   severity: 'warning',
