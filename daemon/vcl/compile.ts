@@ -48,9 +48,9 @@ export interface CompileOptions extends ReaderOptions {
 }
 
 export type CompileResult =
-  | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined; wishes?: undefined }
-  /** `wishes`: imports that `outside` does not describe. Compile again once they are described. */
-  | { errors: Diagnostic[]; warnings: Diagnostic[]; wishes: ImportRequest[]; program?: undefined };
+  | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined; importRequests?: undefined }
+  /** `importRequests`: imports that `outside` does not describe. Compile again once they are described. */
+  | { errors: Diagnostic[]; warnings: Diagnostic[]; importRequests: ImportRequest[]; program?: undefined };
 
 const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subroutine' } as const;
 
@@ -88,7 +88,7 @@ export function compile(source: { name: string; text: string }, options: Compile
       if (!(e instanceof CompileStop)) throw e;
     }
   });
-  giveDefaultProbe(model);
+  applyDefaultProbe(model);
   if (reporter.errors.length === 0 && model.backends.length === 0) {
     const file = stream.files[0] as (typeof stream.files)[number];
     reporter.error(
@@ -99,7 +99,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   }
   if (reporter.errors.length === 0) checkReach(model, options.errUnref ?? true);
   if (reporter.errors.length > 0) {
-    return { errors: reporter.errors, warnings: reporter.warnings, wishes: model.wishes };
+    return { errors: reporter.errors, warnings: reporter.warnings, importRequests: model.importRequests };
   }
   const { source: js, positions } = generate(model);
   const program: CompiledProgram = {
@@ -119,7 +119,7 @@ export function compile(source: { name: string; text: string }, options: Compile
 }
 
 /** The default probe applies to all backends without one, wherever it is declared; of several the last one counts. */
-function giveDefaultProbe(model: ProgramModel): void {
+function applyDefaultProbe(model: ProgramModel): void {
   const { defaultProbe } = model;
   if (defaultProbe === null) return;
   for (const decl of model.backends) {

@@ -62,7 +62,7 @@ const WORDS = rows({
   purge: 'Write: return (purge); or import purge; and purge.hard();',
   ...each('purge_url purge_hash ban_url ban_hash', CONSTANT_BAN),
   esi: 'Write: set beresp.do_esi = true;',
-  synthetic: 'Its text stands in parentheses: synthetic("text");',
+  synthetic: 'Its text is written in parentheses: synthetic("text");',
   ...each('log print echo', 'Write: std.log("text"); with "import std;".'),
   syslog: 'Write: std.syslog(9, "text"); with "import std;".',
   panic: 'Write: return (fail("text"));',
@@ -71,7 +71,7 @@ const WORDS = rows({
     'An action is returned: return (WORD);',
   ),
   synth: 'An action is returned: return (synth(404));',
-  sub: 'Subs stand side by side: a "}" is missing before this one.',
+  sub: 'Subs cannot be nested: a "}" is missing before this one.',
 });
 
 /** Words where a value is expected. */
@@ -88,7 +88,7 @@ const VALUES = rows({
 const DECLARATIONS = rows({
   director: 'Directors are objects: import directors; and in vcl_init: new name = directors.round_robin();',
   ...each('function def func', "Did you mean 'sub'?"),
-  ...each('set unset if call return new synthetic', 'Statements stand inside a sub: sub vcl_recv { … }'),
+  ...each('set unset if call return new synthetic', 'Statements belong inside a sub: sub vcl_recv { … }'),
   table: 'Keep such values in a sub of its own, with if and elseif.',
   ban: 'Bans are made at run time: by the command ban, or in a sub.',
 });
@@ -213,22 +213,22 @@ const ROWS: readonly Row[] = [
   { needed: NEEDED.value, got: ['='], after: ['=='], hint: "'==' is enough." },
   { needed: NEEDED.value, got: ['='], after: ['!='], hint: "'!=' is enough." },
   { needed: NEEDED.value, got: ['>'], after: ['<'], hint: "Did you mean '!='?" },
-  { needed: NEEDED.value, got: ['/'], hint: 'Strings and regular expressions stand in double quotes.' },
+  { needed: NEEDED.value, got: ['/'], hint: 'Strings and regular expressions are written in double quotes.' },
   {
     needed: operator('('),
     after: ['if', 'elseif', 'elsif', 'elif'],
-    hint: 'The condition stands in parentheses.',
+    hint: 'The condition is written in parentheses.',
   },
   {
     needed: operator('('),
     after: ['return'],
-    hint: 'The action stands in parentheses, as in: return (pass);',
+    hint: 'The action is written in parentheses, as in: return (pass);',
   },
   { needed: operator('{'), got: ['('], hint: 'A sub takes no arguments: sub name { … }' },
   {
     needed: operator('{'),
     after: [')'],
-    hint: 'The block of an if stands in braces, even a single statement.',
+    hint: 'The block of an if needs braces, even for a single statement.',
   },
   { needed: operator('.'), hint: 'Fields begin with a dot: .host = "192.0.2.1";' },
   { needed: NEEDED.assignment, got: ['=='], hint: "Did you mean '='?" },

@@ -41,8 +41,8 @@ const HIDDEN: Readonly<Record<string, string>> = {
   '\u00a0': 'A no-break space: write an ordinary one.',
   '?': 'There is no a ? b : c: write an if with an else.',
   ...{
-    '\u201c': 'Strings stand in straight double quotes.',
-    '\u201d': 'Strings stand in straight double quotes.',
+    '\u201c': 'Strings are written in straight double quotes.',
+    '\u201d': 'Strings are written in straight double quotes.',
   },
 };
 const SINGLE_QUOTED = /'[^'"\n]*'/y;
@@ -153,7 +153,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     // The presumed string is skipped completely: its content would cause further errors.
     const quoted = c === "'" ? match(SINGLE_QUOTED, text, i) : null;
     if (quoted !== null) {
-      const hint = 'Strings stand in double quotes.';
+      const hint = 'Strings are written in double quotes.';
       bad(MESSAGES.badCharacter('"\'"'), i, i + quoted[0].length, hint);
       push('string', i, i + quoted[0].length, byteString(quoted[0].slice(1, -1)));
       i += quoted[0].length;

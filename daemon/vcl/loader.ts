@@ -107,7 +107,7 @@ export function* initSteps(program: VclProgram, ctx: VclContext): Generator<void
   const code = yield* runInit(program, ctx);
   endPrivs(ctx.priv);
   if (code !== RETURN.ok) return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
-  for (const goOn of program.preparations) while (goOn()) yield;
+  for (const proceed of program.preparations) while (proceed()) yield;
   return null;
 }
 

@@ -18,7 +18,7 @@ import {
   type VclProgram,
 } from '../contract/context.ts';
 import { ExtensionError } from '../contract/failure.ts';
-import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
+import type { ModuleCache } from '../extensions/load/module-cache.ts';
 import { filterClash } from '../filters/filter-table.ts';
 import type { LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -116,7 +116,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     services: ProgramServices,
     load: LoadedProgram,
     labels: ReadonlyMap<string, LabelEntry>,
-    shelf: ModuleShelf,
+    modules: ModuleCache,
     loading: Loading,
   ): Promise<ProgramEntry | string> {
     const { backendThreads: threads } = services;
@@ -138,7 +138,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     if (built.problems.length > 0) return refuse(built.problems.join('\n\t'));
     let program: VclProgram;
     try {
-      const extensions = await shelf.lookup(load.program.modules);
+      const extensions = await modules.lookup(load.program.modules);
       program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends), extensions);
     } catch (error) {
       return refuse((error as Error).message);

@@ -8,7 +8,7 @@
 // nothing of it remains.
 
 import type { Director, ImportedExtension } from '../contract/context.ts';
-import { ModuleShelf } from '../extensions/load/module-shelf.ts';
+import { ModuleCache } from '../extensions/load/module-cache.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { ProgramIdentity } from './backend-threads.ts';
 import { type LabelEntry, type Loading, ProgramEntry, type ProgramServices } from './program-entry.ts';
@@ -24,7 +24,7 @@ export class ProgramTable {
   private readonly programs = new Map<string, ProgramEntry>();
   private readonly labels = new Map<string, LabelEntry>();
   private activeLabel: LabelEntry | null = null;
-  private readonly shelf = new ModuleShelf();
+  private readonly modules = new ModuleCache();
   /** Programs that become cold or go once nobody runs them. */
   private readonly unsettled = new Set<ProgramEntry>();
   private readonly loads = new Map<string, Loading>();
@@ -61,7 +61,7 @@ export class ProgramTable {
     }
     const loading: Loading = { isWanted: true, entry: null };
     this.loads.set(load.name, loading);
-    const entry = await ProgramEntry.load(this.services, load, labels, this.shelf, loading);
+    const entry = await ProgramEntry.load(this.services, load, labels, this.modules, loading);
     if (this.loads.get(load.name) === loading) this.loads.delete(load.name);
     if (typeof entry === 'string') return failed(`VCL "${load.name}" Failed initialization`, entry);
     this.programs.set(load.name, entry);
@@ -128,7 +128,7 @@ export class ProgramTable {
 
   /** Whether an extension from a file threw this outside of every call: the worker goes on. */
   isOutsideFault(error: unknown): boolean {
-    return this.shelf.isOutsideFault(error);
+    return this.modules.isOutsideFault(error);
   }
 
   list(): ProgramStatus[] {

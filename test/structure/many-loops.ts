@@ -98,7 +98,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'those of one connection, one entry or one second': [
     'daemon/backend/run-time-backends.ts entries',
     'daemon/edge/queue/purge-queue.ts waiting',
-    'daemon/extensions/saintmode/saint-news.ts objects',
+    'daemon/extensions/saintmode/saintmode-events.ts objects',
     'daemon/net/client-handle.ts waiting',
     'daemon/net/handover.ts queue',
   ],

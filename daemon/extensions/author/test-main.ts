@@ -12,7 +12,7 @@ import type { Extension } from '../../contract/extension.ts';
 import { type Account, becomeUser } from '../../privileges.ts';
 import { describerCode, ModuleDescriber } from '../load/describe.ts';
 import type { ExtensionTest } from '../load/interface.ts';
-import { ModuleShelf } from '../load/module-shelf.ts';
+import { ModuleCache } from '../load/module-cache.ts';
 import { runTest, testFault } from './run-tests.ts';
 
 function print(line: string): void {
@@ -66,7 +66,7 @@ async function main(file: string, account: Account | null): Promise<number> {
   const cache = { directory: null, inUse: () => [], account: null };
   const described = await new ModuleDescriber().describe({ name, from: file }, { path: [], cache, child });
   if (described.problem !== undefined) throw new Error(described.problem);
-  const opened = (await new ModuleShelf().lookup([described.module]))(name) as Extension;
+  const opened = (await new ModuleCache().lookup([described.module]))(name) as Extension;
   print(`# ${name}: ${described.module.file}`);
   for (const row of withoutHelp(opened)) print(`# ${name}.${row} has no help`);
   const tests = await readTests(file);

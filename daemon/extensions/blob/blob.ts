@@ -111,14 +111,14 @@ export const blob: Extension = {
   // biome-ignore format: a row is a line
   functions: byName(
     row(`BLOB decode(${SCHEMES} decoding=IDENTITY, INT length=0, STRING encoded)`, decodeText,
-      'The bytes that a text stands for. length other than 0 limits how much of the text is read.'),
-    row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`, encoded, 'The text that stands for the bytes.'),
+      'Decodes a text. A length other than 0 limits how much of the text is read.'),
+    row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`, encoded, 'Encodes the bytes.'),
     row(`STRING transcode(${SCHEMES} decoding=IDENTITY, ${SCHEMES} encoding=IDENTITY, ${CASES}, INT length=0, STRING encoded)`, transcode,
-      'The text in another encoding: decode() and encode() in one.'),
+      'Converts a text between encodings: decode() and encode() in one.'),
     row('BOOL same(BLOB, BLOB)', same, 'Whether both are the same piece of memory, or both empty.'),
     row('BOOL equal(BLOB, BLOB)', (_ctx, a: Bytes, b: Bytes) => Buffer.compare(a ?? NOTHING, b ?? NOTHING) === 0,
       'Whether both have the same bytes.'),
-    row('INT length(BLOB)', (_ctx, a: Bytes) => a?.length ?? 0, 'How many bytes it has.'),
+    row('INT length(BLOB)', (_ctx, a: Bytes) => a?.length ?? 0, 'Number of bytes.'),
     row('BLOB sub(BLOB, BYTES length, BYTES offset=0)', sub, 'A part: length bytes from offset on. Fails where it ends beyond the blob.'),
   ),
   objects: {
@@ -135,7 +135,7 @@ export const blob: Extension = {
       // biome-ignore format: a row is a line
       methods: byName(
         row('BLOB get()', (_ctx, self: NamedBlob) => self.bytes, 'The bytes.'),
-        row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`, encodeNamed, 'The text that stands for the bytes.'),
+        row(`STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`, encodeNamed, 'Encodes the bytes.'),
       ),
     },
   },

@@ -83,7 +83,7 @@ export const cookie: Extension = {
   help: 'reading and changing cookies',
   // biome-ignore format: a row is a line
   functions: byName(
-    row('VOID parse(STRING cookieheader)', parse, 'Reads a header Cookie; what was set before is forgotten.'),
+    row('VOID parse(STRING cookieheader)', parse, 'Parses a Cookie header; previous cookies are discarded.'),
     row('VOID clean()', (ctx) => jarOf(ctx).clear(), 'Removes all cookies.'),
     row('VOID set(STRING cookiename, STRING value)', set, 'Sets a cookie.'),
     row('STRING get(STRING cookiename)', (ctx, name: string | null) => jarOf(ctx).get(name ?? ''),
@@ -92,12 +92,12 @@ export const cookie: Extension = {
     row('STRING get_re(REGEX expression)', getRe, 'The value of the first cookie whose name matches.'),
     row('VOID delete(STRING cookiename)', (ctx, name: string | null) => jarOf(ctx).retain((n) => n !== name), 'Removes a cookie.'),
     row('VOID filter(STRING filterstring)', filter, 'Removes the cookies of a list of names with commas between.'),
-    row('VOID keep(STRING filterstring)', keep, 'Removes all but those.'),
+    row('VOID keep(STRING filterstring)', keep, 'Removes all others.'),
     row('VOID filter_re(REGEX expression)', filterRe, 'Removes the cookies whose names match.'),
     row('VOID keep_re(REGEX expression)', keepRe, 'Removes those whose names do not match.'),
     row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies as a header Cookie has them.'),
-    row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
-    row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time so much later, as Set-Cookie has it in Expires.'),
+    row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
+    row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
     // Not in Varnish: the same cookies in any order yield the same text, and so the same cache key.
     row('VOID sort()', (ctx) => jarOf(ctx).sort(), 'Sorts the cookies by their names.'),
   ),

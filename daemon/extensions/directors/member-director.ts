@@ -8,8 +8,8 @@ import type { Director, DirectorListing, VclContext } from '../../contract/conte
 import { ExtensionError } from '../../contract/failure.ts';
 import { healthEpoch } from '../../contract/health-epoch.ts';
 import { type HealthyMembers, Membership, type Weighed } from './healthy-members.ts';
-import type { MemberPlace } from './member-place.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
+import type { SharedPosition } from './shared-position.ts';
 
 export abstract class MemberDirector implements Director, RowSource {
   readonly vclName: string;
@@ -130,7 +130,7 @@ export abstract class MemberDirector implements Director, RowSource {
 
   /** The member that `find` returns, searching from the shared position, which then moves past it; null if `find`
    * returns -1. */
-  protected memberInTurn(next: MemberPlace, find: (from: number) => number): Director | null {
+  protected memberInTurn(next: SharedPosition, find: (from: number) => number): Director | null {
     for (;;) {
       const from = next.now;
       const at = find(from);

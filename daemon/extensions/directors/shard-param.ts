@@ -179,15 +179,15 @@ export const shardParam: ExtensionObject = {
   create: (_ctx, name) => new ShardParam(name),
   // biome-ignore format: a row is a line
   methods: byName(
-    row('VOID clear()', clear, 'Takes all back.'),
+    row('VOID clear()', clear, 'Resets all values.'),
     row('VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], [BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])', set,
-      'Sets what a lookup goes by; the meaning is that of backend() of a shard director.'),
-    row('STRING get_by()', (ctx, self: ShardParam) => values(ctx, self).by, 'What by is.'),
+      'Sets the arguments of lookups, with the meaning they have in backend() of a shard director.'),
+    row('STRING get_by()', (ctx, self: ShardParam) => values(ctx, self).by, 'The value of by.'),
     row('INT get_key()', getKey, 'The key that by gives here.'),
-    row('INT get_alt()', (ctx, self: ShardParam) => values(ctx, self).alt, 'What alt is.'),
-    row('REAL get_warmup()', (ctx, self: ShardParam) => values(ctx, self).warmup, 'What warmup is.'),
-    row('BOOL get_rampup()', (ctx, self: ShardParam) => values(ctx, self).rampup, 'What rampup is.'),
-    row('STRING get_healthy()', (ctx, self: ShardParam) => values(ctx, self).healthy, 'What healthy is.'),
+    row('INT get_alt()', (ctx, self: ShardParam) => values(ctx, self).alt, 'The value of alt.'),
+    row('REAL get_warmup()', (ctx, self: ShardParam) => values(ctx, self).warmup, 'The value of warmup.'),
+    row('BOOL get_rampup()', (ctx, self: ShardParam) => values(ctx, self).rampup, 'The value of rampup.'),
+    row('STRING get_healthy()', (ctx, self: ShardParam) => values(ctx, self).healthy, 'The value of healthy.'),
     row('BLOB use()', (_ctx, self: ShardParam) => new ParamBlob(self), 'The value for the argument param of a shard director.'),
   ),
 };

@@ -133,7 +133,7 @@ export const shard: ExtensionObject = {
     row('BOOL remove_backend([BACKEND backend], [STRING ident])', removeBackend, 'Removes members by backend, name or both.'),
     row('BOOL clear()', clear, 'Removes all members.'),
     row(`BOOL reconfigure(INT replicas=${DEFAULT_REPLICAS})`, reconfigure, 'Does nothing but check its argument: the ring is made again by itself.'),
-    row('INT key(STRING)', (_ctx, _self: ShardDirector, text: string | null) => stringKey(text), 'The number that a text is on the ring.'),
+    row('INT key(STRING)', (_ctx, _self: ShardDirector, text: string | null) => stringKey(text), 'The position of a text on the ring.'),
     row('BACKEND backend([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], [BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy], [BLOB param], [ENUM {NOW, LAZY} resolve])', backend,
       'The member for the key of the request, or of by; alt takes the following ones on the ring.'),
     row('VOID debug(INT)', () => undefined, 'Does nothing.'),

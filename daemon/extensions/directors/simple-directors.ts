@@ -7,7 +7,7 @@ import { byName, row } from '../extension-rows.ts';
 import type { Weighed } from './healthy-members.ts';
 import { KEYS, stringKey } from './key.ts';
 import { MemberDirector } from './member-director.ts';
-import { MemberPlace } from './member-place.ts';
+import { SharedPosition } from './shared-position.ts';
 
 // Methods shared by these directors.
 
@@ -31,11 +31,11 @@ const memberMethods = byName(
 );
 
 class RoundRobin extends MemberDirector {
-  readonly next: MemberPlace;
+  readonly next: SharedPosition;
 
   constructor(ctx: VclContext, name: string) {
     super('round-robin', name, 'Weight', ctx.now);
-    this.next = new MemberPlace(ctx, name);
+    this.next = new SharedPosition(ctx, name);
   }
 
   protected pick(ctx: VclContext): Director | null {
@@ -56,12 +56,12 @@ export const roundRobin: ExtensionObject = {
 
 class Fallback extends MemberDirector {
   readonly sticky: boolean;
-  readonly current: MemberPlace;
+  readonly current: SharedPosition;
 
   constructor(ctx: VclContext, name: string, sticky: boolean) {
     super('fallback', name, 'Current', ctx.now);
     this.sticky = sticky;
-    this.current = new MemberPlace(ctx, name);
+    this.current = new SharedPosition(ctx, name);
   }
 
   override facts(): string[] {
@@ -72,9 +72,9 @@ class Fallback extends MemberDirector {
     const { current, sticky } = this;
     const was = current.now;
     const at = this.healthyFrom(sticky ? was : 0, ctx);
-    const comesTo = at >= 0 || sticky ? at : 0;
+    const to = at >= 0 || sticky ? at : 0;
     // If another thread has moved it, that thread knew as much as this one.
-    if (comesTo >= 0 && comesTo !== was) current.move(was, comesTo);
+    if (to >= 0 && to !== was) current.move(was, to);
     return this.members[at]?.director ?? null;
   }
 
@@ -106,11 +106,11 @@ export const fallback: ExtensionObject = {
 // idle connections do not count.
 
 class LeastConn extends MemberDirector {
-  readonly next: MemberPlace;
+  readonly next: SharedPosition;
 
   constructor(ctx: VclContext, name: string) {
     super('least-conn', name, 'Weight', ctx.now);
-    this.next = new MemberPlace(ctx, name);
+    this.next = new SharedPosition(ctx, name);
   }
 
   override add(director: Director | null, weight = 1): void {

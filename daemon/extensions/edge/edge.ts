@@ -203,7 +203,7 @@ export const edge: Extension = {
     row('BOOL is_test_object()', isTestObject,
       'Whether the request came through the edge and is for the test object, testobject.html below the prefix of the settings.', { places: 'client' }),
     row('VOID test_object()', putTestObject, 'In vcl_synth: makes the response the test object, with its headers.', { places: 'synth' }),
-    row('VOID local_only()', localOnly, 'What the rest of the task invalidates is not told to the edge.'),
+    row('VOID local_only()', localOnly, 'What the rest of the task invalidates is not sent to the edge.'),
     row('STRING reply()', (ctx) => (taskPriv(ctx, REPLY).value as string | undefined) ?? '',
       'What the last of the purging functions of the task returned; empty when there was none.'),
     row('BOOL refused()', (ctx) => taskPriv(ctx, REFUSED).value === true,

@@ -15,9 +15,9 @@ export const fleet: Extension = {
   // biome-ignore format: a row is a line
   functions: byName(
     row('BOOL joined()', (ctx) => ctx.host.fleet !== null,
-      'Whether this proxy is one of a fleet: started with --fleet. It says nothing of whether the bus is there.'),
+      'Whether this proxy is one of a fleet: started with --fleet. It does not say whether the bus is reachable.'),
     row('VOID local_only()', localOnly, 'What the rest of the task invalidates stays on this proxy.'),
     row('STRING reply()', (ctx) => ctx.fleetReply,
-      'What the fleet has of the last invalidation of the task, in words, in a state after the one that asked for it: "stored 4711, applied by 2 of 3 nodes, not yet by c"; empty when there was none.'),
+      'Progress of the task’s last invalidation in the fleet, as a text, in a state after the one that requested it: "stored 4711, applied by 2 of 3 nodes, not yet by c"; empty when there was none.'),
   ),
 };

@@ -43,7 +43,7 @@ export function describerCode(): ProcessCode {
 }
 
 /** Copies of the files, for later workers. */
-export interface ModuleCache {
+export interface ModuleCopies {
   /** Code of the describing process; read on first use if absent. */
   child?: ProcessCode;
   /** Null: keep no copies. */
@@ -57,7 +57,7 @@ export interface ModuleCache {
 export interface DescribeOptions {
   /** Directories of vmod_path. */
   path: readonly string[];
-  cache: ModuleCache;
+  cache: ModuleCopies;
   child: ProcessCode;
   timeoutMs?: number;
 }
@@ -66,36 +66,36 @@ export interface DescribeOptions {
 export class ModuleDescriber {
   readonly #known = new Map<string, { kind: OutsideModule['kind']; manifest: unknown }>();
 
-  async describe(wish: ImportRequest, options: DescribeOptions): Promise<DescribedModule> {
-    const found = findModule(wish.name, wish.from, options.path);
-    if (found === null) return { problem: `Could not find VMOD ${wish.name}`, at: 'name' };
+  async describe(request: ImportRequest, options: DescribeOptions): Promise<DescribedModule> {
+    const found = findModule(request.name, request.from, options.path);
+    if (found === null) return { problem: `Could not find VMOD ${request.name}`, at: 'name' };
     const could = (why: string): DescribedModule => ({
-      problem: `Could not open VMOD ${wish.name}\n\tFile name: ${found}\n\t${why}`,
+      problem: `Could not open VMOD ${request.name}\n\tFile name: ${found}\n\t${why}`,
       at: 'import',
     });
     try {
       const file = readModule(found);
-      const key = `${wish.name} ${file.digest} ${file.path}`;
+      const key = `${request.name} ${file.digest} ${file.path}`;
       let described = this.#known.get(key);
       if (described === undefined) {
         const path =
           file.kind === 'addon'
-            ? (keepCopy(options.cache, wish.name, file, 'addon') ?? file.path)
+            ? (keepCopy(options.cache, request.name, file, 'addon') ?? file.path)
             : file.path;
         const account = JSON.stringify(options.cache.account);
-        const answer = await runChild([path, file.kind, wish.name, account], options);
+        const answer = await runChild([path, file.kind, request.name, account], options);
         if ('problem' in answer) {
           if (!answer.malformed) return could(answer.problem);
-          const problem = `Malformed VMOD ${wish.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
+          const problem = `Malformed VMOD ${request.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
           return { problem, at: 'import' };
         }
         described = answer;
         this.#known.set(key, described);
       }
-      const copy = keepCopy(options.cache, wish.name, file, described.kind);
-      const manifest = checkManifest(described.manifest, wish.name);
+      const copy = keepCopy(options.cache, request.name, file, described.kind);
+      const manifest = checkManifest(described.manifest, request.name);
       const module: OutsideModule = {
-        name: wish.name,
+        name: request.name,
         file: file.path,
         copy,
         digest: file.digest,
@@ -113,7 +113,7 @@ export class ModuleDescriber {
 const KEEP_MS = 60_000;
 
 /** Removes unused copies. */
-function prune(directory: string, inUse: ModuleCache['inUse']): void {
+function prune(directory: string, inUse: ModuleCopies['inUse']): void {
   const needed = new Set(inUse());
   for (const entry of readdirSync(directory)) {
     const path = join(directory, entry);
@@ -126,7 +126,7 @@ function prune(directory: string, inUse: ModuleCache['inUse']): void {
 /** Stores the content under a unique name, atomically. The name includes the kind, because no package.json lies
  * beside the copy. */
 function keepCopy(
-  { directory, inUse, account }: ModuleCache,
+  { directory, inUse, account }: ModuleCopies,
   name: string,
   file: ModuleFile,
   kind: OutsideModule['kind'],
@@ -189,10 +189,10 @@ async function runChild(args: readonly string[], options: DescribeOptions): Prom
     };
     const late = `it did not describe itself within ${timeout / 1000} s`;
     const timer = setTimeout(() => stop(late), timeout * MOST_TIMEOUTS);
-    const patience = new Patience(timeout, performance.now());
+    const detector = new HangDetector(timeout, performance.now());
     const watch = setInterval(() => {
       if (residentPages(child.pid) > MEMORY_PAGES) stop('it took too much memory while it was read');
-      else if (patience.isOver(processorMs(child.pid), performance.now())) stop(late);
+      else if (detector.isOver(processorMs(child.pid), performance.now())) stop(late);
     }, WATCH_MS);
     child.stderr?.on('data', (chunk: Buffer) => {
       errors = (errors + chunk.toString('latin1')).slice(-LARGEST_ERROR);
@@ -250,7 +250,7 @@ function residentPages(pid: number | undefined): number {
 const LEAST_SHARE = 1 / 100;
 
 /** Tells a process that hangs or loops from one that waits for a busy CPU. */
-export class Patience {
+export class HangDetector {
   private readonly limit: number;
   /** Time of the last observed progress, and its CPU time then; in ms. */
   private since: number;

@@ -20,8 +20,8 @@ import {
   type OutsideLife,
   type OutsideSession,
 } from './interface.ts';
+import { addDirector, backendAt, OwnDirector } from './outside-directors.ts';
 import { OutsideShared } from './outside-shared.ts';
-import { addDirector, backendAt, OwnDirector } from './own-directors.ts';
 
 /** An object of a call was used after its end. */
 export class LateUse extends Error {

@@ -131,13 +131,13 @@ const gate: ExtensionObject = {
     row('BOOL check(STRING cookie, STRING protection, [STRING session])', check,
       'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is not protected, metered has free views, any other name needs the service), session what the service knows the reader by. Takes a free view if it has to, once in a request for each mark.', { places: 'recv hit miss pass deliver synth', waits: true }),
     row('STRING reason()', (ctx, self: Named) => visitOf(ctx, self).last?.reason ?? null,
-      'Why the last check of this request said so: open, entitled, allowed or metered; spent, denied, login or unknown; unavailable. Unset before a check.', { places: 'client' }),
+      'Reason of the result of the last check in this request: open, entitled, allowed or metered; spent, denied, login or unknown; unavailable. Unset before a check.', { places: 'client' }),
     row('STRING set_cookie(BOOL secure=true)', setCookie,
       'A value for Set-Cookie after a check that changed the cookie of the reader; unset after others. secure: for HTTPS alone.', { places: 'client' }),
     row('INT remaining()', (ctx, self: Named) => visitOf(ctx, self).last?.remaining ?? -1,
       'Free views that the reader has left after the last check; -1 before one.', { places: 'client' }),
     row('STRING user()', (ctx, self: Named) => visitOf(ctx, self).last?.user || null,
-      'Who the service says the reader is; unset when it has not said.', { places: 'client' }),
+      'The user according to the service; unset if unknown.', { places: 'client' }),
   ),
 };
 

@@ -59,7 +59,7 @@ export const proxy: Extension = {
     flag('is_ssl', IS_SSL, 'Whether the client’s connection is encrypted.'),
     flag('client_has_cert_sess', CERTIFICATE_IN_SESSION, 'Whether the client has shown a certificate in its TLS session.'),
     flag('client_has_cert_conn', CERTIFICATE_ON_CONNECTION, 'Whether the client has shown a certificate on this connection.'),
-    row('INT ssl_verify_result()', sslVerifyResult, 'What the proxy in front found when it checked the client’s certificate; 0 is well.'),
+    row('INT ssl_verify_result()', sslVerifyResult, 'Result of the verification of the client’s certificate by the proxy in front; 0 is success.'),
     text('ssl_version', SSL_VERSION, 'The version of TLS.'),
     text('client_cert_cn', SSL_COMMON_NAME, 'The common name in the client’s certificate.'),
     text('ssl_cipher', SSL_CIPHER, 'The cipher.'),

@@ -56,7 +56,7 @@ export const querystring: Extension = {
   // biome-ignore format: a row is a line
   functions: byName(
     row('STRING clean([STRING url])', (ctx, url?: string | null) => changed(ctx, url, (parameters) => parameters),
-      `The URL without parameters that are empty or have no name, and without a question mark behind which nothing is left. ${OF}`),
+      `The URL without parameters that are empty or have no name, and without a trailing question mark. ${OF}`),
     row('STRING remove([STRING url])', (ctx, url?: string | null) => changed(ctx, url, () => []), `The URL without its query. ${OF}`),
     row('STRING sort([STRING url], BOOL uniq=0)', sort,
       `The URL with its parameters in the order of their bytes, cleaned; with uniq each is there once. ${OF}`),
@@ -71,7 +71,7 @@ export const querystring: Extension = {
         new QueryFilter({ sort, uniq, match }),
       // biome-ignore format: a row is a line
       methods: byName(
-        adding('add_string', 'Adds a text that matches what is equal to it.', (self, text) => self.addText(text)),
+        adding('add_string', 'Adds a text, which matches if equal.', (self, text) => self.addText(text)),
         adding('add_glob', 'Adds a shell pattern, which matches as a whole.', (self, text) => self.addGlob(text)),
         adding('add_regex', 'Adds a regular expression; one that is wrong fails the load.', (self, text) => self.addRegex(text)),
         row('STRING apply([STRING url], ENUM {keep, drop} mode=keep)', apply,

@@ -8,7 +8,7 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { State } from '../../contract/program.ts';
-import type { Listed, SaintNews } from './saint-news.ts';
+import type { Listed, SaintmodeEvents } from './saintmode-events.ts';
 
 /** Expired entries are removed at the latest at this length, or at twice the length left the last time. */
 const SWEPT_AT = 1024;
@@ -29,7 +29,7 @@ export class Saint implements Director, Listed {
   /** Latest last. */
   private readonly entries: Entry[] = [];
   private sweepAt = SWEPT_AT;
-  private readonly news: SaintNews;
+  private readonly events: SaintmodeEvents;
 
   /**
    * @param program its name
@@ -40,11 +40,11 @@ export class Saint implements Director, Listed {
     name: string,
     backend: Director,
     threshold: number,
-    news: SaintNews,
+    events: SaintmodeEvents,
     now: number,
   ) {
     this.id = `${program}.${name}`;
-    this.news = news;
+    this.events = events;
     this.vclName = name;
     this.backend = backend;
     // As in Varnish: a negative threshold is never reached.
@@ -61,7 +61,7 @@ export class Saint implements Director, Listed {
   }
 
   get count(): number {
-    this.news.look();
+    this.events.catchUp();
     return this.entries.length;
   }
 
@@ -87,18 +87,18 @@ export class Saint implements Director, Listed {
   /** Lists an object for some seconds, in all threads; listing it twice makes two entries. */
   blacklist(key: string, seconds: number, now: number): void {
     this.put(key, now + seconds, now);
-    this.news.post(this.id, key, now + seconds, now);
+    this.events.post(this.id, key, now + seconds, now);
   }
 
   /** Adds to this thread's list. */
   put(key: string, until: number, now: number): void {
     this.entries.push({ key, until });
     if (this.entries.length < this.sweepAt) return;
-    this.takeOff(now);
+    this.removeExpired(now);
     this.sweepAt = Math.max(SWEPT_AT, 2 * this.entries.length);
   }
 
-  takeOff(now: number): void {
+  removeExpired(now: number): void {
     const left = this.entries.filter((entry) => entry.until >= now);
     this.entries.splice(0, this.entries.length, ...left);
   }
@@ -116,20 +116,20 @@ export class Saint implements Director, Listed {
 
   /** Whether the object or too many others are listed. Removes expired entries on the way. */
   private isListed(now: number, ctx: VclContext | null): boolean {
-    this.news.look();
+    this.events.catchUp();
     const { entries } = this;
     const key = keyOf(ctx);
     const before = entries.length;
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i] as Entry;
       if (entry.until < now) entries.splice(i, 1);
-      else if (entry.key === key) return this.said(ctx, 'object blacklisted');
+      else if (entry.key === key) return this.logUnhealthy(ctx, 'object blacklisted');
     }
-    if (entries.length < before) this.news.postOff(this.id, now);
-    return entries.length >= this.threshold && this.said(ctx, 'hit threshold');
+    if (entries.length < before) this.events.postExpiry(this.id, now);
+    return entries.length >= this.threshold && this.logUnhealthy(ctx, 'hit threshold');
   }
 
-  private said(ctx: VclContext | null, why: string): true {
+  private logUnhealthy(ctx: VclContext | null, why: string): true {
     ctx?.log.put(Tag.VCL_Log, `saintmode: unhealthy: ${why} for backend ${this.backend.vclName}`);
     return true;
   }

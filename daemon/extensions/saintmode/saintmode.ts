@@ -12,17 +12,17 @@ import { programPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { byName, row } from '../extension-rows.ts';
 import { Saint } from './saint.ts';
-import { SaintNews } from './saint-news.ts';
+import { SaintmodeEvents } from './saintmode-events.ts';
 
-const NEWS = new WeakMap<VclHost, SaintNews>();
+const EVENTS = new WeakMap<VclHost, SaintmodeEvents>();
 
-function newsOf({ host }: VclContext): SaintNews {
-  let news = NEWS.get(host);
-  if (news === undefined) {
-    news = new SaintNews(host.shared);
-    NEWS.set(host, news);
+function eventsOf({ host }: VclContext): SaintmodeEvents {
+  let events = EVENTS.get(host);
+  if (events === undefined) {
+    events = new SaintmodeEvents(host.shared);
+    EVENTS.set(host, events);
   }
-  return news;
+  return events;
 }
 
 /** Key of the private data with a program's objects. */
@@ -31,10 +31,10 @@ const OBJECTS = {};
 function saintsOf(ctx: VclContext): Saint[] {
   const cell = programPriv(ctx, OBJECTS);
   if (cell.value === undefined) {
-    const news = newsOf(ctx);
+    const events = eventsOf(ctx);
     cell.value = [];
     cell.end = (saints) => {
-      for (const one of saints as Saint[]) news.leave(one);
+      for (const one of saints as Saint[]) events.leave(one);
     };
   }
   return cell.value as Saint[];
@@ -76,9 +76,9 @@ const saint: ExtensionObject = {
         `${name}: None backend cannot have a list of objects: give saintmode.saintmode() a backend or a director`,
       );
     }
-    const news = newsOf(ctx);
-    const made = new Saint(ctx.vcl.name, name, backend, threshold, news, ctx.now);
-    news.join(made);
+    const events = eventsOf(ctx);
+    const made = new Saint(ctx.vcl.name, name, backend, threshold, events, ctx.now);
+    events.join(made);
     saintsOf(ctx).push(made);
     ctx.vcl.directors.set(name, made);
     return made;
@@ -86,7 +86,7 @@ const saint: ExtensionObject = {
   // biome-ignore format: a row is a line
   methods: byName(
     row('BACKEND backend()', (_ctx, self: Saint) => self, 'The director, for req.backend_hint or bereq.backend.'),
-    row('INT blacklist_count()', (_ctx, self: Saint) => self.count, 'How many objects it is sick for.'),
+    row('INT blacklist_count()', (_ctx, self: Saint) => self.count, 'Number of objects for which it is sick.'),
     row('BOOL is_healthy()', (ctx, self: Saint) => self.isHealthy(ctx), 'Whether it is healthy for the object of the transaction.'),
   ),
 };
@@ -96,7 +96,7 @@ export const saintmode: Extension = {
   help: 'backends that are sick for single objects',
   // biome-ignore format: a row is a line
   functions: byName(
-    row('VOID blacklist(DURATION expires)', blacklist, 'In vcl_backend_response: the backend that answered is sick for this object for so long.'),
+    row('VOID blacklist(DURATION expires)', blacklist, 'In vcl_backend_response: the backend that answered is sick for this object, for this long.'),
     row('STRING status()', status, 'All objects of the program, as JSON.'),
   ),
   objects: { saintmode: saint },

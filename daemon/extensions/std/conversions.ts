@@ -166,7 +166,7 @@ export const conversionFunctions = byName(
     'An address, from a text or, unless resolve is false, from a name. p is a port or the name of a service.'),
   row('INT real2integer(REAL r, INT fallback)', real2integer, 'The nearest whole number; the fallback where an INT cannot hold it.'),
   row('TIME real2time(REAL r, TIME fallback)', (_c, r: number, fallback: number) => (Number.isFinite(r) ? r : fallback),
-    'The point in time so many seconds after the epoch; the fallback for a number that is not finite.'),
+    'The time in seconds since the epoch; the fallback for a number that is not finite.'),
   row('INT time2integer(TIME t, INT fallback)', (_c, t: number, fallback: number) => truncated(round(t)) ?? fallback,
     'Whole seconds since the epoch, rounded; the fallback where an INT cannot hold them.'),
   row('REAL time2real(TIME t, REAL fallback)', (_c, t: number, fallback: number) => (Number.isFinite(t) ? t : fallback),

@@ -115,7 +115,7 @@ export const variablesExtension: Extension = {
     ...accessors('DURATION', 'set_duration', 'get_duration', zero),
     ...accessors('IP', 'set_ip', 'get_ip', () => new VclIp('', 0)),
     ...accessors('BACKEND', 'set_backend', 'get_backend', nothing),
-    row('VOID clear()', (ctx) => variables(ctx).clear(), 'Forgets all variables of the task.'),
+    row('VOID clear()', (ctx) => variables(ctx).clear(), 'Removes all variables of the task.'),
     row('VOID global_set(STRING, STRING)', globalSet, 'Sets a variable that all transactions and programs share.'),
     row('STRING global_get(STRING)', (ctx, key: string | null) => (key === null ? null : globals.of(ctx.host).get(key)),
       'A shared variable; unset when there is none.'),

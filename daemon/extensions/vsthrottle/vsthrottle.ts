@@ -59,8 +59,8 @@ export const vsthrottle: Extension = {
     row(`VOID return_token(${RULE}=0)`, returnToken, 'Puts one token back into the bucket.'),
     row(`INT remaining(${RULE}=0)`, remaining, 'Tokens left in the bucket; -1 for an unset key.'),
     // The manual gives no default for `block` here.
-    row(`DURATION blocked(${RULE}=0)`, blocked, 'How long the bucket is blocked yet, in seconds; 0 when it is not.'),
-    row(`VOID remove_bucket(${RULE}=0)`, removeBucket, 'Forgets the bucket.'),
+    row(`DURATION blocked(${RULE}=0)`, blocked, 'How long the bucket is still blocked, in seconds; 0 if it is not.'),
+    row(`VOID remove_bucket(${RULE}=0)`, removeBucket, 'Removes the bucket.'),
   ),
 };
 

@@ -91,7 +91,7 @@ export function compileOnce(
     },
     outside: (wish) => known.described.get(wishKey(wish)),
   });
-  return { result, asked: { wishes: result.wishes ?? [], names: [...names] } };
+  return { result, asked: { wishes: result.importRequests ?? [], names: [...names] } };
 }
 
 export function findingsOf({ program, errors, warnings }: CompileResult): Findings {

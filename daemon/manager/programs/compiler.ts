@@ -8,7 +8,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import type { DescribedModule, ImportRequest } from '../../contract/extension.ts';
-import type { ModuleCache, ModuleDescriber } from '../../extensions/load/describe.ts';
+import type { ModuleCopies, ModuleDescriber } from '../../extensions/load/describe.ts';
 import type { StorageSpec } from '../../link.ts';
 import type { Params } from '../../params/parameter-set.ts';
 import type { CompileResult } from '../../vcl/compile.ts';
@@ -18,7 +18,7 @@ import type { Asked, Compile, Findings, Known, PlainOptions, SourceText } from '
 import type { CompilerProcesses } from './compiler-processes.ts';
 
 /** No copies, and extensions describe themselves as this user. */
-const NO_CACHE: ModuleCache = { directory: null, inUse: () => [], account: null };
+const NO_CACHE: ModuleCopies = { directory: null, inUse: () => [], account: null };
 const NOTHING: Asked = { wishes: [], names: [] };
 
 /** Reads no more than a number of characters. */
@@ -50,7 +50,7 @@ export function makeCompile(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: ModuleCache = NO_CACHE,
+  cache: ModuleCopies = NO_CACHE,
   processes: CompilerProcesses | null = null,
 ): Compile {
   const ask = makeAsk(params, cache, addressesOf);
@@ -85,7 +85,7 @@ export function makeCompiler(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: ModuleCache,
+  cache: ModuleCopies,
   addresses: (name: string) => Promise<string[]>,
 ): (source: SourceText) => Promise<CompileResult> {
   const ask = makeAsk(params, cache, addresses);
@@ -124,7 +124,7 @@ interface Ask {
   addresses(name: string): Promise<string[]>;
 }
 
-function makeAsk(params: Params, cache: ModuleCache, addresses: Ask['addresses']): Ask {
+function makeAsk(params: Params, cache: ModuleCopies, addresses: Ask['addresses']): Ask {
   let describer: ModuleDescriber | null = null;
   let { child } = cache;
   return {

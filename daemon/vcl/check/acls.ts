@@ -121,12 +121,12 @@ export function readAclEntry(e: AclEntry): AclNotation | AclFault {
     return { ...spread(e.host, outer), maskSpan: e.mask?.span ?? e.span, shown };
   }
   if (e.mask !== null) {
-    const hint = 'Leave out the mask inside the quotes or the one behind them.';
+    const hint = 'Leave out the mask inside the quotes or the one after them.';
     return { fault: '/mask only allowed once.', span: e.mask.span, hint };
   }
   const [host, mask] = [e.host.slice(0, slash), e.host.slice(slash + 1)];
   if (!/^\s*\d+$/.test(mask)) {
-    return { fault: '.../mask is not numeric.', span: e.span, hint: 'Write a number of bits behind the /.' };
+    return { fault: '.../mask is not numeric.', span: e.span, hint: 'Write a number of bits after the /.' };
   }
   return { ...spread(host, Number(mask)), maskSpan: e.span, shown: `"${host}"` };
 }

@@ -35,7 +35,7 @@ function declareImport(model: ProgramModel, d: Import): void {
     reporter.fail(
       MESSAGES.unsafeImport(),
       d.span,
-      'The parameter vcc_unsafe_path allows a "/" in the name; without one the file is looked for in vmod_path.',
+      'The parameter vcc_unsafe_path allows a "/" in the name; without one the file is searched in vmod_path.',
     );
   }
   const before = model.symbols.get(name);
@@ -86,10 +86,10 @@ function find(model: ProgramModel, d: Import): Extension {
   return found.extension;
 }
 
-function lookUp(model: ProgramModel, wish: ImportRequest): DescribedModule | undefined {
+function lookUp(model: ProgramModel, request: ImportRequest): DescribedModule | undefined {
   if (model.outside === null) return undefined;
-  const found = model.outside(wish);
-  if (found === undefined) model.wishes.push(wish);
+  const found = model.outside(request);
+  if (found === undefined) model.importRequests.push(request);
   return found;
 }
 
@@ -98,6 +98,8 @@ function notFound(model: ProgramModel, span: Span, name: string): never {
   return model.reporter.fail(
     MESSAGES.noExtension(name),
     span,
-    near === null ? 'The parameter vmod_path says where files are looked for.' : `Did you mean '${near}'?`,
+    near === null
+      ? 'Files are searched in the directories of the parameter vmod_path.'
+      : `Did you mean '${near}'?`,
   );
 }

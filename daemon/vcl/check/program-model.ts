@@ -133,7 +133,7 @@ export class ProgramModel {
   /** Outside extensions: known descriptions, those imported, and requests for missing ones. */
   outside: OutsideLookup | null = null;
   readonly modules: (DescribedModule & { problem?: undefined })[] = [];
-  readonly wishes: ImportRequest[] = [];
+  readonly importRequests: ImportRequest[] = [];
   /** Names of failed imports and objects, so that their uses are not reported, too. */
   readonly brokenNames = new Set<string>();
   unsafePath = true;

@@ -177,17 +177,18 @@ const RANGED_METHOD = 'req.method';
 export function keptHeads(model: ProgramModel): KeptHeads {
   const subs = [...model.subs.values()];
   return {
-    request: subs.some((sub) => sub.restores.has('req') || makesPages(sub)) || synthLooksBack(model, subs),
+    request:
+      subs.some((sub) => sub.restores.has('req') || enablesEsi(sub)) || synthReadsOriginal(model, subs),
     fetch: subs.some((sub) => sub.restores.has('bereq')),
   };
 }
 
 /** Whether it may enable ESI parsing of a response. */
-function makesPages(sub: SubInfo): boolean {
+function enablesEsi(sub: SubInfo): boolean {
   return sub.writesVariables.has('beresp.do_esi') || sub.writesVariables.has('beresp.filters');
 }
 
-function synthLooksBack(model: ProgramModel, subs: readonly SubInfo[]): boolean {
+function synthReadsOriginal(model: ProgramModel, subs: readonly SubInfo[]): boolean {
   const synth = reached(model, 'vcl_synth');
   if (!synth.some((sub) => sub.user)) return false;
   if (synth.some((sub) => sub.returns.has('restart'))) return true;

@@ -208,7 +208,7 @@ export function notFound(
           : isExtension
             ? `Add "import ${first};" before this line.`
             : place === 'value'
-              ? 'Text stands in double quotes.'
+              ? 'Text is written in double quotes.'
               : undefined));
   return model.reporter.fail(MESSAGES.notFound(full), path.span, hint);
 }

@@ -100,14 +100,14 @@ export function calledName(e: Expr): string | null {
 }
 
 /** Whether an expression is a literal zero or false. */
-export function isNought(e: Expr): boolean {
-  if (e.k === 'paren' || e.k === 'negate') return isNought(e.value);
+export function isZero(e: Expr): boolean {
+  if (e.k === 'paren' || e.k === 'negate') return isZero(e.value);
   if (e.k === 'number') return Number(e.text) === 0;
   return variable(e) === 'false';
 }
 
 /** Whether an expression uses a variable, or a method of it; header names in lower case. */
-export function asksFor(e: Expr, name: string): boolean {
+export function usesVariable(e: Expr, name: string): boolean {
   for (const x of expressions(e)) {
     if (x.k !== 'path') continue;
     const asked = nameOf(x).toLowerCase();

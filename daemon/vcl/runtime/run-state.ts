@@ -50,7 +50,7 @@ export function runWaitingState(
     return code;
   };
   type Resumption = () => IteratorResult<unknown, ReturnCode>;
-  const goOn = (from: Resumption): ReturnCode | null => {
+  const proceed = (from: Resumption): ReturnCode | null => {
     let next: Resumption = from;
     try {
       for (;;) {
@@ -67,7 +67,7 @@ export function runWaitingState(
             atOnce = how;
             return;
           }
-          const code = goOn(how);
+          const code = proceed(how);
           if (code !== null) later(code);
         };
         value.start(
@@ -84,7 +84,7 @@ export function runWaitingState(
       return ended(e instanceof SubReturned ? e.code : failed(program, ctx, e));
     }
   };
-  return goOn(() => running.next());
+  return proceed(() => running.next());
 }
 
 /** Runs vcl_init, a long one in steps: its functions are synchronous, so whatever it yields is such a step. */

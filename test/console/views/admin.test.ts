@@ -48,7 +48,7 @@ describe('the compiler’s words', () => {
     '------------######-',
     "Included from: ('/etc/x.vcl' Line 3 Pos 9)",
     "Included from: ('/etc/y.vcl' Line 4 Pos 9)",
-    'Hint: Text stands in double quotes.',
+    'Hint: Text is written in double quotes.',
     '',
   ].join('\n');
   const shown = (...files: Parameters<typeof remarkedFiles>[0]): string[] =>

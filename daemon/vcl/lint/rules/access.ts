@@ -4,7 +4,7 @@ import type { AclEntry, Statement } from '../../ast.ts';
 import { readAclEntry } from '../../check/acls.ts';
 import { familyBytes } from '../../runtime/ip.ts';
 import type { LintRule } from '../rule.ts';
-import { calledName, constantText, expressions, isNought, nameOf, variable } from '../walk.ts';
+import { calledName, constantText, expressions, isZero, nameOf, variable } from '../walk.ts';
 
 /** An unconditional return (hash), which shares responses meant for logged-in users. */
 export const authorizationCached: LintRule = {
@@ -32,7 +32,7 @@ export const authorizationCached: LintRule = {
 function forgets(s: Statement): boolean {
   if (s.k !== 'set') return false;
   const name = nameOf(s.target);
-  return name === 'beresp.ttl' ? isNought(s.value) : name === 'beresp.uncacheable' && !isNought(s.value);
+  return name === 'beresp.ttl' ? isZero(s.value) : name === 'beresp.uncacheable' && !isZero(s.value);
 }
 
 /** A return (deliver) that skips the builtin check for Set-Cookie. */
@@ -96,7 +96,7 @@ export const forwardedTrust: LintRule = {
   slug: 'forwarded-header-trusted',
   severity: 'warning',
   explanation:
-    'X-Forwarded-For and its like hold what the client wrote, with the address of the connection behind it. An acl asked with it lets everyone in who writes the right address. Use client.ip, with the PROXY protocol where a balancer stands before this proxy.',
+    'X-Forwarded-For and similar headers contain what the client sent, followed by the address of the connection. An acl matched against them admits anyone who sends the right address. Use client.ip, with the PROXY protocol if a load balancer is in front of this proxy.',
   check(view, report) {
     const acls = new Set(view.all('acl').map((a) => a.name.text));
     for (const e of view.expressions()) {
@@ -108,7 +108,7 @@ export const forwardedTrust: LintRule = {
           x.k === 'path' &&
           /^req\.http\.(?:x-forwarded-for|x-real-ip|forwarded|true-client-ip)$/.test(nameOf(x))
         ) {
-          report(e.span, `The acl ${right} is asked with ${nameOf(x)}, which the client can write.`);
+          report(e.span, `The acl ${right} is matched against ${nameOf(x)}, which the client can set.`);
         }
       }
     }
@@ -158,7 +158,7 @@ export const aclNeverMatches: LintRule = {
   slug: 'acl-never-matches',
   severity: 'warning',
   explanation:
-    'An access list matches addresses that an entry without "!" names. One without such entries matches nobody. Of entries that overlap the most exact one decides, so one that repeats another decides nothing.',
+    'An acl matches addresses of entries without "!". An acl without such entries matches no address. Of overlapping entries the most specific one decides, so a redundant entry has no effect.',
   check(view, report) {
     for (const acl of view.all('acl')) {
       if (acl.entries.every((e) => e.negate)) {

@@ -1,7 +1,7 @@
 // Rules about the cache key and about variants.
 
 import type { LintRule } from '../rule.ts';
-import { asksFor, calledName, constantText, expressions, nameOf } from '../walk.ts';
+import { calledName, constantText, expressions, nameOf, usesVariable } from '../walk.ts';
 
 /** A return (hash) that skips the builtin handling of Host and Authorization. */
 export const hashBeforeHost: LintRule = {
@@ -52,13 +52,13 @@ export const hashFallsThrough: LintRule = {
   slug: 'hash-missing-return',
   severity: 'warning',
   explanation:
-    'Without return (lookup) the builtin vcl_hash follows and adds req.url and Host to the key. Where the sub hashes a changed form of them itself, that undoes it: what was to share one object does not. Add return (lookup), or leave URL and Host to the builtin program.',
+    'Without return (lookup) the builtin vcl_hash follows and adds req.url and Host to the key. If the sub hashes a changed form of them itself, that undoes it: requests that were to share an object do not. Add return (lookup), or leave URL and Host to the builtin program.',
   check(view, report) {
     const sub = view.subs.get('vcl_hash');
     if (sub === undefined || !view.fallsThrough('hash')) return;
     for (const e of view.expressions('hash')) {
       if (e.k !== 'call' || calledName(e) !== 'hash_data') continue;
-      if (!asksFor(e, 'req.url') && !asksFor(e, 'req.http.host')) continue;
+      if (!usesVariable(e, 'req.url') && !usesVariable(e, 'req.http.host')) continue;
       report(
         sub.at.span,
         'vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.',
@@ -68,7 +68,7 @@ export const hashFallsThrough: LintRule = {
     // The usual way to extend the key, and correct if intended.
     report(
       sub.at.span,
-      'vcl_hash has no return: the builtin program adds URL and Host behind it.',
+      'vcl_hash has no return: the builtin program adds URL and Host after it.',
       undefined,
       'info',
     );
@@ -80,7 +80,7 @@ export const keyChangedLate: LintRule = {
   slug: 'key-changed-late',
   severity: 'warning',
   explanation:
-    'The cache key was made in vcl_hash. When URL or Host change afterwards, the backend is asked for another page than the one it is stored as, and clients get what they did not ask for. Change them in vcl_recv, or hash what they depend on too.',
+    'The cache key was made in vcl_hash. When URL or Host change afterwards, the backend returns another page than the one it is stored as, and clients get the wrong page. Change them in vcl_recv, or hash what they depend on too.',
   check(view, report) {
     const hashed = (name: string): boolean => view.mentions('hash', name.replace('bereq.', 'req.'));
     for (const state of ['miss', 'hit']) {

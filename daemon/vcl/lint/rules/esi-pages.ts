@@ -3,10 +3,10 @@
 import type { Block, Expr, Statement } from '../../ast.ts';
 import type { ProgramView } from '../program-view.ts';
 import type { LintRule } from '../rule.ts';
-import { type At, constantText, isNought, nameOf, statements, variable } from '../walk.ts';
+import { type At, constantText, isZero, nameOf, statements, variable } from '../walk.ts';
 
 function switchesEsiOn(s: Statement): boolean {
-  return s.k === 'set' && nameOf(s.target) === 'beresp.do_esi' && !isNought(s.value);
+  return s.k === 'set' && nameOf(s.target) === 'beresp.do_esi' && !isZero(s.value);
 }
 
 /** Statements that enable ESI parsing of a response, including those in called subs. */
@@ -84,7 +84,7 @@ export const esiIncludeHost: LintRule = {
       if (constantText(statement.value) === null) continue;
       report(
         statement.span,
-        'An include of another host is asked of this one.',
+        'Includes of other hosts are sent to this one.',
         'Do it where req.esi_level is 0.',
         'warning',
       );
@@ -93,7 +93,7 @@ export const esiIncludeHost: LintRule = {
     if (view.all('backend').length < 2 || view.mentions('recv', 'req.http.host')) return;
     report(
       page.statement.span,
-      'vcl_recv never asks for the host, so includes of other hosts go where the URL says.',
+      'vcl_recv never tests the host, so includes of other hosts go where the URL says.',
     );
   },
 };
@@ -103,7 +103,7 @@ export const esiPagesPassed: LintRule = {
   slug: 'esi-pages-passed',
   severity: 'info',
   explanation:
-    'Fragments are requests like any other. Where vcl_recv passes all of them, a page of twenty fragments is twenty-one requests to backends each time it is asked for. Let at least fragments be cached (req.esi_level > 0), or the page.',
+    'Fragments are requests like any other. Where vcl_recv passes all of them, a page of twenty fragments is twenty-one requests to backends for each view. Let at least fragments be cached (req.esi_level > 0), or the page.',
   check(view, report) {
     if (esiPages(view).length === 0 || view.mentions('recv', 'req.esi_level')) return;
     const sub = view.subs.get('vcl_recv');
@@ -124,7 +124,7 @@ export const esiSetCookie: LintRule = {
   slug: 'esi-set-cookie',
   severity: 'info',
   explanation:
-    'A page is cut into fragments so that it can be cached while a part of it is somebody’s own. With a Set-Cookie the builtin program does not cache it, so it is fetched and parsed for every visitor. Unset beresp.http.Set-Cookie of pages. A fragment cannot set it instead: headers of fragments never reach the client.',
+    'A page is cut into fragments so that it can be cached while a part of it is personal. With a Set-Cookie the builtin program does not cache it, so it is fetched and parsed for every visitor. Unset beresp.http.Set-Cookie of pages. A fragment cannot set it instead: headers of fragments never reach the client.',
   check(view, report) {
     const [first] = esiPages(view);
     // If the builtin program is skipped, such a page is cached: see set-cookie-cached.
@@ -139,7 +139,7 @@ function switchedOff(view: ProgramView, state: string, name: string): At | undef
   const sets = [...view.statements(state)].filter(
     ({ statement: s }) => s.k === 'set' && nameOf(s.target) === name,
   );
-  if (sets.some(({ statement: s }) => s.k === 'set' && !isNought(s.value))) return undefined;
+  if (sets.some(({ statement: s }) => s.k === 'set' && !isZero(s.value))) return undefined;
   const sub = view.subs.get(`vcl_${state}`);
   if (sub === undefined) return undefined;
   for (const at of view.statementsOf(sub)) {

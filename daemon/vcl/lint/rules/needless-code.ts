@@ -49,8 +49,7 @@ export const doubleUnset: LintRule = {
 export const emptyBranch: LintRule = {
   slug: 'empty-branch',
   severity: 'info',
-  explanation:
-    'The condition is computed for nothing. Take it out, turn it round, or write what was to come here.',
+  explanation: 'The condition is evaluated for nothing. Remove it, invert it, or write the missing code.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'if') continue;
@@ -126,7 +125,7 @@ export const unreachableCode: LintRule = {
   slug: 'unreachable-code',
   severity: 'warning',
   explanation:
-    'A return ends the state. What stands behind it, or in a later part of the same sub, never runs and is easily taken for working code.',
+    'A return ends the state. Code after it, or in a later part of the same sub, never runs and is easily mistaken for working code.',
   check(view, report) {
     for (const sub of view.subs.values()) {
       let ended = false;

@@ -2,7 +2,7 @@
 
 import type { Block } from '../../ast.ts';
 import type { LintRule } from '../rule.ts';
-import { calledName, expressions, isNought, nameOf, variable } from '../walk.ts';
+import { calledName, expressions, isZero, nameOf, variable } from '../walk.ts';
 
 /** Whether a block makes its response uncacheable. */
 function forgets(block: Block): boolean {
@@ -29,7 +29,7 @@ export const graceUnused: LintRule = {
       if (statement.k !== 'set') continue;
       const name = nameOf(statement.target);
       if (name !== 'beresp.grace' && name !== 'beresp.keep') continue;
-      if (isNought(statement.value)) continue;
+      if (isZero(statement.value)) continue;
       if (forgets(block)) report(statement.span, `${name} has no effect on a response that is not cached.`);
       else if (name === 'beresp.keep' && unconditional) {
         report(statement.span, 'beresp.keep has no effect: no request to the backend is ever conditional.');
@@ -43,7 +43,7 @@ export const ttlIgnoresPrivate: LintRule = {
   slug: 'ttl-ignores-private',
   severity: 'warning',
   explanation:
-    'beresp.ttl is set for every response and return (deliver) skips the builtin program, which does not cache what says Cache-Control: private, no-cache or no-store. Ask for beresp.http.Cache-Control, or leave the return to the builtin program.',
+    'beresp.ttl is set for every response and return (deliver) skips the builtin program, which does not cache responses with Cache-Control: private, no-cache or no-store. Test beresp.http.Cache-Control, or leave the return to the builtin program.',
   check(view, report) {
     if (view.fallsThrough('backend_response')) return;
     if (view.mentions('backend_response', 'beresp.http.cache-control')) return;
@@ -61,7 +61,7 @@ export const zeroTtlDelivered: LintRule = {
   slug: 'zero-ttl-delivered',
   severity: 'warning',
   explanation:
-    'An object whose life is over when it arrives answers nobody else, yet others wait for it: requests for one URL go to the backend one after another. Set beresp.uncacheable with a life of some minutes, return (pass(…)), or leave the return to the builtin program, which does that.',
+    'An object that is stale on arrival serves no other request, yet others wait for it: requests for one URL go to the backend one after another. Set beresp.uncacheable with a TTL of some minutes, return (pass(…)), or leave the return to the builtin program, which does that.',
   check(view, report) {
     for (const { statement, block, index } of view.statements('backend_response')) {
       if (statement.k !== 'set' || nameOf(statement.target) !== 'beresp.ttl') continue;
@@ -78,14 +78,14 @@ export const banNotLurkable: LintRule = {
   slug: 'ban-not-lurkable',
   severity: 'warning',
   explanation:
-    'The ban lurker has objects but no request, so a ban on req.* waits until each object is asked for; such bans pile up and every lookup pays for them. Copy what is needed to the object in vcl_backend_response (set beresp.http.x-url = bereq.url) and ban on obj.http.x-url.',
+    'The ban lurker has objects but no request, so a ban on req.* is tested only when an object is requested; such bans accumulate and slow down every lookup. Copy what is needed to the object in vcl_backend_response (set beresp.http.x-url = bereq.url) and ban on obj.http.x-url.',
   check(view, report) {
     for (const e of view.expressions()) {
       const name = calledName(e);
       if (e.k !== 'call' || (name !== 'ban' && name !== 'std.ban')) continue;
       for (const inner of e.args.flatMap((a) => [...expressions(a.value)])) {
         if (inner.k === 'string' && /(?:^|&&|\s)\s*req\.[a-z]/.test(inner.value)) {
-          report(inner.span, 'The ban lurker cannot work a ban on req.*.');
+          report(inner.span, 'The ban lurker cannot test a ban on req.*.');
           break;
         }
       }

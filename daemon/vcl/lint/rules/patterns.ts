@@ -28,13 +28,13 @@ export const regexNeverMatches: LintRule = {
   slug: 'regex-never-matches',
   severity: 'warning',
   explanation:
-    'The condition is always false (with !~ always true): ^ stands behind something that must be matched first, $ before something that must follow, or the expression asks for text that its subject never holds.',
+    'The condition is always false (with !~ always true): ^ follows something that must match first, $ precedes something that must follow, or the expression requires text that its subject never contains.',
   check(view, report) {
     for (const { pattern, span, subject } of view.matches()) {
       const shape = shapeOf(pattern);
       if (shape === null) continue;
       if (neverMatches(shape)) {
-        report(span, 'This expression never matches: its anchors contradict what stands around them.');
+        report(span, 'This expression never matches: its anchors contradict the text around them.');
         continue;
       }
       const why = impossible(variable(subject), pattern, shape);
@@ -56,7 +56,7 @@ export const shadowedAlternative: LintRule = {
       const found = shadowed(shape);
       if (found === null) continue;
       const [first, later] = found;
-      const what = first === later ? `"${later}" stands twice` : `"${later}" is never tried after "${first}"`;
+      const what = first === later ? `"${later}" occurs twice` : `"${later}" is never tried after "${first}"`;
       report(span, `${what} in ${by === '~' || by === '!~' ? 'this expression' : `this ${by}`}.`);
     }
   },
@@ -102,7 +102,7 @@ export const unescapedDot: LintRule = {
   slug: 'unescaped-dot',
   severity: 'warning',
   explanation:
-    'In a regular expression a dot stands for any character: "www.example.com" also matches "wwwXexample.com", which anyone may register. Write \\. for a dot.',
+    'In a regular expression a dot matches any character: "www.example.com" also matches "wwwXexample.com", which anyone may register. Write \\. for a dot.',
   check(view, report) {
     for (const { pattern, span, subject } of view.matches()) {
       const name = variable(subject) ?? '';

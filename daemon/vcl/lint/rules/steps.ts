@@ -3,7 +3,7 @@
 import type { Block, Statement } from '../../ast.ts';
 import type { ProgramView } from '../program-view.ts';
 import type { LintRule, Report } from '../rule.ts';
-import { asksFor, calledName, expressions, nameOf, ownExpressions } from '../walk.ts';
+import { calledName, expressions, nameOf, ownExpressions, usesVariable } from '../walk.ts';
 
 /** Changes of bereq after the request was sent. */
 export const bereqAfterFetch: LintRule = {
@@ -67,7 +67,7 @@ export const restartUnguarded: LintRule = {
             .some((s) => s.k === 'set' || s.k === 'unset' || s.k === 'action' || s.k === 'call')
         )
           continue;
-        if ([...changed].some((name) => guards.some((guard) => asksFor(guard, name)))) continue;
+        if ([...changed].some((name) => guards.some((guard) => usesVariable(guard, name)))) continue;
         told.add(statement);
         report(statement.span, `return (${action}) without a look at ${counter}.`);
       }
@@ -176,7 +176,7 @@ function inPage(view: ProgramView, state: string, variable: string, report: Repo
   for (const s of live ?? NONE) {
     report(
       s.span,
-      `${variable} is set, and vcl_${state} goes on to the builtin program, which sets it again.`,
+      `${variable} is set, and vcl_${state} continues in the builtin program, which sets it again.`,
       `Write return (deliver) at the end of vcl_${state}, after the whole page is set.`,
     );
   }

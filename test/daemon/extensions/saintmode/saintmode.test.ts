@@ -7,7 +7,7 @@ import { State } from '../../../../daemon/contract/program.ts';
 import { compile } from '../../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../../daemon/extensions/registry.ts';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
-import { SaintNews } from '../../../../daemon/extensions/saintmode/saint-news.ts';
+import { SaintmodeEvents } from '../../../../daemon/extensions/saintmode/saintmode-events.ts';
 import { initProgram, loadProgram } from '../../../../daemon/vcl/loader.ts';
 import { FakeLog, host, load, NOW, type Task, task, taskOf } from '../../vcl/fake-task.ts';
 import { backends, FakeBackend, served } from '../directors/fake-backends.ts';
@@ -32,7 +32,10 @@ function asking(key: string, state = State.deliver): Task {
 
 function saintOf(threshold: number): { saint: Saint; backend: FakeBackend } {
   const backend = new FakeBackend('b');
-  return { saint: new Saint('boot', 's', backend, threshold, new SaintNews(new OwnState()), NOW), backend };
+  return {
+    saint: new Saint('boot', 's', backend, threshold, new SaintmodeEvents(new OwnState()), NOW),
+    backend,
+  };
 }
 
 const OBJECT = 'saintmode: unhealthy: object blacklisted for backend b';

@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { Patience, processorMs } from '../../../daemon/extensions/load/describe.ts';
+import { HangDetector, processorMs } from '../../../daemon/extensions/load/describe.ts';
 
-/** When patience with a process ends, in ms of wall time, to 20 ms; it uses this share of its time until it ends. */
+/** When detector with a process ends, in ms of wall time, to 20 ms; it uses this share of its time until it ends. */
 function endOf(share: (at: number) => number, longest = 60_000): number {
-  const patience = new Patience(5000, 0);
+  const detector = new HangDetector(5000, 0);
   let used = 0;
   for (let at = 20; at <= longest; at += 20) {
     used += 20 * share(at);
     // As the kernel tells it.
-    if (patience.isOver(Math.floor(used / 10) * 10, at)) return at;
+    if (detector.isOver(Math.floor(used / 10) * 10, at)) return at;
   }
   return Number.POSITIVE_INFINITY;
 }
 
-describe('patience', () => {
+describe('detector', () => {
   it('ends with a process that does nothing', () => {
     expect(endOf(() => 0)).toBeCloseTo(5000, -2);
   });

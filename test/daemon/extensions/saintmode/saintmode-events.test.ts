@@ -1,7 +1,7 @@
 // The lists of saintmode objects in several threads, which are here in one.
 import { describe, expect, it } from 'vitest';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
-import { SaintNews } from '../../../../daemon/extensions/saintmode/saint-news.ts';
+import { SaintmodeEvents } from '../../../../daemon/extensions/saintmode/saintmode-events.ts';
 import { Companions, makeSeats, type Seat } from '../../../../daemon/threads/seat.ts';
 import { ThreadsState } from '../../../../daemon/worker/threads-state.ts';
 import { FakeBackend } from '../directors/fake-backends.ts';
@@ -16,20 +16,20 @@ function states(): [ThreadsState, ThreadsState] {
   return [state, new ThreadsState(new Companions(b, first.memory.offer()), [1, 2])];
 }
 
-function saintIn(news: SaintNews, name = 's', threshold = 3): Saint {
-  const saint = new Saint('boot', name, new FakeBackend('b'), threshold, news, NOW);
-  news.join(saint);
+function saintIn(events: SaintmodeEvents, name = 's', threshold = 3): Saint {
+  const saint = new Saint('boot', name, new FakeBackend('b'), threshold, events, NOW);
+  events.join(saint);
   return saint;
 }
 
-function threads(): [SaintNews, SaintNews] {
+function threads(): [SaintmodeEvents, SaintmodeEvents] {
   const [a, b] = states();
-  return [new SaintNews(a, 0), new SaintNews(b, 1)];
+  return [new SaintmodeEvents(a, 0), new SaintmodeEvents(b, 1)];
 }
 
 describe('the list of a saintmode object', () => {
   it('has what every thread has put there, each once', () => {
-    const [here, there] = threads().map((news) => saintIn(news)) as [Saint, Saint];
+    const [here, there] = threads().map((events) => saintIn(events)) as [Saint, Saint];
     here.blacklist('one', 5, NOW);
     there.blacklist('two', 5, NOW);
     here.blacklist('one', 5, NOW);
@@ -41,7 +41,7 @@ describe('the list of a saintmode object', () => {
   });
 
   it('loses in all threads what one takes off because its time is over', () => {
-    const [here, there] = threads().map((news) => saintIn(news)) as [Saint, Saint];
+    const [here, there] = threads().map((events) => saintIn(events)) as [Saint, Saint];
     here.blacklist('short', 1, NOW);
     there.blacklist('long', 50, NOW);
     here.healthy(NOW + 0.5);
@@ -66,7 +66,7 @@ describe('the list of a saintmode object', () => {
 
   it('misses nothing that is still being written, and goes on after what was forgotten', () => {
     const [a, b] = states();
-    const [one, two] = [new SaintNews(a, 0), new SaintNews(b, 1)];
+    const [one, two] = [new SaintmodeEvents(a, 0), new SaintmodeEvents(b, 1)];
     const [here, there] = [saintIn(one), saintIn(two)];
     // As a thread does that has taken a number and not written yet.
     const last = new Int32Array(a.memory('saintmode', () => new SharedArrayBuffer(4)));

@@ -11,7 +11,7 @@ const AT = 1;
 /** Directors of all programs (chosen): far more than programs have; one more is refused. */
 const MOST = 2 ** 20;
 
-export class MemberPlace {
+export class SharedPosition {
   private readonly table: SharedTable;
   private readonly key: string;
 

@@ -1,5 +1,5 @@
 // Replicates the lists of saintmode objects between threads, so that thresholds and counts cover all threads. Each
-// thread writes numbered rows of shared state, and applies the rows of others when it next reads a list; without news
+// thread writes numbered rows of shared state, and applies the rows of others when it next reads a list; without events
 // that reads one word.
 //
 // Objects are the same if their names and their programs' names are: a program that is still in use after another has
@@ -25,10 +25,10 @@ export interface Listed {
   /** Epoch seconds. */
   put(key: string, until: number, now: number): void;
   /** Removes expired entries. */
-  takeOff(now: number): void;
+  removeExpired(now: number): void;
 }
 
-export class SaintNews {
+export class SaintmodeEvents {
   private readonly table: SharedTable;
   /** One word: the number of the last entry of any thread. */
   private readonly last: Int32Array;
@@ -52,7 +52,7 @@ export class SaintNews {
 
   /** Registers an object. */
   join(object: Listed): void {
-    this.look();
+    this.catchUp();
     this.objects.add(object);
   }
 
@@ -66,7 +66,7 @@ export class SaintNews {
   }
 
   /** Makes the same objects in other threads remove expired entries. */
-  postOff(id: string, now: number): void {
+  postExpiry(id: string, now: number): void {
     this.write(id, 0, now);
   }
 
@@ -81,7 +81,7 @@ export class SaintNews {
   }
 
   /** Applies the changes of other threads. */
-  look(): void {
+  catchUp(): void {
     const last = Atomics.load(this.last, 0);
     while (this.seen !== last) {
       const next = (this.seen + 1) | 0;
@@ -96,7 +96,7 @@ export class SaintNews {
       const now = row.numbers[NOW] as number;
       for (const object of this.objects) {
         if (object.id !== id) continue;
-        if (end < 0) object.takeOff(now);
+        if (end < 0) object.removeExpired(now);
         else object.put(text.slice(end + 1), row.numbers[UNTIL] as number, now);
       }
     }

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 5000;
 /** The file of our own code in stack traces: this module's, which holds the whole worker after bundling. */
 const OUR_CODE = /(?:\(|at )((?:\w+:\/\/)?\/[^)]*):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '';
 
-export class ModuleShelf {
+export class ModuleCache {
   readonly #open = new Map<string, Promise<Extension>>();
   /** Files of modules opened in this process. */
   readonly #files = new Set<string>();
