@@ -11,6 +11,8 @@ const SIDE_BY_SIDE = Math.max(4, CORES);
 /** Programs under test are those of dist/, which is built first where it is older than the sources. */
 const compiled = {
   globalSetup: ['test/harness/global-setup.ts'],
+  // As unit tests: a process for each file spends a second on loading the same modules.
+  isolate: false,
   maxWorkers: SIDE_BY_SIDE,
   testTimeout: 180_000,
 };

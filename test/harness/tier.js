@@ -14,6 +14,12 @@ const REPORTERS = ['--reporter=default', '--reporter=./test/harness/tier-reporte
 /** The newest Node, from npm's package of that name. */
 const NEWEST = ['npx', '-y', '-p', `node@${process.env.NEWEST_NODE ?? '26'}`, 'node'];
 const WITHOUT_HANDLES = { NODE_OPTIONS: `--import ${root}test/harness/no-listener-handles.js` };
+/** One thread, but where a test says otherwise: each further one makes the start of a daemon dearer. The other tiers have as
+ * many as there are cores, as daemons have by default. */
+const REPLAY = {
+  PROXYD_PEERS: 'replay',
+  PROXYD_TEST_THREADS: process.env.PROXYD_TEST_THREADS ?? '1',
+};
 /** Files of test/system whose subject is not the worker: they would play the same with any number of threads. */
 const OF_ANY_THREADS =
   /^(attach|console|counter-readers|demo|documents|edge-fake|edge-setup|events|fleet|gather|health|outputs|package|privileges|programs-offline|readonly|third-party|tools|varnish)\b/;
@@ -25,7 +31,7 @@ const MOST_ONCE_MORE = 30;
 const TIERS = {
   quick: [
     checks,
-    tests('quick', ['unit', 'smoke', 'peers'], { env: { PROXYD_PEERS: 'replay', PROXYD_TIER: 'quick' } }),
+    tests('quick', ['unit', 'smoke', 'peers'], { env: { ...REPLAY, PROXYD_TIER: 'quick' } }),
   ],
   system: [tests('system', ['system'], { env: { PROXYD_RUNS: 'full' } })],
   peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
