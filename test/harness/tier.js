@@ -29,10 +29,7 @@ const MOST_ONCE_MORE = 30;
 
 /** Steps of each tier, in order. */
 const TIERS = {
-  quick: [
-    checks,
-    tests('quick', ['unit', 'smoke', 'peers'], { env: { ...REPLAY, PROXYD_TIER: 'quick' } }),
-  ],
+  quick: [checks, tests('quick', ['unit', 'smoke', 'peers'], { env: { ...REPLAY, PROXYD_TIER: 'quick' } })],
   system: [tests('system', ['system'], { env: { PROXYD_RUNS: 'full' } })],
   peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
   threads: [
