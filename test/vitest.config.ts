@@ -48,8 +48,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{protocol,queries,console,daemon,fuzz,structure}/**/*.test.{ts,tsx}'],
-          // Files share what they import: half of the time went into loading the same modules for each. So no test may put
-          // another module in the place of one (vi.mock); what it would replace is handed in.
+          // Files share imported modules: half of the time was spent loading the same modules for each. So no test
+          // may replace a module (vi.mock); dependencies are passed in.
           isolate: false,
           setupFiles: ['test/harness/property-runs.ts'],
           // As the console runs: React's development build takes a fifth more.

@@ -22,7 +22,7 @@ import { VIEWS } from '../../console/views/views.ts';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 
-/** How the session's notifications of a frame are told from whatever else it puts off. */
+/** Distinguishes the session's frame notifications from other deferred calls. */
 const FRAME_MS = 81;
 
 /** A host that does nothing. */
@@ -35,7 +35,7 @@ export const NO_HOST: Host = {
   mouse: () => undefined,
 };
 
-/** A context with nothing behind it but what is given. */
+/** A context with nothing but the given parts. */
 export function testContext(
   parts: Partial<ContextParts> & Pick<ContextParts, 'views' | 'instances'>,
   readonly = false,
@@ -85,7 +85,7 @@ export class Stage {
   private readonly start: number;
   private clock = 0;
   private due: (() => void)[] = [];
-  /** Frames that fell due while nobody looks. */
+  /** Frames that were due while the terminal was hidden. */
   private held: (() => void)[] = [];
 
   constructor(o: StageOptions) {

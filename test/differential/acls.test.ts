@@ -1,5 +1,5 @@
-// What the notations of an acl entry mean, beside Varnish: one program has all the lists, one request asks a list
-// about all the addresses, and the verdicts and the records of the matches are compared.
+// The notations of acl entries, compared with Varnish: one program has all the lists, one request tests a list
+// against all addresses, and verdicts and match records are compared.
 import { mkdtempSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';

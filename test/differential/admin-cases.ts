@@ -1,8 +1,6 @@
-// What is asked of the admin interface of both products, line by line, and what of the raw protocol byte by byte;
-// and where the answers are meant to differ.
-//
-// FILE is a good program, BAD one with an error. A line that is not in DIFFERENT must be answered with the same text
-// and status. Left out: what brings Varnish's manager down (an empty name for vcl.load).
+// Commands for the admin interface of both products, line by line, and input of the raw protocol byte by byte; and
+// intended differences. FILE is a good program, BAD one with an error. A line that is not in DIFFERENT must have the
+// same text and status. Excluded: commands that crash Varnish's manager (an empty name for vcl.load).
 
 /** In order: later lines see what earlier ones did. */
 export const ADMIN_LINES: readonly string[] = [

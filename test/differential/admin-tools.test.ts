@@ -1,6 +1,6 @@
-// Varnish's own varnishadm, with a secret, against its daemon and against ours: every command must be answered with
-// the same text and exit code. Then the protocol below it, byte by byte: what is said to a client before it has proved
-// itself, to many commands at once, to garbage.
+// Varnish's own varnishadm, with a secret, against its daemon and ours: every command must have the same text and
+// exit code. Then the protocol below it, byte by byte: output to a client before authentication, to many commands at
+// once, to garbage.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -62,7 +62,7 @@ async function adm(
 
 const MARK = 'ping -j end-of-case\n';
 
-/** All that is said on one connection, up to the answer to a last command, or to its end. */
+/** Everything sent on one connection, up to the reply to a last command, or to its end. */
 function exchange(side: Side, test: ProtocolCase): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(side.port, '127.0.0.1');

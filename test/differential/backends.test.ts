@@ -12,7 +12,7 @@ const answered = recording('backends');
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** What an origin does once a head is complete, or at once. */
+/** The origin's behaviour after a complete head, or at once. */
 type Manner = (socket: Socket, received: string, connection: number) => void;
 
 const answering =
@@ -142,7 +142,7 @@ sub vcl_backend_error { set beresp.http.who = "error"; }
 `;
 }
 
-/** Names of what origins are sent. */
+/** Names of requests to origins. */
 const sentTo = (origin: string): string => `sent to ${origin}`;
 const SENT = [...Object.keys(MANNERS), 'proxied', 'greeted'];
 const PARTS = ['answers', 'fetches', 'polls', 'lists', 'counters', ...SENT.map(sentTo)];
@@ -333,7 +333,7 @@ describe('backends beside Varnish’s daemon', () => {
 
   it('counts', () => {
     const theirs = { ...(reference.get('counters') as Record<string, number>) };
-    // As Varnish 9 has it: nothing is wrong with what nobody probes.
+    // As in Varnish 9: a backend without a probe is healthy.
     for (const [name, [, fields]] of Object.entries(BACKENDS))
       if (!fields.includes('.probe')) theirs[`VBE.boot.${name}.happy`] = 2 ** 64;
     expect(ours.get('counters')).toEqual(theirs);

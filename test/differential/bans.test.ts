@@ -142,7 +142,7 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
   await until('a short list', async () => (await bans())['MAIN.bans'] === 1, 10_000);
   await proxy.adm('param.set', 'ban_lurker_age', '600');
 
-  // A stale object is refreshed behind the client's back, and what comes next depends on whether that has ended.
+  // A stale object is refreshed in the background, and the next response depends on whether that has ended.
   const fetches: Record<string, number> = { HARD: 4, SOFT: 3, EMPTY: 3, DROP: 3 };
   for (const method of ['HARD', 'SOFT', 'EMPTY', 'DROP']) {
     const before = (await proxy.counters())['MAIN.fetch_length'] as number;

@@ -1,5 +1,5 @@
-// The same program and the same exchanges through Varnish's own daemon and through proxyd: responses,
-// what the origin was asked, and the log must be the same. KNOWN_DIFFERENCES holds what is meant to differ.
+// The same program and the same exchanges through Varnish's own daemon and through proxyd: responses, requests to the
+// origin, and the log must be the same. KNOWN_DIFFERENCES has the intended differences.
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sandbox } from '../harness/processes.ts';

@@ -15,7 +15,7 @@ const FRAMES: Readonly<Record<string, [field: string, bytes: string]>> = {
   chunks: ['Transfer-Encoding: chunked', '5\r\nhello\r\n'],
   'inside-a-chunk': ['Transfer-Encoding: chunked', '9\r\nhello'],
 };
-/** What a client does that has sent a part of its body. */
+/** Behaviour of a client that has sent part of its body. */
 const ENDS: Readonly<Record<string, (socket: Socket) => void>> = {
   ends: (socket) => socket.end(),
   resets: (socket) => socket.resetAndDestroy(),

@@ -32,7 +32,7 @@ function shown(value: unknown): string {
   );
 }
 
-/** What a reply maker answers to the first requests; its text where it wants more of them than these have. */
+/** Responses of a reply maker to the first requests; its source text if it needs more of them. */
 function answerOf(make: (...args: unknown[]) => unknown): string {
   try {
     const heads = ['GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/1.1\r\nIf-None-Match: "e"\r\n\r\n'];

@@ -154,7 +154,7 @@ describe.skipIf(!found)('proxystat', () => {
     expect({ ...own, err }).toEqual(theirs('stat', args));
   });
 
-  // Varnish names the mistake, goes on and fails for another reason.
+  // Varnish reports the error, continues and fails for another reason.
   it.each([['-Z'], ['-1Z'], ['-1', '-Z', ...NOWHERE]])('refuses %s at once', (...args) => {
     const { code, err } = theirs('stat', args);
     expect(ours('stat', args)).toEqual({ code, out: false, err });

@@ -9,8 +9,8 @@ import { type Answers, inputsOf, type Reference, recording } from './recording.t
 
 const recorded = recording('commands');
 
-/** What the client prints, line by line; admin-cases.ts has the commands themselves. In order: later lines see what
- * earlier ones did. FILE is a good program. */
+/** Output of the client, line by line; admin-cases.ts has the commands themselves. In order: later lines depend on
+ * earlier ones. FILE is a good program. */
 const LINES = [
   'ping',
   'status',

@@ -9,7 +9,7 @@ import { NOT_LOADED, playScenarios, scenarioInput, scenarios, titleOf } from './
 import { CaseTimes } from './slow-machine.ts';
 import { varnishKnows } from './varnish-modules.ts';
 
-/** What a program imports; Varnish has some of it in a package of its own. */
+/** Imports of a program; Varnish has some of them in a package of its own. */
 const imports = (program: string): string[] =>
   [...program.matchAll(/\bimport (\w+)/g)].map((m) => m[1] ?? '');
 /** @param among the files whose names match */

@@ -112,7 +112,7 @@ async function playProgram(
   return { name, player, seen, ids };
 }
 
-/** Ids that programs tell under a field of their own, and ports, which differ from run to run. */
+/** Ids that programs put into headers of their own, and ports, which differ from run to run. */
 function hideRunOf(lines: string[], ids: IdNames, port: number): string[] {
   return lines.map((line) =>
     line

@@ -1,6 +1,6 @@
-// Programs as operators publish them, each with the requests written for it, through Varnish's own daemon and
-// through proxyd: what clients get, what the origin is asked and the log must be the same. What is meant to
-// differ stands in corpus-differences.ts with its reason.
+// Programs as published by operators, each with requests written for it, through Varnish's own daemon and through
+// proxyd: responses, requests to the origin and the log must be the same. Intended differences are in
+// corpus-differences.ts with their reasons.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sandbox } from '../harness/processes.ts';
 import { CORPUS_DIFFERENCES } from './corpus-differences.ts';

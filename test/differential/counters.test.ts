@@ -1,5 +1,5 @@
-// The same traffic through Varnish's own daemon and through proxyd: every counter that both have moves by the same
-// amount. Groups of cases are played on one pair of daemons; what is meant to differ stands beside the group.
+// The same traffic through Varnish's own daemon and through proxyd: every counter that both have changes by the same
+// amount. Groups of cases are played on one pair of daemons; intended differences are listed with the group.
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,8 +19,8 @@ import { Player } from './runner.ts';
 const answers = recording('counters');
 const PROGRAM = readFileSync(new URL('counters.vcl', import.meta.url), 'utf8');
 
-/** Not compared: locks, memory pools, threads and the log's own workings; times; storage, whose layout differs;
- * spare objects of threads; bitmaps of probes that go on by themselves. */
+/** Not compared: locks, memory pools, threads and internals of the log; times; storage, whose layout differs; spare
+ * objects of threads; bitmaps of probes that keep running. */
 const NOT_COMPARED =
   /^(LCK|MEMPOOL|WRK|MGT|SMA|MAIN\.(uptime|threads.*|pools|thread_queue_len|summs|shm_.*|hcb_.*|n_objectcore|n_objecthead|n_lru_moved)|VBE\..*\.happy)/;
 
@@ -101,7 +101,7 @@ async function play(side: Side, group: CounterGroup): Promise<Counters> {
   return before;
 }
 
-/** What was added to the counters that are compared, by name without that of the program. */
+/** Changes of the compared counters, by name without the program's. */
 function added(before: Counters, after: Counters): Counters {
   const out: Counters = {};
   for (const [name, value] of Object.entries(after)) {
@@ -132,7 +132,7 @@ function among(counters: Counters, has: (name: string) => boolean): Counters {
   return Object.fromEntries(Object.entries(counters).filter(([name]) => has(name)));
 }
 
-/** What ours should be: Varnish's, and what is meant to differ. */
+/** Expected values of ours: Varnish's, and intended differences. */
 function expected(field: Counters, ours: Counters, differs: CounterGroup['differs']): Counters {
   if (differs?.['*'] !== undefined) return ours;
   const out = { ...field };

@@ -170,8 +170,8 @@ ${SYNTH.replace('set resp.http.s', 'if (req.url ~ "synth") { set req.http.s = bo
   }
 
   if (collection) {
-    // Long periods: no token comes back while the test runs. Blocks are told in hundreds of seconds: what has passed of them
-    // differs between the two.
+    // Long periods: no token is returned while the test runs. Blocks are rounded to hundreds of seconds: the elapsed
+    // part differs between the two.
     const rule =
       'req.http.k, std.integer(req.http.l, 3), std.duration(req.http.p, 10000s), std.duration(req.http.b, 0s)';
     const program = `vcl 4.1; import std; import vsthrottle; backend default none;

@@ -1,6 +1,6 @@
-// What directors do beside the mapping of keys: every method in client and backend states with what it refuses and
-// logs, lazy resolution with parameters that the fetch sets, retries on alternatives, nesting, pipes, members that
-// get sick and come back. The same requests go through Varnish's daemon and through proxyd.
+// Directors besides key mapping: every method in client and backend states with its errors and log records, lazy
+// resolution with parameters set by the fetch, retries on alternatives, nesting, pipes, members that become sick and
+// recover. The same requests go through Varnish's daemon and through proxyd.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';

@@ -21,7 +21,7 @@ function columns(message: string): string[] {
   );
 }
 
-/** What the program said for each key, by column. */
+/** The program's output for each key, by column. */
 async function ask(
   proxy: RunningProxy,
   prefix: string,

@@ -46,7 +46,7 @@ function shortened(body: Buffer): string {
   return `${text.slice(0, 200)}… ${text.length} bytes, sha1 ${createHash('sha1').update(body).digest('hex')}`;
 }
 
-/** What each document becomes, with the complaints behind it. */
+/** Result of each document, followed by its errors. */
 async function play(box: Sandbox, product: Product, feature: string, from: number, to: number) {
   const origin = await Origin.start();
   origin.on('*', reply);

@@ -1,7 +1,7 @@
-// What opens and ends things in markup, in random order, read by Varnish and by the parser alone: every document has to
-// give the same text and the same complaints, under all sixteen sets of ESI's features. There is no attribute with a
-// mistake in these documents: of such tags Varnish remembers something, and esi-markup.test.ts has them.
-// PROXYD_ESI_DOCS has more documents played, PROXYD_ESI_SEED others.
+// Markup delimiters in random order, parsed by Varnish and by the parser alone: every document has to give the same
+// text and the same errors, under all sixteen sets of ESI's features. These documents have no attribute errors:
+// Varnish keeps state after those tags, and esi-markup.test.ts covers them. PROXYD_ESI_DOCS sets the number of
+// documents, PROXYD_ESI_SEED the seed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EsiFeatures, EsiParser } from '../../daemon/esi/esi-parser.ts';
 import { Random } from '../fuzz/random.ts';
@@ -88,7 +88,7 @@ function reply(request: OriginRequest): Reply {
   return respond('200 OK', {}, fragment(host, request.url));
 }
 
-/** What the parser makes of a document, with the complaints behind it. */
+/** The parser's result for a document, followed by its errors. */
 function parsed(n: number, features: EsiFeatures): string {
   const bytes = document(n);
   const said: string[] = [];

@@ -222,7 +222,7 @@ function findFile(): string | null {
 const signatures = recording('extension-signatures');
 const verdicts = recording('extension-calls');
 
-/** What Varnish takes is known before its C compiler would run; that there is no outcome of that is another error. */
+/** Whether Varnish accepts it is known before its C compiler would run; a missing outcome is another error. */
 const CHECK_ONLY = ['-C', '-p', 'cc_command=/bin/true'];
 const NAMES = [...CALLS, ...PROGRAMS];
 const TEXTS = [

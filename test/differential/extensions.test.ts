@@ -72,7 +72,7 @@ async function recordsByUrl(proxy: RunningProxy): Promise<Map<string, string[]>>
   return byUrl;
 }
 
-/** What each call gave: status, the two fields, and the program's records. */
+/** Result of each call: status, the two headers, and the program's records. */
 async function playCalls(box: Sandbox, product: Product, cases: readonly string[]): Promise<string[]> {
   // Varnish's compiler may take longer than a start is waited for.
   const proxy = await startProxy(box, { product, program: callsProgram(cases), mode: 'd' });

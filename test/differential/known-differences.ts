@@ -4,7 +4,7 @@
 
 import { STRICT_DIFFERENCES } from './strict-cases.ts';
 
-/** What a part is to be: exactly these lines, what a function makes of the reference's lines, or unchecked. */
+/** Expectation for a part: exactly these lines, a function of the reference's lines, or unchecked. */
 export type Expected = string[] | ((reference: string[]) => string[]) | 'any';
 
 export interface Difference {

@@ -12,7 +12,7 @@ import { type Answers, inputsOf, type Reference, recording } from './recording.t
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-/** What the origin says for each path before it hangs up. */
+/** The origin's bytes for each path before it hangs up. */
 const ANSWERS: Readonly<Record<string, string>> = {
   '/chunk/cut': `${CHUNKED}3\r\nab`,
   '/chunk/tail-cut': `${CHUNKED}3\r\nabc`,
@@ -39,7 +39,7 @@ const RANGES = ['bytes=9-', 'bytes=2-1', 'bytes=x', 'bytes=-', 'bytes=0-1,2-2', 
 const SAID =
   /^(FetchError|Error|HttpGarbage|BogoHeader|BerespStatus|BerespReason|BackendClose|TTL|VCL_acl|VCL_Error|VCL_Log|Debug) /;
 
-/** Lines and columns of this text are part of what is compared. */
+/** Lines and columns of this text are compared. */
 const PROGRAM = `
 import std;
 acl masked +log -pedantic { "127.0.0.1"/24; }

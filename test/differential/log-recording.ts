@@ -37,7 +37,7 @@ const STAMPS = [
 ];
 const STAMPED = STAMPS.flatMap((name) => TIMES.map((time) => `${name}: ${time}`));
 
-/** What each kind of record may say. */
+/** Possible contents of each kind of record. */
 const SAYINGS: Readonly<Record<string, readonly string[]>> = {
   ReqStart: ['1.2.3.4 80 a0', '::1', '', ' 5.6.7.8 1'],
   BackendOpen: ['28 default 127.0.0.1 80 127.0.0.1 4000 connect', '28 b', '28 b 9.9.9.9'],
@@ -105,7 +105,7 @@ const SAYINGS: Readonly<Record<string, readonly string[]>> = {
 };
 const KINDS = Object.keys(SAYINGS);
 
-/** A recording of so many transactions. */
+/** A recording of this many transactions. */
 export function makeRecording(seed: number, transactions: number): Buffer {
   let state = seed;
   const below = (n: number): number => {

@@ -24,7 +24,7 @@ function told(seen: Seen | undefined): string[] {
   return (
     (seen?.log ?? ['nothing was seen'])
       .filter((line) => SHOWN.test(line))
-      // Where a field of the origin is not kept, Varnish does not tell the last one, a Date of its own.
+      // If a header of the origin is dropped, Varnish does not log the last one, a Date of its own.
       .filter((line) => !line.includes('ObjHeader Date:'))
       .map((line) => line.replace(/(V[fd]pAcct +(?!V1F_CHUNKED)\S+) \d+ (\d+)/, '$1 N $2'))
       // The product's own pages have lengths of their own.

@@ -1,6 +1,6 @@
-// A generated matrix of exchanges: statuses, cache fields, validators and methods of the first request, times what is
-// asked next (conditions, ranges, other methods and versions). One URL a combination, several requests each, in order;
-// what is noted of each is what its client and the origin saw.
+// A generated matrix of exchanges: statuses, cache headers, validators and methods of the first request, times
+// follow-up requests (conditions, ranges, other methods and versions). One URL per combination, several requests
+// each, in order; recorded is what client and origin saw.
 import { createHash } from 'node:crypto';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import { IdNames, normaliseText } from '../harness/log-text.ts';
@@ -19,7 +19,7 @@ interface Ask {
   body?: string;
 }
 
-/** One URL: what its origin answers and what is asked in turn. */
+/** One URL: its origin's response and the requests in turn. */
 export interface Combination {
   url: string;
   status: number;

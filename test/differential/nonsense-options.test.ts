@@ -1,5 +1,5 @@
-// Nonsense as the value of each option of the daemon, beside Varnish's: both refuse it with the same status before
-// anything is served, and where the texts are not said to differ, with the same words.
+// Invalid values of each option of the daemon, compared with Varnish's: both exit with the same status before serving
+// anything, and unless the texts are listed as different, with the same text.
 import { existsSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findProgram, run, Sandbox } from '../harness/processes.ts';
@@ -13,7 +13,7 @@ afterAll(() => box.dispose());
 
 interface End {
   code: number | null;
-  /** What is said of it; without the name of the product. */
+  /** The message, without the name of the product. */
   said: string;
 }
 
@@ -96,7 +96,7 @@ describe.skipIf(!found)('is refused alike', () => {
     expect(own.code).toBe(2);
   });
 
-  // The words differ: ours say more, or say it of what was given.
+  // The texts differ: ours have more detail, or name the given value.
   it.each([
     ['-b', ''],
     ['-b', '127.0.0.1:x'],

@@ -246,7 +246,7 @@ const LINES = [
 const MORE = ['param.show esi'];
 const LINE_KEYS = [...LINES, ...MORE].map((line, i) => `${i}: ${line}`);
 
-/** What both have; accept_filter is not there on Linux. */
+/** Parameters that both have; accept_filter does not exist on Linux. */
 const SHARED: readonly ParamRow[] = (PARAMS as readonly ParamRow[]).filter((row) => !OWN.has(row.name));
 const WITHOUT_EFFECT = ABSENT_PARAMS.filter((row) => row.name !== 'accept_filter');
 
@@ -269,7 +269,7 @@ function valuesWithoutEffect({ type, max, min }: (typeof ABSENT_PARAMS)[number])
   return list;
 }
 
-/** What is said of each value of a parameter: the statuses. */
+/** Results of setting each value of a parameter: statuses. */
 async function statuses(side: Side, row: (typeof ABSENT_PARAMS)[number]): Promise<string[]> {
   const said: string[] = [];
   for (const value of valuesWithoutEffect(row))
@@ -282,7 +282,7 @@ function valuesOf(row: ParamRow): string[] {
   return [...VALUES[row.type], ...around(row)].filter((value) => value !== '4294967296');
 }
 
-/** What is said of each value of a parameter, and what is shown of it then. */
+/** Results of setting each value of a parameter, and the value shown afterwards. */
 async function answersOf(side: Side, row: ParamRow): Promise<string[]> {
   const { name } = row;
   // Varnish applies what stands before an error in a list, and its param.reset, none and default leave bits

@@ -1,5 +1,6 @@
-// What a message brings and what a program sets on its way, beside Varnish: headers that end at a hop, parts and packed
-// bodies, revalidation of what is still being fetched, request bodies of background fetches, who closes a connection.
+// Messages and their modification by programs on the way, compared with Varnish: hop-by-hop headers, parts and
+// compressed bodies, revalidation during a fetch, request bodies of background fetches, which side closes a
+// connection.
 import { compareCases } from './compare.ts';
 import { PASSAGE_CASES, PASSAGE_KNOWN } from './passage-cases.ts';
 

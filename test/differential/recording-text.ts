@@ -6,7 +6,7 @@
 export type Told = string | number | boolean | null | readonly Told[] | { readonly [name: string]: Told };
 
 export interface Entry {
-  /** A short hash of what was played. */
+  /** A short hash of the input. */
   input: string;
   told: Told;
 }

@@ -1,8 +1,8 @@
-// What Varnish answers, kept in the files of recorded/. PROXYD_PEERS says what is done with them: `replay` (as long as
-// nothing else is said) reads them, and needs no Varnish; `live` plays on both, and fails as well where Varnish does
-// not answer what its recording says; `record` plays on Varnish alone and writes them. It judges nothing of ours.
-// The difficult case is a recording that no longer belongs to its test: each answer has a hash of what was played, and
-// one that is missing, of another input or no longer true fails the test that asks for it, with words.
+// Varnish's answers, kept in the files of recorded/. PROXYD_PEERS selects the mode: `replay` (the default) reads them
+// without Varnish; `live` plays on both, and also fails if Varnish no longer answers as recorded; `record` plays on
+// Varnish alone and writes them. Ours is not judged here. The difficult case is a recording that no longer matches
+// its test: each answer has a hash of its input, and one that is missing, of another input or no longer true fails
+// the test with a message.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ export type Answers<T extends Told> = ReadonlyMap<string, T>;
 /** By case: everything that its answer hangs on. */
 export type Inputs = ReadonlyMap<string, string>;
 
-/** What Varnish answers to each case. */
+/** Varnish's answer to each case. */
 export interface Reference<T extends Told> {
   /** Throws, with words, where that is not known for sure. */
   get(key: string): T;

@@ -20,7 +20,7 @@ import { caseInputs } from './case-input.ts';
 import type { Case } from './cases.ts';
 import { CaseTimes } from './slow-machine.ts';
 
-/** What was seen of one case, as lines of text. */
+/** Observations of one case, as lines of text. */
 export type Seen = {
   client: string[];
   origin: string[];
@@ -42,7 +42,7 @@ export interface Suite {
   onCounters?: (product: Product, counters: Record<string, number>) => void;
 }
 
-/** What a case may do; each step adds to what was seen. */
+/** Steps of a case; each adds to the observations. */
 export class Player {
   readonly #origin: Origin;
   readonly #port: number;
@@ -74,7 +74,7 @@ export class Player {
     return this.#connection;
   }
 
-  /** What follows happens on a connection of its own, until the next call. */
+  /** The following happens on a connection of its own, until the next call. */
   as(client: string): this {
     this.#clients.set(this.#client, this.#connection);
     this.#client = client;
@@ -142,7 +142,7 @@ export class Player {
     this.lines.push(`rest ${normaliseText(bytes.toString('latin1'), this.#ids)}`);
   }
 
-  /** Ends this side of the connection; the other may go on. */
+  /** Closes this side of the connection; the other stays open. */
   finish(): void {
     this.#connection?.finish();
   }
@@ -204,7 +204,7 @@ function isOwnPage(body: Buffer): boolean {
 /** Log lines of a case, with the lengths of the product's own pages hidden. */
 export function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
   return lines.map((line) => {
-    // A page that nobody was given, as that of a fetch behind a client's back.
+    // A page that was not delivered, such as that of a background fetch.
     if (/^-+ Length 2[5-9]\d$/.test(line)) return line.replace(/\d+$/, 'PAGE');
     if (!/(?:Content-Length:|Acct|Length) /.test(line)) return line;
     return line.replace(/(?<=^-+ \S+ (?:Content-Length: |.*\bH )?)\d+(?= H$|$)/, (n) =>
@@ -312,8 +312,8 @@ export async function countersAtRest(proxy: RunningProxy): Promise<Record<string
   await until(
     'counters at rest',
     async () => {
-      // Threads of Varnish tell theirs when they have nothing else to do; ours are published ten times a second, and
-      // those that are read count all that came before the reading.
+      // Varnish's threads publish their counters when idle; ours are published ten times per second, and reads
+      // include everything counted before.
       await delay(proxy.product === 'varnish' ? 1100 : 150);
       counters = await proxy.counters();
       const now = ['client_req', 'backend_recycle', 'sess_closed', 's_fetch']

@@ -1,13 +1,11 @@
-// What the origin of a scenario is told to answer, as text:
-//
-//   serve /url | Field: value | @gzip | @chunked 5 | =body
-//
-// `@status 404 Not Found`; `@gzip` packs the body. `@keep N` leaves only the first N bytes of the (packed) body, counted
-// from its end when N is negative, `@times N` repeats it and `@append text` adds to it, each with a length that says so;
-// `@flip N` changes one of its bytes. `@chunked N` sends chunks of N bytes, `@pause MS` with a wait before each; `@eof`
-// gives no length and closes; `@cut N` sends the first N bytes and closes a moment later; `@wait MS` comes before the
-// response, `@lines MS` before each line of its head but the first, and `@reset` resets the connection after it. A scenario may answer conditional requests by `@304`. The body knows \n, \r, \t, \\ and \xHH; without
-// Cache-Control the response may be kept for 100 seconds.
+// Responses of a scenario's origin, as text: serve /url | Header: value | @gzip | @chunked 5 | =body `@status 404 Not
+// Found`; `@gzip` compresses the body. `@keep N` keeps only the first N bytes of the (compressed) body, counted from
+// its end if N is negative, `@times N` repeats it and `@append text` adds to it, each with a matching length; `@flip
+// N` changes one of its bytes. `@chunked N` sends chunks of N bytes, `@pause MS` with a wait before each; `@eof`
+// omits the length and closes; `@cut N` sends the first N bytes and closes a moment later; `@wait MS` waits before
+// the response, `@lines MS` before each line of its head but the first, and `@reset` resets the connection after it.
+// A scenario may answer conditional requests with `@304`. The body supports \n, \r, \t, \\ and \xHH; without
+// Cache-Control the response may be stored for 100 seconds.
 import { gzipSync } from 'node:zlib';
 import {
   type Action,
@@ -80,7 +78,7 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
   const head = Object.entries(fields).map(([n, v]) => `${n}: ${v}\r\n`);
   const length = options.has('eof') ? '' : `Content-Length: ${body.length}\r\n`;
   const text = `HTTP/1.1 ${status}\r\n${head.join('')}${length}\r\n`;
-  // A read that began with the head would go on until the connection ends.
+  // A read that started with the head would continue until the connection ends.
   if (short !== undefined) return [...before, { send: text }, { wait: 50 }, { send: bytes }, ...over];
   return [...before, { send: Buffer.concat([Buffer.from(text, 'latin1'), bytes]) }, ...over];
 }
@@ -104,7 +102,7 @@ function cut(text: string, mark: string): [string, string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-/** What a send has of the response's head: all that answers a HEAD. */
+/** The response's head as sent: all of the response to a HEAD. */
 function headOf(bytes: string | Buffer): Buffer {
   const all = Buffer.from(bytes as string, 'latin1');
   const end = all.indexOf('\r\n\r\n');

@@ -176,7 +176,7 @@ function hideSizes(lines: string[]): void {
   }
 }
 
-/** The log without one line of each of these records; what is not there is said. */
+/** The log without one line of each of these records; missing ones are reported. */
 function without(log: readonly string[], records: readonly string[]): string[] {
   const left = [...log];
   for (const record of records) {

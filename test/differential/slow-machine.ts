@@ -4,7 +4,7 @@
 
 const AGE = /\bAge: (\d+)\b/;
 const REFUSED = 'fail errno 111 (Connection refused)';
-/** Varnish and ours do not connect again for that many seconds, and tell another error (backend_remote_error_holddown). */
+/** Varnish and ours do not reconnect for that many seconds, and report another error (backend_remote_error_holddown). */
 const HELD_DOWN = 'fail errno 0 (Success)';
 const HOLDDOWN = 0.25;
 

@@ -167,7 +167,7 @@ async function play(
       (records) => !records.some((r) => r.startsWith('SessOpen') && !/ (a0|pp|un|up) /.test(r)),
     );
     const names = [...seen.keys()];
-    // The first sessions are those of whoever waited for the daemon.
+    // The first sessions are those that waited for the daemon.
     found.slice(-names.length).forEach((records, i) => {
       (seen.get(names[i] as string) as Seen).log = records.map((r) => r.replaceAll(path, 'PATH'));
     });
@@ -177,7 +177,7 @@ async function play(
   }
 }
 
-/** @param others sessions of whoever waited for the daemon, more of them where its start took longer */
+/** @param others sessions that waited for the daemon, more of them if its start took longer */
 async function closeCounters(proxy: RunningProxy, others: number): Promise<Record<string, number>> {
   const all = await proxy.counters();
   for (const name of ['MAIN.sess_conn', 'MAIN.sess_closed']) all[name] = (all[name] ?? 0) - others;

@@ -1,5 +1,5 @@
-// What one side refuses and the other serves, and old forms that both read: requests and answers by their bytes, with
-// what proxyd says in its log. Every rule by which proxyd refuses what the reference serves has a case here.
+// Messages that one side rejects and the other serves, and obsolete forms that both accept: requests and responses by
+// their bytes, with proxyd's log. Every rule by which proxyd rejects what the reference serves has a case here.
 import type { Case } from './cases.ts';
 import type { Difference } from './known-differences.ts';
 

@@ -1,6 +1,6 @@
-// The console's source on a real Varnish: the log it brings is what varnishncsa prints, its counters are those of
-// varnishstat, commands have Varnish's answers; over an ssh that runs the command here the same; and it leaves nothing
-// behind.
+// The console's source on a real Varnish: its log equals the output of varnishncsa, its counters those of
+// varnishstat, commands have Varnish's replies; the same over an ssh that runs the command here; and it leaves no
+// processes.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ class Listener implements SourceEvents {
   }
 }
 
-/** What varnishncsa prints of the same. */
+/** The output of varnishncsa for the same. */
 const FORMAT = '%m %U%q %s';
 
 function requestLines(transactions: readonly LogTransaction[]): string[] {
@@ -241,7 +241,7 @@ exec /bin/sh -c "$3"
     await source.command('vcl.label lab boot');
     await source.command('ban req.url == /banned');
     await source.command('param.set default_ttl 7');
-    /** What both forms have: the rest of the one is not in the other. */
+    /** Lines common to both; the rest of one is missing in the other. */
     const items = (body: string, names: readonly string[]): unknown[] =>
       answerItems(body).map((item) => names.map((name) => textField(item, name)));
     const lists: [string, string[]][] = [
@@ -294,7 +294,7 @@ exec /bin/sh -c "$3"
     const seen = [listen(varnish.dir), listen(`ssh://web1/${varnish.dir}`)];
     await until('connected', () => seen.every((one) => one.up));
     await until('its processes', () => processesOf(varnish.dir).some((line) => line.includes('varnishlog')));
-    // A tool that has nothing to write does not notice that nobody reads.
+    // A tool without output does not notice that its reader is gone.
     await varnish.adm('stop');
     await delay(1000);
     for (const source of open.splice(0)) source.close();

@@ -1,4 +1,4 @@
-// Comments that begin with "What" or "Who" as a noun, or hold "is told": they read as riddles. Prints each with its place
+// Refuses comments that begin with "What" or "Who" as a noun, or use "told" in the passive. Prints each with its place
 // and exits 1; part of `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +20,12 @@ const FOLDERS = [
   'console/setup',
   'protocol',
   'queries',
+  'test/console',
+  'test/daemon',
+  'test/differential',
+  'test/harness',
+  'test/smoke',
+  'test/system',
 ];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;

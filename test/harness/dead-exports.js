@@ -1,6 +1,6 @@
-// Exports that nothing imports: a value that only its own module uses needs no `export`, and one that nobody uses is to
-// go. A type may be exported for those who hand over values of it, as long as something in its module has it. Prints
-// what it finds and exits 1; part of `npm run check`.
+// Dead exports: a value used only in its own module needs no `export`, and an unused one is to be removed. A type may
+// be exported for callers as long as something in its module uses it. Prints findings and exits 1; part of `npm run
+// check`.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
@@ -9,7 +9,7 @@ const PRODUCT = ['daemon', 'console', 'protocol', 'queries'];
 /** Made by tools. */
 const MADE = /\.(grammar|d)\.ts$/;
 const EXPORT = /^export (?:async )?(?:abstract )?(const|let|function\*?|class|interface|type) (\w+)/gm;
-/** What is taken of which module, in braces or whole. */
+/** Names imported from a module, in braces or as a whole. */
 const IMPORT =
   /(?:import|export)\s+(?:type\s+)?(?:\w+\s*,\s*)?(\{[^}]*\}|\*(?:\s+as\s+\w+)?)\s*from\s*'(\.[^']+)'/g;
 const DYNAMIC = /import\(\s*(?:new URL\()?'(\.[^']+|dist\/modules\/[^']+)'/g;
@@ -37,7 +37,7 @@ for (const [file, text] of texts) {
           .trim(),
       );
   }
-  // Of what is loaded later, the names are in the same file.
+  // For dynamic imports, the names are in the same file.
   for (const [, from] of text.matchAll(DYNAMIC)) {
     const to = source(file, from);
     for (const [, , name] of (texts.get(to) ?? '').matchAll(EXPORT)) {

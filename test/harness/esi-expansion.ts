@@ -1,6 +1,6 @@
-// What a page of edge-side includes is to become, said as simply as possible: regular expressions over whole texts, and
-// a function that gives a URL's text. It knows well-formed markup only, and shares no code with the proxy: it is the
-// reference of property tests. Texts are Latin-1.
+// Expected expansion of a page of edge-side includes, as simple as possible: regular expressions over whole texts,
+// and a function that returns a URL's text. It handles well-formed markup only, and shares no code with the proxy: it
+// is the reference of property tests. Texts are Latin-1.
 
 export interface ExpandedResource {
   text: string;

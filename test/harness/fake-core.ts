@@ -1,6 +1,6 @@
-// What a step of a request or a fetch reaches of the worker, so that one step can run alone: a clock set by hand,
-// counters, a log that keeps texts, and a cache of one object whose references are counted. A test replaces what its
-// step looks at.
+// The parts of a worker that a step of a request or a fetch uses, so that one step can run alone: a manual clock,
+// counters, a log of texts, and a cache of one object whose references are counted. A test replaces what its step
+// needs.
 
 import { type Director, RequestSettings, type VclProgram } from '../../daemon/contract/context.ts';
 import { State, type StateName } from '../../daemon/contract/program.ts';
@@ -54,7 +54,7 @@ export class FakeCore {
   readonly references = new Map<number, number>();
   /** Handles that were looked up, killed, failed …, as "what handle". */
   readonly calls: string[] = [];
-  /** What the cache says of every object. */
+  /** The cache's answer for every object. */
   readonly facts = { isFinished: true, isFailed: false, isDeliverable: true, isGzipped: false };
   /** Steps that were resumed with. */
   readonly resumed: string[] = [];
@@ -145,7 +145,7 @@ export class FakeCore {
     };
   }
 
-  /** What the program returns in a state. */
+  /** The program's return in a state. */
   program(state: StateName, ret: ReturnName): this {
     this.returns.set(State[state], ret);
     return this;

@@ -1,6 +1,6 @@
-// An origin that comes and goes: it serves every URL a body that follows from the URL, breaks some answers midway and
-// all of them at moments, and never ends in an orderly way what it broke. So a client that gets a complete body can
-// tell whether it is. The kind of answer is the URL's second part: len, chunks, gzip or end.
+// A flapping origin: it serves every URL a body derived from the URL, breaks some responses midway and all of them at
+// times, and never ends a broken one in an orderly way. So a client that gets a complete body can verify it. The kind
+// of response is the URL's second part: len, chunks, gzip or end.
 import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';

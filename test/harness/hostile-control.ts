@@ -192,7 +192,7 @@ function metrics(r: Random, socket: Socket): void {
   socket.write(`${get}${extra}\r\n`.repeat(1 + r.below(20)));
 }
 
-/** What the peer says, until it pauses or `ms` are over. */
+/** Output of the peer, until it pauses or `ms` have passed. */
 function heard(socket: Socket, ms: number): Promise<string> {
   return new Promise((resolve) => {
     let said = '';

@@ -1,6 +1,6 @@
-// Pages and fragments of edge-side includes as nobody should send them: markup that is broken anywhere, gzip that is
-// damaged, cut, doubled or a bomb, framing that lies, origins that leave. A seed makes the reply of a URL, so that a
-// failing case can be asked for again. A fragment includes at most one other, so that no page grows without bound.
+// Hostile pages and fragments of edge-side includes: markup broken anywhere, gzip that is damaged, truncated, doubled
+// or a bomb, wrong framing, origins that disconnect. A seed determines the response of a URL, so that a failing case
+// can be repeated. A fragment includes at most one other, so that pages stay bounded.
 import { gzipSync } from 'node:zlib';
 import { Random } from '../fuzz/random.ts';
 import type { Action, Reply } from './origin.ts';

@@ -14,7 +14,7 @@ export interface Response {
   head: string;
   body: Buffer;
   framing: 'none' | 'length' | 'chunked' | 'eof';
-  /** False when the connection ended before the framing said so. */
+  /** False if the connection ended before the framing did. */
   complete: boolean;
   /** The 1xx responses that came before, as their heads. */
   interim: string[];
@@ -27,7 +27,7 @@ export function field(response: Response, name: string): string | undefined {
 
 export class ClientConnection {
   readonly socket: Socket;
-  /** What has come and was not read: joined when it is looked at, not with every packet of a long body. */
+  /** Received and unread data: joined when read, not with every packet of a long body. */
   #pieces: Buffer[] = [];
   #length = 0;
   #ended = false;

@@ -84,7 +84,7 @@ export function readCounters(dir: string): Promise<Record<string, number>> {
   return withClient(dir, PATIENCE_SECONDS, read);
 }
 
-/** What the log holds now, as proxylog prints it with these arguments. Rejects where that would fail. */
+/** The log's present contents, as printed by proxylog with these arguments. Rejects if that would fail. */
 export async function readLog(dir: string, args: readonly string[]): Promise<string> {
   const a = await parseLogArguments(PROXYLOG, ['-n', dir, '-d', ...args]);
   if (!('sub' in a) || a.json || a.output !== undefined)

@@ -76,7 +76,7 @@ export class IdNames {
 
 const IMF_DATE = /(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g;
 
-/** What is the same text in heads and in the log: dates, products' names, ids in the id header. */
+/** Masks differences between heads and the log: dates, product names, ids in the id header. */
 export function normaliseText(text: string, ids: IdNames): string {
   return text
     .replace(IMF_DATE, 'DATE')
@@ -95,8 +95,8 @@ export function normaliseText(text: string, ids: IdNames): string {
 const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   Begin: (w, ids) => [w[0] ?? '', w[1] === '0' ? '0' : ids.name(w[1] ?? ''), ...w.slice(2)],
   Link: (w, ids) => [w[0] ?? '', ids.name(w[1] ?? ''), ...w.slice(2)],
-  // What is left of a life counts down while the test runs, on a busy machine by several seconds. The words after
-  // the lives are there only while the object is still being fetched.
+  // Remaining lifetimes count down while the test runs, on a busy machine by several seconds. The words after the
+  // lifetimes are only there while the object is being fetched.
   Hit: (w, ids) => [ids.name(w[0] ?? ''), left(w[1] ?? ''), ...w.slice(2, 4).map(ceil)],
   HitMiss: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(left)],
   HitPass: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(left)],
@@ -113,8 +113,8 @@ const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   ReqAcct: (w) => [w[0] ?? '', w[1] ?? '', w[2] ?? '', 'H', w[4] ?? '', 'H'],
   BereqAcct: (w) => ['H', w[1] ?? '', 'H', w[3] ?? '', w[4] ?? '', w[5] ?? ''],
   PipeAcct: (w) => [w[0] ?? '', 'H', w[2] ?? '', w[3] ?? ''],
-  // What was packed here is as long as the packer makes it, and so is what is unpacked from it again; of what came
-  // packed the places of its blocks are told, of long bodies not by us.
+  // Lengths of data compressed here depend on the compressor, as do those decompressed from it; for data that arrived
+  // compressed block positions are logged, for long bodies not by us.
   Gzip: (w) => {
     if (w[0] === 'G') return [...w.slice(0, 4), 'SIZE', w[5] ?? ''];
     return w[1] === 'D' || Number(w[3]) > 16_384 ? w.slice(0, 5) : w;

@@ -14,7 +14,7 @@ interface KeyPair {
   sign(data: Uint8Array): Uint8Array;
 }
 
-/** Claims, signed by whoever vouches for them. */
+/** Claims with their signatures. */
 function token(signer: KeyPair, subject: KeyPair, name: string, nats: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = {
@@ -29,7 +29,7 @@ function token(signer: KeyPair, subject: KeyPair, name: string, nats: object): s
   return `${text}.${Buffer.from(signer.sign(Buffer.from(text))).toString('base64url')}`;
 }
 
-/** The server's configuration, and creds files: of a user of the account, and of one that nobody vouches for. */
+/** The server's configuration, and creds files: of a user of the account, and of an untrusted one. */
 export function makeAccounts(box: Sandbox): {
   config: string;
   creds: string;

@@ -24,7 +24,7 @@ export interface OriginRequest {
 export type Action =
   | { send: string | Buffer }
   | { wait: number }
-  /** Waits for somebody to settle this promise. */
+  /** Waits until this promise is settled. */
   | { hold: Promise<unknown> }
   /** Sends a TCP reset. */
   | { reset: true }
@@ -192,7 +192,7 @@ class RequestReader {
   readonly #socket: Socket;
   readonly #connection: number;
   readonly #onHead: (url: string) => void;
-  /** What has come and was not read: joined when it is looked at. */
+  /** Received and unread data: joined when read. */
   #pieces: Buffer[] = [];
   #length = 0;
   #ended = false;
@@ -298,10 +298,8 @@ class RequestReader {
   }
 }
 
-/**
- * A TCP port of 127.0.0.1 that nobody listens on, and that nobody gets who lets the kernel choose one: of those, another
- * test's connection may have it a moment later.
- */
+/** An unused TCP port of 127.0.0.1 outside of the kernel's automatic range, from which another test's connection could
+ * take it a moment later. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);

@@ -159,7 +159,7 @@ export class Sandbox {
     process.once('exit', this.#onExit);
   }
 
-  /** A path in the sandbox that nobody uses yet. */
+  /** An unused path in the sandbox. */
   path(label: string): string {
     this.#names++;
     return join(this.dir, `${label}${this.#names}`);
@@ -171,7 +171,7 @@ export class Sandbox {
     return daemon;
   }
 
-  /** Adopts a process that a child has left behind (a daemon that detached), to be killed at the end. */
+  /** Adopts a process left by a child (a daemon that detached), to be killed at the end. */
   adopt(pid: number): void {
     this.#pids.push(pid);
   }

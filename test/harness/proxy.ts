@@ -134,7 +134,7 @@ export class RunningProxy {
     });
   }
 
-  /** Waits until so many client connections are open: a thread that has not seen the end of others yet is given fewer. */
+  /** Waits until this many client connections are open: a thread that has not noticed closed ones yet is given fewer. */
   async connectionsOpen(count: number): Promise<void> {
     await until(`${count} open connections`, async () => {
       const counters = Object.entries(await this.counters());
@@ -160,7 +160,7 @@ export class RunningProxy {
     return Object.fromEntries(Object.entries(parsed.counters).map(([name, c]) => [name, c.value]));
   }
 
-  /** Waits until a counter has at least this value; counters may lag behind the traffic by a second. */
+  /** Waits until a counter has at least this value; counters may lag the traffic by a second. */
   async counterReaches(name: string, value: number): Promise<number> {
     let last: number | undefined;
     return until(`${name} >= ${value}`, async () => {

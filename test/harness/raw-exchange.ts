@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 export type Place = { port: number } | { path: string };
 
-/** Everything the peer said, as latin1. `half` ends this side at once. Rejects after `ms` of silence. */
+/** Everything sent by the peer, as latin1. `half` closes this side at once. Rejects after `ms` of silence. */
 export function exchange(place: Place, bytes: Uint8Array | string, half = false, ms = 8000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = 'port' in place ? connect(place.port, '127.0.0.1') : connect(place.path);

@@ -1,5 +1,5 @@
-// A relay in front of a TCP server that can fall silent, as one does that was stopped with SIGSTOP: connections stay open,
-// new ones are accepted, and nothing passes until it goes on.
+// A relay in front of a TCP server that can stall, like a process stopped with SIGSTOP: connections stay open, new
+// ones are accepted, and nothing passes until it resumes.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export class Relay {

@@ -29,7 +29,7 @@ const pick = (n) => Math.floor(Math.random() * n);
 const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const sum = (bytes) => createHash('md5').update(bytes).digest('hex');
 
-/** What URL number n holds, in one of two variants where it varies. */
+/** The contents of URL number n, in one of two variants if it varies. */
 const bodies = new Map();
 function bodyOf(n, variant) {
   const name = n % 7 === 0 ? `${n}-${variant}` : String(n);
@@ -81,7 +81,7 @@ function answer(req, res) {
 
 function takeUpload(req, res) {
   if (chance(0.1)) {
-    // An early answer: the rest of the upload is nobody's.
+    // An early response: the rest of the upload is discarded.
     res.writeHead(413, { Connection: 'close' });
     res.end('no');
     return;
@@ -154,7 +154,7 @@ function once(port) {
       res.on('error', () => end('cut'));
       res.on('aborted', () => end('cut'));
       res.on('end', () => {
-        // The parser may come to the end of what this client has already turned away from.
+        // The parser may reach the end of a request that this client has abandoned.
         if (over) return;
         if (!res.complete) end('cut');
         else if (res.statusCode === 503) end('failed');
@@ -222,7 +222,7 @@ async function soak(port) {
   agent.destroy();
 }
 
-/** What of the traffic is still there once all of it is over and expired; tries for a while. */
+/** Leftovers of the traffic after it ended and expired; retries for a while. */
 async function leftovers(pid, before) {
   let left = [];
   for (let i = 0; i < 40; i++) {

@@ -1,6 +1,6 @@
 // Work that comes in steps, done at once.
 
-/** What the steps return. */
+/** Results of the steps. */
 export function drained<T>(steps: Generator<unknown, T>): T {
   for (;;) {
     const { done, value } = steps.next();

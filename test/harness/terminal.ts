@@ -17,7 +17,7 @@ export class TestTerminal {
 
   /** A shell in a terminal of this size; its prompt is `$ `. */
   static async open(box: Sandbox, columns: number, rows: number): Promise<TestTerminal> {
-    // A server that was told to end may still take a session, and end with it: each terminal has one of its own.
+    // A server that is stopping may still accept a session, and end with it: each terminal uses its own.
     const terminal = new TestTerminal(join(box.dir, `tmux-${servers++}.sock`));
     const env = 'env -u NO_COLOR -u FORCE_COLOR LANG=C.UTF-8 PS1="$ " HISTFILE=/dev/null';
     const size = ['-x', String(columns), '-y', String(rows)];

@@ -1,6 +1,6 @@
-// An origin whose answers say what they are: each fetch of `/FLAGS/NUMBER` is a new version, named in its ETag and in the
-// first bytes of its body, and the rest follows from these. So whoever receives a body, a part of one or a page of
-// several can tell whether each byte is of the version that it claims to be.
+// An origin with self-describing responses: each fetch of `/FLAGS/NUMBER` is a new version, named in its ETag and in
+// the first bytes of its body, from which the rest is derived. So a client that receives a body, a part of one or a
+// page of several can verify that each byte belongs to the claimed version.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -17,7 +17,7 @@ export function versionedBody(number: number, version: number, size: number): Bu
   return body;
 }
 
-/** What is wrong with bodies that follow one another; '' when nothing is. */
+/** The error in consecutive bodies; '' if there is none. */
 export function faultIn(bodies: Buffer): string {
   for (let at = 0; at < bodies.length; ) {
     const text = bodies.toString('latin1', at, at + LABEL);
@@ -72,8 +72,8 @@ export class VersionedOrigin {
   private readonly sizeOf: (number: number, version: number) => number;
 
   /**
-   * Flags of a URL: c, in chunks; g, packed; d, dribbles; e, a page that includes what the path goes on with, behind a
-   * number so many times.
+   * Flags of a URL: c, chunked; g, compressed; d, slow; e, a page that includes the rest of the path, after a number
+   * this many times.
    * @param sizeOf bytes of a version, at least 32
    */
   constructor(sizeOf: (number: number, version: number) => number) {
@@ -128,7 +128,7 @@ export class VersionedOrigin {
   }
 }
 
-/** The flags of a path, what is behind them, and what it includes; null where it is no page. */
+/** The flags of a path, the rest, and its includes; null if it is not a page. */
 function parsed(path: string): { flags: string; rest: string; includes: string[] | null } {
   const [, flags = '', rest = ''] = /^\/([^/]*)\/?(.*)$/.exec(path) ?? [];
   if (!flags.includes('e')) return { flags, rest, includes: null };

@@ -1,4 +1,4 @@
-// The demo without a terminal: it serves a shop behind an edge network, prints what happens, and leaves no process.
+// The demo without a terminal: it serves a shop behind an edge network, prints events, and leaves no process.
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { alive, processTree, Sandbox, until } from '../harness/processes.ts';

@@ -1,5 +1,5 @@
-// A console that attaches to a daemon with a history: log, sample and errors are what the ring holds, then go on without a
-// gap and without anything twice.
+// A console that attaches to a daemon with a history: log, sample and errors show the ring's contents, then continue
+// without a gap and without duplicates.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
 import type { LogReader } from '../../console/model/log/log-store.ts';

@@ -1,5 +1,5 @@
-// What the console shows of backends, on a real daemon: why a probe fails, and queries that find in the daemon's own
-// log what a backend did.
+// Backends in the console on a real daemon: why a probe fails, and queries that find a backend's requests in the
+// daemon's own log.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
 import { DaemonSession } from '../../console/model/session/daemon-session.ts';

@@ -1,6 +1,5 @@
-// Backends under fire: an origin that comes and goes under load, a probe that turns traffic away and back, programs
-// that cool, and how much is left behind afterwards. PROXYD_FLAP_SECONDS makes the origin flap for longer than it takes to
-// see enough of both answers.
+// Backends under load: a flapping origin, a probe that diverts traffic and back, programs that cool, and leftovers.
+// PROXYD_FLAP_SECONDS makes the origin flap for longer than needed to see enough of both outcomes.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -11,7 +10,7 @@ import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-backends');
 const SECONDS = Number(process.env.PROXYD_FLAP_SECONDS ?? 0);
-/** Deaths of the origin, and answers of each kind (chosen): so many of them come together under a load of any speed. */
+/** Failures of the origin, and responses of each kind (chosen): enough of them under any load. */
 const FLAPS = 8;
 const ANSWERS = 200;
 const LOOPS = 64;

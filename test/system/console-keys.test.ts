@@ -67,7 +67,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
     const [node, [proxyadm]] = command('proxyd', 'adm');
     await terminal.type(`clear; ${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);
     await terminal.press('Enter');
-    // What the ring held is there: nothing is asked of a console that knows nothing yet.
+    // The ring's contents have arrived: an empty console would not offer them.
     await terminal.waitFor(/1 Dash[\s\S]*● running[\s\S]*p50 [\d.]+/);
     pressed = 0;
   });
@@ -102,7 +102,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
   });
 
   it('why did this URL miss? 3', async () => {
-    // The first of what misses most.
+    // The first URL by misses.
     await press('#');
     await terminal.waitFor(/Set-Cookie.*\/basket/);
     await press('Enter');

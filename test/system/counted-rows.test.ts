@@ -1,5 +1,5 @@
-// Rows of the console that lead into the log, on a real daemon whose log ring is small: what it has lost is said, and
-// nothing of what it still has.
+// Rows of the console that open the log, on a real daemon whose log ring is small: lost records are reported, and
+// existing ones are not.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
 import { DaemonSession } from '../../console/model/session/daemon-session.ts';

@@ -121,13 +121,13 @@ describe('the published Prometheus exporter', () => {
     expect(outputs.V).toMatch(/\d+\.\d+\.\d+/);
   });
 
-  // netdata goes on only with the whole release, the agent of Datadog takes the first number of it.
+  // netdata needs the whole release, the Datadog agent takes the first number of it.
   it.each([[/varnish-(\d+)\.(\d+)\.(\d+)/], [/varnish-(\d+)/]])('finds the release by %s', (pattern) => {
     expect(pattern.exec(outputs.V.split('\n')[0] ?? '')?.[1]).toBe('7');
   });
 });
 
-/** What the exporter makes of a counter's name: lower case, the middle as a label, two families folded into labels. */
+/** The exporter's conversion of counter names: lower case, the middle as a label, two families folded into labels. */
 function exporterMetric(full: string): { name: string; labels: Record<string, string>; grouped: boolean } {
   const group = /^(VBE|SMA|MGT|MAIN)\./.exec(full)?.[1] ?? '';
   const rest = full.toLowerCase().slice(group === '' ? 0 : group.length + 1);

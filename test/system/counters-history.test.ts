@@ -1,5 +1,5 @@
-// The history of counters of a real daemon: what a console that attaches is told of the time before, over the end of a
-// worker and of a manager, and a damaged file.
+// The history of counters of a real daemon: data from before a console attached, across the end of a worker and of a
+// manager, and a damaged file.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ const rates = (session: DaemonSession): number[] => {
 
 it('fills the charts of a console at once, over the end of a worker and of the manager', async () => {
   await proxy.get('/before');
-  // The first of the past says nothing of what came before it.
+  // The first sample does not tell anything about the time before.
   await until('a past', async () => (await attached((s) => s.counters.samples)) >= 3);
   // All within a second or two, however busy the machine is.
   await Promise.all(Array.from({ length: 30 }, () => proxy.get('/before')));

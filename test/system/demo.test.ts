@@ -1,4 +1,4 @@
-// The demo: a plain line a second without a terminal, the console on one, and nothing left behind.
+// The demo: a plain line per second without a terminal, the console on one, and no leftovers.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A worker that runs out of descriptors: clients beyond what it may have are turned away, counted and told of, those it has
-// go on, and fetches still find a descriptor.
+// A worker that runs out of descriptors: excess clients are rejected, counted and logged, others are still served,
+// and fetches still get a descriptor.
 import { connect, type Socket } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';

@@ -1,5 +1,5 @@
-// What the build writes for operators: manual pages that `man` shows without a warning, and completion scripts that
-// their shells take.
+// Documents written by the build: manual pages that `man` shows without a warning, and completion scripts that shells
+// accept.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';

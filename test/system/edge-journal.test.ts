@@ -64,7 +64,7 @@ async function purge(at = proxy): Promise<{ state: string; detail?: string } | n
   if (answer.status !== 200 && answer.status !== 207) return null;
   const reply = (JSON.parse(answer.body.toString()) as { edge: { state: string } }).edge;
   asked.set(`https://www.example.com${path}`, reply.state !== 'rejected');
-  // What the edge does not do is no plain 200.
+  // An incomplete edge purge is not a plain 200.
   expect(answer.status).toBe(reply.state === 'rejected' || reply.state === 'dead' ? 207 : 200);
   return reply;
 }

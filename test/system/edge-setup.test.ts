@@ -79,7 +79,7 @@ it('leaves nothing behind but the files, and a draft of another process alone', 
   const root = box.path('drafts');
   const preload = `${box.path('preload')}.mjs`;
   mkdirSync(`${root}/etc/proxyd`, { recursive: true });
-  // The name that a draft would have if only the process id told it from others.
+  // The name that a draft would have if it only depended on the process id.
   const other = `${root}/etc/proxyd/edge.vcl.`;
   writeFileSync(
     preload,

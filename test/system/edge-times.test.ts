@@ -82,14 +82,14 @@ const said = (answer: Response): string[] => [
   field(answer, 'x-edge-cache') ?? 'none',
 ];
 
-/** Seconds for which a browser or a cache behind the edge may use an answer (RFC 9111, 4.2). */
+/** Seconds for which a browser or a cache in front of the edge may use a response (RFC 9111, 4.2). */
 function downstreamLife(answer: Response): number {
   const control = field(answer, 'cache-control') ?? '';
   const most = Number(/(?:^|,)\s*max-age=(\d+)/.exec(control)?.[1] ?? 0);
   return most - Number(field(answer, 'age') ?? 0);
 }
 
-/** Seconds that are so many units, or as many fewer as the machine has taken since. */
+/** Seconds equal to this many units, minus the time that the machine has taken since. */
 function expectUnits(seconds: number, units: number): void {
   expect(seconds).toBeLessThanOrEqual(units * UNIT);
   expect(seconds).toBeGreaterThan((units - 1) * UNIT);
@@ -110,7 +110,7 @@ describe('lifetimes', () => {
     const second = await viaEdge('/life');
     expect(said(second)).toEqual(['version 1 of /life', 'hit']);
     expectUnits(downstreamLife(second), 20);
-    // Beyond the TTL the edge still has it, and nobody behind it may keep what it answers with.
+    // Beyond the TTL the edge still has it, and no cache in front of it may store its response.
     advance(25);
     const third = await viaEdge('/life');
     expect(said(third)).toEqual(['version 1 of /life', 'hit']);

@@ -81,7 +81,7 @@ const ask = (
   at = proxy,
 ): Promise<Response> => fetchOnce(at.port, path, { method, host: 'www.example.com', fields });
 
-/** What the network was asked, once the queue is empty. */
+/** Requests to the network, once the queue is empty. */
 async function told(): Promise<[string, readonly (string | number)[]][]> {
   await drained();
   return network.calls.map(({ what, objects }) => [what, objects]);

@@ -40,7 +40,7 @@ class Gate {
 let gate = new Gate();
 let pages = 0;
 
-/** A page of includes that nobody has asked for yet. */
+/** A page of includes that has not been requested yet. */
 function page(...includes: string[]): string {
   const url = `/page${++pages}`;
   const body = includes.map((src, i) => `${i}<esi:include src="${src}"/>`).join('');
@@ -96,7 +96,7 @@ describe('Fragments of a page', () => {
     const urls = fragments(10);
     const answer = proxy.get(page(...urls));
     await until('four are under way', () => gate.held.size === 4);
-    // The last first: what is not in turn waits for its turn, and makes way for others meanwhile.
+    // Last one first: fragments out of order wait for their turn, and let others pass meanwhile.
     while (gate.order.length < 10 || gate.held.size > 0) {
       const last = [...gate.held.keys()].at(-1);
       if (last !== undefined && (gate.held.size === 4 || gate.order.length === 10)) gate.open(last);
@@ -149,7 +149,7 @@ describe('Fragments of a page', () => {
       const bytes = (await proxy.counters())['SMA.Transient.g_bytes'] ?? 0;
       return bytes > 3 * 200_000;
     });
-    // A moment in which what is not held up would come.
+    // Time in which unblocked parts would arrive.
     for (let i = 0; i < 5; i++) {
       expect((await proxy.counters())['SMA.Transient.g_bytes']).toBeLessThan(3 * 600_000);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -173,12 +173,12 @@ describe('Fragments of a page', () => {
     const links = (): Promise<string> => proxy.log('-g', 'request', '-q', `ReqURL eq "${url}"`);
     client.reset();
     await until('the page is over', async () => /ReqAcct/.test(await links()));
-    // Those that were under way are over with it; nobody has asked for the others.
+    // Those in progress ended with it; the others were not requested.
     expect((await links()).match(/<< Request {2}>>/g)).toHaveLength(5);
     gate.openAll();
     await noneInUse();
     expect(gate.order).toHaveLength(4);
-    // What was fetched is there for the next client.
+    // Fetched fragments are available to the next client.
     const answer = proxy.get(url);
     await until('the rest is asked for', () => gate.held.size === 2);
     gate.openAll();

@@ -1,4 +1,4 @@
-// What a real daemon says of what happened: to those who watch, and all of it to one who comes later.
+// Events of a real daemon: sent to watchers, and all of them to a later one.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
 import { DaemonSession } from '../../console/model/session/daemon-session.ts';

@@ -74,7 +74,7 @@ sub vcl_backend_fetch {
 
 let proxy: RunningProxy;
 beforeAll(async () => {
-  // What an extension makes for itself is a thread's own.
+  // Data that an extension creates for itself belongs to one thread.
   proxy = await startProxy(box, { program: PROGRAM, params: { worker_threads: '1' } });
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
-// Functions of extensions that answer with a promise, in a running proxy: every state that may wait does, others are
-// served meanwhile, a promise that fails or takes too long fails its transaction alone, and a client that leaves while
-// the program waits leaves nothing behind. The debug mode asserts what each transaction holds at its end.
+// Functions of extensions that return a promise, in a running proxy: every state that may wait does, others are
+// served meanwhile, a promise that fails or times out fails its transaction alone, and a client that leaves while the
+// program waits leaves nothing. Debug mode asserts the resources of each transaction at its end.
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';

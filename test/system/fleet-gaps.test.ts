@@ -1,5 +1,6 @@
-// A fleet whose bus fails: partitions, deaths of the server, a stream that was trimmed, a start without any of it. What was
-// acknowledged reaches every node before it serves what it held, and who was not told so is told that.
+// A fleet whose bus fails: partitions, crashes of the server, a trimmed stream, a start without any of it.
+// Acknowledged invalidations reach every node before it serves affected objects, and unacknowledged ones are reported
+// as such.
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
@@ -22,13 +23,13 @@ let b: RunningProxy;
 /** Those that a test has started for itself. */
 const running: RunningProxy[] = [];
 
-/** What the origin has. */
+/** The origin's versions. */
 let version = 0;
 /** Pages of a test: what others have left in the caches is not among them. */
 let one = '';
 let two = '';
 let tests = 0;
-/** What b had said before the test, and had counted. */
+/** Messages and counts of b before the test. */
 let saidBefore = 0;
 let before: Record<string, number> = {};
 
@@ -158,7 +159,7 @@ describe.skipIf(NATS_MISSING !== null)(
       version++;
       await nats.kill();
       const purged = purge(a, one);
-      // Time for the purge to find nobody there.
+      // Time for the purge to find no reader.
       await delay(500);
       await nats.start();
       expect(await purged).toBe('200 Purged');
@@ -223,7 +224,7 @@ describe.skipIf(NATS_MISSING !== null)(
     });
 
     it('a manager that stands still catches up, and is named as behind meanwhile', async () => {
-      // One that is behind already is not waited for.
+      // A node that already lags is not waited for.
       const applied = async (): Promise<boolean> =>
         /applied by 2 of 2 nodes$/.test(field(await a.get(two, { method: 'PURGE' }), 'x-fleet') ?? '');
       await until('both apply what is purged', applied);
@@ -240,7 +241,7 @@ describe.skipIf(NATS_MISSING !== null)(
         const first = await timed(one);
         expect(first.said).toMatch(/^stored \d+, applied by 1 of 2 nodes, not yet by b$/);
         expect(first.ms).toBeGreaterThan(4900);
-        // Nobody waits for it twice.
+        // It is not waited for twice.
         expect((await timed(two)).ms).toBeLessThan(first.ms / 2);
         await delay(2000);
       } finally {

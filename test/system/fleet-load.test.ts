@@ -1,5 +1,5 @@
-// What a fleet promises, in small: test/harness/fleet/prove.js does the same at full size. Every body that clients get is
-// checked against what was acknowledged, and every acknowledgement against the stream.
+// The guarantees of a fleet, small: test/harness/fleet/prove.js does the same at full size. Every body is checked
+// against acknowledgements, and every acknowledgement against the stream.
 import { describe, expect, it } from 'vitest';
 import { PROOFS } from '../harness/fleet/proofs.ts';
 import { NATS_MISSING } from '../harness/nats-server.ts';
@@ -17,7 +17,7 @@ describe.skipIf(NATS_MISSING !== null)(`under load${missing}`, () => {
   });
 
   it('a flood is applied by every node, in order', async () => {
-    // What it costs is measured at full size only.
+    // Costs are measured at full size only.
     const { broken } = await PROOFS.flood({ seconds: 2, rate: 2000, most: Number.POSITIVE_INFINITY });
     expect(broken).toEqual([]);
   });

@@ -119,7 +119,7 @@ ${/^ {4}acl[\s\S]*?invalidate\.vcl";$/m.exec(PAGE)?.[0].replaceAll(/^ {4}/gm, ''
     }
     expect((await second.adm('fleet.nodes')).stdout).toMatch(/web-1 +current +0 +shop-1/);
 
-    // Where metrics are served is said at the start.
+    // The address of metrics is logged at start.
     const metrics = /metrics[^\n]*?127\.0\.0\.1:(\d+)/i.exec(first.daemon.stderr)?.[1];
     const served = await fetch(`http://127.0.0.1:${metrics}/metrics`).then((r) => r.text());
     const wanted = new Set(block('yaml', 'alert:').match(/proxyd_fleet_\w+/g));

@@ -188,7 +188,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await pages('a', 'b', 'c')).toEqual(['ext', 'ext', 'one']);
       const [, , c] = await rows('a', 'fleet.nodes');
       expect(c).toMatchObject({ node: 'c', program: 'one', wanted: 'ext', own_program: true });
-      // What it lacked comes.
+      // The missing part arrives.
       await at('c').adm('param.set', 'vmod_path', vmods);
       await expect.poll(() => pages('c'), { timeout: 30_000, interval: 500 }).toEqual(['ext']);
     });
@@ -227,7 +227,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(at('d').daemon.stderr).toMatch(/Fleet: using one, chosen on a/);
       await ends('d');
       await adm('a', 'fleet.load', 'three', file('three.vcl', PROGRAM('"three"')));
-      // Nobody waits for a node that has left.
+      // A node that has left is not waited for.
       expect(await adm('a', 'fleet.use', 'three')).toBe('ok Fleet: three is in use by 3 of 3 nodes');
       await node('d');
       expect(await pages('d')).toEqual(['three']);
@@ -321,7 +321,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await pages('d', 'a')).toEqual(['boot', 'six']);
       await nats.start();
       await expect.poll(() => pages('d')).toEqual(['six']);
-      // All of them go on.
+      // All of them continue.
       for (const proxy of running.values())
         await until('it is back', async () => (await proxy.counters())['FLEET.nodes'] === 4 || null);
       const main = join(folder, 'y.vcl');

@@ -1,5 +1,5 @@
-// What comes from the bus is input like any other, and the way there is as safe as its operator makes it: hostile messages are
-// counted and do nothing, credentials come from files and show up nowhere, TLS is checked.
+// Messages of the bus are untrusted input, and the connection is as safe as its operator makes it: hostile messages
+// are counted and ignored, credentials come from files and appear nowhere, TLS is verified.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { jetstream } from '@nats-io/jetstream';
@@ -15,7 +15,7 @@ import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-fleet-security');
 const names = new FleetNames('shop');
-/** What bans are made of. */
+/** Parts of bans. */
 const WORDS = [
   'obj.status',
   'obj.http.x',

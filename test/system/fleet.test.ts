@@ -1,5 +1,5 @@
-// A fleet of three proxies over a real nats-server: what is invalidated on one is invalidated on all, and whoever asked for
-// it hears how far it has come. Black box: only dist/ and its commands.
+// A fleet of three proxies over a real nats-server: an invalidation on one is applied on all, and its response
+// reports the progress. Black box: only dist/ and its commands.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field, type Response } from '../harness/http-client.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
@@ -12,7 +12,7 @@ let nats: NatsServer;
 let origin: Origin;
 let proxies: RunningProxy[];
 
-/** What the origin has: a version a URL. */
+/** The origin's version per URL. */
 const versions = new Map<string, number>();
 const versionOf = (url: string): number => versions.get(url) ?? 0;
 

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const fields = { Cookie: `sid=${PLANTED.cookie}`, Authorization: `Basic ${PLANTED.authorization}` };
   await proxy.get(`/page?token=${PLANTED.query}`, { fields });
   await proxy.adm('ban', '--local', `req.http.Cookie ~ ${PLANTED.ban}`);
-  // Nobody takes them there: they wait.
+  // Not accepted there: they wait.
   await proxy.get(`/page?token=${PLANTED.edgeTarget}`, { method: 'PURGE' });
   await until('the request in the log', async () => (await proxy.log('-g', 'request')).includes('/page'));
 });
@@ -124,7 +124,7 @@ it('holds what it says, of a live daemon, and no secret', async () => {
     ['log-ring.txt', /ReqURL +c \/page\?token=<masked>/],
   ];
   for (const [file, wanted] of has) expect(files.get(file), file).toMatch(wanted);
-  // What the daemon does not know has no place in it.
+  // Unknown commands are skipped.
   for (const [file, text] of files)
     expect([file, text]).not.toEqual([file, expect.stringContaining('status 101')]);
   expect(files.get('log-ring.txt')).toMatch(/Cookie: <masked>[\s\S]*VCL_Log +c who: sid=<masked>/);

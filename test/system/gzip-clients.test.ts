@@ -49,7 +49,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** A gzip stream of so many zeros, made of megabytes that are packed once. */
+/** A gzip stream of this many zeros, built from megabytes that are compressed once. */
 function bomb(size: number): Buffer {
   const zeros = Buffer.alloc(MB);
   const part = deflateRawSync(zeros, { finishFlush: constants.Z_FULL_FLUSH });
@@ -67,7 +67,7 @@ function bomb(size: number): Buffer {
 
 const rss = async (): Promise<number> => (await proxy.counters())['WRK.rss_bytes'] as number;
 
-/** A client that reads so many bytes, slowly when it is told to, and leaves; resolves with what it got. */
+/** A client that reads this many bytes, slowly if requested, and disconnects; resolves with the data. */
 function read(url: string, most: number, pause: number, fields = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     let got = 0;
@@ -184,7 +184,7 @@ describe('clients that leave while a body is unpacked or packed', () => {
 });
 
 describe('text that its origin is still sending', () => {
-  // What packs well, zlib keeps until there is more of it.
+  // zlib buffers well compressible data until there is more of it.
   const halves = [randomBytes(300_000), randomBytes(300_000)] as const;
 
   /** The packed halves, each of which can be unpacked when it is there. */

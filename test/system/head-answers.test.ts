@@ -1,5 +1,5 @@
-// What is told of a body that was never fetched: the origin's answer to a HEAD, passed, stored and revalidated. Its
-// Content-Length is the origin's or none (RFC 9110 section 8.6), unless a GET would be answered with another body.
+// Headers of a body that was never fetched: the origin's response to a HEAD, passed, stored and revalidated. Its
+// Content-Length is the origin's or absent (RFC 9110 section 8.6), unless a GET would get another body.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Origin } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';

@@ -1,5 +1,5 @@
-// What the console says of a real daemon's health, in its worst minutes: a worker that was stopped, killed, replaced, has no
-// program, or hangs; and a manager that hangs.
+// The console's health display on a real daemon: a worker that was stopped, killed, replaced, has no program, or
+// hangs; and a manager that hangs.
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { LiveSource } from '../../console/client/live-source.ts';
 import { type Health, readHealth } from '../../console/model/session/daemon-health.ts';
@@ -32,7 +32,7 @@ function health(): Health {
 const state = (wanted: Health['state']): Promise<Health> =>
   until(`the state "${wanted}"`, async () => health().state === wanted && health());
 
-/** The time from which on something was heard, of both processes. */
+/** Time of the last sign of life, of both processes. */
 async function heard(): Promise<number> {
   const from = now();
   await until(
@@ -42,7 +42,7 @@ async function heard(): Promise<number> {
   return from;
 }
 
-/** The beginning that is said lies between two times, a second of rounding and one of the counters aside. */
+/** The displayed start lies between two times, apart from a second of rounding and one of the counters. */
 function since(told: Health, from: number, to = now()): void {
   expect(told.since).toBeGreaterThan(from - 2.5);
   expect(told.since).toBeLessThan(to + 1);
@@ -68,7 +68,7 @@ describe('the health of a daemon', () => {
     await p.adm('stop');
     const stopped = await state('stopped');
     since(stopped, before);
-    // Figures of a worker that is not there are none; the manager goes on.
+    // A missing worker has no figures; the manager continues.
     expect(stopped).toMatchObject({ worker: null, lag: null, deaths: 0 });
     expect(stopped.manager).not.toBeNull();
     await p.adm('start');

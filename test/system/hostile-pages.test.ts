@@ -44,7 +44,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** Megabytes of a process that are its own; of one that has died, none: its panic is what is to be shown. */
+/** Resident megabytes of a process; zero for a dead one, whose panic is what to show. */
 function resident(pid: number): number {
   if (!alive(pid)) return 0;
   return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

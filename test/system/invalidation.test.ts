@@ -1,5 +1,5 @@
-// Invalidation as operators do it: the recipe that comes with the product, bans and their dry run, surrogate keys,
-// version tags, forced misses that fail, and that nobody ever gets what was invalidated before his request began.
+// Invalidation as operators do it: the recipe of the package, bans and their dry run, surrogate keys, version tags,
+// forced misses that fail, and that no client ever gets content invalidated before its request began.
 // PROXYD_INVALIDATION_SECONDS makes the last one longer. Black box: only dist/ and its commands.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field, type Response, requestText } from '../harness/http-client.ts';
@@ -12,7 +12,7 @@ let origin: Origin;
 let proxy: RunningProxy;
 let stranger: RunningProxy;
 
-/** What the origin has: a version a URL. */
+/** The origin's version per URL. */
 const versions = new Map<string, number>();
 const versionOf = (url: string): number => versions.get(url) ?? 0;
 /** How the origin behaves for URLs that begin with this. */

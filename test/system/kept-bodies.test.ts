@@ -201,7 +201,7 @@ describe('the log', () => {
     ['no room', plain('/keep/synth/m', FULL), ''],
     ['no room, in chunks', chunked('/keep/synth/n', FULL), ''],
   ];
-  /** What the records of a request say of its body, without figures that depend on how the bytes came. */
+  /** Records of a request about its body, without figures that depend on timing. */
   async function records(proxy: RunningProxy, request: string, then: string): Promise<string[]> {
     const url = request.split(' ')[1] as string;
     const client = await send(proxy, request);

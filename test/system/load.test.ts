@@ -108,7 +108,7 @@ describe('a site of pages of all sizes', () => {
     await until('a report of lost records', () =>
       /\b[1-9]\d* records? lost|lost [1-9]\d*/i.test(reader.stderr + reader.stdout),
     );
-    // It goes on with what is new.
+    // It continues with new ones.
     await until('new records', async () => {
       await small.get('/page/1', { fields: { 'X-Mark': 'after-the-loss' } });
       return reader.stdout.includes('after-the-loss');

@@ -1,5 +1,5 @@
-// Objects under thousands of new bans: nobody waits for the tests of another's object, each object is tested once
-// whoever asks, and clients may leave meanwhile. Black box: only dist/ and its commands.
+// Objects under thousands of new bans: requests do not wait for tests of other objects, each object is tested once
+// for all requests, and clients may disconnect meanwhile. Black box: only dist/ and its commands.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
@@ -39,7 +39,7 @@ afterAll(async () => {
   await box.dispose();
 });
 
-/** Adds so many bans that match nothing. */
+/** Adds this many bans that match nothing. */
 async function manyBans(count: number): Promise<void> {
   const c = await ClientConnection.open(proxy.port);
   for (let i = 0; i < count; i += A_REQUEST) {

@@ -1,5 +1,5 @@
-// What a daemon in the background reports, and where: the system's log, the file of --log-file, and its starter. The
-// system's log is played in a mount namespace of its own, so that nothing is put into the machine's /dev.
+// Messages of a daemon in the background, and their destinations: syslog, the file of --log-file, and its starter.
+// syslog is simulated in a mount namespace, so that the machine's /dev is not touched.
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { alive, findProgram, processTree, run, Sandbox, until } from '../harness/processes.ts';

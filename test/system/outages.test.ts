@@ -1,5 +1,5 @@
-// What was cached outlives an origin that answers with errors: after forced misses, in grace, whatever the program makes of
-// the error unless it wants to keep it. Black box: only dist/ and its commands.
+// Cached objects outlive an origin that answers with errors: after forced misses, in grace, whatever the program does
+// with the error unless it stores it. Black box: only dist/ and its commands.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';

@@ -1,5 +1,5 @@
-// What a reader of the installed package finds: every relative link of every page that is packed leads to a file that is
-// packed, and to a heading that is there.
+// Links in the installed package: every relative link of every packed page leads to a packed file, and to an existing
+// heading.
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 import { pages as allPages, anchors, links } from '../harness/pages.ts';

@@ -1,5 +1,5 @@
-// The package as npm makes and installs it: what is in it, that it needs nothing else, that every command runs from it,
-// and that a daemon goes on when it is replaced or removed, or the Node that runs it. Black box: the tarball alone.
+// The package as npm makes and installs it: its contents, its independence, that every command runs from it, and that
+// a daemon survives its replacement or removal, or that of Node. Black box: the tarball alone.
 import {
   chmodSync,
   copyFileSync,
@@ -34,7 +34,7 @@ beforeAll(async () => {
   mkdirSync(bin);
   env.PATH = `${bin}:/usr/bin:/bin`;
   writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 });
-  // What is tested is built already.
+  // The code under test is already built.
   const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', box.dir], {
     cwd: ROOT,
   });
@@ -54,7 +54,7 @@ async function install(): Promise<string> {
   const args = ['i', '-g', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, tarball];
   const done = await run('npm', args, { cwd: box.dir });
   expect(done).toMatchObject({ code: 0 });
-  // Nobody is asked to allow a script of ours.
+  // No scripts of ours need approval.
   expect(done.stderr).not.toContain('install-scripts');
   return prefix;
 }

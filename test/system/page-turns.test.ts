@@ -46,7 +46,10 @@ sub vcl_synth {
   return (deliver);
 }`;
 
-/** What is wrong with the page that was asked for; '' when nothing is. @param mayLack fragments for which there was no room */
+/**
+ * The error in a page; '' if there is none.
+ * @param mayLack fragments without room
+ */
 function faultOf(answer: Response, path: string, mayLack: boolean): string {
   if (answer.status === 503) return mayLack ? '' : 'status 503';
   if (answer.status !== 200) return `status ${answer.status}`;

@@ -138,7 +138,7 @@ it('serves what is for subscribers from the cache to them alone', async () => {
     { session: 'good', protection: 'subscribers' },
     { session: 'bad', protection: 'subscribers' },
   ]);
-  // A new gate has no answers, and the cookie speaks for its own session.
+  // A new gate has no answers, and the cookie is valid for its own session.
   await use('free = 2');
   expect((await get('/s', `session=good; ${cookieOf(good)}`)).status).toBe(200);
   expect(service.requests.length).toBe(2);

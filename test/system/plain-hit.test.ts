@@ -14,7 +14,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  // What is made ready for an object that is hot is a thread's own.
+  // Prepared data of a hot object belongs to one thread.
   const params = { worker_threads: '1' };
   proxy = await startProxy(box, { program: backendProgram(origin.port, ''), params });
   // Ids of one width, so that heads are of one length.
@@ -39,7 +39,7 @@ async function send(request: string): Promise<string> {
   return `${response.head}${response.body.toString('latin1')}`;
 }
 
-/** What the client gets for one more request, and its log, without ids and times. */
+/** The response to one more request, and its log, without ids and times. */
 async function once(request: string): Promise<{ answer: string; log: string[] }> {
   const answer = await send(request);
   const ids = (text: string): string =>

@@ -1,5 +1,5 @@
-// What another user of the machine can plant where daemon and tools put their files: started by root they refuse it,
-// follow nothing and write over nothing. The planting is done by processes of that other user.
+// Files planted by another user where daemon and tools put theirs: started by root they refuse them, follow no links
+// and overwrite nothing. The planting is done by processes of that other user.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -49,7 +49,7 @@ const THINGS: Record<string, (path: string) => string> = {
     `perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un("${path}"))'`,
 };
 
-/** Kind, owner and content of what is there, to see that it is untouched. */
+/** Kind, owner and content of existing files, to verify that they are untouched. */
 function look(path: string): string {
   const stat = lstatSync(path);
   const content = stat.isFile()

@@ -27,7 +27,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** What /proc says about the rights of a process. */
+/** A process's privileges in /proc. */
 function rights(pid: number | null): Record<string, string> {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   const of = (name: string): string => new RegExp(`^${name}:\\s*(.*?)\\s*$`, 'm').exec(status)?.[1] ?? '';
@@ -50,7 +50,7 @@ const plain = (uid: number, gid: number): Record<string, string> => ({
   CapAmb: NONE,
 });
 
-/** A proxy on a port that only root may bind: of those, another one where somebody has taken it. */
+/** A proxy on a privileged port; another one if it is taken. */
 async function onPrivilegedPort(program: string): Promise<RunningProxy> {
   for (let tries = 1; ; tries++) {
     const port = randomInt(600, 1024);
@@ -147,7 +147,7 @@ describe.skipIf(!root)('started by root', () => {
     const before = proxy.workerPid() as number;
     const logged = async (): Promise<number> =>
       (await proxy.log('-g', 'raw', '-i', 'ReqURL')).trim().split('\n').length;
-    // What was logged last is in the ring a moment after its answer.
+    // The last log records are in the ring a moment after the response.
     await until('the log of the first worker', async () => (await logged()) > 2);
     const had = await logged();
     process.kill(before, 'SIGKILL');

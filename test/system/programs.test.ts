@@ -144,7 +144,7 @@ it('a worker that is killed comes back with programs, labels and temperatures', 
   expect((await list()).length).toBe(1);
 });
 
-/** Programs loaded by the test below, which goes on counting when it is tried again. */
+/** Programs loaded by the test below, counted across retries. */
 let reloaded = 0;
 
 it('reloading leaves no file descriptor, counter or program behind', async () => {

@@ -1,4 +1,4 @@
-// Garbage on the console's socket: each gets an error and an orderly close, and nobody else notices.
+// Garbage on the console's socket: each connection gets an error and an orderly close, and others are not affected.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';

@@ -32,7 +32,7 @@ const WAYS = {
   '-T': () => ['-T', textCli, '-S', secret],
 };
 
-/** What commands that change something would have changed. */
+/** Effects that write commands would have had. */
 async function state(): Promise<string> {
   const asked = ['ban.list', 'param.show changed', 'vcl.list', 'backend.list', 'status', 'pid'];
   let all = '';

@@ -1,4 +1,4 @@
-// What one connection to a control socket may not do: end the manager, stop traffic, or keep another operator waiting.
+// Limits on one connection to a control socket: it cannot end the manager, stop traffic, or block another operator.
 // Each case is a single hostile act against a running daemon; afterwards it is the same process, and it serves.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -79,7 +79,7 @@ async function nothingIsHeld(): Promise<void> {
 const GET = (url: string, version = '1.1') => `GET ${url} HTTP/${version}\r\nHost: a\r\n\r\n`;
 const POST = (url: string, rest: string) => `POST ${url} HTTP/1.1\r\nHost: a\r\n${rest}`;
 
-/** What a client has sent when it leaves; `@` is a number of its own. */
+/** Data sent by a client before it disconnects; `@` is replaced by a unique number. */
 const PHASES: readonly (readonly [string, string])[] = [
   ['nothing', ''],
   ['half a line', 'GE'],
@@ -164,7 +164,7 @@ describe('an origin that comes and goes', () => {
     } else if (got.status !== 416) wrong.push(`${url}: status ${got.status}`);
   }
 
-  /** One request; the connection to go on with, or null. */
+  /** One request; the connection to continue on, or null. */
   async function ask(conn: ClientConnection): Promise<ClientConnection | null> {
     const tail = pick(['plain', 'unpack', 'pack', 'whole']) + Math.floor(Math.random() * 15);
     const url = `/${pick(['c', 'c', 'c', 'p'])}/${pick(KINDS)}/${tail}`;

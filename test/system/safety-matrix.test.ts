@@ -55,7 +55,7 @@ function path(prefix: string): string {
   return `${prefix}${++paths}`;
 }
 
-/** Everything that is said to these bytes, of which nothing follows. */
+/** Everything sent in reply to these bytes, which lead to nothing. */
 async function said(bytes: string): Promise<string> {
   const conn = await ClientConnection.open(proxy.port);
   conn.send(bytes);
@@ -90,7 +90,7 @@ describe('a body that is a request', () => {
           `${method} ${url} HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}GET /warm HTTP/1.1\r\nHost: a\r\n\r\n`,
         );
         const got = statuses(all).join();
-        // Methods that nobody knows are piped: what comes back is the origin's, or nothing.
+        // Unknown methods are piped: the response is the origin's, or none.
         const piped = /^(FOO|get)$/.test(method);
         if (!/^\d{3}(,200)?$/.test(got) && !(piped && got === '')) wrong.push(`${method} ${name}: ${got}`);
       }),
@@ -279,11 +279,11 @@ describe('ranges', () => {
         origin.on(url, respond(status, { ...FRESH, 'Content-Range': value }, 'body'));
         for (const range of ['', '', 'Range: bytes=1-2\r\n']) {
           const got = statuses(await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n${range}\r\n`));
-          // Nobody asked for the part that it claims to be.
+          // The claimed range was not requested.
           expect(['200', '206', '416', '503']).toContain(got[0]);
           if (range === '' && value.startsWith('bytes')) expect(got[0]).toBe('503');
         }
-        // A part is nobody's whole.
+        // A part is not a complete body.
         if (!status.startsWith('200') || value.startsWith('bytes')) expect(origin.seen(url)).toHaveLength(3);
       }
     },

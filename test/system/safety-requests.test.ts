@@ -43,7 +43,7 @@ function openFiles(): number {
 
 type Way = 'behind another' | 'cut in two' | 'byte by byte';
 
-/** What is wrong with how a hostile request was received; null when nothing is. */
+/** The error in the handling of a hostile request; null if none. */
 async function judge([name, text]: HostileRequest, way: Way, at: number): Promise<string | null> {
   const url = `/r${++paths}`;
   const lead = way === 'behind another' ? WARM : '';

@@ -80,7 +80,7 @@ async function talk(
   return { conn, got };
 }
 
-/** What a client sees of one GET, with the connection closed afterwards. */
+/** The client's view of one GET, with the connection closed afterwards. */
 async function get(url: string, fields = ''): Promise<Response | null> {
   const { conn, got } = await talk(`GET ${url} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
   conn.close();
@@ -96,7 +96,7 @@ const whole = (got: Response | null): boolean => got !== null && got.status < 50
 
 // ---- Rules 1, 2, 5, 6, 10: what a client may not send
 
-/** `@` stands for the row's URL; a request that would be smuggled follows each of them. */
+/** `@` is replaced by the row's URL; a request that would be smuggled follows each of them. */
 const REFUSED: readonly (readonly [string, string])[] = [
   [
     'two lengths that differ',
@@ -469,7 +469,7 @@ describe('the forwarded head', () => {
   });
 });
 
-// ---- Rules 5, 12: bodies nobody wanted, clients in halves, pipelines
+// ---- Rules 5, 12: unwanted bodies, half-closed clients, pipelines
 
 describe('one connection, many requests', () => {
   const next = 'GET /next HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -620,7 +620,7 @@ const GZ = 'Cache-Control: max-age=100\r\nContent-Encoding: gzip\r\n';
 const ok = (rest: string): Action => ({ send: `HTTP/1.1 200 OK\r\nCache-Control: max-age=100\r\n${rest}` });
 const CLOSE: Action = { close: true };
 
-/** Answers that must reach nobody as whole, and never the cache. */
+/** Responses that must not reach any client as complete, and never the cache. */
 const BROKEN_ANSWERS: readonly (readonly [string, Reply])[] = [
   ['two digits of status', [{ send: 'HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n' }, CLOSE]],
   ['four digits of status', [{ send: 'HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n' }, CLOSE]],
@@ -871,7 +871,7 @@ describe('answers that stand', () => {
   });
 });
 
-// ---- Rule 8: what is not shared
+// ---- Rule 8: private responses
 
 describe('what is not shared', () => {
   const PRIVATE: readonly (readonly [string, string, string])[] = [

@@ -1,8 +1,7 @@
-// What happens while the first fetch of an object is still under way, or breaks off: revalidations, parts, retries and
-// stale answers, at random moments, of bodies packed and not, under both profiles. Whatever comes, no client gets a
-// body that is neither whole nor visibly cut, and none such is kept.
-//
-// PROXYD_SLOW_SEED plays one run again, PROXYD_SLOW_URLS makes it longer.
+// Concurrent requests while the first fetch of an object is in progress, or fails: revalidations, ranges, retries and
+// stale responses, at random moments, of bodies compressed and not, under both profiles. No client may get a body
+// that is neither complete nor visibly truncated, and none such is stored. PROXYD_SLOW_SEED repeats a run,
+// PROXYD_SLOW_URLS makes it longer.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ClientConnection, field, type Response, requestText } from '../harness/http-client.ts';
@@ -121,7 +120,7 @@ class Resource {
       case 6:
         return [{ reset: true }];
       case 7:
-        // A part that nobody asked for, and an answer to no condition.
+        // A range that was not requested, and a response to no condition.
         return respond('206 Partial Content', { ...this.life(), 'Content-Range': 'bytes 0-2/9' }, 'abc');
       case 8:
         return respond('304 Not Modified', this.fields(this.version));
@@ -183,11 +182,11 @@ class Resource {
   }
 }
 
-/** What is wrong with an answer, or null. */
+/** The error in a response, or null. */
 function judge(resource: Resource, asked: Record<string, string>, got: Response): string | null {
   const { status } = got;
   if (!got.complete || status === 304 || status === 416 || status >= 500) return null;
-  // What nobody asked for may only be passed.
+  // Unrequested responses may only be passed.
   if (status === 206 && asked.Range === undefined && asked['X-Pass'] === undefined) return 'an unasked part';
   if (got.framing === 'none') return null;
   const packed = field(got, 'content-encoding') === 'gzip';
@@ -197,7 +196,7 @@ function judge(resource: Resource, asked: Record<string, string>, got: Response)
     if (range === null) return 'a part without a place';
     const [low, high, total] = range.slice(1).map(Number) as [number, number, number];
     if (got.body.length !== high - low + 1) return `a part of ${got.body.length} bytes for ${range[0]}`;
-    // A pass gives what the origin gave; and what is packed by the proxy itself is known to nobody else.
+    // A pass returns the origin's response; the proxy's own compression is not known to others.
     if (asked['X-Pass'] !== undefined && total === 9) return null;
     if (packed) return null;
     const fits = (body: Buffer) => body.length === total && body.subarray(low, high + 1).equals(got.body);
@@ -256,7 +255,7 @@ it(`shows no part of a body as the whole (PROXYD_SLOW_SEED=${SEED})`, { timeout:
         return ask(proxy, resource, new Dice(seed + moment));
       }),
     );
-    // From here on the origin is as good as can be: what is not whole now was kept.
+    // From here on the origin is reliable: an incomplete body now was stored.
     resource.honest = true;
     for (const encoding of [{}, { 'Accept-Encoding': 'gzip' }]) {
       for (const pause of [0, 450]) {

@@ -18,7 +18,7 @@ import {
 } from '../harness/versioned-origin.ts';
 
 const COUNT = 600;
-/** Instead of so many requests. */
+/** Instead of this many requests. */
 const SECONDS = Number(process.env.PROXYD_READERS_SECONDS ?? 0);
 const SEED = Number(process.env.PROXYD_READERS_SEED ?? 1);
 const CLIENTS = 64;
@@ -74,7 +74,7 @@ async function start(origin: VersionedOrigin, listener: string, storage: string)
   });
 }
 
-/** What is wrong with an answer; '' when nothing is. */
+/** The error in a response; '' if there is none. */
 function faultOf(answer: Response, isPage: boolean): string {
   const { status } = answer;
   if (status === 503) return '';
@@ -164,7 +164,7 @@ describe('an object that goes while a client has yet to read it', () => {
     }, async () => {
       const faults: string[] = [];
       for (const [way, go] of Object.entries(WAYS)) {
-        // What a filter has passed cannot join a packed page.
+        // Filtered data cannot be part of a compressed page.
         for (const filter of path(0).startsWith('/ez') ? [''] : FILTERS) {
           for (const version of filter === '' ? ['1.1', '1.0'] : ['1.1']) {
             const asked = await Promise.all(

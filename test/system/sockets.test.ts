@@ -1,5 +1,5 @@
-// Unix sockets and PROXY listeners of the whole daemon: files and their modes, what is left behind, who is connected,
-// and backends that are reached by a path.
+// Unix sockets and PROXY listeners of the whole daemon: files and their modes, leftovers, client addresses, and
+// backends reached by a path.
 import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -132,7 +132,7 @@ it('tcp_keepalive_time counts for connections made after it was set', async () =
   const connected = async (): Promise<number | null> => {
     const connection = await ClientConnection.open(proxy.port);
     connection.send(GET.replace('Connection: close\r\n', ''));
-    // The timer of what was sent comes before that of the keep-alive: until its receipt is known.
+    // The timer of sent data expires before that of the keep-alive, until it is acknowledged.
     await connection.response();
     const { localPort } = connection;
     await until('nothing on its way', () => keepAlive(proxy.port, localPort) !== 'another');

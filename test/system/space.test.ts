@@ -12,7 +12,7 @@ import { backendProgram, startProxy, tool } from '../harness/proxy.ts';
 const box = new Sandbox('proxyd-space');
 const mounts: string[] = [];
 
-/** A file system in memory of so many bytes, or null where none can be mounted. */
+/** A file system in memory of this many bytes, or null if none can be mounted. */
 function smallDisk(size: string): string | null {
   const path = box.path('disk');
   mkdirSync(path);
@@ -60,7 +60,7 @@ it.skipIf(!can)('takes what fits of a small one, says so, and logs all the same'
   const before = statSync(join(dir, 'worker/log.ring')).ino;
   process.kill(proxy.workerPid() as number, 'SIGKILL');
   await until('an answer', () => proxy.get('/after').catch(() => null));
-  // The next worker goes on with it, as with one of full size.
+  // The next worker continues with it, as with one of full size.
   expect(statSync(join(dir, 'worker/log.ring')).ino).toBe(before);
   await proxy.logged('/after', '-g', 'raw');
   await proxy.logged('/page49', '-g', 'raw');

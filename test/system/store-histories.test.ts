@@ -1,6 +1,6 @@
-// Random histories of one, two and four threads over one store (test/harness/threads/histories.js): no reference leaks, no
-// block has two owners, nobody gets wrong bytes, what was invalidated or what is another's alone, and all who wait are woken.
-//   PROXYD_HISTORIES=10000000 PROXYD_HISTORIES_SEED=7   one long one on four threads, and from another seed
+// Random histories of one, two and four threads over one store (test/harness/threads/histories.js): no reference
+// leaks, no block has two owners, no wrong bytes, no invalidated or private responses are delivered, and all waiters
+// are woken. PROXYD_HISTORIES=10000000 PROXYD_HISTORIES_SEED=7 runs one long one on four threads, from another seed.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';

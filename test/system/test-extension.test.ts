@@ -1,4 +1,5 @@
-// proxyd --test-extension: the template passes, and what is wrong with an extension or its tests is said where it is.
+// proxyd --test-extension: the template passes, and errors of an extension or its tests are reported with their
+// position.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';

@@ -124,7 +124,7 @@ describe('the log', () => {
   it('is counted to the last record', async () => {
     const counters = await proxy.counters();
     const raw = (await proxy.log('-g', 'raw')).trimEnd().split('\n').length;
-    // Sessions and the probe of the tool go on meanwhile.
+    // Sessions and the tool's probe continue meanwhile.
     expect(Math.abs((counters['MAIN.shm_records'] as number) - raw)).toBeLessThan(20);
   });
 });

@@ -79,7 +79,7 @@ function connections(): Promise<ClientConnection[]> {
   );
 }
 
-/** What connections of all threads are answered. */
+/** Responses on connections of all threads. */
 async function answers(all?: readonly ClientConnection[]) {
   return Promise.all(
     (all ?? (await connections())).map((connection) => {

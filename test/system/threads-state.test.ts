@@ -106,10 +106,10 @@ afterEach(() => {
   for (const connection of surplus.splice(0)) connection.close();
 });
 
-/** So many requests on each of eight connections at once. */
+/** This many requests on each of eight connections at once. */
 async function askAll(path: string, times: number): Promise<Answer[]> {
   const all = await openEight();
-  // A test that is tried again begins anew.
+  // A retried test starts over.
   const key = randomUUID();
   const answers = await Promise.all(
     all.map(async ({ connection }) => {

@@ -114,7 +114,7 @@ it('the ban lurker makes way for requests of whichever thread', async () => {
   }
 }, 60_000);
 
-/** Which backend each of so many requests got, over 64 connections of all threads. */
+/** The backend of each of this many requests, over 64 connections of all threads. */
 async function served(count: number, path: (i: number) => string): Promise<string[]> {
   const all = await connections(64);
   expect(new Set(all.map(({ thread }) => thread)).size).toBe(THREADS);
@@ -184,6 +184,6 @@ it('no two threads have the same random numbers', async () => {
     }),
   );
   expect(new Set(all.map(({ thread }) => thread)).size).toBe(THREADS);
-  // They have three places behind the point: of 960, chance leaves about 617 different ones, four equal streams 214.
+  // They have three decimal places: of 960, chance leaves about 617 different ones, four equal streams 214.
   expect(new Set(numbers.flat()).size).toBeGreaterThan(500);
 });

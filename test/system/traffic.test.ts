@@ -1,5 +1,5 @@
-// What clients and origins see of one running daemon: caching, streaming, coalescing, and input that is
-// refused without disturbing anybody else.
+// Clients and origins of one running daemon: caching, streaming, coalescing, and rejected input that disturbs no one
+// else.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';

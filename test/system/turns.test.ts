@@ -74,7 +74,7 @@ it.each([
     const [found, text, events] = await until(
       'the turn',
       async () => {
-        // A query may hold secrets, and whoever reads lists and events need not know them.
+        // A query may contain secrets, which readers of lists and events need not see.
         expect((await proxy.get(`${path}?token=secret`)).status).toBe(200);
         const turn = (await turns()).find((each) => each.work === work && of.test(each.of));
         const { stdout: list } = await proxy.adm('turn.list');

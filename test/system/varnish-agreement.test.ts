@@ -1,5 +1,5 @@
-// What the console says of a Varnish is what varnishstat and varnishncsa say of it over the same time, to the last request; the
-// full minute is `node test/harness/varnish/agree.js`.
+// The console's figures of a Varnish equal those of varnishstat and varnishncsa over the same time, to the last
+// request; the full minute is `node test/harness/varnish/agree.js`.
 import { expect, it } from 'vitest';
 import { installed } from '../harness/processes.ts';
 import { agreement } from '../harness/varnish/agreement.ts';

@@ -1,5 +1,5 @@
-// The console on a real Varnish, in a real terminal: what its views show, what is done from it, a recording of
-// varnishlog's, one command without a screen; and nothing is left behind, however it ends.
+// The console on a real Varnish, in a real terminal: its views, actions, a recording of varnishlog's, one command
+// without a screen; and no leftovers, however it ends.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -112,7 +112,7 @@ sub vcl_recv {
     await terminal.type(file);
     await terminal.press('Enter');
     await until('the program', async () => (await varnish.adm('vcl.list')).stdout.includes('next'));
-    // Who has loaded one is asked at once; here that is declined, to ask for it later.
+    // A program just loaded prompts for use at once; declined here, to be asked later.
     await terminal.waitFor(/next +available[\s\S]*use next instead of boot\?/);
     await terminal.press('Escape', 'Down');
     await terminal.waitFor(/─ next ─/);

@@ -1,5 +1,5 @@
-// Many clients and one cold URL: one fetch for all of them, whatever comes of it; nobody waits for what cannot be
-// shared, and what nobody got is not kept.
+// Many clients and one cold URL: one fetch for all of them, whatever its outcome; no request waits for an unshareable
+// response, and an undelivered response is not stored.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, type Reply, respond } from '../harness/origin.ts';
@@ -74,7 +74,7 @@ function gate(): { promise: Promise<void>; resolve: () => void } {
 async function increase(names: readonly string[], run: () => Promise<void>): Promise<Record<string, number>> {
   const before = await proxy.counters();
   await run();
-  // Counters may lag: what is asked about has happened by the time the last answer came.
+  // Counters may lag: the events in question precede the last response.
   let after = await proxy.counters();
   await until('counters at rest', async () => {
     const now = await proxy.counters();

@@ -1,4 +1,4 @@
-// What proxylog takes and refuses as values of its options: results measured with Varnish's tool.
+// Values that proxylog accepts and rejects for its options, as measured with Varnish's tools.
 import { describe, expect, it } from 'vitest';
 import {
   parseCount,

@@ -1,4 +1,4 @@
-// What somebody reads who gives a console the address of the text CLI.
+// The error for a console pointed at the address of the text CLI.
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { connect } from '../../../console/client/client.ts';

@@ -1,4 +1,4 @@
-// What is cut shows that it goes on: rows, cells of columns, and rows of which something else covers a part.
+// Truncated text ends in an ellipsis: rows, cells of columns, and rows partly covered by others.
 import { expect, it } from 'vitest';
 import { PaneContent } from '../../../console/draw/pane-table.ts';
 import { cell, cellRight, markCut, plain, span, spread } from '../../../console/draw/spans.ts';

@@ -25,7 +25,7 @@ const SCHEMA = JSON.parse(
   readFileSync(new URL('../../../protocol/log-line.schema.json', import.meta.url), 'utf8'),
 ) as Schema;
 
-/** What is wrong with a value, by JSON Schema's rules for the keywords that the schema uses. */
+/** Errors in a value, by JSON Schema's rules for the keywords used in the schema. */
 function violations(value: unknown, schema: Schema, at = ''): string[] {
   const out: string[] = [];
   const { properties = {}, required = [] } = schema;

@@ -1,4 +1,4 @@
-// Which editor is run, and what is said where it cannot be.
+// The choice of the editor, and errors if it cannot be run.
 import { expect, it } from 'vitest';
 import { runEditor } from '../../../console/process/run-editor.ts';
 

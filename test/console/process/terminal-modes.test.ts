@@ -1,4 +1,4 @@
-// What a terminal gets written, and when the console speaks in lines.
+// Bytes written to a terminal, and when the console uses line output.
 import type { ReadStream, WriteStream } from 'node:tty';
 import { expect, it } from 'vitest';
 import { Terminal, wantsLineOutput } from '../../../console/process/terminal.ts';

@@ -1,4 +1,4 @@
-// What the console writes on its own machine: nothing that lies there is followed, and nobody else may read it.
+// Files written by the console: symlinks are not followed, and other users cannot read them.
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

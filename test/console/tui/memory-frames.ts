@@ -1,5 +1,5 @@
-// Run by memory.test.ts in a process of its own: so many frames of lines never seen before. Prints the heap after a third
-// of them and after all, and how many were painted.
+// Run by memory.test.ts in a process of its own: this many frames of distinct lines. Prints the heap after a third of
+// them and at the end, and the number painted.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FAKE_START, fakeGroup, fakeRecording } from '../fake-recording.ts';

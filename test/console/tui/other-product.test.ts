@@ -1,4 +1,4 @@
-// What the console says and offers of a Varnish: nothing that it cannot do, nothing of this project's daemon.
+// The console on a Varnish: it offers nothing unsupported and shows nothing of this project's daemon.
 import { afterEach, expect, it } from 'vitest';
 import { ProgramFlow } from '../../../console/views/programs/program-flow.ts';
 import { fakeRecording } from '../fake-recording.ts';

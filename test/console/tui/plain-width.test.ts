@@ -1,4 +1,4 @@
-// What the bundle takes for text of one cell a character is that for the library, too.
+// Text that the bundle treats as one cell per character is so for the library, too.
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import { PLAIN } from '../../harness/build/plain-width.js';

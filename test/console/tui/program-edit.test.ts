@@ -1,4 +1,4 @@
-// A program's source in an editor: what is edited, what is checked and loaded, and what is not lost.
+// Editing a program's source: files edited, checked and loaded, and edits kept after errors.
 import { afterEach, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/session/recording.ts';
 import { fakeRecording } from '../fake-recording.ts';

@@ -1,5 +1,5 @@
-// A log in a file has no answers to commands, no events and few counters: the views say so, and do not take what they were
-// not told for what is not there.
+// A recorded log has no command replies, no events and few counters: views say so instead of showing unknown data as
+// absent.
 import { afterAll, describe, expect, it } from 'vitest';
 import { logRecording } from '../../../console/model/session/log-recording.ts';
 import { FAKE_START, fakeGroup } from '../fake-recording.ts';

@@ -1,4 +1,4 @@
-// What can be done with the row under the cursor: in each view what the row stands for is counted, asked for, and banned.
+// Actions on the row under the cursor: in each view its subjects are counted, refetched and banned.
 import { afterEach, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/session/recording.ts';
 import { encodeTransaction } from '../../../console/model/session/recording.ts';
@@ -119,7 +119,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   expect(s.c.session.query).toBe('ReqURL eq "/sent"');
   await s.keys('escape', ' ');
   expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
-  // It is asked for as clients do: the program would make something else of what it has made.
+  // The refetch uses the request as sent: the program would rewrite its own result again.
   await s.keys('R');
   await s.settle();
   expect(await s.screen()).toMatch(/GET \/sent at 127\.0\.0\.1:6081, Host: shop\.example/);

@@ -46,7 +46,7 @@ describe('screens', () => {
     await s.play(80);
     await golden(s, 'dashboard-60x20-ascii');
     expect(await s.screen()).toMatch(/^[\x20-\x7e\n]+$/);
-    // What Ink cuts has a mark of ASCII, too.
+    // Ink's truncation has an ASCII ellipsis, too.
     s.c.ui.notify('warn', 'more words than there is room for '.repeat(3));
     await s.settle();
     expect((await s.screen()).split('\n').at(-1)).toMatch(/^[\x20-\x7e]+~$/);
@@ -58,7 +58,7 @@ describe('screens', () => {
     await golden(s, 'dashboard-threads-110x32');
     await s.resize(60, 20);
     await golden(s, 'dashboard-threads-60x20');
-    // The cursor goes there as to other panels, and behind it are their counters.
+    // The cursor reaches it like other panels, and it opens their counters.
     await s.keys('right', 'right', 'right', 'right', 'right');
     expect(await s.screen()).toMatch(/^▸ 3 /m);
     await s.keys('enter');

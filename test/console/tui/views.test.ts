@@ -151,7 +151,7 @@ const recording: Recording = ((): Recording => {
         'fleet.nodes -j',
         node('web-1', { self: true }),
         node('web-2', { state: 'behind', applied: 4711, lag: 2, lag_seconds: 7 }),
-        // Of another version, which tells less of itself.
+        // Another version, which reports less.
         { node: 'web-3', self: false, state: 'silent', seen: 12, version: '0.2.0', applied: 4713, lag: 0 },
         node('web-4', { worker: 'stopped', console: null }),
       ),
@@ -253,7 +253,7 @@ describe('views', () => {
       'edge.pause',
     ]);
     await golden(s, 'edge-140x30');
-    // What has ended is neither sent again nor forgotten.
+    // A finished one is neither resent nor forgotten.
     await s.keys('end', 'R');
     expect(await s.screen()).toContain('2 is acked: only a dead letter can be sent again');
     await s.keys('delete');
@@ -434,7 +434,7 @@ describe('views', () => {
       'events',
     ]);
     expect(await at('escape')).toBe('events');
-    // A key of a view begins anew.
+    // A key of a view starts over.
     openPanel(s.c, 'latency');
     expect([await at('5'), await at('escape')]).toEqual(['programs', 'programs']);
   });
@@ -645,7 +645,7 @@ describe('the mouse', () => {
     expect([PARAMETERS_VIEW.selected(s.c)?.key, s.c.ui.state.field]).toEqual(['default_ttl', null]);
     await on(s, 'default_ttl');
     expect(s.c.ui.state.field?.prompt?.subject).toBe('default_ttl');
-    // What is open is not clicked away, nor answered.
+    // An open one is neither clicked away nor answered.
     await on(s, '1Dash');
     expect(s.c.view.name).toBe('parameters');
   });

@@ -1,4 +1,4 @@
-// What Varnish's tools print, read.
+// Parsing of output of Varnish's tools.
 import { describe, expect, it } from 'vitest';
 import { parseCounters } from '../../../console/varnish/counter-samples.ts';
 import { whyNothing } from '../../../console/varnish/far-shell.ts';
@@ -119,7 +119,7 @@ it('counts what was lost by what Varnish has written', () => {
   expect(written(1000n)).toBe(0);
   meter.came(50);
   expect(written(1050n)).toBe(0);
-  // It falls behind, and says so when it is too late.
+  // It lags, and reports so too late.
   expect(written(1150n)).toBe(0);
   meter.overran();
   meter.came(20);

@@ -1,4 +1,4 @@
-// What happened to a Varnish, read from its log and its parameters.
+// Events of a Varnish, derived from its log and its parameters.
 import { describe, expect, it } from 'vitest';
 import { LogEvents } from '../../../console/varnish/log-events.ts';
 import { ParameterWatch } from '../../../console/varnish/parameter-watch.ts';

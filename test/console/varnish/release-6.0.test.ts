@@ -133,7 +133,7 @@ beforeAll(async () => {
     'varnishstat',
     `case "$*" in *-V*) echo "varnishstat (varnish-6.0.8 revision 97e54ada6ac578af332e52b44d2038bb4fa4cd4a)" >&2;; *) cat ${box.dir}/stat;; esac`,
   );
-  // As 6.5.1 does: what is no file gets no magic, and "-" is a file.
+  // As 6.5.1: output that is not a file gets no magic, and "-" is a file name.
   script(
     'varnishlog',
     `case "$*" in -h) echo "[-t <seconds|off>]" >&2; exit 1;; *"-w - "*|*"-w -") exit 3;;

@@ -1,5 +1,5 @@
-// What ssh and the shell on the other side may do wrong: each has a message that says what, where and what to do, nothing waits
-// for ever, and the source comes back when it can.
+// Failures of ssh and of the remote shell: each has a message with cause, place and advice, nothing blocks forever,
+// and the source reconnects when it can.
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';

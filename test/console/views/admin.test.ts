@@ -1,4 +1,4 @@
-// What admin views are made of: differences of programs, the compiler's words, values of parameters, undoing.
+// Parts of the admin views: program diffs, compiler errors, parameter values, undo.
 import { describe, expect, it } from 'vitest';
 import { sameValue } from '../../../console/model/session/parameter-value.ts';
 import { LatencyMeter } from '../../../console/model/traffic/latency-meter.ts';

@@ -316,7 +316,7 @@ describe('an exchange', () => {
     }
   });
 
-  /** What comes of an answer that a reset follows at once, or behind an orderly end. */
+  /** The outcome of a response followed at once by a reset, or by a reset after an orderly end. */
   async function followed(answer: string, by: 'reset' | 'end and reset', pause: () => Promise<void>) {
     const at = await script((socket) => {
       socket.write(answer);
@@ -460,7 +460,7 @@ describe('timeouts', () => {
     expect((await head(conn, new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
   });
 
-  /** What comes of a head whose first bytes are there, and whose rest comes later than a limit of 0.02 s. */
+  /** The outcome of a head whose rest arrives after a limit of 0.02 s. */
   async function begun(first: string, rest: string | null, firstByte: number, betweenBytes: number) {
     const at = await script((socket) => socket.write(first));
     const conn = await connection(backendAt(at.port));
@@ -636,7 +636,7 @@ describe('a request body', () => {
       if (!received.endsWith('hello\r\n')) return;
       if (answers) socket.write(OK);
       socket.resetAndDestroy();
-      // In the same turn: nobody has read yet.
+      // In the same turn: nothing has been read yet.
       conn?.write(Buffer.from('again'), 0, 5);
     });
     conn = await connection(backendAt(at.port));

@@ -1,4 +1,4 @@
-// What the compiler makes of backend and probe declarations: names that were resolved, and what it refuses.
+// The compiler's output for backend and probe declarations: resolved names, and rejected ones.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What leads to an origin: PROXY preambles to the byte, hold-down, names and their refresh, and what a backend sends
-// ahead of requests.
+// Connecting to an origin: PROXY preambles to the byte, hold-down, name resolution and refresh, and bytes sent ahead
+// of requests.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { addressRefresh } from '../../../daemon/backend/address-refresh.ts';

@@ -1,4 +1,4 @@
-// Backends that are made while a program runs: one for a description, so many and no more, and gone when unused.
+// Backends created at run time: one per description, up to a limit, and removed when unused.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Backend, BackendEnvironment } from '../../../daemon/backend/backend.ts';
 import { RunTimeBackends } from '../../../daemon/backend/run-time-backends.ts';

@@ -1,5 +1,5 @@
-// Rows of backends as several threads have them: found by key, limits that hold for all together, health of the first
-// thread, and nothing that is left behind. The threads are views of one memory here.
+// Rows of backends shared by several threads: lookup by key, limits across all threads, health from the first thread,
+// and no leftovers. The threads are views of one memory here.
 import { expect, it, vi } from 'vitest';
 import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
 import { BackendHealth } from '../../../daemon/backend/health.ts';
@@ -177,7 +177,7 @@ it('health is what the first thread says, but for the fresh window of a program 
     follow,
     two,
   );
-  // The first thread has not said yet.
+  // The first thread has not reported yet.
   expect(follower.usable).toBe(true);
   const first = new BackendHealth(
     'a',

@@ -1,4 +1,4 @@
-// What is kept beside a body: found with it, and gone with it by every way an object goes.
+// Data stored with a body: found with it, and removed with it whichever way an object is removed.
 import { describe, expect, it } from 'vitest';
 import { type Oc, OF_ESI } from '../../../daemon/cache/objcore.ts';
 import { Bench } from './cache-setup.ts';

@@ -72,7 +72,7 @@ it('answers as a naive list does, through fetches, failures, purges, bans and ex
             const [answer, out] = b.lookup(s.key, fields(s.lang));
             const oc = out.oc !== 0 ? out.oc : out.stale;
             const name = Object.entries(LookupAnswer).find(([, value]) => value === answer)?.[0];
-            // What has expired may be gone or not: only a conditional fetch would see it.
+            // An expired object may be gone or not: only a conditional fetch would see it.
             const expected = model.find(s.key, s.lang, b.now);
             expect(name).toBe(expected.answer);
             if (out.oc !== 0) {

@@ -241,7 +241,7 @@ describe('a failure that is not for keeping', () => {
     expect(answers(b)).toBe('HIT 1 0');
     b.now += 12;
     expect(answers(b)).toBe('GRACE 1 0');
-    // It may still be revalidated, and nobody waits for that.
+    // It may still be revalidated, which nobody waits for.
     b.now += 5;
     expect(answers(b)).toBe('HITMISS 0 1');
     b.now += 5;

@@ -70,7 +70,7 @@ const common = [
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('expire' as const) }) },
 ];
-/** What a fetch that is under way becomes. */
+/** Outcome of a fetch in progress. */
 const end = fc.record({
   op: fc.constant('end' as const),
   at: fc.nat(30),
@@ -109,8 +109,8 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
     return own;
   };
   const hasMarkers = steps.some(({ life }) => ((life as { flags: number } | undefined)?.flags ?? 0) !== 0);
-  /** Objects that go: a marker that a new object hides stays in a chain where it lies further behind than is looked, and is
-   * found by an index. */
+  /** Removal of objects: a marker hidden by a new object stays in a chain if it is further along than is searched, and
+   * is found by an index. */
   const count = (act: (b: Bench) => number): void => {
     const [own, other] = both.map(act) as [number, number];
     if (hasMarkers) expect(own).toBeLessThanOrEqual(other);
@@ -175,7 +175,7 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
   expect(most).toBeGreaterThan(0);
 }
 
-/** Without shrinking, which takes minutes and the memory of what the spies have seen. */
+/** Without shrinking, which would take minutes and keep everything recorded by the spies in memory. */
 const RUNS = { numRuns: 25, endOnFailure: true };
 
 it('answers as the chain does: many lists of names, bans', () => {

@@ -26,7 +26,7 @@ describe('an object taken out of the cache while two read it', () => {
     const view = cache.reading.slice(oc, 0, 1000);
     cache.invalidation.kill(oc);
     cache.references.deref(oc);
-    // Room that was given back is soon somebody else's.
+    // Released room is soon reused by others.
     for (let i = 0; i < 50; i++) {
       const [, other] = bench.lookup(`/other${i}`);
       bench.fetch(other.busy, 2, 'z'.repeat(BODY.length), { length: false });

@@ -1,6 +1,6 @@
-// Who gets which answer when several requests ask for one URL at once and some answers are private: the waiting list,
-// markers and objects of two threads' caches over one memory, in every order in which their steps can follow each other.
-// The random histories of test/system/store-histories.test.ts do the same with real threads.
+// Which request gets which response when several request one URL at once and some responses are private: the waiting
+// list, markers and objects of two threads' caches over one memory, in every possible order of steps. The random
+// histories of test/system/store-histories.test.ts do the same with real threads.
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { Cache } from '../../../daemon/cache/cache.ts';
@@ -12,7 +12,7 @@ import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threa
 import { runs } from '../../harness/runs.ts';
 import { request, response, T0 } from './cache-setup.ts';
 
-/** What has been said and deferred, and is still to arrive. */
+/** Deferred messages, not delivered yet. */
 type Events = { to: number; run: () => void }[];
 type Outcome = 'private' | 'public' | 'error' | 'fails' | 'breaks off';
 
@@ -21,7 +21,7 @@ afterAll(() => {
   for (const seat of seats) for (const port of portsOf(seat)) port.close();
 });
 
-/** One thread's cache. What it tells the other arrives when the order of events says so. */
+/** One thread's cache. Its messages to the other arrive when the order of events says so. */
 class Thread {
   readonly cache: Cache;
   readonly counters = newCacheCounters();
@@ -189,7 +189,7 @@ class Asking {
   }
 }
 
-/** Plays requests for a new URL in the order that `choose` picks of what can come next; returns the requests. */
+/** Plays requests for a new URL in the order in which `choose` picks the next step; returns the requests. */
 function play(
   outcomes: readonly [Thread, Outcome][],
   choose: (ways: number) => number,
@@ -199,7 +199,7 @@ function play(
   const asking = outcomes.map(([thread, outcome]) => new Asking(thread, key, outcome));
   /** Takes one of the next steps, of any thread or of one alone; false when there is none. */
   const go = (only: number | null): boolean => {
-    // What a thread hears comes in order.
+    // Messages to a thread arrive in order.
     const arriving = [0, 1].flatMap((to) => events.find((event) => event.to === to) ?? []);
     const ways = [
       ...asking
@@ -239,7 +239,7 @@ function nest(go: (only: number) => boolean, choose: (ways: number) => number): 
   }
 }
 
-/** Everybody has an answer, and nobody has one that is another's alone. */
+/** Every request has a response, and none has another's private one. */
 function judge(asking: readonly Asking[], outcomes: readonly [Thread, Outcome][]): void {
   asking.forEach((one, i) => {
     if (one.got === 0) throw new Error(`request ${i} was never woken`);

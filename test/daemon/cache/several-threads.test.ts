@@ -52,7 +52,7 @@ class Thread {
     companions.peers.listen(this.cache.peerCalls, () => undefined);
   }
 
-  /** The state behind the roles. */
+  /** The state shared by the roles. */
   get state(): CacheState {
     return (this.cache.hits as unknown as { state: CacheState }).state;
   }

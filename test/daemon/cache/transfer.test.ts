@@ -1,4 +1,4 @@
-// The readers of a body that comes in, who come and go while they are told that it has grown.
+// Readers of a body in progress that join and leave while they are notified of its growth.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ProgressReader } from '../../../daemon/cache/roles.ts';
@@ -30,7 +30,7 @@ class Reader implements ProgressReader {
   meanwhile: () => void = () => undefined;
 
   progress(): void {
-    // Nobody is called who has gone.
+    // A reader that has left is not called.
     expect(this.here).toBe(true);
     this.told++;
     this.meanwhile();

@@ -132,7 +132,7 @@ describe('vary', () => {
               (name, i) => (support && name === 'accept-encoding') || req.getAll(name) === made.values[i],
             );
             expect(matchesStored(memory, 0, req, support)).toBe(same);
-            // What it may become is never too little, and here not too much either.
+            // The estimate is never too small, and here not too large.
             const asked = { names: made.names, values: made.names.map((name) => req.getAll(name)) };
             expect(mayBecome(expectedVariant(made, support), expectedVariant(asked, support))).toBe(same);
           }

@@ -151,7 +151,7 @@ describe('WaitingList', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat(), fc.constantFrom(1, 2)), { maxLength: 300 }), (steps) => {
         const { list, turn, deferred, emptied, spend } = setup(2);
-        /** Who waits, has been woken or has left, and in which crowd. */
+        /** Which requests wait, have been woken or have left, and in which crowd. */
         const all: { oh: number; crowd: number; state: 'waits' | 'woken' | 'left'; leave: () => void }[] = [];
         const crowds = [0, 0, 0];
         const left = (oh: number): number =>

@@ -1,4 +1,4 @@
-// What each invalidation becomes at each network, by its capabilities, and what becomes of bans without a rule.
+// Translation of each invalidation for each network, by its capabilities, and of bans without a rule.
 import { expect, it } from 'vitest';
 import type { Invalidation } from '../../../daemon/contract/invalidation.ts';
 import { parseEdgeConfig } from '../../../daemon/edge/edge-config.ts';

@@ -1,4 +1,4 @@
-// What the parser of edge-side includes makes of markup: read whole, and cut at every place.
+// The parser of edge-side includes on markup: whole, and cut at every position.
 import { describe, expect, it } from 'vitest';
 import { type EsiFeatures, EsiParser } from '../../../daemon/esi/esi-parser.ts';
 import { Random } from '../../fuzz/random.ts';
@@ -9,11 +9,11 @@ const NONE: EsiFeatures = {
   ...{ ignoreOtherElements: false, removeBom: false },
 };
 
-/** What may be unsettled of a document, beside the piece that came last: the longest opening. */
+/** The undecided part of a document besides the last piece: at most the longest opening. */
 const KEPT = 12;
 
 interface Reading {
-  /** Text, with the includes as {host url} and a ! behind where a failure is forgiven; null when it goes as it is. */
+  /** Text, with includes as {host url} and a ! after those whose failure is forgiven; null if passed unchanged. */
   text: string | null;
   said: string[];
 }
@@ -164,7 +164,7 @@ const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][]
   ['<!--esi <!--es-->-->z', null, []],
   ['<!--esi <!---->-->z', ' <!---->z', []],
   ['<!--esi --<!---->>z', ' --z', []],
-  // What was no opening counts for that end from its third byte on.
+  // Text that turned out not to be an opening counts for that end from its third byte on.
   ['<!--esi <!-<esi:comment/>->z', ' <!-z', [], { ignoreOtherElements: true }],
   ['<!--esi -<!-<esi:comment/>>z', ' -<!-z', [], { ignoreOtherElements: true }],
   ['<!--esi --<!-<esi:comment/>>z', ' --<!->z', [], { ignoreOtherElements: true }],

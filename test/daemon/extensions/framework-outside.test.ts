@@ -38,7 +38,7 @@ function start(functions: Record<string, [signature: string, call: Call]>, body:
   );
 }
 
-/** What a call with these arguments gives to the extension, and what the program gets from it. */
+/** The arguments that the extension receives from a call, and the result that the program gets back. */
 function through(parameters: string, args: string, call: Call, returns = 'STRING'): string | null {
   const t = start(
     { f: [`${returns} f(${parameters})`, call] },
@@ -135,7 +135,7 @@ describe('values on their way out', () => {
     const t = start(functions, `sub vcl_recv { ${call} }`);
     t.run('recv');
     expect(t.log.of('VCL_Error')).toEqual([]);
-    // What stands in brackets and is left out is not there.
+    // Omitted optional arguments are absent.
     expect(seen).toEqual([null, null, null, null]);
     const used = start(functions, 'sub vcl_recv { if (ext.none() ~ ten) { set req.http.x = "in"; } }');
     used.run('recv');

@@ -1,5 +1,5 @@
-// What the compiler and the loader do for extensions, with one that is made for it: arguments, private data,
-// objects, subs as values, events and failures. Which programs are refused was compared with Varnish's.
+// The compiler and the loader with extensions, using one made for it: arguments, private data, objects, subs as
+// values, events and failures. Rejected programs were compared with Varnish's.
 import { describe, expect, it } from 'vitest';
 import { type Director, type ExtensionEvent, VclContext } from '../../../daemon/contract/context.ts';
 import type { Extension, ExtensionCall } from '../../../daemon/contract/extension.ts';

@@ -9,7 +9,7 @@ function endOf(share: (at: number) => number, longest = 60_000): number {
   let used = 0;
   for (let at = 20; at <= longest; at += 20) {
     used += 20 * share(at);
-    // As the kernel tells it.
+    // As reported by the kernel.
     if (detector.isOver(Math.floor(used / 10) * 10, at)) return at;
   }
   return Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-// What built-in extensions say of themselves: help for every row, and a manual page that has every one of them.
+// Help of built-in extensions: a text for every row, and a manual page that contains all of them.
 import { describe, expect, it } from 'vitest';
 import { extensionPage } from '../../../console/documents/extension-page.ts';
 import { builtInExtensions } from '../../../daemon/extensions/registry.ts';

@@ -1,4 +1,4 @@
-// What an origin says a part is, against what was asked for: as Varnish judges each of these.
+// Content-Range of responses against the requested range: with Varnish's verdict on each.
 
 import { expect, test } from 'vitest';
 import { contentRangeFault } from '../../../daemon/fetch/content-range.ts';

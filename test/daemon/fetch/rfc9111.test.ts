@@ -1,4 +1,4 @@
-// What http_profile=rfc9111 makes of a response: stored or not, fresh how long, usable how long after that.
+// http_profile=rfc9111: whether a response is stored, how long it is fresh, and how long usable after that.
 import { describe, expect, it } from 'vitest';
 import { type SharedLife, sharedLife } from '../../../daemon/fetch/rfc9111.ts';
 import { httpDate } from '../../../daemon/http1/date.ts';

@@ -37,7 +37,7 @@ function unpack(pieces: readonly Buffer[]): Promise<Unpacked> {
     const unpacker = new Unpacker({
       data: (bytes) => {
         got.push(Buffer.from(bytes));
-        // A slow taker: what is said of the end comes after all bytes.
+        // A slow sink: the end is reported after all bytes.
         unpacker.pause();
         setImmediate(() => unpacker.resume());
       },

@@ -1,4 +1,4 @@
-// A bus in memory: a stream that can be trimmed, cut short or made again, and connections that fail as they are told.
+// A bus in memory: a stream that can be trimmed, truncated or recreated, and connections that fail on demand.
 import type {
   Bus,
   BusMessage,

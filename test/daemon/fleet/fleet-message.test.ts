@@ -1,5 +1,4 @@
-// Messages of the bus are input like any other: what is written is read back, and what is not of the kind is refused with a
-// reason, whatever it is.
+// Messages of the bus are input like any other: round trips, and rejection of anything else with a reason.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Invalidation } from '../../../daemon/contract/invalidation.ts';

@@ -9,7 +9,7 @@ import { FakeBus } from './fake-bus.ts';
 
 class Bus extends FakeBus {
   readonly listener: BusListener;
-  /** What opening says, one after the other; then it opens. */
+  /** Messages on opening, in order; then it opens. */
   refusals: string[];
   opened = 0;
 
@@ -142,7 +142,7 @@ describe('a node', () => {
     expect(counters().nodes).toBe(2);
     bus.listener.beat('b', null, 0);
     expect(counters().nodes).toBe(1);
-    // What it has left behind itself is old.
+    // Its own leftovers are old.
     bus.listener.beat('a', state, 5000);
     expect(log).toHaveLength(1);
     bus.listener.beat('a', state, 0);

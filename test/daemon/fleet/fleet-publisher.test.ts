@@ -1,4 +1,4 @@
-// What whoever invalidates is told: stored, certainly not, or nobody knows.
+// Outcomes of a publication: stored, certainly not stored, or unknown.
 import { expect, it } from 'vitest';
 import type { PublishResult } from '../../../daemon/fleet/bus.ts';
 import { FleetPublisher } from '../../../daemon/fleet/fleet-publisher.ts';

@@ -1,5 +1,4 @@
-// What a node does with the stream: everything once and in order, and with a place that means nothing any more, the only
-// thing that is certain.
+// A node reading the stream: everything once and in order; if its position is no longer valid, the only safe thing.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FleetLog } from '../../../daemon/fleet/fleet-log.ts';
 import { FleetReader } from '../../../daemon/fleet/fleet-reader.ts';

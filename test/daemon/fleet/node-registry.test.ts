@@ -1,4 +1,4 @@
-// Who is in the fleet, and how far a message has come: nodes that are behind are named and not waited for.
+// Members of the fleet, and the progress of a message: nodes that lag are named and not waited for.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GONE, HEARTBEAT, SILENT } from '../../../daemon/fleet/fleet-names.ts';
 import { NodeRegistry } from '../../../daemon/fleet/node-registry.ts';

@@ -59,7 +59,7 @@ describe('the place of an error', () => {
   });
 });
 
-/** What a sink gets of a text in chunks, decoded in one read: [data, pieces] a call. */
+/** Calls to a sink for chunked text decoded in one read: [data, pieces] per call. */
 function calls(chunks: readonly string[]): [string, number][] {
   const wire = Buffer.from(
     `${chunks.map((data) => `${data.length.toString(16)}\r\n${data}\r\n`).join('')}0\r\n\r\n`,

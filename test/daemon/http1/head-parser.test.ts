@@ -107,7 +107,7 @@ describe('a head that arrives slowly', () => {
     buf.write(`${text}a`, 'latin1');
     expect(parseRequestHead(buf, 0, text.length, LIMITS, msg, out)).toBe(HEAD_INCOMPLETE);
     expect(out.scanFrom).toBe(text.length);
-    // A broken byte in what was seen already goes unnoticed until the line ends: nobody looked.
+    // An invalid byte in a part already scanned is not noticed until the line ends.
     buf[20] = 0;
     expect(parseRequestHead(buf, 0, text.length + 1, LIMITS, msg, out)).toBe(HEAD_INCOMPLETE);
     buf.write('\r\n', text.length + 1, 'latin1');

@@ -1,8 +1,8 @@
-// A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
-// Commands of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` stands
-// still, `debug.srandom dawdle` is answered with the next command, `debug.srandom init` gives back what it was started with,
-// `debug.srandom code` the sizes of programs' code and in how many parts it came, `debug.srandom say` writes
-// 500 lines. With a default_ttl of 667 it dies at its start.
+// A stand-in for the worker: speaks daemon/link.ts, accepts on the handles lent to it, and dies on request. Commands
+// of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` blocks,
+// `debug.srandom dawdle` is answered with the next command, `debug.srandom init` returns its start parameters,
+// `debug.srandom code` the sizes of programs' code and the number of parts it came in, `debug.srandom say` writes 500
+// lines. With a default_ttl of 667 it dies at start.
 import { createServer } from 'node:net';
 
 const programs = new Map();

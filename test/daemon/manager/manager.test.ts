@@ -20,7 +20,7 @@ async function body(f: Fixture, line: string): Promise<string> {
   return (await f.manager.command(line)).body;
 }
 
-/** What the worker says to a client, or why it says nothing. */
+/** The worker's response to a client, or why there is none. */
 function greet(port: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = netConnect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// Bytes from clients arrive in one buffer, lent for a turn; in the debug mode whoever keeps them finds them gone.
+// Bytes from clients arrive in one buffer, lent for a turn; in debug mode it is overwritten afterwards.
 
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { runtimeHandles } from '../../../daemon/runtime-handles.ts';
 import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
 import { FakeCore } from '../../harness/fake-core.ts';
 
-/** What a session that keeps the buffer it was lent sees of "GET" in the next turn. */
+/** "GET" in the next turn, as seen by a session that keeps the lent buffer. */
 async function keptBytes(checked: boolean, runtime = runtimeHandles()): Promise<string> {
   const fake = new FakeCore({ tcp_keepalive_time: 7200, timeout_idle: 5, timeout_linger: 0 });
   Object.assign(fake.core, { stepChecks: checked ? new StepChecks() : null });

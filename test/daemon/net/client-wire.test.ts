@@ -31,7 +31,7 @@ const handles: Accept = (server, accepted) => {
 const sockets: Accept = (server, accepted) =>
   server.on('connection', (socket) => accepted(new SocketWire(socket)));
 
-/** A wire and its client; what happens to it is in `heard`. */
+/** A wire and its client; callbacks are recorded in `heard`. */
 interface Pair {
   readonly wire: ClientWire;
   readonly client: Socket;

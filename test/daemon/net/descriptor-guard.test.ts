@@ -1,4 +1,4 @@
-// When a client is one too many, and how often that is told.
+// Rejection of excess clients, and how often it is reported.
 import { expect, it } from 'vitest';
 import { DescriptorGuard, descriptorLimit } from '../../../daemon/net/descriptor-guard.ts';
 

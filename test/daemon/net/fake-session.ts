@@ -1,5 +1,5 @@
-// A session without a network: a wire that takes as much as it is told to, a clock set by hand, a log that
-// keeps texts, and requests that are answered by the test instead of the state machine.
+// A session without a network: a wire that accepts a set number of bytes, a manual clock, a log of texts, and
+// requests answered by the test instead of the state machine.
 
 import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
@@ -64,7 +64,7 @@ export class FakeWire implements ClientWire {
     else this.waiting.push(callback);
   }
 
-  /** The client takes all of what waits. */
+  /** The client reads everything that is queued. */
   drain(): void {
     this.takes = true;
     this.queued = 0;
@@ -101,11 +101,11 @@ export class FakeSession {
   readonly wire = new FakeWire();
   readonly stats = newMainCounters();
   readonly ran: string[] = [];
-  /** What was logged as "Tag text". */
+  /** Log records as "Tag text". */
   readonly records: string[] = [];
   readonly session: Session;
   closed = 0;
-  /** What becomes of a request; ends it at once when it is not replaced. */
+  /** Handles a request; ends it at once unless replaced. */
   answer: (req: Request) => void = (req) => req.session.requestDone();
 
   /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another */

@@ -1,4 +1,4 @@
-// Hand-over of connections between threads, whose channels are played: what each thread is said to have stays exact,
+// Hand-over of connections between threads with simulated channels: the recorded number of each thread stays exact
 // whatever happens on the way.
 import { expect, it } from 'vitest';
 import type { HandleChannels, PipeHandle } from '../../../daemon/net/handle-channels.ts';

@@ -31,7 +31,7 @@ export function v2WithChecksum(family: number, body: Uint8Array, change = 0): Bu
   return whole;
 }
 
-/** What a TLS terminator tells. */
+/** The TLVs of a TLS terminator. */
 export const TLS = tlv(
   0x20,
   Buffer.concat([

@@ -1,4 +1,4 @@
-// Every preamble whole, cut at every byte, and behind other bytes: the outcome never depends on how it arrives.
+// Every preamble whole, cut at every byte, and after other bytes: the outcome never depends on how it arrives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../daemon/net/crc32c.ts';
@@ -12,7 +12,7 @@ const TOLD_V1 = '1 1.2.3.4 1111 5.6.7.8 2222';
 const TOLD_V2 = '2 1.2.3.4 1111 5.6.7.8 2222';
 const join = (...parts: Uint8Array[]): Buffer => Buffer.concat(parts);
 
-/** What matters of an outcome, in one line: records, then addresses, or the reason of the end. */
+/** An outcome in one line: records, then addresses, or the close reason. */
 function summary(found: ProxyPreamble): string {
   const parts = [found.told, found.garbage];
   if (found.state === 'refused') parts.push(found.reason);
@@ -175,7 +175,7 @@ describe.each(CASES)('%s', (_name, preamble, outcome) => {
 
   it('never changes once it is known, wherever it is cut', () => {
     for (let end = 0; end < preamble.length; end++) {
-      // A stale byte behind the cut must not be looked at.
+      // A stale byte after the cut must not be read.
       const piece = join(preamble.subarray(0, end), bytes(13, 10, 13));
       const found = parseProxyPreamble(piece, 0, end);
       if (found === null) continue;
@@ -222,7 +222,7 @@ describe('CRC-32C', () => {
 });
 
 describe('any bytes', () => {
-  /** One of the cases with some bytes changed, some taken out, and others behind it. */
+  /** One of the cases with some bytes changed, some removed, and others appended. */
   const anything = fc
     .tuple(
       fc.constantFrom(...CASES.map(([, preamble]) => preamble)),

@@ -1,5 +1,5 @@
-// Sessions of a PROXY listener: nothing is a request before the preamble, however it arrives, and what it tells is the
-// session's from then on.
+// Sessions of a PROXY listener: nothing is a request before the preamble, however it arrives, and its addresses apply
+// to the session from then on.
 import { describe, expect, it } from 'vitest';
 import { FakeSession, get } from './fake-session.ts';
 import { bytes, IPV4, IPV6, tlv, v1, v2 } from './proxy-bytes.ts';

@@ -52,7 +52,7 @@ describe('many requests in one read', () => {
     const one = busySession();
     one.receive(pipeline(100));
     expect(one.wire.paused).toBe(true);
-    // A wire that has more of what it read already.
+    // A wire with more data than read so far.
     one.receive(get('/more'));
     expect(one.ran.length).toBe(A_TURN);
     perTurn(one);
@@ -136,7 +136,7 @@ describe('between two turns', () => {
     one.receive(pipeline(7));
     perTurn(one);
     expect(one.ran).toHaveLength(7);
-    // Nothing came behind it, so that nothing has to be waited for.
+    // Nothing follows, so there is nothing to wait for.
     expect(one.wire.isGone).toBe(true);
   });
 

@@ -4,7 +4,7 @@ import type { PipeTap } from '../../../daemon/transaction/client-session.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { FakeSession, get } from './fake-session.ts';
 
-/** Answers with so many bytes and ends the request. */
+/** Answers with this many bytes and ends the request. */
 const reply =
   (bytes: number) =>
   (req: Request): void => {

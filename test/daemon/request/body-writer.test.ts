@@ -9,7 +9,7 @@ import type { Request } from '../../../daemon/transaction/request.ts';
 import { SendTurns } from '../../../daemon/transaction/send-turns.ts';
 import { deliveryChain } from '../filters/filter-setup.ts';
 
-/** A stored body, a client that takes what was written only when told, and what it got. */
+/** A stored body, a client that drains on demand, and the bytes it received. */
 class Sending {
   readonly got: Buffer[] = [];
   private queued = 0;

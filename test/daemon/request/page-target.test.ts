@@ -56,7 +56,7 @@ it('a small stored body in several places goes into a page once that has sent on
   const before = 'x'.repeat(16_000);
   for (let i = 0; i < 2; i++) output.put(Buffer.from(before));
   const body = Buffer.from(`${'a'.repeat(3000)}${'b'.repeat(3000)}${'c'.repeat(3000)}`);
-  // What it would have to keep is not copied: whose it is may go meanwhile.
+  // Data to be kept is copied: its owner may release it meanwhile.
   expect(output.makesRoom(body.length)).toBe(false);
   expect(got.join('')).toBe(before + before);
   output.resume();

@@ -111,7 +111,7 @@ describe('a report', () => {
     other.main.cache_hit++;
     relay.publish();
     expect(sent.map(({ main }) => main.length)).toEqual([2]);
-    // What the first thread says alone, and what is no number.
+    // Values from the first thread only, and invalid numbers.
     other.main.uptime++;
     relay.publish();
     expect(sent.length).toBe(1);
@@ -122,7 +122,7 @@ describe('a report', () => {
     vi.useFakeTimers({ now: 1000 });
     const looks: number[] = [];
     relay.looked = (at) => looks.push(at);
-    // What is counted while it looks may have been missed.
+    // Increments during the read may have been missed.
     relay.sample = () => void vi.setSystemTime(2000);
     relay.publish();
     relay.publish();
@@ -178,7 +178,7 @@ describe('the backends of a report', () => {
     const counters = newVbeCounters();
     relay.addBackend('boot', 'b', counters);
     relay.publish();
-    // Before anybody heard that it was gone.
+    // Before its removal was noticed.
     relay.removeBackend(counters);
     relay.addBackend('boot', 'b', counters);
     relay.publish();

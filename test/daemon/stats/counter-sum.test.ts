@@ -32,7 +32,7 @@ interface Thread {
   readonly wrk: WrkCounters;
   readonly counters: CountersFile | CounterRelay;
   sessions: number;
-  /** What it has sent and nobody has taken in. */
+  /** Sent and not yet received. */
   readonly sent: CountersMessage[];
 }
 
@@ -49,7 +49,7 @@ function makeThread(number: number): Thread {
   return thread;
 }
 
-/** A first thread and so many others. */
+/** A first thread and this many others. */
 class Threads {
   readonly all: readonly Thread[];
   readonly file: CountersFile;

@@ -233,7 +233,7 @@ it('publishes many backends by turns, each within a second, and all of them at t
   expect(read()['VBE.boot.b500.happy']).toBe(5n);
 });
 
-/** The publications after which all names of so many backends can be read; the file is whole after each of them. */
+/** Publications after which all names of this many backends are readable; the file is consistent after each of them. */
 async function publicationsUntil(file: CountersFile, count: number): Promise<number> {
   for (let n = 1; n < 100; n++) {
     file.publish();
@@ -296,7 +296,7 @@ it('has all of them at the end, whatever is under way', async () => {
   expect(read()).toEqual(got);
 });
 
-/** A file with so many counters, of which each has its index times `by`. */
+/** A file with this many counters, each with the value of its index times `by`. */
 function writeMany(count: number, by: bigint, group = 'VBE.v'): void {
   const names = Array.from({ length: count }, (_, i) => `${group}.b${i}.req`);
   const text = Buffer.from(`${names.join('\n')}\n`);

@@ -132,7 +132,7 @@ describe('a level of the history', () => {
     for (let s = 0; s <= 3000; s++) drained(short.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     const rows = taken(short);
     expect(rows.at(-1)?.[0]).toBe(3000);
-    // A file of 600 may be left of what is beyond.
+    // A file of 600 may remain of those beyond the limit.
     expect(rows[0]?.[0]).toBeGreaterThanOrEqual(1400);
     expect(rows[0]?.[0]).toBeLessThanOrEqual(2000);
     short.close();

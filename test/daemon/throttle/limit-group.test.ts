@@ -1,4 +1,4 @@
-// Several limits at once: all or none, in the order of arrival, and nobody is overtaken.
+// Several limits at once: all or none, in order of arrival, without overtaking.
 import { describe, expect, it } from 'vitest';
 import { allOf, type Limit, type LimitOptions, limit } from '../../../daemon/throttle/throttle.ts';
 import { HandClock, settled } from './hand-clock.ts';

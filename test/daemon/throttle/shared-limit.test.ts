@@ -10,7 +10,7 @@ import { type Thread, Threads } from './threads.ts';
 const threads = new Threads();
 afterAll(() => threads.dispose());
 
-/** Starts so many, lets them go together and gathers what they report. */
+/** Starts this many threads, releases them together and collects their reports. */
 async function together<T>(count: number, options: LimitOptions, body: string): Promise<T[]> {
   const { shared } = limit(options);
   const started = await Promise.all(

@@ -1,5 +1,5 @@
-// Worker threads that share a limit: the sources packed into one file for them, as threads cannot load TypeScript. Each
-// thread has a limit `api`, does what it is told, and reports.
+// Worker threads that share a limit: the sources bundled into one file for them, as threads cannot load TypeScript.
+// Each thread has a limit `api`, executes commands, and reports.
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,8 @@ export class Threads {
   private readonly started: Thread[] = [];
   private packed: Promise<unknown> | undefined;
 
-  /** Runs the body of an async function of `api`, `report`, `told()`, which waits to be told to go on, and `counter`. */
+  /** Runs the body of an async function of `api`, `report`, `told()`, which waits for permission to continue, and
+   * `counter`. */
   async start(options: LimitOptions, shared: SharedArrayBuffer, body: string): Promise<Thread> {
     const source = `
       import { parentPort, workerData } from 'node:worker_threads';

@@ -1,4 +1,5 @@
-// What a program and its client hear of the fleet: the state ends as it did when all is stored, and with 504 when it is not.
+// Responses of the fleet to a program and its client: the state ends normally when everything is stored, and with 504
+// otherwise.
 import { describe, expect, it } from 'vitest';
 import type { FleetReceipt } from '../../../daemon/contract/invalidation.ts';
 import { State, type StateName } from '../../../daemon/contract/program.ts';

@@ -1,5 +1,5 @@
-// Lookups that are held back while a node catches up: thousands of them go on over many turns, in which clients leave and
-// objects are held once more.
+// Lookups held while a node catches up: thousands of them resume over many turns, in which clients leave and objects
+// are held again.
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
 import { HeldLookups } from '../../../daemon/transaction/held-lookups.ts';
@@ -7,12 +7,12 @@ import { turns } from '../../../daemon/turns/turns.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** So many turns of the event loop. */
+/** This many turns of the event loop. */
 async function pass(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((go) => setImmediate(go));
 }
 
-/** Each turn has time for so many. */
+/** Each turn has time for this many. */
 function allow(count: number): void {
   let left = count;
   let turn = false;
@@ -53,7 +53,7 @@ it('wakes everybody once who has not left, whatever happens before their turn', 
       const leave: (() => void)[] = [];
       const here = new Set<number>();
       const woken: number[] = [];
-      /** As a request does it: whoever is held once more waits again. */
+      /** As a request does: one that is held again waits again. */
       const wait = (who: number): void => {
         leave[who] = held.wait(() => {
           expect(here.has(who)).toBe(true);

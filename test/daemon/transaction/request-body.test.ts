@@ -1,5 +1,4 @@
-// The request body by itself: what the consumer and the carrier are told, in which order, and that a body that
-// was given up never becomes whole.
+// The request body alone: order of calls to the consumer and the carrier; an abandoned body never becomes complete.
 import { describe, expect, it } from 'vitest';
 import { type BodyError, RequestBody } from '../../../daemon/transaction/request-body.ts';
 

@@ -5,7 +5,7 @@ import { type Sender, SendTurns } from '../../../daemon/transaction/send-turns.t
 
 const SLICE = 64 * 1024;
 
-/** Turns of an event loop that passes when it is told, and what was sent in each. */
+/** Turns of an event loop that advances on demand, and the bytes sent in each. */
 class Loop {
   readonly turns: SendTurns;
   readonly sent: string[][] = [[]];
@@ -76,7 +76,7 @@ describe('SendTurns', () => {
     for (const turn of loop.sent) expect(turn.length).toBeLessThanOrEqual(16);
     const all = loop.sent.flat();
     expect(all.length).toBe(300);
-    // Nobody gets a third slice before everybody has one.
+    // No third slice for anyone before everyone has one.
     const first = names.map((name) => all.indexOf(name));
     const third = names.map((name) => all.lastIndexOf(name));
     expect(Math.max(...first.slice(16))).toBeLessThan(Math.min(...third.slice(16)));

@@ -15,7 +15,7 @@ function soilOnce(object: object, seen: Set<object>): void {
     // A list that others may share is left to them.
     if (Array.isArray(value)) Object.assign(object, { [name]: [...value, 'dirt'] });
     else if (typeof value === 'object' && value !== null) {
-      // What all share gives way to one that is changed: other tests see the same one.
+      // The shared one is copied before a change: other tests use the same one.
       const own = Object.isFrozen(value) ? { ...value } : value;
       if (own !== value) Object.assign(object, { [name]: own });
       soilOnce(own, seen);

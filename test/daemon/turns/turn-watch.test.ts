@@ -17,7 +17,7 @@ beforeEach(() => {
   );
 });
 
-/** Some work of so many milliseconds, a second after the last. */
+/** Work of this many milliseconds, a second after the last. */
 function spend(millis: number, work: string, inner: () => void = () => undefined): void {
   time += 1000;
   watch.run(work, () => {

@@ -28,7 +28,7 @@ function loop() {
   };
 }
 
-/** So many items of so many milliseconds each; `done` counts them. */
+/** Items of this many milliseconds each; `done` counts them. */
 function work(
   on: ReturnType<typeof loop>,
   items: number,
@@ -80,7 +80,7 @@ describe('the budget of a turn', () => {
         spent += 0.1;
       });
     }
-    // Whoever comes when it is used up does one item.
+    // With the budget used up, each call still does one item.
     expect(spent).toBeLessThan(2 + 0.9 + 50 * 0.1);
     while (on.turn());
     expect(spent).toBeCloseTo(500);

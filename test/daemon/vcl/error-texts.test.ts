@@ -1,4 +1,4 @@
-// The table of the compiler's texts: every row is used somewhere, and nobody writes a text of his own beside it.
+// The table of the compiler's texts: every row is used, and there are no texts outside of it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-// What the compiler finds out about a program comes from what the program does, never from what its strings, names or
-// generated lines look like.
+// The compiler's facts about a program come from its semantics, never from strings, names or generated lines.
 import { describe, expect, it } from 'vitest';
 import type { CompiledProgram } from '../../../daemon/contract/program.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
@@ -211,7 +210,7 @@ describe('helpers that may fail softly', () => {
         try {
           (call as (ctx: unknown, value: unknown) => unknown)(t.ctx, value);
         } catch {
-          // What throws needs no question afterwards.
+          // Throwing calls need no check afterwards.
         }
         if (t.ctx.failure !== null) found.add(name);
       }

@@ -1,5 +1,4 @@
-// A task for tests of VCL programs: plain objects behind the interfaces of context.ts, and a log that keeps
-// what is written as "Tag text" lines.
+// A task for tests of VCL programs: plain objects for the interfaces of context.ts, and a log of "Tag text" lines.
 
 import {
   type Director,

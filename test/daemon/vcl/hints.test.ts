@@ -1,5 +1,5 @@
-// What the compiler says to what operators bring along from earlier versions and from other languages: the error as
-// ever, at its place, and a hint that says what to write.
+// Hints of the compiler for constructs from earlier versions and other languages: the normal error at its position,
+// and a hint with the right spelling.
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/diagnostics.ts';

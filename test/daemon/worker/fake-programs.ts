@@ -1,5 +1,5 @@
-// What the programs of a worker need of it, without the worker: nothing is connected to, and turns of the event loop go by
-// when a test has them.
+// The environment of a worker's programs without the worker: no connections, and turns of the event loop pass on
+// demand.
 
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
@@ -17,9 +17,9 @@ export const PLAIN = 'vcl 4.1; backend one { .host = "127.0.0.1"; .port = "1"; }
 
 export interface FakePrograms {
   services: ProgramServices;
-  /** What can be read of the backends of warm programs. */
+  /** Counters of warm programs' backends. */
   shown: Set<unknown>;
-  /** What programs log that run for no request. */
+  /** Log output of programs outside of requests. */
   records: string[];
   /** The next turn of the event loop. */
   later: (() => void)[];

@@ -10,9 +10,9 @@ import { fakePrograms, PLAIN, program } from './fake-programs.ts';
 
 let services: ProgramServices;
 let table: ProgramTable;
-/** What can be read of the backends of warm programs. */
+/** Counters of warm programs' backends. */
 let shown: Set<unknown>;
-/** What programs log that run for no request. */
+/** Log output of programs outside of requests. */
 let records: string[];
 /** The next turn of the event loop. */
 let later: (() => void)[];

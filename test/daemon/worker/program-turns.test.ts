@@ -1,5 +1,5 @@
-// Programs of many backends, which are loaded, warmed, cooled and ended over many turns of the event loop: whatever comes in
-// between, nobody sees half a program, and nothing is left of one that is gone.
+// Programs of many backends that are loaded, warmed, cooled and ended over many turns of the event loop: whatever
+// happens in between, no half-loaded program is visible, and a removed one leaves nothing.
 
 import fc from 'fast-check';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -39,7 +39,7 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-/** A program with a shard director of so many backends. */
+/** A program with a shard director of this many backends. */
 function text(n: number, before = '', after = ''): string {
   const backends = Array.from({ length: n }, (_, i) => `backend b${i} { .host = "127.0.0.1"; .port = "1"; }`);
   const adds = backends.map((_, i) => `d.add_backend(b${i});`);
@@ -53,11 +53,11 @@ function text(n: number, before = '', after = ''): string {
 
 const PROGRAM = program('a', text(MANY));
 
-/** Lets so many turns go by, or all; says how many there were. */
+/** Lets this many turns pass, or all; returns how many there were. */
 async function turn(most = 10_000): Promise<number> {
   let count = 0;
   for (; count < most; count++) {
-    // What awaits the end of a turn goes on after it.
+    // Code awaiting the end of a turn continues after it.
     await new Promise(setImmediate);
     const steps = fake.later.splice(0);
     if (steps.length === 0) break;

@@ -72,7 +72,7 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   try {
     build({ ifOlder: process.argv.includes('--if-older') });
   } catch (error) {
-    // The tool has said what is wrong.
+    // The tool has reported the error.
     if (error.status === undefined) throw error;
     process.exitCode = error.status ?? 1;
   }

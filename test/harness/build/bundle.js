@@ -1,9 +1,8 @@
-// Packs what tsc has compiled, and the libraries it uses, into the files that the package holds: the daemon, its worker
-// and the processes that describe extensions and compile one file each, because the daemon keeps all but the first in memory; a file for
-// each command, since every further one costs a start a millisecond or two; one for the screens of the console; and one for
-// what speaks to a fleet's bus. So
-// what is installed is what was tested, whatever the registry offers that day. Our own code is not minified beyond dead
-// code: stack traces stay readable.
+// Bundles tsc's output and its libraries into the files of the package: one file each for the daemon, its worker and
+// the processes that describe extensions and compile, because the daemon keeps all but the first in memory; one per
+// command, since every further file costs a start a millisecond or two; one for the screens of the console; and one
+// for the fleet's bus. So the installed code is the tested code, whatever the registry serves that day. Our own code
+// is not minified beyond dead code: stack traces stay readable.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,11 +17,11 @@ const DAEMON = [
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];
-/** The worker, whose threads run the same code: what is not a module can be run from a string (worker/crew.ts). */
+/** The worker, whose threads run the same code: a script, unlike a module, can be run from a string (worker/crew.ts). */
 const WORKER = 'daemon/worker/main';
-/** What the daemon loads with --fleet: a file of its own beside it. */
+/** Loaded by the daemon with --fleet: a separate file. */
 const BUS = 'daemon/fleet/nats-bus';
-/** What commands load when they have a terminal: a file of its own beside them. */
+/** Loaded by commands on a terminal: a separate file. */
 const SCREENS = 'console/tui/main';
 const DEFINE = {
   // The production reconciler and no developer tools; no native helpers that happen to be installed nearby.
@@ -110,7 +109,7 @@ function libraryOf(input) {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? null;
 }
 
-/** What a library asks for and nothing here uses. */
+/** Imported by a library and unused here. */
 const leftOut = {
   name: 'left-out',
   setup(build) {

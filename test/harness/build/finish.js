@@ -18,7 +18,7 @@ import { notices } from './notices.js';
 const root = new URL('../../../', import.meta.url);
 const { bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 
-// What an earlier build left: names of shared files change with their content.
+// Leftovers of an earlier build: names of shared files change with their content.
 for (const name of readdirSync(new URL('dist/', root))) {
   if (name !== 'modules') rmSync(new URL(`dist/${name}`, root), { recursive: true });
 }
@@ -27,7 +27,7 @@ const commands = [...Object.values(bin), 'dist/console/bin/demo.js']
   .map((target) => target.replace(/^dist\/(.*)\.js$/, '$1'));
 const libraries = await bundle(fileURLToPath(root), commands);
 writeFileSync(new URL('dist/console/bin/package.json', root), '{ "type": "commonjs" }\n');
-// What others import as proxyd/extension and proxyd/throttle, in the folders that its modules name each other by.
+// The exports proxyd/extension and proxyd/throttle, in the folder structure of their relative imports.
 const throttle = readdirSync(new URL('dist/modules/daemon/throttle/', root)).filter((name) =>
   /\.(js|d\.ts)$/.test(name),
 );

@@ -31,7 +31,7 @@ const PAGES: Readonly<Record<string, string>> = {
 
 const TWICE = ['/warm-page', '/passing-page'];
 
-/** What is asked, in order. */
+/** Requests, in order. */
 export const ESI_PAGES: readonly string[] = Object.keys(PAGES)
   .filter((url) => url.endsWith('-page'))
   .flatMap((url) => (TWICE.includes(url) ? [url, url] : [url]));

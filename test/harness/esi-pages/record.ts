@@ -1,5 +1,5 @@
-// Plays the pages against Varnish or proxyd and keeps the log as a binary file. Both are fixtures of the console's
-// tests, which explains a page of fragments whoever wrote its log.
+// Plays the pages against Varnish or proxyd and stores the log as a binary file. Both are fixtures of the console's
+// tests, which explain pages of fragments from logs of either.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ async function playEsiPages(product: Product, box: Sandbox): Promise<Buffer> {
   try {
     serveEsiPages(origin);
     const proxy = await startProxy(box, { product, program: esiProgram(origin.port) });
-    // The first requests take longer than the pages tell.
+    // The first requests take longer than typical.
     for (const url of ['/slow-page', '/nested-page'])
       await fetchOnce(proxy.port, url, { host: 'warm.example' });
     for (const url of ESI_PAGES) await fetchOnce(proxy.port, url, { host: 'shop.example' });

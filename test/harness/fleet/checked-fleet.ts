@@ -1,6 +1,6 @@
-// Three proxies of one fleet in front of an origin whose objects have versions, and the account of how old a body may be on
-// each of them: an acknowledged purge raises it, at once on every proxy that its answer does not name as behind, and on one
-// that it names as soon as a later answer does not.
+// Three proxies of one fleet in front of an origin whose objects have versions, with the minimum version of a body on
+// each of them: an acknowledged purge raises it, at once on every proxy that its response does not name as lagging,
+// and on a named one as soon as a later response does not.
 import type { NatsServer } from '../nats-server.ts';
 import { freePort, Origin, respond } from '../origin.ts';
 import type { Sandbox } from '../processes.ts';
@@ -28,9 +28,9 @@ export class CheckedFleet {
   private readonly box: Sandbox;
   private readonly origin: Origin;
   private readonly params: Readonly<Record<string, string>>;
-  /** What the origin has. */
+  /** The origin's versions. */
   private readonly versions: number[];
-  /** By node: what it must have at least, and what it will have to when it is not behind any more. */
+  /** By node: the minimum version now, and after it stops lagging. */
   private readonly least = new Map<string, number[]>();
   private readonly owed = new Map<string, { seq: number; object: number; version: number }[]>();
 
@@ -139,7 +139,7 @@ sub vcl_backend_response { set beresp.ttl = 1h; }
       }
       owed.push({ seq, object, version });
       if (behind.includes(node)) continue;
-      // What it has applied it has applied in order.
+      // It applies messages in order.
       for (const each of owed) {
         if (each.seq <= seq) held[each.object] = Math.max(held[each.object] ?? 0, each.version);
       }
@@ -150,7 +150,7 @@ sub vcl_backend_response { set beresp.ttl = 1h; }
     }
   }
 
-  /** No node is behind any more: all must have what was acknowledged. */
+  /** No node lags any more: all must have applied acknowledged purges. */
   settle(): void {
     for (const [node, owed] of this.owed) {
       const held = this.least.get(node) ?? [];

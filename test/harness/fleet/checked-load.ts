@@ -1,5 +1,5 @@
-// Clients on every proxy of a checked fleet, and an editor who changes objects and purges them by key. Collects the bodies
-// that are older than they may be, and what the editor was told.
+// Clients on every proxy of a checked fleet, and an editor who changes objects and purges them by key. Collects
+// bodies that are too old, and the editor's responses.
 import { ClientConnection, field, type Response, requestText } from '../http-client.ts';
 import { delay, until } from '../processes.ts';
 import type { CheckedFleet, CheckedNode } from './checked-fleet.ts';
@@ -9,7 +9,7 @@ export interface LoadOptions {
   readonly clients: number;
   /** Milliseconds between a client's requests. */
   readonly pause: number;
-  /** Whether to go on after so many edits. */
+  /** Whether to continue after this many edits. */
   goesOn(edits: number): boolean;
   /** Processes are killed: connections may break off. */
   readonly faults: boolean;
@@ -22,10 +22,10 @@ export interface LoadResult {
   broken: number;
   /** Bodies that were older than they may be, or not whole. */
   readonly wrong: string[];
-  /** Purges that the stream acknowledged, of which some name a node as behind. */
+  /** Purges acknowledged by the stream, some of which name a lagging node. */
   stored: number;
   behind: number;
-  /** Purges whose caller was told that they are not certain, by reason. */
+  /** Purges reported as uncertain, by reason. */
   readonly told: Record<string, number>;
 }
 
@@ -102,7 +102,7 @@ async function edit(fleet: CheckedFleet, i: number, result: LoadResult): Promise
     return;
   }
   const behind = missing === '' ? [] : missing.split(' ');
-  // One that is silent for so long that it counts as gone is named by nobody, but says itself that it is behind.
+  // A node silent long enough to count as gone is no longer named, but reports itself that it lags.
   if (Number(count) < fleet.nodes.length) behind.push(...(await sayBehind(fleet)));
   result.stored++;
   if (behind.length > 0) result.behind++;
@@ -119,7 +119,7 @@ async function sayBehind(fleet: CheckedFleet): Promise<string[]> {
   return said.filter((name) => name !== null);
 }
 
-/** Waits until no node is behind, and checks every object on each. */
+/** Waits until no node lags, and checks every object on each. */
 export async function checkAtRest(fleet: CheckedFleet): Promise<string[]> {
   const wrong: string[] = [];
   fleet.settle();

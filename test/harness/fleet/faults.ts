@@ -1,6 +1,6 @@
-// What goes wrong beside a checked load: the leader of the bus is killed again and again, the way of one node falls silent, a
-// manager is killed and started again, a worker is killed. And what the stream has at the end, to compare with what was
-// acknowledged.
+// Faults during a checked load: the leader of the bus is killed repeatedly, the connection of one node stalls, a
+// manager is killed and restarted, a worker is killed. And the stream's contents at the end, for comparison with the
+// acknowledgements.
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { FleetNames } from '../../../daemon/fleet/fleet-names.ts';
 import type { NatsServer } from '../nats-server.ts';
@@ -11,7 +11,7 @@ import type { CheckedFleet } from './checked-fleet.ts';
 /** How long a server that was killed stays away, in milliseconds. */
 const DEAD = 1500;
 
-/** The one that leads the stream; the first that answers where nobody does. */
+/** The stream's leader; the first that answers if there is none. */
 async function leader(servers: readonly NatsServer[], fleet: string): Promise<NatsServer | undefined> {
   for (const server of servers) {
     try {
@@ -32,7 +32,7 @@ async function leader(servers: readonly NatsServer[], fleet: string): Promise<Na
   return undefined;
 }
 
-/** Kills the leader every so many milliseconds. Returns how often. */
+/** Kills the leader at this interval in milliseconds. Returns how often. */
 export async function killLeaders(
   servers: readonly NatsServer[],
   fleet: string,

@@ -98,7 +98,8 @@ export function workerSeconds(proxy: RunningProxy): number {
   return (readStat(proxy.workerPid() ?? -1)?.ticks ?? 0) / 100;
 }
 
-/** Waits until every node has applied so many messages of the stream; how long the slowest took, in milliseconds. */
+/** Waits until every node has applied this many messages of the stream; returns the time of the slowest in
+ * milliseconds. */
 export async function lagIsOver(fleet: CheckedFleet): Promise<number> {
   const began = performance.now();
   for (const { name, proxy } of fleet.nodes) {

@@ -1,5 +1,5 @@
-// Everything on the subjects of a fleet that is no message: random bytes, huge ones, versions that nobody knows, half-good
-// JSON. It is given to the stream, to the reports and to the signs of life.
+// Invalid messages on the subjects of a fleet: random bytes, huge ones, unknown versions, partly valid JSON, sent to
+// the stream, to the reports and to the heartbeats.
 import { randomBytes, randomInt } from 'node:crypto';
 import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream';
 import { FleetNames } from '../../../daemon/fleet/fleet-names.ts';

@@ -97,7 +97,7 @@ async function flood({ seconds = 20, rate = 5000, most = 1.1 }): Promise<Proof> 
     const facts: string[] = [];
     const broken: string[] = [];
     let stored = 0;
-    /** CPU of a worker and its hits, while something else goes on. */
+    /** CPU of a worker and its hits under other load. */
     const measured = async (isAsked: boolean, what: () => Promise<{ stored: number; ms: number }>) => {
       const before = workerSeconds(proxy);
       let over = false;

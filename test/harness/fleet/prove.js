@@ -1,11 +1,12 @@
-// What a fleet promises, at full size, each with a real nats-server. Usage (after a build):
-//   node test/harness/fleet/prove.js load   [--clients 64] [--objects 1000] [--edits 1000] [--pause 20]
-//   node test/harness/fleet/prove.js faults [--seconds 120] [--clients 64] [--objects 1000] [--every 5] [--pause 20]
-//   node test/harness/fleet/prove.js flood  [--seconds 20] [--rate 5000]
-//   node test/harness/fleet/prove.js noise  [--seconds 60]
-// load: nobody gets an older body after an acknowledged purge. faults: nor while the leader of three servers is killed, a
-// node is cut off for a quarter of the time, a manager and a worker are killed. flood: invalidations in order, and a hit beside them.
-// noise: what is no message does nothing. Ends with status 1 when a promise is broken. Small versions are system tests.
+// The guarantees of a fleet, at full size, each with a real nats-server. Usage (after a build):
+// node test/harness/fleet/prove.js load [--clients 64] [--objects 1000] [--edits 1000] [--pause 20]
+// node test/harness/fleet/prove.js faults [--seconds 120] [--clients 64] [--objects 1000] [--every 5] [--pause 20]
+// node test/harness/fleet/prove.js flood [--seconds 20] [--rate 5000]
+// node test/harness/fleet/prove.js noise [--seconds 60]
+// load: no client gets an older body after an acknowledged purge. faults: nor while the leader of three servers is
+// killed, a node is cut off for a quarter of the time, a manager and a worker are killed. flood: invalidations in
+// order, and hits beside them. noise: invalid messages have no effect. Exits with status 1 if a guarantee is broken.
+// Small versions are system tests.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { tsImport } from 'tsx/esm/api';

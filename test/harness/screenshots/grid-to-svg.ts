@@ -123,7 +123,7 @@ function alike(a: Look, b: Look): boolean {
     isDrawn(a.char) === isDrawn(b.char) &&
     // Blocks are drawn as one rectangle: a seam a cell would show.
     ((!isBlock(a.char) && !isBlock(b.char)) || a.char === b.char) &&
-    // What lies outside ASCII stands alone: a substitute glyph of another width must not shift the rest.
+    // Non-ASCII characters are drawn separately: a substitute glyph of another width must not shift the rest.
     isAscii(a.char) === isAscii(b.char) &&
     (isAscii(a.char) || isDrawn(a.char))
   );

@@ -1,6 +1,6 @@
 // The terminal's colours in the pictures: the 16 names, the cube and the greys, as every terminal has them.
 
-/** What is written on what, where nothing says otherwise. */
+/** Default colours of text and background. */
 export interface Ground {
   background: string;
   foreground: string;

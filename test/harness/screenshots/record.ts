@@ -20,7 +20,7 @@ import { inlineCommand } from '../../../console/model/ui/undo.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 
 const SECONDS = 130;
-/** One group of the log in so many is recorded, whatever it is: shares and rankings are those of the demo. */
+/** One group of the log in this many is recorded, whatever it is: shares and rankings are those of the demo. */
 const ONE_IN = 16;
 
 /** Answers kept, as they are when most pictures are taken. */

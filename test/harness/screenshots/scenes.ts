@@ -16,7 +16,7 @@ export interface Scene {
   play(stage: Stage): Promise<void>;
 }
 
-/** Views of what the recorded daemon has not: there is nothing to see in them. */
+/** Views without data in the recorded daemon. */
 const NOT_RECORDED: ReadonlySet<string> = new Set(['fleet', 'invalidations']);
 
 const DARK: readonly Scene[] = [
@@ -144,7 +144,7 @@ export const WHY_FILM = {
   name: 'why-animated',
   columns: 110,
   rows: 30,
-  /** @param show takes the screen as it is, with a title, for so many milliseconds */
+  /** @param show renders the current screen, with a title, for this many milliseconds */
   play: async (stage: Stage, show: (title: string, ms: number) => Promise<void>): Promise<void> => {
     const keys: string[] = [];
     const press = async (key: string, ms: number): Promise<void> => {

@@ -35,7 +35,7 @@ export async function shoot(): Promise<void> {
     const stage = open(recording, scene);
     try {
       await scene.play(stage);
-      // What is worked out in slices has come to its end.
+      // Sliced work has finished.
       for (let i = 0; i < TURNS; i++) await stage.settle();
       await stage.screen();
       const svg = gridToSvg(

@@ -1,7 +1,6 @@
-// Checks a store at rest: nobody looks anything up, fetches, reads or waits. All that belongs together must agree: rows,
-// chains of keys, the LRU, the expiry heap, surrogate keys, bans, blocks of memory and counters.
-//
-// Reads the private parts of the compiled cache, and changes nothing. Returns sentences about what is wrong.
+// Checks a store at rest, without lookups, fetches, readers or waiters. All related parts must agree: rows, chains of
+// keys, the LRU, the expiry heap, surrogate keys, bans, blocks of memory and counters. Reads private parts of the
+// compiled cache, and changes nothing. Returns sentences about errors.
 
 const modules = new URL('../../../dist/modules/', import.meta.url);
 const row = await import(new URL('daemon/cache/objcore.js', modules).href);
@@ -71,7 +70,7 @@ function findObjects(state, say, same) {
   return { live, discarded };
 }
 
-/** The part that has the list of what is to be freed; a test sets it. */
+/** The part with the list of pending frees; set by a test. */
 function storeOf(state) {
   return state.storeUnderTest;
 }

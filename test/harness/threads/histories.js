@@ -1,8 +1,8 @@
 // Random histories of several threads over one store: `node histories.js --threads 4 --ops 100000 --seed 1`. Runs the
-// compiled code: `npm run build` first. Prints what was done, and ends with 1 and sentences when anything was wrong.
-//
-// The threads stop a few times on the way, and the store is checked at rest (check-store.js); at the end all objects
-// go, and nothing may be left. --churn has few URLs that come and go all the time; --secrets=0.4 is the share of answers that nobody else may have. --delays adds pauses wherever threads may meet: short ones often, some of milliseconds.
+// compiled code: `npm run build` first. Prints a summary, and exits with 1 and sentences after errors. The threads
+// pause a few times, and the store is checked at rest (check-store.js); at the end all objects are removed, and
+// nothing may be left. --churn uses few URLs that come and go all the time; --secrets=0.4 is the share of private
+// responses. --delays adds pauses wherever threads may meet: short ones often, some of milliseconds.
 
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -64,8 +64,8 @@ function open(companions, common, options) {
   return { cache, counters, agent, timer, lock: companions?.lock ?? null };
 }
 
-/** Pauses where threads may meet: in one of so many places a short one, a tenth of which are long enough for others to do
- * much, and few of them very long. */
+/** Pauses where threads may meet: at one of this many places a short one, a tenth of which are long enough for others
+ * to do much, and few of them very long. */
 function addDelays(companions, random) {
   const delayOf = (one) => () => {
     const kind = random() * one;
@@ -81,7 +81,7 @@ function addDelays(companions, random) {
   companions.memory.delay = delayOf(20);
 }
 
-/** What one thread says of itself at rest. */
+/** A thread's report at rest. */
 function rest({ cache, counters, agent, lock }) {
   const problems = [...agent.problems];
   const state = cache.hits.state;
@@ -193,7 +193,7 @@ async function phase(own, workers, ops) {
   return [rest(own), ...answers];
 }
 
-/** What was said between threads at the last moment has arrived. */
+/** Messages sent between threads at the last moment have arrived. */
 async function settled() {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 1));
 }

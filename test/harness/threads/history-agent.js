@@ -1,8 +1,8 @@
-// What one thread does in a random history: requests as proxyd makes them, fetches as origins answer them, purges and bans.
-//
-// Every body says what it is (its URL, language, version, length) and is checked byte by byte wherever it is read, while it
-// grows as well. A version counts how often a URL was invalidated when its fetch began. After a purge has returned, `least`
-// is raised: a lookup that begins then must not get less. A body that is private names its request, and no other may get it.
+// One thread of a random history: requests as proxyd makes them, fetches as origins answer them, purges and bans.
+// Every body identifies itself (URL, language, version, length) and is checked byte by byte wherever it is read,
+// including while it grows. The version counts the invalidations of a URL before its fetch began. After a purge has
+// returned, `least` is raised: a lookup that begins then must not get an older one. A private body names its request,
+// and no other may get it.
 
 const modules = new URL('../../../dist/modules/daemon/', import.meta.url);
 const load = (path) => import(new URL(path, modules).href);
@@ -62,7 +62,7 @@ export function randomOf(seed) {
 }
 
 export class Agent {
-  /** `behind`: milliseconds by which this thread's clock is behind the first one's, as those of real threads are. */
+  /** `behind`: milliseconds by which this thread's clock lags the first one's, as with real threads. */
   constructor(cache, common, random, { groups, churn, behind, secrets = 0.01 }) {
     this.cache = cache;
     this.behind = behind / 1000;
@@ -71,10 +71,10 @@ export class Agent {
     this.groups = groups;
     /** A share of operations that are invalidations, beside those that are anyhow. */
     this.invalidations = churn ? 0.06 : 0;
-    /** How many of the answers nobody else may have, beside the URLs that have no others. */
+    /** Share of private responses, besides the URLs that have no others. */
     this.secrets = secrets;
     this.problems = [];
-    /** What is under way, with a word about it. */
+    /** Operations in progress, with a description. */
     this.tasks = new Map();
     this.done = {};
     this.ops = 0;
@@ -97,7 +97,7 @@ export class Agent {
     this.done[what] = (this.done[what] ?? 0) + 1;
   }
 
-  /** So many operations, until all that they began has come to its end. */
+  /** Runs this many operations, until all that they started has ended. */
   async run(ops) {
     const end = this.ops + ops;
     while (this.ops < end && this.problems.length === 0) {
@@ -288,7 +288,7 @@ export class Agent {
     }
     for (let i = Math.floor(random() * 3); i > 0; i--) await turn();
     if (fate < 0.015) {
-      // Nobody else knows that there will be nothing to read.
+      // No other thread knows that there will be nothing to read.
       if (reader !== null) filling.fail(oc);
       close('unfetched');
       return;
@@ -378,7 +378,7 @@ export class Agent {
 
   // Invalidation
 
-  /** The URLs get another version, then `invalidate` makes the old ones invalid, and then nobody may get them. */
+  /** The URLs get another version, then `invalidate` makes the old ones invalid, and no later request may get them. */
   invalidate(urls, isSoft, invalidate) {
     const { common } = this;
     const versions = urls.map((url) => Atomics.add(common.version, url, 1) + 1);

@@ -1,5 +1,5 @@
-// A thread for the tests of locks and shared memory, over the compiled code: takes a lock so many times and counts
-// without any other protection, or waits without a turn of its event loop for a piece of memory.
+// A thread for the tests of locks and shared memory, over the compiled code: takes a lock this many times and counts
+// without any other protection, or waits for shared memory without returning to its event loop.
 
 import { parentPort, workerData } from 'node:worker_threads';
 

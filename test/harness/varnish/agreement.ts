@@ -25,7 +25,7 @@ export interface Agreement {
   differences: string[];
 }
 
-/** What goes on in quiet, too. */
+/** Counters that change without traffic. */
 const RESTLESS =
   /uptime|shm_|locks|threads|ws_|bans_lurker|happy|summs|\.fail|backend_conn|backend_idle|^MEMPOOL/;
 const TOP = 10;
@@ -97,7 +97,7 @@ export async function agreement({ seconds = 60, rate = 120 } = {}): Promise<Agre
   }
 }
 
-/** What `proxyadm --varnish` attaches. */
+/** The attachments of `proxyadm --varnish`. */
 async function attach(dir: string, sessions: DaemonSession[]): Promise<DaemonSession> {
   const session = liveInstances({ varnish: dir }, DEFAULT_CONFIG).current;
   sessions.push(session);
@@ -320,7 +320,7 @@ function compareRows(book: Book, session: DaemonSession, from: number): void {
   book.same(`rows of the log that differ, of ${lines.length}`, ours.slice(0, 5), theirs.slice(0, 5));
 }
 
-/** What of the one is not in the other, each as often as it is. */
+/** Multiset difference: elements of one missing in the other. */
 function difference(of: readonly string[], from: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const one of from) left.set(one, (left.get(one) ?? 0) + 1);

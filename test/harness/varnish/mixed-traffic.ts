@@ -1,7 +1,7 @@
-// A Varnish with one of everything that its log and counters tell apart, and traffic at an even rate: hits, misses, passes,
-// a mark that nothing is kept, pages of fragments, restarts before and after the lookup, answers of the program, purges and
-// bans, statuses, a slow page, a backend that is sick, one that resets, requests that are none, clients that leave. The mix is the
-// same each time.
+// A Varnish with an example of everything distinguished by its log and counters, and traffic at an even rate: hits,
+// misses, passes, hit-for-miss, pages of fragments, restarts before and after the lookup, synthetic responses, purges
+// and bans, statuses, a slow page, a sick backend, one that resets, invalid requests, clients that disconnect. The
+// mix is the same each time.
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { Origin, respond } from '../origin.ts';

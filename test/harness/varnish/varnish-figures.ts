@@ -1,4 +1,4 @@
-// What varnishncsa and varnishstat say of a Varnish: a line a request, a line a fetch, and the counters.
+// Figures of varnishncsa and varnishstat on a Varnish: a line per request, a line per fetch, and the counters.
 import { run } from '../processes.ts';
 
 /** A request, as varnishncsa has it: of one that was restarted its last life. */
@@ -68,7 +68,7 @@ export async function ncsaLines(dir: string): Promise<NcsaLine[]> {
       method: method ?? '',
       // The program rewrites these before it restarts them.
       url: (url ?? '').replace(/^\/after/, ''),
-      // It says nothing of what is no request, which Varnish refuses with this.
+      // It does not log invalid requests, which Varnish rejects with this.
       status: method === '-' ? 400 : number(status) || 0,
       firstByte: number(first),
       seconds: method === '-' ? 0 : number(resp === '-' ? pipe : resp),

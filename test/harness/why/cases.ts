@@ -1,5 +1,5 @@
-// What is asked of a real proxyd so that each rule of "why?" has records to speak about. A step is a request or an
-// admin command; every request carries the name of its case, by which the test finds it again.
+// Requests to a real proxyd that produce records for each rule of "why?". A step is a request or an admin command;
+// every request carries the name of its case, by which the test finds it.
 
 export type CaseStep =
   | {

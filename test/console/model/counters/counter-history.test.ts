@@ -49,7 +49,7 @@ describe('CounterHistory', () => {
     expect(history.get('a')).toBeUndefined();
     history.update(3, [5n, 900n]);
     expect(history.value('new')).toBe(900n);
-    // What a counter had counted before it was first read is no change; that of the others goes on without a hole.
+    // Counts from before a counter was first read are no change; the other counters continue without a gap.
     expect([history.rate('b'), history.rate('new')]).toEqual([3, 0]);
   });
 
@@ -117,7 +117,7 @@ describe('CounterHistory', () => {
       expect(history.get('MAIN.n')?.avg1000.value).toBeCloseTo((100 * 1 + 100) / 101, 6);
       expect(history.get('MAIN.n')?.recent.at(-1)).toBe(100);
       expect(history.get('MGT.n')?.avg1000.value).toBe(1);
-      // The present values stay, and go on.
+      // The present values stay and continue.
       expect(history.value('MAIN.n')).toBe(800n);
       history.update(1002, [5002n, 102n, 801n, 51n, 4n]);
       expect(history.rate('MAIN.n')).toBe(1);

@@ -1,4 +1,4 @@
-// What was logged before: groups in front of those that a store holds, latencies before others.
+// Earlier history: groups in front of those in a store, latencies before others.
 import { describe, expect, it } from 'vitest';
 import type { EarlierRun, LogHandlers, SourceEvents } from '../../../../console/client/source.ts';
 import { LogStore } from '../../../../console/model/log/log-store.ts';

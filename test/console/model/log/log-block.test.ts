@@ -1,4 +1,4 @@
-// What goes into the packed log comes out as it was, however it is made: groups of one shape after the other, foreign
+// The packed log returns groups exactly as stored, however they arrive: groups of one shape after the other, foreign
 // ids, padding, sizes that fill and overflow blocks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function transaction(vxid: number, records: readonly Uint8Array[], more: Partial
 const text = (vxid: number, tag: keyof typeof Tag, payload: string): Uint8Array =>
   encodeRecord(Tag[tag], vxid, 'c', Buffer.from(`${payload}\0`));
 
-/** A header that no other group has, of about so many bytes. */
+/** A header unique to a group, of about this many bytes. */
 function unlike(n: number, bytes: number): LogTransaction {
   return transaction(n, [
     text(n, 'ReqURL', `/${n}`),

@@ -45,7 +45,7 @@ describe('the log for a row', () => {
     const reach = new LogRange(source, () => changes++);
     reach.begin(FAKE_START + 5, FAKE_START + 100);
     expect(asked).toMatchObject([{ from: 'head', once: true, max: 1 }]);
-    // Until it is known nothing is said.
+    // Nothing is shown until it is known.
     expect(reach.shortfall(store())).toBeNull();
     tell(4);
     expect([reach.shortfall(store()), changes]).toEqual([null, 1]);
@@ -76,7 +76,7 @@ describe('the log for a row', () => {
     reach.begin(0, FAKE_START + 100);
     expect([reach.shortfall(store()), open()]).toEqual([null, 0]);
     reach.begin(FAKE_START, FAKE_START + 100);
-    // What the former answer said was of another time.
+    // The former answer was about another period.
     expect(reach.shortfall(store())).toBeNull();
     reach.end();
     expect(open()).toBe(0);

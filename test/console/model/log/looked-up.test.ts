@@ -1,4 +1,4 @@
-// What a request was looked up as, which is what a ban compares.
+// The URL and host that a lookup used, which bans compare.
 import { expect, it } from 'vitest';
 import { lastLookedUp, lookedUp } from '../../../../console/model/log/looked-up.ts';
 import { readTraffic } from '../../../../console/model/traffic/traffic-facts.ts';

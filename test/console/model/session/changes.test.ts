@@ -43,7 +43,7 @@ it('goes over the end of a worker', () => {
     (at) => (at < 120 ? at + 500 : at - 119),
   );
   const { moved } = t.movement(60);
-  // What the worker counted after the last point before its end is not known.
+  // Counts between the last point and the worker's end are unknown.
   expect(moved[1]?.now).toBeGreaterThanOrEqual(490);
   expect(moved[1]?.now).toBeLessThanOrEqual(590);
 });
@@ -106,7 +106,7 @@ it('keeps URLs of half an hour, the frequent ones, in whatever order they come',
 });
 
 describe('what moved', () => {
-  /** Two minutes of so many requests to each URL, a minute each, all of them in the sample. */
+  /** Two minutes of this many requests to each URL, a minute each, all of them in the sample. */
   function session(before: Record<string, number>, now: Record<string, number>): DaemonSession {
     const urls = new UrlTrail();
     const counters = new CounterTrail();

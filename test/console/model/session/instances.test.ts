@@ -173,7 +173,7 @@ describe('two as one', () => {
   });
 });
 
-/** A daemon of few words: answers from a table, keeps what it was told, and tells counters when the test says so. */
+/** A minimal daemon: replies from a table, records commands, and sends counters when the test triggers it. */
 class Scripted implements Source {
   readonly label = 'scripted';
   readonly lines: string[] = [];

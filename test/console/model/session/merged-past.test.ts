@@ -55,7 +55,7 @@ class Kept implements Source {
   close(): void {}
 }
 
-/** One reading a second, of so many requests each; the worker began again at `born`. */
+/** One sample per second, of this many requests each; the worker restarted at `born`. */
 function readings(from: number, to: number, rate: number, born = -1000): Reading[] {
   const out: Reading[] = [];
   for (let at = from; at <= to; at++) {
@@ -94,11 +94,11 @@ it('is the sum of both, from where both are known, over the end of a worker', as
   expect(Math.max(...seen)).toBeLessThan(51);
   expect(session.counters.rate('VBE.b:boot.a.req')).toBeCloseTo(40, 1);
   expect(session.hitRate.window(100).rate).toBe(1);
-  // What changed, too.
+  // Changed counters as well.
   const { moved, seconds, secondsBefore } = session.trail.movement(20);
   const requests = moved.find(({ name }) => name === 'MAIN.client_req');
   expect((requests?.now ?? 0) / seconds).toBeCloseTo(50, -1);
-  // What the worker of one counted after the last point that it is in is lost.
+  // Counts of a worker after its last point are lost.
   expect((requests?.before ?? 0) / secondsBefore).toBeCloseTo(45, 0);
   session.close();
 });

@@ -115,7 +115,7 @@ describe('a log as a recording', () => {
       [6.25, [1010, 1011]],
       [8.25, [1013]],
     ]);
-    // What was written late, or tells no time, comes with what was written before it or begins the recording.
+    // Records written late, or without a time, follow their predecessors or begin the recording.
     const silent = fakeGroup({ ...REQUEST, vxid: 7 }).map((tx) => ({
       ...tx,
       records: record('c', 7, 'ReqURL', '/'),

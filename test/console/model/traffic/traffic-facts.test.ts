@@ -1,4 +1,4 @@
-// What rankings and latencies need of a request.
+// Facts of a request for rankings and latencies.
 import { expect, it } from 'vitest';
 import { readTraffic } from '../../../../console/model/traffic/traffic-facts.ts';
 import { record } from '../../fake-recording.ts';

@@ -83,7 +83,7 @@ it('counts a request that was restarted once: as it was sent, and as it ended', 
     { key: '/first', requests: 1, hits: 1, misses: 0, errors: 0, bytes: 70, seconds: 0.27 },
   ]);
   expect(sample.top('status', 'requests', 9).map((r) => r.key)).toEqual(['200']);
-  // What was asked of backends was asked of them in each life.
+  // Backend requests of each restart count.
   expect(sample.top('backend', 'requests', 9)).toEqual([]);
 });
 

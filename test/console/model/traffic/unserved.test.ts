@@ -1,4 +1,4 @@
-// What is kept of requests that were no hits: bounded in number and bytes, without the fragments of pages.
+// Bounds on stored requests that were not hits: in number and bytes, without the fragments of pages.
 import { expect, it } from 'vitest';
 import { readTraffic } from '../../../../console/model/traffic/traffic-facts.ts';
 import { type Evidence, UnservedRequests } from '../../../../console/model/traffic/unserved.ts';

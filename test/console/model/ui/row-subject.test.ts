@@ -1,4 +1,4 @@
-// What rows stand for, as bans.
+// Subjects of rows, as bans.
 import { expect, it } from 'vitest';
 import type { Source } from '../../../../console/client/source.ts';
 import { AdminStore } from '../../../../console/model/session/admin-store.ts';
@@ -20,7 +20,7 @@ it('a URL that the log may have cut is banned with all that begins so, and says 
   expect(banOf({ ...cut, kind: 'path' })).not.toContain('([?#]|$)');
 });
 
-/** What the row of a view stands for whose instance answers so to questions after its parameters. */
+/** The subject of a view's row on an instance that answers like this when queried for its parameters. */
 async function standsFor(key: string, body: string): Promise<boolean | undefined> {
   const source = { command: () => Promise.resolve({ status: body === '' ? 0 : 200, body }) };
   const admin = new AdminStore(

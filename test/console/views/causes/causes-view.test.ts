@@ -1,5 +1,5 @@
-// Why requests were no hits, as a ranking: what real traffic is told apart into, out of the records that the sample
-// asks for, what each cause costs, and near misses.
+// Causes of misses as a ranking: classification of real traffic from sampled records, cost per cause, and near
+// misses.
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -233,7 +233,7 @@ it('finds near misses by hits, too: the fetch of what is kept may have been long
     'near miss: cached with another query string | 1 | 33.3%',
     'near miss: cached under another Host | 1 | 33.3%',
   ]);
-  // What is hit later says nothing of then.
+  // A later hit does not prove anything.
   expect(texts(rowsAfter([kept(20, '/a?x=2'), hit(30, '/a?x=1')]))).toEqual(['first time seen | 1 | 50.0%']);
 });
 

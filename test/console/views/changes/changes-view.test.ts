@@ -1,4 +1,4 @@
-// What the view of changes says in words about rates: nothing that the rates beside it do not say.
+// Texts of the changes view about rates: they add nothing that the rates do not show.
 import { expect, it } from 'vitest';
 import { CounterHistory } from '../../../../console/model/counters/counter-history.ts';
 import { CounterTrail } from '../../../../console/model/counters/counter-trail.ts';
@@ -10,7 +10,7 @@ import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
 
 const NAMES = ['MAIN.uptime', 'MAIN.client_req'];
 
-/** So many requests a second in a minute, and so many in the next. */
+/** Requests per second in one minute, and in the next. */
 function sessionOf(before: number, now: number, from = 1): DaemonSession {
   const trail = new CounterTrail();
   const counters = new CounterHistory();
@@ -31,7 +31,7 @@ function sessionOf(before: number, now: number, from = 1): DaemonSession {
   } as unknown as DaemonSession;
 }
 
-/** What is said of the requests. */
+/** Descriptions of the requests. */
 function words(before: number, now: number): string {
   const session = sessionOf(before, now);
   const [row] = CHANGES_VIEW.definition.rows(session, '1');
@@ -57,7 +57,7 @@ it('leads to what was asked for: as it was looked up in the log, as it was sent 
   const session = sessionOf(1, 10);
   for (let at = 1; at <= 121; at++) {
     const looked = { lookupUrl: '/shop/cart', lookupHost: 'norm.example', ended: at };
-    // The newest speaks for all.
+    // The newest represents all.
     const host = at < 100 ? 'a.example' : 'b.example';
     for (let i = 0; i < (at > 61 ? 10 : 1); i++)
       session.sample.urls.count({ url: '/cart', host, ...looked }, at);

@@ -68,7 +68,7 @@ it('draws a burst as high as it was, minutes after it', () => {
   const session = after([...quiet.slice(0, 10), 20_000, ...quiet]);
   const rows = text(requestRows(session, 50, 12, CHART));
   expect(rows[0]).toMatch(/^ *20\.0k \|.*\*/);
-  // There is room for the means, and a legend that tells them apart.
+  // Means fit, and a legend distinguishes them.
   expect(rows.join('')).toContain('o');
   expect(plain(requestsRemark(session, 52, 14))).toBe('highest mean  100/s');
   expect(plain(requestsRemark(session, 52, 8))).toBe('100/s');

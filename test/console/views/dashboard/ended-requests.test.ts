@@ -1,5 +1,5 @@
-// What the dashboard and the list of tags make of restarts, fragments and tags: a life that failed and was started
-// again is no error, a fragment that failed is one with its own URL, and fragments are named beside the shares.
+// Restarts, fragments and tags on the dashboard and in the list of tags: a failed request that was restarted is not
+// an error, a failed fragment is one with its own URL, and fragments are listed next to the shares.
 import { afterEach, expect, it } from 'vitest';
 import {
   encodeTransaction,

@@ -1,4 +1,4 @@
-// What happened, as the console shows it: asked for at once, marked on the charts, with the way to what it is about.
+// Events in the console: requested on connect, marked on charts, with a link to their subject.
 import { afterEach, expect, it } from 'vitest';
 import { EVENT_KINDS } from '../../../../protocol/tables/events.ts';
 import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
@@ -21,7 +21,7 @@ async function open(columns = 110, rows = 32, more: typeof PAST = []): Promise<S
   const recording = fakeRecording(80);
   const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START, ...PAST, ...more]);
   recording.commands['event.list -j'] = { status: 200, body };
-  // What the list has of the time of the recording was reported then, too.
+  // Events in the list during the recording were also sent live.
   const known = [...PAST, ...more].flatMap(({ time, kind, text }) => {
     const named = EVENT_KINDS.find(({ name }) => name === kind)?.name;
     return time < FAKE_START || named === undefined ? [] : [{ at: time, kind: named, text }];

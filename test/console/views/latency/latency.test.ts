@@ -20,7 +20,7 @@ function measured(times: readonly number[]): DaemonSession {
   return { sample: { latency } } as unknown as DaemonSession;
 }
 
-/** Every step of the scale from ten microseconds to ten milliseconds, so many times each. */
+/** Every step of the scale from ten microseconds to ten milliseconds, this many times each. */
 const EVEN = Array.from({ length: 59 }, (_, i) => 10 ** (-5 + (i + 0.5) / 20));
 
 it.each([49, 69, 91, 111, 129, 191])('draws an even distribution without gaps over %i columns', (width) => {

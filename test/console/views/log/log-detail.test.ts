@@ -1,4 +1,4 @@
-// The detail pane of a group: what has no room in its columns shows that it goes on.
+// The detail pane of a group: text that does not fit in its columns ends in an ellipsis.
 import { expect, it } from 'vitest';
 import { LogEntry } from '../../../../console/model/log/log-entry.ts';
 import { LogStore } from '../../../../console/model/log/log-store.ts';

@@ -33,7 +33,7 @@ function caseOf(group: readonly LogTransaction[]): string {
   return requestOf(group).request.get('x-case') ?? 'bad request';
 }
 
-/** What is said of the nth group of a case, counted from its end. */
+/** The answer for the nth group of a case, counted from its end. */
 function said(name: string, fromEnd = 1, bans = bansOf(name)): Reason[] {
   const own = groups.filter((g) => caseOf(g) === name);
   const group = own.at(-fromEnd) as LogTransaction[];

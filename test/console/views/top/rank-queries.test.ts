@@ -1,4 +1,4 @@
-// What a row of a ranking stands for is found by its query, and nothing else.
+// The query of a ranking's row finds exactly its requests.
 
 import { describe, expect, it } from 'vitest';
 import type { RankingName } from '../../../../console/model/traffic/rankings.ts';

@@ -1,4 +1,4 @@
-// What a row of Top says of its requests.
+// The description of a row of Top.
 import { expect, it } from 'vitest';
 import { handledText } from '../../../../console/views/top/top-view.ts';
 

@@ -67,7 +67,7 @@ describe('ban expressions', () => {
     expect(parseBan(words, compileRegex)).toBe(message);
   });
 
-  // As std.ban_error() of 7.1.1 tells.
+  // As reported by std.ban_error() of 7.1.1.
   it.each([
     ['', 'No ban conditions found.'],
     ['req.url', 'Expected comparison operator.'],
@@ -128,7 +128,7 @@ describe('ban expressions', () => {
   });
 });
 
-/** So many tests, and no more. */
+/** This many tests, and no more. */
 function budget(tests: number): TestBudget {
   let left = tests;
   return {

@@ -215,7 +215,7 @@ describe('a lookup under many bans', () => {
       fc.property(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => {
         const bench = new Bench();
         bench.limits.banDups = false;
-        // What is expected of each URL now.
+        // Expected state of each URL.
         const expected = new Map<string, { x: number; answer: string }>();
         const clients: { client: Client; url: string }[] = [];
         let vxid = 0;

@@ -32,7 +32,7 @@ class TurnsBench {
     return made;
   }
 
-  /** Has a request of so many tests made turn by turn; notes its name when it is done. */
+  /** Has a request with this many tests processed turn by turn; records its name when done. */
   ask(name: string, tests: number, done: string[]): () => void {
     let left = tests;
     let cancel = (): void => undefined;

@@ -93,7 +93,7 @@ describe('a purge by key', () => {
     purge(bench, 'all');
     bench.settle();
     expect([...bench.cache.bans.list()].map((ban) => ban.refs)).toEqual([0, 0, 0]);
-    // What evicts next meets none of them.
+    // The next eviction finds none of them.
     for (let i = 0; i < 300; i++) bench.put(`/large-${i}`, 1, 'x'.repeat(8192));
     expect(bench.counters.n_lru_nuked).toBe(300 - bench.counters.n_object);
   });
@@ -105,7 +105,7 @@ describe('a purge by key', () => {
     purge(bench, 'all');
     expect(purge(bench, 'odd')).toBe(0);
     bench.settle();
-    // As Varnish's module counts it: each was told the expiry when it came, and its time ended with the purge.
+    // As counted by Varnish's module: each one's expiry was known on arrival, and ended by the purge.
     expect(bench.counters).toMatchObject({ n_object: 0, n_expired: 200, exp_mailed: 400 });
   });
 

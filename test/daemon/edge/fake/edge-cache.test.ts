@@ -97,7 +97,7 @@ describe('copies', () => {
 describe('rules', () => {
   const word = fc.string({ minLength: 1, maxLength: 6 }).map((text) => text.replace(/[/?\s\0-\x1f]/g, 'x'));
   const rule = fc.record({
-    // Without a port, which the fake edge leaves out of what it matches.
+    // Without a port, which the fake edge ignores in matching.
     host: fc.option(word.map((text) => text.toLowerCase()).filter((text) => !/:\d+$/.test(text))),
     prefix: fc.option(fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => `/${words.join('/')}/`)),
     extensions: fc.option(fc.array(fc.constantFrom('css', 'js', 'png'), { minLength: 1, maxLength: 3 })),

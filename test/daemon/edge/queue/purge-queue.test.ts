@@ -11,7 +11,7 @@ import { PurgeQueue } from '../../../../daemon/edge/queue/purge-queue.ts';
 import type { QueueEvent } from '../../../../daemon/edge/queue/queue-options.ts';
 import { runs } from '../../../harness/runs.ts';
 
-/** A clock that goes on when it is told to. */
+/** A clock that advances on demand. */
 class HandClock {
   time = 1_000_000;
   #timers: { at: number; call: () => void }[] = [];

@@ -44,7 +44,7 @@ const provider: Provider = {
 
 let directory: string;
 let queue: PurgeQueue;
-/** What the queue wants to be called for, and when. */
+/** Reasons and times of the queue's wake-ups. */
 let timers: Set<{ at: number; call: () => void }>;
 const NOW = 1_000_000;
 let time: number;

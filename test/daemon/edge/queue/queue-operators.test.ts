@@ -1,5 +1,5 @@
-// What operators do to the queue at the same time, over a journal whose writes are held or fail: memory and journal say
-// the same of every entry afterwards, and whoever was answered has what he was answered.
+// Concurrent operations of operators on the queue, over a journal whose writes are delayed or fail: afterwards memory
+// and journal agree on every entry, and every answer given is true.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ const url = (target: string, kind: 'delete' | 'invalidate' = 'delete'): EdgeTarg
 const words = ({ id, state, kind, target }: QueueEntry): string => `${id} ${state} ${kind} ${target}`;
 const inMemory = (): string[] => [...queue.list(), ...queue.dead()].map(words).sort();
 
-/** What steps return, taken all at once. */
+/** Results of steps that start at once. */
 function ended<T>(steps: Generator<unknown, T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -173,7 +173,7 @@ it('a purge that needs more than the invalidation that waits is answered once th
   await open([]);
   await queue.add([url('a', 'invalidate')], '');
   disk.hold();
-  // The first write fails, and with it whoever was to be served by it.
+  // The first write fails, and with it all operations that depend on it.
   disk.fails = [true];
   const both = Promise.all([queue.add([url('a')], ''), queue.add([url('a')], '')]);
   disk.letGo();

@@ -1,4 +1,4 @@
-// What a program sees of a cached request body; wordings and values as Varnish's module has them.
+// A cached request body as seen by a program; texts and values as in Varnish's module.
 import { describe, expect, it } from 'vitest';
 import { type Task, task } from '../../vcl/fake-task.ts';
 

@@ -1,4 +1,4 @@
-// What a program reads of a PROXY v2 preamble.
+// PROXY v2 preambles as seen by a program.
 import { describe, expect, it } from 'vitest';
 import { parseProxyPreamble } from '../../../../daemon/net/proxy-protocol.ts';
 import { bytes, IPV4, TLS, tlv, v2 } from '../../net/proxy-bytes.ts';

@@ -1,4 +1,5 @@
-// What programs hear from the extensions purge, softpurge, xkey and hashtwo; what purges do is tested with the cache.
+// Results that programs get from the extensions purge, softpurge, xkey and hashtwo; the effect of purges is tested
+// with the cache.
 import { describe, expect, it } from 'vitest';
 import { task } from '../../vcl/fake-task.ts';
 

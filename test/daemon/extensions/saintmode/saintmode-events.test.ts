@@ -48,7 +48,7 @@ describe('the list of a saintmode object', () => {
     expect([here.count, there.count]).toEqual([2, 2]);
     here.healthy(NOW + 2);
     expect([here.count, there.count]).toEqual([1, 1]);
-    // What is asked of the other one next is counted from there.
+    // The next query to the other one counts from there.
     there.healthy(NOW + 51);
     expect([here.count, there.count]).toEqual([0, 0]);
   });

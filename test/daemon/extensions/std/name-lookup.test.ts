@@ -1,4 +1,4 @@
-// Names that std.ip has looked up behind the scenes: one answer for all threads, few kept, few asked for at once.
+// Names resolved by std.ip in the background: one answer for all threads, few stored, few resolved at once.
 import { afterEach, expect, it, vi } from 'vitest';
 import { OwnState } from '../../../../daemon/contract/own-state.ts';
 import { NameLookup, type Resolve } from '../../../../daemon/extensions/std/name-lookup.ts';

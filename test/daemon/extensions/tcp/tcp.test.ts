@@ -1,4 +1,4 @@
-// What programs that use the extension tcp get: the values of a failure, and the reason in the log.
+// Programs that use the extension tcp: values after a failure, and the reason in the log.
 import { expect, it } from 'vitest';
 import { task } from '../../vcl/fake-task.ts';
 

@@ -23,7 +23,7 @@ let logs: LogSubscription[];
 let closedStreams: number[];
 let commands: string[];
 let faults: unknown[];
-/** What commands that begin with "held" wait for. */
+/** Commands that begin with "held" wait for this. */
 let held: Promise<void>;
 
 /** Of a subscription to counters with a long list of them. */
@@ -213,7 +213,7 @@ describe('the socket of those who may read', () => {
     ];
     for (const { status } of await replies(lines)) expect(status).toBe(300);
     expect(commands).toEqual([]);
-    // What is no command at all is for the dispatcher to say.
+    // Unknown commands are the dispatcher's business.
     await replies(['no.such', '', '"unbalanced']);
     expect(commands).toEqual(['no.such', '', '"unbalanced']);
   });

@@ -59,7 +59,7 @@ it('takes none before it, and closes after a wrong answer', async () => {
 
 it('answers all that a client sent before it ended its side', async () => {
   const port = await cli.listen('127.0.0.1', 0);
-  // A wrong answer is told after a pause.
+  // A wrong answer is reported after a pause.
   const said = await exchange({ port }, `ping\nauth ${'0'.repeat(64)}\n`, true);
   expect(said.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '200', '500']);
 });
@@ -69,7 +69,7 @@ const answer = (hello: string, secret = 'secret\n'): string => {
   return createHash('sha256').update(`${challenge}\n${secret}${challenge}\n`).digest('hex');
 };
 
-/** What is said to a client that sends these pieces, each after the answer to the one before; and how it ends. */
+/** Output to a client that sends these pieces, each after the reply to the previous one; and how the connection ends. */
 async function talk(port: number, ...pieces: (string | Buffer | ((hello: string) => string))[]) {
   const socket = netConnect(port, '127.0.0.1');
   let said = '';
@@ -205,7 +205,7 @@ it('runs no command before the answer to the last is taken', async () => {
   socket.write(`${AUTH(hello)}`);
   for (let i = 0; i < 100; i++) socket.write('help\n'.repeat(500));
   await new Promise((resolve) => setTimeout(resolve, 500));
-  // What the system's buffers take of answers of 64 kB.
+  // The part of replies of 64 kB that fits in the system's buffers.
   expect(ran.length).toBeLessThan(200);
   socket.destroy();
   short.close();

@@ -1,4 +1,4 @@
-// What a node says of its traffic and its addresses.
+// A node's report of its traffic and its addresses.
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-// --log-file: lines, rotation, a disk that is full, and what is no file to log to.
+// --log-file: lines, rotation, a full disk, and paths that are not files.
 
 import { execFileSync } from 'node:child_process';
 import {

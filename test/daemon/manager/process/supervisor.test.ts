@@ -1,4 +1,4 @@
-// A worker that dies at each start: when it is tried again, what is said of it, and what start and stop do meanwhile.
+// A worker that dies at each start: retries, reported state, and start and stop in between.
 
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ describe('a worker that dies at every start', () => {
     ]);
     expect((await command('status')).body).toBe('Child in state stopped');
     expect(await connects()).toBe('waits');
-    // It fails once more, and goes on being tried.
+    // It fails once more, and is retried further.
     const reply = await command('start');
     expect(reply.status).toBe(300);
     expect(reply.body).toMatch(/^Child \(\d+\) died status=3 at its start$/);

@@ -1,4 +1,4 @@
-// Replies of the worker: whole ones, those that come in parts, and those that nobody waits for any more.
+// Replies of the worker: whole ones, in parts, and those whose request was abandoned.
 import { expect, it } from 'vitest';
 import { WorkerCalls } from '../../../../daemon/manager/process/worker-process.ts';
 

@@ -1,5 +1,5 @@
-// Programs that a process of its own compiles: the same findings as in the manager, which meanwhile goes on; and a process
-// that dies is a message.
+// Programs compiled in a process of their own: the same findings as in the manager, which is not blocked meanwhile; a
+// process that dies yields an error message.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

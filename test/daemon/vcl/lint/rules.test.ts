@@ -456,7 +456,7 @@ const CASES: Record<string, Cases> = {
   },
 };
 
-/** Places at which a rule speaks up, as offsets into the text. */
+/** Positions at which a rule reports, as offsets into the text. */
 function places(slug: string, text: string): { at: number; line: string }[] {
   const compiled = compile({ name: 'x.vcl', text }, { errUnref: false });
   expect(compiled.errors?.map((e) => e.message) ?? []).toEqual([]);

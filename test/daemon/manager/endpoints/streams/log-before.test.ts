@@ -106,7 +106,7 @@ function* request(vxid: number, fetches: boolean): Generator<void> {
   client.put(Tag.End, '');
 }
 
-/** So many requests, up to twenty at a time; the last ones may stay open. Each step may end a block. */
+/** Requests, up to twenty at a time; the last ones may stay open. Each step may end a block. */
 function traffic(count: number, open: Generator<void>[] = [], from = 10): Generator<void>[] {
   let next = from;
   for (let made = 0; made < count || open.length > 15; ) {
@@ -155,7 +155,7 @@ describe('windows before a mark', () => {
       seed = number;
       const open = traffic(300);
       const live = new Reading({ grouping });
-      // Some are open at the mark, and go on after it.
+      // Some are open at the mark and end after it.
       const rest = traffic(40, open, 5000);
       const windows = await backwards(live.mark, bytes, grouping);
       drain(rest);
