@@ -125,7 +125,7 @@ function sections(language: DocumentedLanguage): Section[] {
     {
       title: 'Declarations',
       intro:
-        'A program is a list of these. Comments begin with `#` or `//` and end with the line, or stand between `/*` and `*/`. Names begin with a letter and continue with letters, digits, `_` and `-`; case does not matter.',
+        'A program is a list of declarations. Comments begin with `#` or `//` and end with the line, or stand between `/*` and `*/`. Names begin with a letter and continue with letters, digits, `_` and `-`; case does not matter.',
       items: words(language.declarations),
     },
     { title: 'Attributes of a backend', intro: '', items: fields(language.backendFields) },
@@ -148,7 +148,7 @@ function sections(language: DocumentedLanguage): Section[] {
     {
       title: 'Statements',
       intro:
-        'They stand in a sub and run in their order. There are no loops. A function that gives no value is called as a statement: `hash_data(req.url);`. Statements in `{ }` are one block.',
+        'Statements in a sub run in order. There are no loops. A function without a value is called as a statement: `hash_data(req.url);`. Statements in `{ }` are one block.',
       items: words(language.statements),
     },
     {
@@ -243,7 +243,7 @@ function sections(language: DocumentedLanguage): Section[] {
     {
       title: 'Variables',
       intro:
-        '`client` stands for all states of a request, `backend` for those of a fetch, `all` for all states; others are names of states without vcl_.',
+        '`client` means all states of a request, `backend` those of a fetch, `all` all states; others are names of states without vcl_.',
       items: (VARIABLES as readonly VariableRow[]).map(variable),
     },
   ];

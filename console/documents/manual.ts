@@ -85,7 +85,7 @@ export function manualPages(
 const WORKDIR_TEXT =
   'A daemon of root works in /run/proxyd, one of another user in $XDG_RUNTIME_DIR/proxyd, or where that is not set in ' +
   '$XDG_STATE_HOME/proxyd (~/.local/state/proxyd). -n with a name is a sibling of that, with a path that place. Tools ' +
-  'look in each of the places, their own user’s first, and say where they looked when there is no daemon in any; outside ' +
+  'look in each of these places, their own user’s first, and list them if there is no daemon in any; outside ' +
   'of /run they take none that another user owns. Members of the group of --read-group find read.sock there, through ' +
   'which the tools show everything and change nothing.';
 
@@ -108,8 +108,8 @@ function seeAlso(self: string): string {
 
 function commandsText(): string {
   const intro =
-    'What proxyadm(1) sends, and what the text protocol of -T and -M takes. A leading -j asks for JSON where a command ' +
-    'has it. Words with blanks stand in double quotes; "<< TOKEN" makes a here-document of the lines that follow.';
+    'Commands of proxyadm(1) and of the text protocol of -T and -M. A leading -j requests JSON where a command ' +
+    'supports it. Words with blanks need double quotes; "<< TOKEN" begins a here-document.';
   const rows = COMMANDS.filter((c) => !('hidden' in c)).map((c) => {
     const [name = '', ...rest] = c.syntax.split(' ');
     return item(name, rest.join(' '), c.help);

@@ -15,29 +15,29 @@ import { markdown } from './markdown.ts';
 import { heading, item, joined, paragraphs, verbatim } from './roff.ts';
 
 const INTRO = `
-proxyncsa(1) writes a line for each request by a format: of \`-F\`, of the first line of the file of \`-f\`, or, without
-either, the combined format of web servers:
+proxyncsa(1) writes a line for each request by a format: from \`-F\`, from the first line of the file of \`-f\`, or by
+default the combined format of web servers:
 
     ${DEFAULT_FORMAT}
 
-A percent sign begins what is replaced; all else stands as it is. What is missing is \`-\`, or what the list says. With \`-b\`
-lines are about requests to backends, and "Backend:" says what a letter means there; with \`-b -c\` about both, and
-\`%{Proxy:side}x\` says which. A request that was restarted has one line, of its last round; one that begins with bytes
-that are no request has none.
+A percent sign introduces a specifier; all other text is copied. Missing values are \`-\`, unless the list says otherwise.
+With \`-b\` lines are about requests to backends, and "Backend:" describes a letter there; with \`-b -c\` about both, and
+\`%{Proxy:side}x\` tells them apart. A restarted request has one line, of its last round; bytes that are not a request
+have none.
 `;
 
 const QUOTING = `
-Values from outside come so that a line stays a line: a double quote, a backslash and the bytes of control and beyond
-ASCII as \`\\"\`, \`\\\\\`, \`\\n\`, \`\\r\`, \`\\t\` or \`\\xhh\`.
+Values from outside are escaped so that a line stays a line: double quotes, backslashes, control bytes and bytes beyond
+ASCII become \`\\"\`, \`\\\\\`, \`\\n\`, \`\\r\`, \`\\t\` or \`\\xhh\`.
 
-With \`-j\` they come as the inside of a string of JSON, and what is missing is empty, or 0 for \`%b\`, \`%I\`, \`%O\`, \`%s\` and
-\`%{Proxy:time_firstbyte}x\`, which stand without quotes. UTF-8 stays as it is; where a value is no UTF-8, its bytes beyond
-ASCII are written as \`\\u00xx\`: every line is JSON if the format is.
+With \`-j\` they are escaped for the inside of a JSON string, and missing ones are empty, or 0 for \`%b\`, \`%I\`, \`%O\`, \`%s\`
+and \`%{Proxy:time_firstbyte}x\`, which are not quoted. UTF-8 is kept; bytes beyond ASCII in a value that is not valid UTF-8
+are written as \`\\u00xx\`: every line is JSON if the format is.
 `;
 
 const TIME_INTRO = `
-Letters after a percent sign, in local time and in English. Between both may stand \`-\` (no padding), \`_\` (blanks), \`0\`
-(zeros) or \`^\` (capitals), and a width. Letters that nobody knows stay as they are.
+Letters after a percent sign, in local time and in English. Between both, \`-\` (no padding), \`_\` (blanks), \`0\`
+(zeros) or \`^\` (upper case), and a width are allowed. Unknown letters are copied.
 `;
 
 /** Command lines after `proxyncsa` by format, with their output. */
@@ -46,7 +46,7 @@ export const FORMAT_EXAMPLES: readonly { format: string; json: boolean; flags: s
     format: '%h %t "%r" %s %{Proxy:handling}x %{ms}T',
     json: false,
     flags: '',
-    text: 'The way of each request, and its milliseconds.',
+    text: 'The handling of each request, and its milliseconds.',
   },
   {
     format: '{"at":"%{%FT%T%z}t","status":%s,"bytes":%b,"agent":"%{User-Agent}i"}',
@@ -86,7 +86,7 @@ export function ncsaPage(): string {
     heading('durations'),
     ...DURATION_UNITS.map((row) => item(`%{${row.unit}}T`, '', row.help)),
     heading('times'),
-    paragraphs('Words that stand alone in %{...}t, each a number:'),
+    paragraphs('Words for %{...}t, each a number:'),
     ...TIME_WORDS.map((row) => item(`%{${row.word}}t`, '', row.help)),
     markdown(TIME_INTRO),
     ...CONVERSIONS.map((row) =>
