@@ -1,6 +1,7 @@
 // Puts the App on a frame sink through Ink. Everything that owns a process (terminal, signals, sockets) is
 // elsewhere, so that tests and screenshots mount the same screens on a sink of their own.
 
+import { PassThrough } from 'node:stream';
 import { ChartPainter } from '../draw/chart.ts';
 import { ChartContext, PanesContext, ThemeContext, UtcContext } from '../draw/contexts.ts';
 import { render } from '../draw/ink.ts';
@@ -25,14 +26,6 @@ export interface MountOptions {
 export function mount({ c, sink, theme, utc }: MountOptions): Mounted {
   const charts = new ChartPainter(theme);
   sink.cutMark = theme.glyphs.ellipsis;
-  // Ink reads nothing from this stdin: keys come through keys.ts. It must exist and be no terminal.
-  const stdin = {
-    isTTY: false,
-    on: () => stdin,
-    off: () => stdin,
-    ref: () => undefined,
-    unref: () => undefined,
-  };
   const app = render(
     <PanesContext.Provider value={sink.panes}>
       <ThemeContext.Provider value={theme}>
@@ -46,7 +39,8 @@ export function mount({ c, sink, theme, utc }: MountOptions): Mounted {
     {
       stdout: sink as unknown as NodeJS.WriteStream,
       stderr: sink as unknown as NodeJS.WriteStream,
-      stdin: stdin as unknown as NodeJS.ReadStream,
+      // Not the terminal: keys are read by keys.ts.
+      stdin: new PassThrough() as unknown as NodeJS.ReadStream,
       // Each write is one whole frame: the sink does the rest.
       debug: true,
       patchConsole: false,

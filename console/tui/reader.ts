@@ -43,7 +43,7 @@ export class Reader {
       'notice',
       state.notice === null ? '' : `${state.notice.level === 'info' ? '' : 'Warning: '}${state.notice.text}`,
     );
-    const last = session.errors.at(session.errors.size - 1);
+    const last = session.log.errors.at(session.log.errors.size - 1);
     if (last !== undefined && last.gap === '')
       this.tell(
         'error',

@@ -30,7 +30,7 @@ function attach(): DaemonSession {
     later: (fn, ms) => setTimeout(fn, ms).unref(),
   });
   session.start();
-  session.follow('', 'request');
+  session.log.follow('', 'request');
   return session;
 }
 
@@ -51,22 +51,22 @@ describe('a console that attaches', () => {
     await proxy.get('/broken');
     const session = attach();
     await send(200);
-    await until('the log to its beginning', async () => numbered(session.log).includes(0));
+    await until('the log to its beginning', async () => numbered(session.log.shown).includes(0));
     await send(20);
-    await until('the last request', async () => numbered(session.log).includes(sent - 1));
+    await until('the last request', async () => numbered(session.log.shown).includes(sent - 1));
     // Of several threads the one may write the end of a request after the next has been served by the other.
-    const log = numbered(session.log);
+    const log = numbered(session.log.shown);
     expect(log.toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, i) => i));
     for (const [i, n] of log.entries()) expect(Math.abs(n - i)).toBeLessThan(10);
-    await until('the error', async () => urls(session.errors).includes('/broken'));
-    await until('a sample of the past', async () => session.sample.requests >= 600);
-    expect(session.sample.latency.size).toBeGreaterThanOrEqual(600);
-    expect(session.sampleShare()).toBeLessThanOrEqual(1);
+    await until('the error', async () => urls(session.log.errors).includes('/broken'));
+    await until('a sample of the past', async () => session.traffic.sample.requests >= 600);
+    expect(session.traffic.sample.latency.size).toBeGreaterThanOrEqual(600);
+    expect(session.traffic.share()).toBeLessThanOrEqual(1);
 
     // Another query is answered from the ring, too.
-    session.follow('ReqURL eq "/n/7"', 'request');
-    await until('the one request', async () => session.log.size === 1);
-    expect(urls(session.log)).toEqual(['/n/7']);
+    session.log.follow('ReqURL eq "/n/7"', 'request');
+    await until('the one request', async () => session.log.shown.size === 1);
+    expect(urls(session.log.shown)).toEqual(['/n/7']);
     session.close();
   });
 
@@ -79,12 +79,12 @@ describe('a console that attaches', () => {
     const slow = proxy.get('/slow');
     for (let i = 0; i < 300; i++) await proxy.get('/n/0');
     const session = attach();
-    await until('the log', async () => session.log.size > 300);
-    expect(urls(session.log)).not.toContain('/slow');
+    await until('the log', async () => session.log.shown.size > 300);
+    expect(urls(session.log.shown)).not.toContain('/slow');
     answer();
     await slow;
-    await until('the slow one', async () => urls(session.log).includes('/slow'));
-    expect(urls(session.log).filter((url) => url === '/slow')).toHaveLength(1);
+    await until('the slow one', async () => urls(session.log.shown).includes('/slow'));
+    expect(urls(session.log.shown).filter((url) => url === '/slow')).toHaveLength(1);
     session.close();
   });
 });

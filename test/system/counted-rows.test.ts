@@ -29,10 +29,10 @@ afterAll(async () => {
   await box.dispose();
 });
 
-const counted = (url: string) => session.sample.all('url').find(({ key }) => key === url);
+const counted = (url: string) => session.traffic.sample.all('url').find(({ key }) => key === url);
 
 /** As Enter on its row of Top. */
-const open = (url: string) => session.follow(`ReqURL eq "${url}"`, 'request', counted(url)?.since ?? 0);
+const open = (url: string) => session.log.follow(`ReqURL eq "${url}"`, 'request', counted(url)?.since ?? 0);
 
 function isLogged(url: string): Promise<boolean> {
   let found = false;
@@ -61,15 +61,15 @@ it('the log says what of a count it has not', async () => {
     return !(await isLogged('/early'));
   });
   open('/early');
-  await until('an answer', () => session.logRange.shortfall(session.kept) !== null);
-  const short = session.logRange.shortfall(session.kept);
+  await until('an answer', () => session.log.range.shortfall(session.log.kept) !== null);
+  const short = session.log.range.shortfall(session.log.kept);
   expect(short?.counted).toBe(counted('/early')?.since);
   expect(short?.there).toBeGreaterThan(short?.counted ?? 0);
-  expect(session.log.size).toBe(0);
+  expect(session.log.shown.size).toBe(0);
 
   await proxy.get('/late');
   await until('a count', () => counted('/late')?.requests === 1);
   open('/late');
-  await until('its row', () => session.log.size === 1);
-  expect(session.logRange.shortfall(session.kept)).toBeNull();
+  await until('its row', () => session.log.shown.size === 1);
+  expect(session.log.range.shortfall(session.log.kept)).toBeNull();
 });

@@ -50,7 +50,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
   const movedBy = (when: 'now' | 'before'): number =>
     requestsOf((name) => counted.moved.find((one) => one.name === name)?.[when] ?? 0, session.version);
   const requests = { now: movedBy('now'), before: movedBy('before') };
-  const urls = session.sample.urls;
+  const urls = session.traffic.sample.urls;
   const now = session.lastDataAt;
   const covered = counted.seconds > 0 && urls.since > 0 && urls.since <= now - 1.5 * window;
   if (covered) {

@@ -58,7 +58,7 @@ export class EventLog {
   }
 
   /** One that the daemon reports now. */
-  heard(word: EventWord, text: string, now: number, noted?: NotedAs): void {
+  reported(word: EventWord, text: string, now: number, noted?: NotedAs): void {
     this.take({ at: noted?.at ?? now, kind: noted?.kind ?? KIND_OF[word], text });
   }
 

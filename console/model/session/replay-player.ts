@@ -68,7 +68,7 @@ export class ReplayPlayer implements ReplayControl {
       this.at = 0;
       this.instances?.replace(session);
       session.start();
-      if (former?.following === true) session.follow(former.query, former.grouping);
+      if (former?.log.following === true) session.log.follow(former.log.query, former.log.grouping);
     }
     this.advance(to);
     this.onChange();

@@ -72,7 +72,7 @@ function addressLines(
   { name }: BackendRow,
   declared: DeclaredBackend | undefined,
 ): ToneLine[] {
-  const seen = session.sample.addressOf(shortName(name));
+  const seen = session.traffic.sample.addressOf(shortName(name));
   const address = declared?.address ?? '';
   const last = seen === '' || seen === address ? '' : `${seen} (of the last connection seen)`;
   const text = [address, last].filter(Boolean).join(', last ');
@@ -89,7 +89,7 @@ function trafficLines(session: DaemonSession, { name }: BackendRow, facts: Backe
   }
   if (t !== undefined) {
     const share = `${percent(t.errors / Math.max(1, t.fetches))}, ${count(t.errors)} of ${count(t.fetches)} fetches`;
-    const since = session.sample.trafficSince(session.now());
+    const since = session.traffic.sample.trafficSince(session.now());
     const others = namesakes === 0 ? '' : ', with those of the same name in other programs';
     lines.push(labelled('Errors', `${share} since ${clock(since, session.utc)}${others}  `, t.failing));
   }

@@ -70,7 +70,7 @@ function trafficOf(
   const counted = counters.get(req) !== undefined;
   return counted && counters.value(req) + counters.value(busy) === 0n && failuresOf(session, name) === 0
     ? undefined
-    : session.sample.backendTraffic(now).get(shortName(name));
+    : session.traffic.sample.backendTraffic(now).get(shortName(name));
 }
 
 /** Fetches that got no connection, for any reason. */

@@ -39,9 +39,9 @@ export const BACKENDS_VIEW: ListView = listView({
     if (rows.length === 0 && session.admin.unanswered(BACKENDS_LINE) !== '') return '';
     // A member of several directors has several rows.
     const sick = new Set(rows.flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])));
-    const since = session.sample.trafficSince(session.now());
+    const since = session.traffic.sample.trafficSince(session.now());
     const times = since === 0 ? '' : `; times and errors since ${clock(since, session.utc)}`;
-    const share = session.sampleShare();
+    const share = session.traffic.share();
     const sampled = since === 0 || share >= 0.99 ? '' : `, ${percent(share)} sampled`;
     return `${sick.size === 0 ? 'none sick' : `${sick.size} sick`}${times}${sampled}`;
   },

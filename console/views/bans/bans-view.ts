@@ -37,7 +37,7 @@ export const BANS_VIEW: ListView = listView({
   remark: (session) => {
     const n = answerItems(session.admin.body(LINE)).length;
     const bans = session.admin.unanswered(LINE) === '' ? `${n === 1 ? '1 ban' : `${n} bans`}, ` : '';
-    return `${bans}${count(session.sample.tags.size)} tags seen`;
+    return `${bans}${count(session.traffic.sample.tags.size)} tags seen`;
   },
   empty: (session) =>
     session.connection.state === 'up'
@@ -122,7 +122,7 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
 }
 
 function tagRows(session: DaemonSession): ListRow[] {
-  return [...session.sample.tags.entries()].map(([tag, seen]) => ({
+  return [...session.traffic.sample.tags.entries()].map(([tag, seen]) => ({
     key: `tag ${tag}`,
     facts: { kind: 'tag', tag, header: seen.header },
     cells: [

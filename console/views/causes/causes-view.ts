@@ -57,12 +57,12 @@ export const CAUSES_VIEW: ListView = listView({
   ],
   rows: (session) => {
     const survey = surveyOf(session);
-    const sampled = session.sampleShare() < ALL;
+    const sampled = session.traffic.share() < ALL;
     return survey.causes.map((cause) => row(cause, survey, sampled));
   },
   remark: (session) => {
     const { judged, unserved, requests, since } = surveyOf(session);
-    const share = session.sampleShare();
+    const share = session.traffic.share();
     // At the front, as in Top: a narrow title is cut at its end.
     const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
     const partial = judged < unserved ? `, ${count(judged)} examined` : '';
@@ -76,7 +76,7 @@ export const CAUSES_VIEW: ListView = listView({
       command: 'causes.clear',
       spare: 'zero',
       help: 'Count from zero',
-      run: (c) => c.session.clearSample(),
+      run: (c) => c.session.traffic.clear(),
     },
   ],
   subjects: ({ facts: { url = '', host = '', sentUrl = url, sentHost = host } }) =>
@@ -85,8 +85,8 @@ export const CAUSES_VIEW: ListView = listView({
 });
 
 function surveyOf(session: DaemonSession): Survey {
-  const { unserved, requests } = session.sample;
-  session.judgeUnserved(judge);
+  const { unserved, requests } = session.traffic.sample;
+  session.traffic.judgeUnserved(judge);
   const last = unserved.last();
   const counted = last.filter((one) => one.counts);
   const causes = new Map<string, Cause>();

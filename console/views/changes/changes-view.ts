@@ -48,7 +48,7 @@ export const CHANGES_VIEW: ListView = listView({
     const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
     if (!counters)
       return `in ${last}; ${session.recallsCounters ? 'counters of before are being read' : 'no counters of before to compare'}`;
-    const { since } = session.sample.urls;
+    const { since } = session.traffic.sample.urls;
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
     return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
   },

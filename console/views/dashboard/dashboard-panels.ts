@@ -19,7 +19,7 @@ function topBy(c: ViewContext, title: string): void {
 
 /** Epoch seconds at which the oldest counted request with status >= 400 ended. */
 function refusedSince(c: ViewContext): number {
-  const refused = c.session.sample.all('status').filter(({ key }) => Number(key) >= 400);
+  const refused = c.session.traffic.sample.all('status').filter(({ key }) => Number(key) >= 400);
   return refused.reduce((since, rank) => earliest(since, rank.since), 0);
 }
 

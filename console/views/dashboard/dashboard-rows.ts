@@ -22,7 +22,7 @@ const FEW_SHARES = [0.5, 0.99];
 const DURATION_CELLS = 7;
 
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
-  const { latency } = session.sample;
+  const { latency } = session.traffic.sample;
   if (latency.size === 0) return nothing(session, 'no traffic yet', width);
   const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
   const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
@@ -43,14 +43,14 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
 /** The same in a few wrapped, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
   const of = (share: number): string => {
-    const value = session.sample.latency.percentile(share);
+    const value = session.traffic.sample.latency.percentile(share);
     return value === null ? '' : `p${share * 100} ${duration(value)}`;
   };
-  return session.sample.latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
+  return session.traffic.sample.latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
 }
 
 export function sampleRemark(session: DaemonSession): Row {
-  const share = session.sampleShare();
+  const share = session.traffic.share();
   return share >= 0.99 ? [] : [span(`of ${percent(share)}`, 'faint')];
 }
 
@@ -62,7 +62,7 @@ const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
 ];
 
 export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
-  const ranks = session.sample.all('status');
+  const ranks = session.traffic.sample.all('status');
   const total = ranks.reduce((sum, r) => sum + r.requests, 0);
   if (total === 0) return nothing(session, 'no traffic yet', width);
   const rows = CLASSES.map(({ from, label, style }): Row => {
@@ -91,7 +91,7 @@ export function topRows(
   height: number,
   theme: Theme,
 ): Row[] {
-  const ranks = session.sample.top('url', by, height).filter((r) => r[by] > 0);
+  const ranks = session.traffic.sample.top('url', by, height).filter((r) => r[by] > 0);
   if (ranks.length === 0)
     return nothing(session, by === 'misses' ? 'no misses yet' : 'no traffic yet', width);
   return ranks.map((r) =>
@@ -192,8 +192,8 @@ export function errorRows(
   theme: Theme,
 ): Row[] {
   const found: { at: number; row: Row }[] = [];
-  for (let i = session.errors.size - 1; i >= 0 && found.length < height; i--) {
-    const entry = session.errors.at(i) as LogEntry;
+  for (let i = session.log.errors.size - 1; i >= 0 && found.length < height; i--) {
+    const entry = session.log.errors.at(i) as LogEntry;
     if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
   }
   const happened = session.events.all().filter((event) => isTrouble(event.kind));

@@ -26,8 +26,8 @@ const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits
 
 /** The quantity shown, and the number of requests. */
 export function titleRow(session: DaemonSession, shown: Quantity, width: number): Row {
-  const { size, since } = session.sample.latency;
-  const sampled = session.sampleShare() < 0.99 ? `, ${percent(session.sampleShare())} sampled` : '';
+  const { size, since } = session.traffic.sample.latency;
+  const sampled = session.traffic.share() < 0.99 ? `, ${percent(session.traffic.share())} sampled` : '';
   return spread(
     [
       span(' Latency', 'title'),
@@ -101,7 +101,7 @@ function histogram(
   shown: Quantity,
   width: number,
 ): { from: number; to: number; cells: { hit: number; other: number }[] } {
-  const { hits, others } = session.sample.latency;
+  const { hits, others } = session.traffic.sample.latency;
   const hit = (b: number): number => (shown === 'others' ? 0 : (hits[b] ?? 0));
   const other = (b: number): number => (shown === 'hits' ? 0 : (others[b] ?? 0));
   let from = 0;
@@ -139,7 +139,7 @@ function axis(from: number, to: number, width: number): Row {
 
 /** A row of titles, and a row per kind of request. */
 export function percentileRows(session: DaemonSession, width: number): Row[] {
-  const meter = session.sample.latency;
+  const meter = session.traffic.sample.latency;
   const each = Math.min(10, Math.floor((width - 11) / SHARES.length));
   return [
     [span(' '), cell('', 10), ...SHARES.map((s) => cellRight(`p${s * 100}`, each, 'muted'))],
@@ -173,7 +173,7 @@ export function trailRows(
   const now = session.lastDataAt;
   const period = Math.min(SECONDS, chartSpan(session, null));
   const slices = Math.min(period / LEAST_SECONDS, Math.max(8, width - 10));
-  const { p50, p99 } = session.sample.latencyTrail(now, period, slices, quantity);
+  const { p50, p99 } = session.traffic.sample.latencyTrail(now, period, slices, quantity);
   const known = [...p50, ...p99].filter((v) => !Number.isNaN(v));
   if (known.length === 0) return [];
   const low = Math.floor(Math.log10(Math.min(...known)));

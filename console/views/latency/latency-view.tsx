@@ -44,7 +44,7 @@ export const LATENCY_VIEW: View = {
       command: 'latency.clear',
       spare: 'zero',
       help: 'Count from zero',
-      run: (c) => c.session.sample.clearLatency(c.session.now()),
+      run: (c) => c.session.traffic.sample.clearLatency(c.session.now()),
     },
     {
       keys: ['enter'],
@@ -52,7 +52,7 @@ export const LATENCY_VIEW: View = {
       help: 'The slowest hundredth, in the log',
       hint: 'slowest',
       run: (c) => {
-        const slow = c.session.sample.latency.slowest(0.99);
+        const slow = c.session.traffic.sample.latency.slowest(0.99);
         if (slow === null) c.ui.notify('warn', 'no traffic yet');
         else drill(c, `Timestamp:Process[2] > ${roundedDown(slow.above)}`, slow.since);
       },
@@ -61,7 +61,7 @@ export const LATENCY_VIEW: View = {
   ],
   state: QUANTITY,
   copy: (c) => {
-    const { latency } = c.session.sample;
+    const { latency } = c.session.traffic.sample;
     copyText(c, COPIED.map((p) => `p${p * 100}\t${latency.percentile(p) ?? ''}`).join('\n'), 'the figures');
   },
   export: (c, json) => countersText(c.session.counters.all(), json),
@@ -91,7 +91,7 @@ function LatencyScreen({ c, quantity, width, height }: ScreenProps & { quantity:
       </Box>
       <Live session={session}>
         {() =>
-          session.sample.latency.size === 0 ? (
+          session.traffic.sample.latency.size === 0 ? (
             <Lines rows={[[span('  no traffic yet', 'muted')]]} width={width} height={1} />
           ) : (
             <>

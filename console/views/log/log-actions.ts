@@ -14,17 +14,17 @@ import { whyPanel } from './why-panel.ts';
 export function actOnLog(c: ViewContext, action: LogAction): void {
   const state = c.ui.stateOf(LOG_STATE);
   const { list } = logBody(c.ui.size, state.detail || action.type === 'detail');
-  c.ui.setState(LOG_STATE, reduceLog(state, action, c.session.log, list));
+  c.ui.setState(LOG_STATE, reduceLog(state, action, c.session.log.shown, list));
 }
 
 const GROUPINGS = ['request', 'session', 'vxid'] as const;
 
 export function nextGrouping(c: ViewContext): void {
   const { session } = c;
-  const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
+  const at = (GROUPINGS as readonly string[]).indexOf(session.log.grouping);
   const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
-  session.kept.addGap(`grouping by ${grouping}`);
-  session.follow(session.query, grouping, session.logRange.counted);
+  session.log.kept.addGap(`grouping by ${grouping}`);
+  session.log.follow(session.log.query, grouping, session.log.range.counted);
   c.ui.notify('info', `grouping by ${grouping}`);
 }
 
@@ -52,11 +52,11 @@ function toggleColumn(c: ViewContext, name: LogColumn): void {
 }
 
 export function scroll(c: ViewContext, rows: number): void {
-  const entry = selectedEntry(c.ui.stateOf(LOG_STATE), c.session.log);
+  const entry = selectedEntry(c.ui.stateOf(LOG_STATE), c.session.log.shown);
   if (entry === undefined) return;
   const lines = detailLines(
     entry,
-    selectedPlace(c.ui.stateOf(LOG_STATE), c.session.log),
+    selectedPlace(c.ui.stateOf(LOG_STATE), c.session.log.shown),
     c.session,
     80,
   ).length;
@@ -65,7 +65,7 @@ export function scroll(c: ViewContext, rows: number): void {
 
 /** Jumps to the first linked transaction in the store: a backend request, a subrequest, the fetch of the object hit. */
 export function followLink(c: ViewContext) {
-  const { log } = c.session;
+  const log = c.session.log.shown;
   actOnLog(c, { type: 'move', rows: 0 });
   const entry = selectedEntry(c.ui.stateOf(LOG_STATE), log);
   if (entry === undefined) return;
@@ -78,27 +78,27 @@ export function followLink(c: ViewContext) {
     const found = findTransaction(log, vxid);
     if (found !== null) return actOnLog(c, { type: 'jump', ...found });
   }
-  const hidden = links.some(({ vxid }) => findTransaction(c.session.kept, vxid) !== null);
+  const hidden = links.some(({ vxid }) => findTransaction(c.session.log.kept, vxid) !== null);
   const why = hidden ? 'kept, but the query does not show it' : 'not kept here';
   c.ui.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: ${why}`);
 }
 
 export function explain(c: ViewContext) {
   actOnLog(c, { type: 'move', rows: 0 });
-  const entry = selectedEntry(c.ui.stateOf(LOG_STATE), c.session.log);
+  const entry = selectedEntry(c.ui.stateOf(LOG_STATE), c.session.log.shown);
   if (entry === undefined || entry.gap !== '') return c.ui.notify('warn', 'nothing is selected');
-  void whyPanel(c, entry, selectedPlace(c.ui.stateOf(LOG_STATE), c.session.log));
+  void whyPanel(c, entry, selectedPlace(c.ui.stateOf(LOG_STATE), c.session.log.shown));
 }
 
 /** Jumps to the next match after the selected row, or else to one before it. */
 export function searchText(c: ViewContext, text: string) {
   actOnLog(c, { type: 'move', rows: 0 });
   actOnLog(c, { type: 'search', text });
-  const groups = countMatches(c.session.log, text);
+  const groups = countMatches(c.session.log.shown, text);
   if (groups === 0) return c.ui.notify('warn', `"${text}" is in no record shown`);
   if (!goToMatch(c, false)) goToMatch(c, true);
   const where = groups === 1 ? '1 group' : `${count(groups)} groups`;
-  c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.size)}; n and N for more`);
+  c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.shown.size)}; n and N for more`);
 }
 
 export function nextMatch(c: ViewContext, back: boolean) {

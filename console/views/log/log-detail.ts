@@ -71,7 +71,7 @@ export function detailLines(
 /** Reasons for the page or the fragment at `place`, from the local store only; `w` also queries the daemon. */
 export function reasonsOf(entry: LogEntry, place: RowPlace, session: DaemonSession): Reason[] {
   const part = partOf(entry.transactions, place.tx);
-  const elsewhere = invalidatedBefore(session.kept, entry, EARLIER);
+  const elsewhere = invalidatedBefore(session.log.kept, entry, EARLIER);
   return why(part, { earlier: keptOf(entry, part, session), elsewhere, bans: null, since: sinceOf(session) });
 }
 
@@ -81,7 +81,7 @@ export function keptOf(
   part: readonly LogTransaction[],
   session: DaemonSession,
 ): (readonly LogTransaction[])[] {
-  const pages = earlierOf(session.kept, entry, EARLIER).map((e) => e.transactions);
+  const pages = earlierOf(session.log.kept, entry, EARLIER).map((e) => e.transactions);
   if (part === entry.transactions) return pages;
   const request = part.find((tx) => tx.type === 'request');
   if (request === undefined) return [];
@@ -97,8 +97,8 @@ function startOf(part: readonly LogTransaction[]): number {
 
 /** Epoch seconds of the oldest stored group; 0 if unknown. */
 export function sinceOf(session: DaemonSession): number {
-  for (let i = 0; i < Math.min(20, session.kept.size); i++) {
-    const at = session.kept.at(i)?.summary.at ?? 0;
+  for (let i = 0; i < Math.min(20, session.log.kept.size); i++) {
+    const at = session.log.kept.at(i)?.summary.at ?? 0;
     if (at > 0) return at;
   }
   return 0;

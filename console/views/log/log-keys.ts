@@ -34,7 +34,7 @@ function search(c: ViewContext): void {
 }
 
 function clear(c: ViewContext): void {
-  c.session.clearLog();
+  c.session.log.clear();
   actOnLog(c, { type: 'end' });
 }
 

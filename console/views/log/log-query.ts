@@ -18,9 +18,9 @@ import { quoted } from './written-query.ts';
 /** Sets another query; Escape returns to the former one. */
 export function applyQuery(c: ViewContext, query: string): void {
   const state = c.ui.stateOf(LOG_STATE);
-  const { query: former, logRange } = c.session;
+  const { query: former, range } = c.session.log.shown;
   if (query !== former) {
-    const origins = [...state.origins, { view: null, query: former, counted: logRange.counted }].slice(
+    const origins = [...state.origins, { view: null, query: former, counted: range.counted }].slice(
       -MAX_ORIGINS,
     );
     c.ui.setState(LOG_STATE, { ...state, origins });
@@ -30,14 +30,17 @@ export function applyQuery(c: ViewContext, query: string): void {
 
 /** Sets the query only; Escape still leads to where it did. */
 export function setQuery(c: ViewContext, query: string, counted = 0): void {
-  const { query: former, kept, source } = c.session;
+  const { log, source } = c.session;
+  const { query: former } = log;
   // Events that the daemon can replay start over.
   const above =
     former === '' || former === query || source.retells === true
       ? ''
       : ` (above only what matched ${former} too)`;
-  kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
-  c.session.follow(query, c.session.grouping, counted);
+  log.kept.addGap(
+    query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`,
+  );
+  log.follow(query, log.grouping, counted);
   actOnLog(c, { type: 'end' });
   c.ui.set({ field: null, panel: null, queries: remember(c.ui.state.queries, query) });
   nameOddity(c, query);
@@ -65,7 +68,7 @@ const queryField = (c: ViewContext): FieldKind => ({
   complete: ({ text, cursor }) => ({
     ...(text === ''
       ? { from: 0, candidates: namedCandidates(c) }
-      : (completeFromLog(text, cursor, c.session.kept) ?? c.completeQuery(text, cursor))),
+      : (completeFromLog(text, cursor, c.session.log.kept) ?? c.completeQuery(text, cursor))),
     usage: '',
   }),
   accept: (text) => applyQuery(c, text.trim()),
@@ -85,7 +88,7 @@ function namedCandidates(c: ViewContext): Candidate[] {
 }
 
 export function editQuery(c: ViewContext): void {
-  c.fields.open(queryField(c), lineOf(c.session.query));
+  c.fields.open(queryField(c), lineOf(c.session.log.query));
 }
 
 function queryChoice(c: ViewContext, query: string, note: string): Choice {
@@ -95,7 +98,7 @@ function queryChoice(c: ViewContext, query: string, note: string): Choice {
 export function chooseLikeThis(c: ViewContext) {
   actOnLog(c, { type: 'move', rows: 0 });
   const state = c.ui.stateOf(LOG_STATE);
-  const entry = selectedEntry(state, c.session.log);
+  const entry = selectedEntry(state, c.session.log.shown);
   if (entry === undefined) return c.ui.notify('warn', 'nothing is selected');
   const suggested = likeThis(entry, placeOf(state, entry, state.offset));
   const choices = suggested.map(({ query, note }) => queryChoice(c, query, note));
@@ -147,7 +150,7 @@ export function queryCommands(drill: (c: ViewContext, query: string) => void): P
       name: 'query.save',
       syntax: 'query.save <name>',
       help: 'Keep the query of the log view under a name.',
-      run: (c, name) => save(c, name, c.session.query),
+      run: (c, name) => save(c, name, c.session.log.query),
     },
     { name: 'query.use', syntax: 'query.use <name>', help: 'Use a saved query.', run: use },
     {

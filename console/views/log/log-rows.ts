@@ -65,8 +65,8 @@ export class LogPainter {
 
   /** The selected entry, or the newest while following, in `height` rows of `width` cells. */
   detail(session: DaemonSession, view: LogState, width: number, height: number, theme: Theme): LogDetail {
-    const entry = selectedEntry(view, session.log);
-    const place = selectedPlace(view, session.log);
+    const entry = selectedEntry(view, session.log.shown);
+    const place = selectedPlace(view, session.log.shown);
     const key = entry === undefined ? '' : `${entry.seq}/${place.tx}/${width}/${theme.depth}`;
     if (this.pane.key !== key) {
       const lines = entry === undefined ? [] : detailLines(entry, place, session, width);
@@ -85,9 +85,9 @@ export class LogPainter {
 
   empty(session: DaemonSession): Row {
     if (session.connection.state !== 'up') return [span('   no connection', 'muted')];
-    if (session.log.untested > 0) return [span('   searching the stored log', 'muted')];
-    if (session.readingBack) return [span('   looking through what was logged before', 'muted')];
-    return [span(session.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
+    if (session.log.shown.untested > 0) return [span('   searching the stored log', 'muted')];
+    if (session.log.readingBack) return [span('   looking through what was logged before', 'muted')];
+    return [span(session.log.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
   }
 
   row(visible: VisibleRow, view: LogState, width: number, utc: boolean, theme: Theme): Row {

@@ -24,7 +24,7 @@ export function LogScreen({ c, ui, state, width, height }: ScreenProps & { state
   const body = logBody(c.ui.size, state.detail);
   const listWidth = width - body.beside;
   const list = (): ReactNode => {
-    const shown = visibleRows(state, session.log, body.list);
+    const shown = visibleRows(state, session.log.shown, body.list);
     const fills = new Map<number, FillName>();
     const rows = shown.map((v, i) => {
       if (!state.follow && v.entry.seq === state.selected && v.row === state.offset) fills.set(i, 'selected');

@@ -36,29 +36,29 @@ export const LOG_VIEW: View = {
   state: LOG_STATE,
   open: (c) => {
     const { session, view } = c;
-    if (!session.following) session.follow(session.query, session.grouping);
+    if (!session.log.following) session.log.follow(session.log.query, session.log.grouping);
     if (view === LOG_VIEW) return;
-    const origins = [{ view, query: session.query, counted: session.logRange.counted }];
+    const origins = [{ view, query: session.log.query, counted: session.log.range.counted }];
     c.ui.setState(LOG_STATE, { ...c.ui.stateOf(LOG_STATE), origins });
   },
   move: (c, step) => actOnLog(c, stepAction(step, logBody(c.ui.size, c.ui.stateOf(LOG_STATE).detail).list)),
   back,
   click,
-  hasRow: ({ session }) => session.log.size > 0,
+  hasRow: ({ session }) => session.log.shown.size > 0,
   subjects: (c) => {
     // Keeps the selected row under the cursor.
     actOnLog(c, { type: 'move', rows: 0 });
     const state = c.ui.stateOf(LOG_STATE);
-    const entry = selectedEntry(state, c.session.log);
+    const entry = selectedEntry(state, c.session.log.shown);
     if (entry === undefined) return [];
-    return logSubjects(entry, selectedPlace(state, c.session.log).tx, longestRecord(c.session.admin));
+    return logSubjects(entry, selectedPlace(state, c.session.log.shown).tx, longestRecord(c.session.admin));
   },
   copy: copySelected,
   export: exportLog,
   spokenRemark: ({ session }) => {
-    const short = session.logRange.shortfall(session.kept);
+    const short = session.log.range.shortfall(session.log.kept);
     const missing = short === null ? '' : ` ${missingText(short, session.utc)}.`;
-    return session.query === '' ? 'All transactions.' : `Query ${session.query}.${missing}`;
+    return session.log.query === '' ? 'All transactions.' : `Query ${session.log.query}.${missing}`;
   },
   spokenRow,
   screen: (props) => <LogScreen {...props} state={stateOf(props.ui, LOG_STATE)} />,
@@ -83,7 +83,7 @@ function back(c: ViewContext): boolean {
   const origin = state.origins.at(-1);
   if (origin === undefined) return false;
   c.ui.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
-  if (origin.query !== c.session.query) setQuery(c, origin.query, origin.counted);
+  if (origin.query !== c.session.log.query) setQuery(c, origin.query, origin.counted);
   if (origin.view !== null) showView(c, origin.view, c.ui.state.from);
   return true;
 }
@@ -102,7 +102,7 @@ function click(c: ViewContext, { x, y }: Place) {
   if (y < 3 || y >= 3 + body.list || x >= c.ui.size.columns - body.beside) return;
   actOnLog(c, { type: 'move', rows: 0 });
   const state = c.ui.stateOf(LOG_STATE);
-  const rows = visibleRows(state, c.session.log, body.list);
+  const rows = visibleRows(state, c.session.log.shown, body.list);
   const from = rows.findIndex((r) => r.entry.seq === state.selected && r.row === state.offset);
   const to = y - 3;
   if (from < 0 || to >= rows.length) return;
@@ -145,7 +145,7 @@ function tagsOf({ type, records }: LogTransaction, longestRecord: number): Subje
 
 function copySelected(c: ViewContext) {
   const state = c.ui.stateOf(LOG_STATE);
-  const entry = selectedEntry(state, c.session.log);
+  const entry = selectedEntry(state, c.session.log.shown);
   if (entry === undefined || entry.gap !== '') return c.ui.notify('warn', 'nothing to copy');
   const place = placeOf(state, entry, state.offset);
   const tx = entry.transactions[place.tx];
@@ -158,7 +158,7 @@ function copySelected(c: ViewContext) {
 
 /** In the format of proxylog. */
 function exportLog(c: ViewContext, json: boolean): string {
-  const { log } = c.session;
+  const log = c.session.log.shown;
   let out = '';
   for (let i = 0; i < log.size; i++) {
     const { transactions } = log.at(i) as LogEntry;
@@ -170,10 +170,10 @@ function exportLog(c: ViewContext, json: boolean): string {
 function spokenRow(c: ViewContext): string {
   const state = c.ui.stateOf(LOG_STATE);
   if (state.follow) return '';
-  const entry = selectedEntry(state, c.session.log);
+  const entry = selectedEntry(state, c.session.log.shown);
   if (entry === undefined) return '';
   if (entry.gap !== '') return entry.gap;
-  const place = selectedPlace(state, c.session.log);
+  const place = selectedPlace(state, c.session.log.shown);
   const tx = entry.transactions[place.tx];
   if (tx !== undefined && place.record >= 0) {
     const record = decodeRecords(tx.records)[place.record];

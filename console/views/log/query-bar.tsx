@@ -32,7 +32,7 @@ export function QueryBar({ session, open, state, width }: QueryBarProps): ReactN
   return (
     <Box flexDirection="column" height={2} flexShrink={0}>
       {field === null ? (
-        <Live session={session}>{() => <Asked query={session.query} />}</Live>
+        <Live session={session}>{() => <Asked query={session.log.query} />}</Live>
       ) : (
         <Text wrap="truncate-end">
           <Words style="key">{LABEL}</Words>
@@ -101,8 +101,9 @@ function Verdict({
 }
 
 function statusRow(session: DaemonSession, state: LogState, width: number, theme: Theme): Row {
-  const { kept, log } = session;
-  if (session.logError !== '') return [span(`       ${session.logError}`, 'bad')];
+  const { log } = session;
+  const { kept, shown } = log;
+  if (log.error !== '') return [span(`       ${log.error}`, 'bad')];
   const left: Span[] = [
     span('       '),
     state.follow
@@ -110,16 +111,16 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
         ? span(`${theme.glyphs.bullet} no connection`, 'bad')
         : span(`${theme.glyphs.bullet} following`, 'good')
       : span(`${theme.glyphs.up} paused`, 'warn'),
-    span(`  by ${session.grouping}`, 'muted'),
+    span(`  by ${log.grouping}`, 'muted'),
   ];
   // Parts of the screen still show the former query.
-  if (session.asking) left.push(span('  asking the daemon', 'warn'));
-  else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
-  else if (session.query !== '' && session.readingBack) left.push(span('  reading back', 'warn'));
-  const short = session.logRange.shortfall(kept);
+  if (log.asking) left.push(span('  asking the daemon', 'warn'));
+  else if (shown.untested > 0) left.push(span(`  looking through ${count(shown.untested)} kept`, 'warn'));
+  else if (log.query !== '' && log.readingBack) left.push(span('  reading back', 'warn'));
+  const short = log.range.shortfall(kept);
   if (short !== null)
     left.push(span(`  ${missingText(short, session.utc, width - rowWidth(left) - 3)}`, 'warn'));
-  const of = session.query === '' ? '' : `${count(log.size)} of `;
+  const of = log.query === '' ? '' : `${count(shown.size)} of `;
   const received = span(`${count(kept.records)} records received`, 'muted');
   const lost = kept.lost > 0 ? [span(`${count(kept.lost)} lost`, 'warn')] : [];
   const groups = span(`${of}${count(kept.size)} groups kept`, 'muted');

@@ -41,8 +41,8 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
   // Closed or replaced in the meantime: drop the answer.
   if (c.ui.state.panel !== panel) return;
   const matching = history.groups.flatMap((group) => partsFor(group, url));
-  const elsewhere = [...history.groups, ...invalidatedBefore(session.kept, entry, EARLIER)].filter((group) =>
-    isBefore(group, part),
+  const elsewhere = [...history.groups, ...invalidatedBefore(session.log.kept, entry, EARLIER)].filter(
+    (group) => isBefore(group, part),
   );
   const earlier = mergeHistory(part, matching, keptOf(entry, part, session));
   const since = history.since > 0 ? history.since : sinceOf(session);

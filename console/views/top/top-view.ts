@@ -94,7 +94,7 @@ export const TOP_VIEW: ListView = listView({
       command: 'top.clear',
       spare: 'zero',
       help: 'Count from zero',
-      run: (c) => c.session.clearSample(),
+      run: (c) => c.session.traffic.clear(),
     },
   ],
   subjects: ({ facts: { ranking, key = '', url = '', host = '', lookupUrl = '', lookupHost = '' } }) =>
@@ -119,7 +119,7 @@ function choose(c: ViewContext, step: { by?: number; to?: RankingName; window?: 
 
 function rankedBy(session: DaemonSession, option: string): Ranked {
   const { ranking, window } = chosen(option);
-  return session.sample.ranked(ranking, window.seconds, session.now(), SHOWN);
+  return session.traffic.sample.ranked(ranking, window.seconds, session.now(), SHOWN);
 }
 
 /** Shares above this count as 1: counters and log arrive at different moments. */
@@ -128,10 +128,10 @@ const ALL = 0.95;
 /** Share of client requests in the sample. */
 function shareOf(session: DaemonSession, option: string, { requests, seconds }: Ranked): number {
   const all = session.requestRate(seconds);
-  if (session.sampleShare() === 1) return 1;
+  if (session.traffic.share() === 1) return 1;
   const share =
     chosen(option).window.seconds === null
-      ? session.sampleShare()
+      ? session.traffic.share()
       : all === null || all === 0
         ? 1
         : requests / (all * seconds);

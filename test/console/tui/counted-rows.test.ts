@@ -82,7 +82,7 @@ it('follows what comes for a row, also when the log was paused before, as by a q
   await s.keys('2', 'w', 'escape');
   expect(await status(s)).toContain('paused');
   await s.keys('9', 'enter');
-  expect(s.session.log.size).toBe(0);
+  expect(s.session.log.shown.size).toBe(0);
   expect(await status(s)).toContain('following');
   await s.keys('space', 'Z');
   expect(await status(s)).toContain('following');

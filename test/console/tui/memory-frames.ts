@@ -23,7 +23,7 @@ async function main(all: number): Promise<void> {
     for (; n < frames; n++) {
       const url = `/page/${n}/${(n * 7919) % 10_007}`;
       const at = FAKE_START + n;
-      stage.session.kept.add(
+      stage.session.log.kept.add(
         fakeGroup({ vxid: n, at, method: 'GET', url, status: 200, handling: 'HIT', seconds: 0.001, body: n }),
       );
       stage.session.touch();

@@ -25,9 +25,9 @@ it('an empty prompt offers them, and Tab takes one', async () => {
     /╭─ Complete ─+ 16 · Tab completes ─╮.*\n.*mine +vxid == 7[\s\S]*errors +what failed +│/,
   );
   await s.keys('tab', 'tab', 'enter');
-  expect(s.session.query).toBe('RespStatus >= 500 or FetchError');
+  expect(s.session.log.query).toBe('RespStatus >= 500 or FetchError');
   submitLine(s.c, 'query.use slow');
-  expect(s.session.query).toBe('Timestamp:Process[2] > 1.0');
+  expect(s.session.log.query).toBe('Timestamp:Process[2] > 1.0');
 });
 
 it('^R lists them from the prompt too', async () => {
@@ -35,7 +35,7 @@ it('^R lists them from the prompt too', async () => {
   await s.keys('2', '/', 'ctrl+r');
   expect(await s.screen()).toMatch(/Queries[\s\S]*mine +vxid == 7[\s\S]*fragments +pages with fragments/);
   await s.keys('enter');
-  expect(s.session.query).toBe('vxid == 7');
+  expect(s.session.log.query).toBe('vxid == 7');
 });
 
 it('the footer names as many keys as it has room for, the most needed first', async () => {

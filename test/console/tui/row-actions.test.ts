@@ -116,7 +116,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   await s.settle();
   expect(bans(s)).toEqual(['ban.count req.http.host == norm.example && req.url == /looked/up?b=1']);
   await s.keys('n', 'enter');
-  expect(s.c.session.query).toBe('ReqURL eq "/sent"');
+  expect(s.c.session.log.query).toBe('ReqURL eq "/sent"');
   await s.keys('escape', ' ');
   expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
   // The refetch uses the request as sent: the program would rewrite its own result again.

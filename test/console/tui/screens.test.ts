@@ -214,11 +214,11 @@ describe('operation', () => {
     expect(lines[3]?.indexOf('▲')).toBe(lines[2]?.indexOf('!'));
     expect(lines[3]).toContain('Expected an operator; expected ==, ~');
     await s.keys('enter');
-    expect(s.session.query).toBe('');
+    expect(s.session.log.query).toBe('');
     await s.keys('ctrl+u');
     await s.type('RespStatus == 503');
     await s.keys('enter');
-    expect(s.session.query).toBe('RespStatus == 503');
+    expect(s.session.log.query).toBe('RespStatus == 503');
   });
 
   it('offers to look for a text that is no query, and does so on a second Enter', async () => {
@@ -233,8 +233,8 @@ describe('operation', () => {
     expect(await s.screen()).not.toContain('Enter again');
     await s.keys('backspace', 'enter', 'enter');
     const { search, selected } = s.c.ui.stateOf(LOG_STATE);
-    expect([s.session.query, search, s.c.ui.state.field]).toEqual(['', '/cart', null]);
-    expect(s.session.kept.at(s.session.kept.indexOf(selected))?.summary.url).toBe('/cart');
+    expect([s.session.log.query, search, s.c.ui.state.field]).toEqual(['', '/cart', null]);
+    expect(s.session.log.kept.at(s.session.log.kept.indexOf(selected))?.summary.url).toBe('/cart');
     await s.keys('/');
     await s.type('/nowhere');
     await s.keys('enter', 'enter');
@@ -255,8 +255,8 @@ describe('operation', () => {
     expect(text.split('\n')[2]).toContain('hits');
     expect(text).toMatch(/ hit .*\n/);
     expect(text).not.toMatch(/ (miss|pass) .*\n/);
-    const { size } = s.session.log;
-    expect(text).toContain(` ${size} of ${s.session.kept.size} groups kept`);
+    const { size } = s.session.log.shown;
+    expect(text).toContain(` ${size} of ${s.session.log.kept.size} groups kept`);
     applyQuery(s.c, '');
     await s.settle();
     expect(await s.screen()).toMatch(/ miss .*\n/);
@@ -266,7 +266,7 @@ describe('operation', () => {
     const s = await open(100, 24);
     await s.keys('2');
     await s.play(2);
-    s.session.kept.add(
+    s.session.log.kept.add(
       fakeGroup({
         vxid: 9,
         at: 0,
@@ -296,7 +296,7 @@ describe('operation', () => {
     await s.keys('2', '/');
     await s.type('Witness');
     await s.keys('enter');
-    expect(s.session.query).toBe('Witness');
+    expect(s.session.log.query).toBe('Witness');
     expect(await s.screen()).toContain('Witness: proxyd never writes this tag');
     s.c.ui.set({ notice: null });
     applyQuery(s.c, 'Witness');
@@ -310,17 +310,17 @@ describe('operation', () => {
     submitLine(s.c, 'query RespStatus == 200');
     await s.settle();
     await s.keys('1', 'e');
-    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.log.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('/', 'ctrl+u');
     await s.type('RespStatus == 503');
     await s.keys('enter', 'enter');
     // First what is open, then one step after the other.
     await s.keys('escape');
-    expect(s.session.query).toBe('RespStatus == 503');
+    expect(s.session.log.query).toBe('RespStatus == 503');
     await s.keys('escape');
-    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.log.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('escape');
-    expect([s.c.view.name, s.session.query]).toEqual(['dashboard', 'RespStatus == 200']);
+    expect([s.c.view.name, s.session.log.query]).toEqual(['dashboard', 'RespStatus == 200']);
     await s.keys('3', '2', 'escape');
     expect(s.c.view.name).toBe('stats');
   });

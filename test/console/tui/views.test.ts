@@ -409,7 +409,7 @@ describe('views', () => {
     const first = TOP_VIEW.selected(s.c)?.facts.key;
     await s.keys('enter');
     expect(s.c.view.name).toBe('log');
-    expect(s.session.query).toBe(`ReqURL eq "${first}"`);
+    expect(s.session.log.query).toBe(`ReqURL eq "${first}"`);
   });
 
   it('lead back with Escape to where Enter led from, through all views between', async () => {
@@ -654,7 +654,7 @@ describe('the mouse', () => {
     const s = await open(100, 30);
     await on(s, 'Last errors');
     await on(s, 'Last errors');
-    expect([s.c.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.c.view.name, s.session.log.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('3');
     await on(s, 'MAIN.client_req');
     expect(s.c.ui.stateOf(STAT_STATE).selected).toBe('MAIN.client_req');
@@ -685,7 +685,7 @@ describe('what is behind the dashboard, the counters and the latencies', () => {
     expect(s.c.view.name).toBe('top');
     expect(await s.screen()).toContain('by misses, highest first');
     await s.keys('0', 'enter');
-    expect([s.c.view.name, s.session.query]).toEqual([
+    expect([s.c.view.name, s.session.log.query]).toEqual([
       'log',
       expect.stringMatching(/^Timestamp:Process\[2\] > [\d.]+$/),
     ]);

@@ -143,11 +143,12 @@ beforeAll(async () => {
   process.env.PATH = `${bin}:${PATH}`;
   session = liveInstances({ varnish: 'old' }, DEFAULT_CONFIG).current;
   session.start();
-  session.follow('', 'request');
+  session.log.follow('', 'request');
   session.admin.watch(PARAMETERS_VIEW.asks);
   await until(
     'what was logged',
-    () => session.sample.requests === 2 && session.kept.size === 2 && session.backends.length === 3,
+    () =>
+      session.traffic.sample.requests === 2 && session.log.kept.size === 2 && session.backends.length === 3,
   );
 }, 30_000);
 
@@ -191,12 +192,12 @@ it('has its parameters', async () => {
 });
 
 it('has its requests, how the cache took them, and why', () => {
-  expect(session.sample.all('url').map((r) => [r.key, r.hits, r.misses, r.bytes])).toEqual([
+  expect(session.traffic.sample.all('url').map((r) => [r.key, r.hits, r.misses, r.bytes])).toEqual([
     ['/a', 0, 1, 5],
     ['/hit', 1, 0, 7],
   ]);
-  expect(session.sample.addressOf('boot.default')).toBe('192.0.2.7:8080');
-  const [miss, hit] = [0, 1].map((i) => session.kept.at(i)?.transactions ?? []);
+  expect(session.traffic.sample.addressOf('boot.default')).toBe('192.0.2.7:8080');
+  const [miss, hit] = [0, 1].map((i) => session.log.kept.at(i)?.transactions ?? []);
   const said = (group = miss): string[] =>
     why(group ?? [], { earlier: [], bans: null, since: 0 }).map(({ sentence }) => sentence);
   expect(said(miss)[0]).toContain(

@@ -115,11 +115,14 @@ const leftOut = {
   setup(build) {
     // Ink's developer tools.
     build.onResolve({ filter: /\/devtools\.js$/ }, ({ path }) => ({ path, external: true }));
-    // The charts draw with the methods of two widgets and never make one. What those inherit of blessed would bring
-    // its screens, its programs and its terminals along.
+    // The console draws one widget of blessed-contrib off-screen: of blessed it needs a box that emits events, and none of
+    // its screens, programs and terminals.
     build.onResolve({ filter: /^blessed$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
     build.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({
-      contents: 'exports.Node = class {}; exports.Box = class {};',
+      contents: `const { EventEmitter } = require('node:events');
+        function Box(options) { EventEmitter.call(this); this.options = options; }
+        Box.prototype = Object.create(EventEmitter.prototype);
+        exports.Node = exports.Box = Box;`,
     }));
   },
 };

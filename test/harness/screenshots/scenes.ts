@@ -174,7 +174,7 @@ async function toMiss(stage: Stage): Promise<void> {
 
 /** Of the selected request; true also when there is none. */
 function isMiss(stage: Stage): boolean {
-  const { log } = stage.session;
+  const log = stage.session.log.shown;
   const handling = log.at(log.indexOf(stage.c.ui.stateOf(LOG_STATE).selected))?.summary.handling;
   return handling === undefined || handling === 'miss';
 }

@@ -51,9 +51,9 @@ export async function agreement({ seconds = 60, rate = 120 } = {}): Promise<Agre
     const restartsBefore = await restartedLookups(dir);
     const waitsBefore = await waits(dir);
     const fetchesBefore = (await ncsaFetches(dir)).length;
-    seen.clearSample();
-    seen.sample.clearLatency(seen.now());
-    const rowsBefore = seen.kept.size;
+    seen.traffic.clear();
+    seen.traffic.sample.clearLatency(seen.now());
+    const rowsBefore = seen.log.kept.size;
     const samplesBefore = seen.counters.samples;
     const began = performance.now();
     const played = await playMixed(varnish.port, seconds, rate);
@@ -68,7 +68,7 @@ export async function agreement({ seconds = 60, rate = 120 } = {}): Promise<Agre
     const book = new Book(lines);
     book.same(
       'requests, good or not, by the counters',
-      seen.sample.requests,
+      seen.traffic.sample.requests,
       grown(before.counters, counters, 'MAIN.client_req') +
         grown(before.counters, counters, 'MAIN.client_req_400') -
         (countsAgain(seen.version) ? waited : 0),
@@ -84,7 +84,7 @@ export async function agreement({ seconds = 60, rate = 120 } = {}): Promise<Agre
     compareRows(book, seen, rowsBefore);
 
     const later = await attach(dir, sessions);
-    await stands(() => later.sample.requests);
+    await stands(() => later.traffic.sample.requests);
     const past = new Book(all, 'attached afterwards: ');
     compareSample(past, later, await ncsaFetches(dir));
     compareRows(past, later, 0);
@@ -102,7 +102,7 @@ async function attach(dir: string, sessions: DaemonSession[]): Promise<DaemonSes
   const session = liveInstances({ varnish: dir }, DEFAULT_CONFIG).current;
   sessions.push(session);
   session.start();
-  session.follow('', 'request');
+  session.log.follow('', 'request');
   await until('the console is furnished', () => session.isFurnished, 30_000);
   return session;
 }
@@ -217,17 +217,17 @@ function compareLookups(
   counted: Record<'hits' | 'misses' | 'passes', number>,
 ): void {
   for (const of of ['hits', 'misses', 'passes'] as const) {
-    const ours = sum(session.sample.all('url'), of) + sum(session.sample.all('fragment'), of);
+    const ours = sum(session.traffic.sample.all('url'), of) + sum(session.traffic.sample.all('fragment'), of);
     book.same(`${of} with fragments, by the counters`, ours, counted[of]);
   }
 }
 
 /** Top, Latency and the panels that show statuses and misses. */
 function compareSample(book: Book, session: DaemonSession, fetches: readonly number[]): void {
-  const { sample } = session;
+  const { sample } = session.traffic;
   const { requests, fragments } = book;
   book.same('requests', sample.requests, requests.length);
-  book.same('share of the sample', Number(session.sampleShare().toFixed(2)), 1);
+  book.same('share of the sample', Number(session.traffic.share().toFixed(2)), 1);
   book.same('fragments', sum(sample.all('fragment'), 'requests'), fragments.length);
   book.same(
     'statuses',
@@ -301,8 +301,8 @@ function compareSample(book: Book, session: DaemonSession, fetches: readonly num
 /** Each row of the log, and the last errors. */
 function compareRows(book: Book, session: DaemonSession, from: number): void {
   const rows: string[] = [];
-  for (let i = from; i < session.kept.size; i++) {
-    const entry = session.kept.at(i);
+  for (let i = from; i < session.log.kept.size; i++) {
+    const entry = session.log.kept.at(i);
     if (entry === undefined || entry.gap !== '' || entry.main?.type !== 'request') continue;
     const { method, url, status, body, seconds } = entry.summary;
     rows.push(`${method || '-'} ${url || '-'} ${status} ${body} ${seconds}`);

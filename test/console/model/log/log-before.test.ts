@@ -185,26 +185,26 @@ it('is looked through until its beginning, and until then nothing is said not to
       .empty(session)
       .map(({ text }) => text.trim())
       .join('');
-  session.follow('ReqURL eq "/"', 'request');
+  session.log.follow('ReqURL eq "/"', 'request');
   const runOf = (handlers = logs.at(-1)): EarlierRun => handlers?.earlier?.() as EarlierRun;
-  expect([session.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  expect([session.log.readingBack, said()]).toEqual([false, 'nothing matched yet']);
   const first = runOf();
-  expect([session.readingBack, said()]).toEqual([true, 'looking through what was logged before']);
+  expect([session.log.readingBack, said()]).toEqual([true, 'looking through what was logged before']);
   // Between two runs, too.
   first.done(true);
-  expect(session.readingBack).toBe(true);
+  expect(session.log.readingBack).toBe(true);
   runOf().done(false);
-  expect([session.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  expect([session.log.readingBack, said()]).toEqual([false, 'nothing matched yet']);
   // Of two instances as one, until both are through.
-  session.follow('ReqURL eq "/a"', 'request');
+  session.log.follow('ReqURL eq "/a"', 'request');
   const [one, other] = [runOf(), runOf()];
   one.done(false);
-  expect(session.readingBack).toBe(true);
+  expect(session.log.readingBack).toBe(true);
   other.done(false);
-  expect(session.readingBack).toBe(false);
+  expect(session.log.readingBack).toBe(false);
   // A connection that is lost takes it with it.
   runOf();
   events?.connection({ state: 'waiting', attempt: 1, retryAt: FAKE_START, reason: 'gone' });
-  expect(session.readingBack).toBe(false);
+  expect(session.log.readingBack).toBe(false);
   session.close();
 });

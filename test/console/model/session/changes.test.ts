@@ -124,7 +124,7 @@ describe('what moved', () => {
     return {
       trail: counters,
       counters: history,
-      sample: { urls },
+      traffic: { sample: { urls } },
       lastDataAt: 1120,
     } as unknown as DaemonSession;
   }
@@ -149,7 +149,7 @@ describe('what moved', () => {
 
   it('is not known of URLs that were not seen for long enough', () => {
     const s = session({ 'a/': 10 }, { 'a/': 90 });
-    s.sample.urls.since = 1050;
+    s.traffic.sample.urls.since = 1050;
     const { changes, urls } = changesOf(s, 60);
     expect([urls, changes.map(({ kind }) => kind)]).toEqual([false, ['counter']]);
   });

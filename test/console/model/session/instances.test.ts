@@ -148,7 +148,7 @@ describe('two as one', () => {
     const merged = new MergedSource({ name: 'a', source: a }, { name: 'b', source: b });
     const shown = session(merged);
     shown.start();
-    shown.follow('', 'request');
+    shown.log.follow('', 'request');
     a.advance(0);
     b.advance(0);
     expect(shown.connection).toMatchObject({ state: 'up', identity: 'a+b', version: '0.1' });
@@ -162,7 +162,7 @@ describe('two as one', () => {
     one.advance(10);
     expect(shown.counters.value('MAIN.client_req')).toBe(2n * alone.counters.value('MAIN.client_req'));
     expect(shown.counters.value('MAIN.uptime')).toBe(alone.counters.value('MAIN.uptime'));
-    expect(shown.kept.received).toBe(66);
+    expect(shown.log.kept.received).toBe(66);
     expect((await merged.command('vcl.list')).body).toBe(
       'a: active   auto/warm          0 boot\nb: active   auto/warm          0 boot',
     );
@@ -338,11 +338,11 @@ describe('a recording', () => {
     expect(recorder.active).toBe(false);
     const played = session(replay(JSON.parse(JSON.stringify(made)) as Recording));
     played.start();
-    played.follow('', 'request');
+    played.log.follow('', 'request');
     (played.source as ReplaySource).advance(100);
     for (const name of ['MAIN.client_req', 'MAIN.cache_hit', 'MGT.uptime'])
       expect(played.counters.value(name), name).toBe(live.counters.value(name));
-    expect(played.kept.received).toBe(45);
+    expect(played.log.kept.received).toBe(45);
   });
 
   it('has each answer at its time, and no more of it than what changed', async () => {
@@ -449,14 +449,14 @@ describe('a recording', () => {
     player.attach(instances);
     instances.current.start();
     expect(instances.current.source).toMatchObject({ retells: true, recorded: true });
-    instances.current.follow('q', 'session');
+    instances.current.log.follow('q', 'session');
     player.seek(40);
     const requests = instances.current.counters.value('MAIN.client_req');
-    expect([player.at, instances.current.kept.received]).toEqual([40, 123]);
+    expect([player.at, instances.current.log.kept.received]).toEqual([40, 123]);
     player.skip(-30);
     expect(player.at).toBe(10);
     expect(instances.current.counters.value('MAIN.client_req')).toBeLessThan(requests);
-    expect([instances.current.query, instances.current.grouping]).toEqual(['q', 'session']);
+    expect([instances.current.log.query, instances.current.log.grouping]).toEqual(['q', 'session']);
     player.skip(30);
     expect(instances.current.counters.value('MAIN.client_req')).toBe(requests);
     player.toggle();

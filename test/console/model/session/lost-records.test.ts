@@ -20,7 +20,7 @@ it('are counted once, whoever else lost them, and not where only a rate was aske
   const session = new DaemonSession({ source, now: () => 0, later: () => undefined });
   session.start();
   for (const { lost } of streams) lost(10, 'overrun');
-  session.follow('', 'request');
+  session.log.follow('', 'request');
   for (const { lost } of streams) lost(5, 'overrun');
   for (const { lost } of streams) lost(1000, 'rate');
   expect(streams.length).toBe(3);

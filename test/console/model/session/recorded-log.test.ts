@@ -189,10 +189,13 @@ describe('a log as a recording', () => {
     session.start();
     player.first.advance(100);
     const kept = (): number[] =>
-      Array.from({ length: session.log.size }, (_, i) => session.log.at(i)?.transactions[0]?.vxid ?? 0);
-    session.follow('', 'request');
+      Array.from(
+        { length: session.log.shown.size },
+        (_, i) => session.log.shown.at(i)?.transactions[0]?.vxid ?? 0,
+      );
+    session.log.follow('', 'request');
     expect(kept()).toEqual([1001, 1004, 1007, 1010, 1013]);
-    session.follow('2', 'request');
+    session.log.follow('2', 'request');
     expect(kept()).toEqual([1004, 1010]);
     session.close();
   });

@@ -332,18 +332,18 @@ it('knows its share over a restart of the worker', () => {
   values(1, 100, 5000);
   sample().batch(Array.from({ length: 10 }, (_, i) => request(2 + 4 * i, '/')).flat());
   values(2, 101, 5090);
-  expect(session.sampleShare()).toBeCloseTo(10 / 90, 5);
+  expect(session.traffic.share()).toBeCloseTo(10 / 90, 5);
   // The next worker has counted more at its first report than was missing, and less than its predecessor.
   for (const [at, uptime, requests] of [
     [3, 1, 110],
     [4, 2, 6000],
   ] as const)
     values(at, uptime, requests);
-  expect(session.sampleShare()).toBeCloseTo(10 / 6090, 5);
-  session.clearSample();
-  expect(session.sampleShare()).toBe(1);
+  expect(session.traffic.share()).toBeCloseTo(10 / 6090, 5);
+  session.traffic.clear();
+  expect(session.traffic.share()).toBe(1);
   values(5, 3, 6100);
-  expect(session.sampleShare()).toBe(0);
+  expect(session.traffic.share()).toBe(0);
   session.close();
 });
 
@@ -352,7 +352,7 @@ it('counts a request once that waited for the fetch of another, which the counte
   values(1, 100, 5000, 1000);
   sample().batch(Array.from({ length: 10 }, (_, i) => request(2 + 4 * i, '/')).flat());
   values(2, 101, 5018, 1008);
-  expect([session.sampleShare(), session.requests.slices(2, 1, 1).mean[0]]).toEqual([1, 10]);
+  expect([session.traffic.share(), session.requests.slices(2, 1, 1).mean[0]]).toEqual([1, 10]);
   const at = (seconds: number, ...counted: number[]) => ({
     at: seconds,
     names: ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'],
@@ -370,10 +370,14 @@ it('takes no more of the past once it was begun anew, and of the past it has all
   const run = sample().earlier?.();
   run?.batch(request(5, '/'));
   values(2, 101, 110);
-  expect([session.sample.requests, session.sampleShare(), run?.done(true)]).toEqual([1, 1 / 11, true]);
-  session.clearSample();
+  expect([session.traffic.sample.requests, session.traffic.share(), run?.done(true)]).toEqual([
+    1,
+    1 / 11,
+    true,
+  ]);
+  session.traffic.clear();
   run?.batch(request(5, '/'));
-  expect([session.sample.requests, run?.done(true)]).toEqual([0, false]);
+  expect([session.traffic.sample.requests, run?.done(true)]).toEqual([0, false]);
   session.close();
 });
 

@@ -32,7 +32,7 @@ function session(later: (fn: () => void) => void = (fn) => fn()): DaemonSession 
 
 function rowsAfter(groups: readonly (readonly LogTransaction[])[], from = session()): ListRow[] {
   groups.forEach((group, i) => {
-    from.sample.add(
+    from.traffic.sample.add(
       group.map((tx, n) => ({ ...tx, first: n === 0 })),
       FAKE_START + i,
     );
@@ -312,6 +312,6 @@ it('leaves the event loop free while it judges many, and judges each once', () =
 it('counts from zero', () => {
   const of = session();
   rowsAfter([kept(10, '/a')], of);
-  of.clearSample();
+  of.traffic.clear();
   expect(CAUSES_VIEW.definition.rows(of, '')).toEqual([]);
 });

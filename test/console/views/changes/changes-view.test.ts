@@ -23,7 +23,7 @@ function sessionOf(before: number, now: number, from = 1): DaemonSession {
     trail,
     counters,
     events: new EventLog(),
-    sample: { urls: new UrlTrail() },
+    traffic: { sample: { urls: new UrlTrail() } },
     source: {},
     lastDataAt: 121,
     now: () => 121,
@@ -60,7 +60,7 @@ it('leads to what was asked for: as it was looked up in the log, as it was sent 
     // The newest represents all.
     const host = at < 100 ? 'a.example' : 'b.example';
     for (let i = 0; i < (at > 61 ? 10 : 1); i++)
-      session.sample.urls.count({ url: '/cart', host, ...looked }, at);
+      session.traffic.sample.urls.count({ url: '/cart', host, ...looked }, at);
   }
   const row = CHANGES_VIEW.definition.rows(session, '1').find(({ facts }) => facts.kind === 'url');
   if (row === undefined) throw new Error('no URL has moved');

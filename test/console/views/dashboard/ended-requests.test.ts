@@ -72,7 +72,7 @@ it('shows no error where a restart helped, and counts one request', async () => 
   expect(text).toMatch(/│ 5xx {4}0\.0%/);
   expect(text).toMatch(/│ 2xx {4}100%/);
   await s.keys('2');
-  expect(s.session.sample.requests).toBe(1);
+  expect(s.session.traffic.sample.requests).toBe(1);
 });
 
 it('shows a fragment that failed as itself, and names fragments beside the shares', async () => {

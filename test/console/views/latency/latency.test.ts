@@ -17,7 +17,7 @@ const UNICODE = makeTheme('none', false);
 function measured(times: readonly number[]): DaemonSession {
   const latency = new LatencyMeter();
   for (const time of times) latency.add(time, time < 0.001, 1000);
-  return { sample: { latency } } as unknown as DaemonSession;
+  return { traffic: { sample: { latency } } } as unknown as DaemonSession;
 }
 
 /** Every step of the scale from ten microseconds to ten milliseconds, this many times each. */

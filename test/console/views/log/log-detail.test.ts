@@ -19,7 +19,8 @@ it('marks the URL of a fragment that has no room beside its bar', () => {
   const [included] = fakeGroup({ ...plain, vxid: 20, url: '/fragments/recommended/for/you' });
   if (included === undefined) throw new Error('a request');
   const group = [...page, { ...included, level: 2, reason: 'esi', parent: 10 }];
-  const session = { kept: new LogStore({ maxBytes: 1 << 20, maxEntries: 10 }) } as unknown as DaemonSession;
+  const kept = new LogStore({ maxBytes: 1 << 20, maxEntries: 10 });
+  const session = { log: { kept } } as unknown as DaemonSession;
   const lines = detailLines(new LogEntry(1, group, ''), { tx: -1, record: -1 }, session, 60);
   const label = lines.map((line) => line[0]?.text ?? '').find((text) => text.includes('/fragments'));
   expect(label).toMatch(/ \/fragments\/recommended.*…$/);

@@ -47,9 +47,7 @@ describe('a drill-down shows what was counted', () => {
   it('also of a cause of misses: of the URL that it names', () => {
     sample.unserved.judge(1e6, judge);
     const session = {
-      sample,
-      sampleShare: () => 1,
-      judgeUnserved: () => undefined,
+      traffic: { sample, share: () => 1, judgeUnserved: () => undefined },
     } as unknown as DaemonSession;
     const rows = CAUSES_VIEW.definition.rows(session, '');
     expect(rows.length).toBeGreaterThan(20);
