@@ -1,5 +1,5 @@
-// What the counters of a daemon say of it over time: their values and averages, rates for charts, hit rates, and what is
-// compared to say what changed. It takes samples in their order, and the past when that has come.
+// The counters of a daemon over time: values and averages, rates for charts, hit rates, and samples to compare with.
+// Samples arrive in order, the history later.
 
 import type { HistoryRequest } from '../../../protocol/messages.ts';
 import { ONLY_RATED, type PastPoint } from '../../client/source.ts';
@@ -8,8 +8,8 @@ import { CounterTrail } from './counter-trail.ts';
 import { HitRate } from './hit-rate.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-history.ts';
 
-/** Twice the longest window in which changes are looked for, and more than the longest average; the last of it by the second,
- * for the shorter ones. */
+/** Seconds of history to load: twice the longest window of changes, and more than the longest average; the last part
+ * by the second, for the shorter ones. */
 const RECALLED_SECONDS = 1900;
 const RECALLED_FINE = 110;
 
@@ -19,8 +19,7 @@ export class CountedTraffic {
   readonly hitRate = new HitRate();
   readonly rates = new RateHistory();
 
-  /** A sample of now or of before. Returns the requests of clients since the one before it.
-   * @param version of the daemon, as it says it */
+  /** Adds a sample. Returns the requests of clients since the one before it. @param version of the daemon */
   take(at: number, values: readonly bigint[], steady: boolean, version: string): number {
     const { counters } = this;
     const seconds = counters.update(at, values, steady);
@@ -44,14 +43,13 @@ export class CountedTraffic {
   keep(at: number, values: readonly bigint[], steady: boolean): void {
     const names = this.counters.names;
     const doubles = Float64Array.from(values, Number);
-    // Where no counter starts again an uptime that goes back says nothing.
+    // Without resets an uptime that goes back means nothing.
     if (steady) doubles[names.indexOf('MAIN.uptime')] = Number.NaN;
     this.trail.add({ at, names, values: doubles });
   }
 
-  /** From before what came by itself; the first screen does without.
-   * @param now epoch seconds
-   * @param interval seconds between two samples */
+  /** Loads the rest of the history; the first screen does without. @param now epoch seconds @param interval seconds
+   * between two samples */
   async recall(
     ask: (request: HistoryRequest) => Promise<readonly PastPoint[]>,
     now: number,

@@ -31,7 +31,7 @@ export class MovingMean {
   }
 }
 
-/** As many as a sparkline has cells. */
+/** Cells of a sparkline. */
 const RECENT = 16;
 
 export class Counter {
@@ -39,14 +39,14 @@ export class Counter {
   current: bigint;
   /** Change a second over the last interval; for a gauge that of its value. */
   change = 0;
-  /** Has it ever been other than zero since the console started? */
+  /** Has it been non-zero since the console started? */
   seen: boolean;
-  /** The last changes a second (values of a gauge), the newest last; short, and only for the eye. */
+  /** The last changes per second (values of a gauge), the newest last, for a sparkline. */
   readonly recent: number[] = [];
   readonly avg10 = new MovingMean(10);
   readonly avg100 = new MovingMean(100);
   readonly avg1000 = new MovingMean(1000);
-  /** Has it been read at all? What it counted before that is no change. */
+  /** Has it been read before? Its first value is no change. */
   private known = false;
 
   constructor(info: CounterInfo, value: bigint) {
@@ -70,7 +70,7 @@ export class Counter {
     this.take(gauge ? Number(adjusted(value)) : this.change, 1);
   }
 
-  /** Change a second (value of a gauge) over so many intervals, after all that were taken before. */
+  /** Adds a change per second (value of a gauge) that held for `times` intervals after all others. */
   take(sample: number, times: number): void {
     this.recent.push(sample);
     if (this.recent.length > RECENT) this.recent.shift();
@@ -79,7 +79,7 @@ export class Counter {
     this.avg1000.add(sample, times);
   }
 
-  /** Averages and changes are taken anew. */
+  /** Restarts averages and changes. */
   begin(): void {
     this.recent.length = 0;
     this.resetAverages();
@@ -108,13 +108,13 @@ export class CounterHistory {
   samples = 0;
   /** Was the worker restarted between the last two samples? */
   restarted = false;
-  /** The operator has begun averages of his own: the past is no part of them. */
+  /** The operator has reset the averages: they take no history. */
   private counted = false;
 
   /** The same array as long as the set of counters is the same. */
   names: readonly string[] = [];
 
-  /** The set of names changed; counters that stay keep their history. */
+  /** Sets the counters; those that stay keep their history. */
   describe(info: CounterInfo[]): void {
     const byName = new Map<string, Counter>();
     this.order = info.map((row) => {
@@ -127,18 +127,16 @@ export class CounterHistory {
     this.threads = threadsOf(info);
   }
 
-  /**
-   * `values` in the order of the last describe. Returns the seconds since the sample before, 0 at first. `steady`: no
-   * counter has started again, whatever the uptimes say.
-   */
+  /** `values` in the order of the last describe(). Returns the seconds since the sample before, 0 at first.
+   * `steady`: no counter was reset, even where an uptime goes back. */
   update(at: number, values: readonly bigint[], steady = false): number {
     const seconds = this.samples === 0 || at <= this.at ? 0 : at - this.at;
     const managed = !steady && this.wentBack('MGT.uptime', values);
     this.restarted = !steady && this.samples > 0 && (managed || this.wentBack('MAIN.uptime', values));
     for (let i = 0; i < this.order.length && i < values.length; i++) {
       const counter = this.order[i] as Counter;
-      const anew = counter.info.name.startsWith('MGT.') ? managed : this.restarted;
-      counter.update(values[i] as bigint, seconds, anew);
+      const reset = counter.info.name.startsWith('MGT.') ? managed : this.restarted;
+      counter.update(values[i] as bigint, seconds, reset);
     }
     this.at = at;
     this.samples++;
@@ -166,7 +164,7 @@ export class CounterHistory {
     return this.byName.get(name)?.change ?? 0;
   }
 
-  /** Seconds the worker has run, from its own counter. */
+  /** Seconds the worker has run, by its own counter. */
   uptime(): number {
     return Number(this.value('MAIN.uptime'));
   }
@@ -176,8 +174,8 @@ export class CounterHistory {
     for (const counter of this.order) counter.resetAverages();
   }
 
-  /** Averages over a longer past than came by itself, the oldest first; nothing where the operator has begun them anew. A
-   * point that is further from the one before it counts as often as it has `interval`s (seconds) in between. */
+  /** Averages over a longer history, the oldest point first; ignored after the operator has reset the averages. A
+   * point counts as often as there are `interval`s (seconds) between it and the one before. */
   recall(points: readonly PastPoint[], interval: number): void {
     const older = points.filter((point) => point.at < this.at);
     if (this.counted || older.length === 0) return;
@@ -187,12 +185,12 @@ export class CounterHistory {
     eachStep(
       [...older, { at: this.at, names, values: now }],
       names,
-      (i, { before, after, anew, seconds }) => {
+      (i, { before, after, reset, seconds }) => {
         const counter = this.order[i] as Counter;
         if (!begun.has(counter)) counter.begin();
         begun.add(counter);
         const gauge = counter.info.flag === 'g';
-        const by = anew || after < before ? after : after - before;
+        const by = reset || after < before ? after : after - before;
         const change = counter.info.flag === 'b' ? 0 : by / seconds;
         counter.take(
           gauge ? (after >= 2 ** 63 ? 0 : after) : change,

@@ -1,29 +1,29 @@
-// From each sample of counters to the next one: how much each has counted between them, over the ends of workers and where
-// the set of counters changes.
+// Increments of counters from each sample to the next, across restarts of the worker and changes of the set of
+// counters.
 
 import type { PastPoint } from '../../client/source.ts';
 
 export interface CounterStep {
-  /** Place of the point that it begins with. */
+  /** Index of the point that it begins with. */
   from: number;
   /** A counter that is new was at zero before. */
   before: number;
   after: number;
-  /** It counts from zero since. */
-  anew: boolean;
+  /** It was reset in between. */
+  reset: boolean;
   seconds: number;
 }
 
 const UPTIME = 'MAIN.uptime';
 
-/** Calls `take` with the place of each of `names` that has a value and with its step; the step is the same object each time. */
+/** Calls `take` with the index of each of `names` that has a value, and with its step; the step object is reused. */
 export function eachStep(
   points: readonly PastPoint[],
   names: readonly string[],
   take: (i: number, step: CounterStep) => void,
 ): void {
   const ofManager = names.map((name) => name.startsWith('MGT.'));
-  const step: CounterStep = { from: 0, before: 0, after: 0, anew: false, seconds: 0 };
+  const step: CounterStep = { from: 0, before: 0, after: 0, reset: false, seconds: 0 };
   let placesA: Int32Array | null = null;
   for (const [p, b] of points.entries()) {
     const a = points[p - 1];
@@ -39,7 +39,7 @@ export function eachStep(
         const before = valueAt(a, placesA, i);
         const isNew = Number.isNaN(before);
         step.before = isNew ? 0 : before;
-        step.anew = isNew || (began && ofManager[i] !== true);
+        step.reset = isNew || (began && ofManager[i] !== true);
         take(i, step);
       }
     }
@@ -51,13 +51,13 @@ function uptimeOf({ names, values }: PastPoint): number {
   return values[names.indexOf(UPTIME)] ?? Number.NaN;
 }
 
-/** NaN: it has none. */
+/** NaN without a value. */
 function valueAt(point: PastPoint, places: Int32Array, i: number): number {
   const place = places[i] ?? -1;
   return place < 0 ? Number.NaN : (point.values[place] ?? Number.NaN);
 }
 
-/** Where each of `names` stands among others; -1: nowhere. */
+/** Index of each of `names` among others; -1 if absent. */
 function placesOf(names: readonly string[], others: readonly string[]): Int32Array {
   if (names === others) return Int32Array.from(names, (_, i) => i);
   const places = new Map(others.map((name, i) => [name, i]));

@@ -1,5 +1,5 @@
-// All counters every ten seconds of the last half hour, to say which of them move: how fast each counted in a window, and
-// in as long a time before it. Values are what was read; a worker that began again in between counts from zero.
+// All counters every ten seconds of the last half hour, to find those that move: how fast each counted in a window, and
+// in the window before it. Values are as read; a counter counts from zero after a restart of the worker.
 
 import type { PastPoint } from '../../client/source.ts';
 import { eachStep } from './counter-steps.ts';
@@ -19,7 +19,7 @@ export interface Moved {
 
 export interface Movement {
   moved: Moved[];
-  /** Seconds that each of the two was seen; 0: too few to say anything. */
+  /** Seconds covered in each of the two windows; 0: too few. */
   seconds: number;
   secondsBefore: number;
 }
@@ -31,13 +31,13 @@ export class CounterTrail {
   private points: PastPoint[] = [];
   private latest: PastPoint | null = null;
 
-  /** Whether a sample of this moment would be kept for longer than until the next. */
+  /** Whether a sample of this moment would be kept beyond the next one. */
   wants(at: number): boolean {
     return at >= (this.points.at(-1)?.at ?? Number.NEGATIVE_INFINITY) + STEP;
   }
 
   add(point: PastPoint): void {
-    // A clock that was set back: there is nothing to compare with at the times that come now.
+    // After a clock was set back there is nothing to compare with.
     if (this.latest !== null && point.at < this.latest.at - STEP) this.points = [];
     else if (this.latest !== null && point.at <= this.latest.at) return;
     this.latest = point;
@@ -46,7 +46,7 @@ export class CounterTrail {
     while ((this.points[0] as PastPoint).at < point.at - KEPT) this.points.shift();
   }
 
-  /** Points of before what came, or of when nothing came; where there is one they are left out. */
+  /** Adds points of the history where none is kept. */
   recall(points: readonly PastPoint[]): void {
     const known = this.points;
     const until = known.at(-1)?.at ?? Number.POSITIVE_INFINITY;
@@ -56,12 +56,12 @@ export class CounterTrail {
     this.points = [...missing, ...known].sort((a, b) => a.at - b.at);
   }
 
-  /** What was counted in the last `window` seconds, and in as many before them. */
+  /** Increments of all counters in the last `window` seconds, and in the window before. */
   movement(window: number): Movement {
     const { latest } = this;
     if (latest === null) return NOTHING;
     const points = [...this.points.filter((point) => point.at < latest.at), latest];
-    // A point is half a step away from the moment that is meant, at the most.
+    // A point is at most half a step away from the wanted time.
     const from = points.findIndex((point) => point.at >= latest.at - window - STEP / 2);
     const first = points.findIndex((point) => point.at >= latest.at - 2 * window - STEP / 2);
     const [begin, middle] = [points[first], points[from]];
@@ -80,12 +80,12 @@ export class CounterTrail {
   }
 }
 
-/** What each of `names` has counted over these points. */
+/** The increment of each of `names` over these points. */
 function increases(points: readonly PastPoint[], names: readonly string[]): Float64Array {
   const out = new Float64Array(names.length);
-  eachStep(points, names, (i, { before, after, anew }) => {
-    // One that is new was not counted before.
-    out[i] = (out[i] as number) + (anew || after < before ? after : after - before);
+  eachStep(points, names, (i, { before, after, reset }) => {
+    // A new counter has no value before.
+    out[i] = (out[i] as number) + (reset || after < before ? after : after - before);
   });
   return out;
 }

@@ -1,5 +1,5 @@
-// Requests, hits and lookups a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon keeps
-// its counters. Both go on while the console looks, and take what was before when it has come. Fixed in size.
+// Requests, hits and lookups a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon
+// keeps its counters. Both grow while the console runs, and take earlier samples once those are loaded. Fixed in size.
 
 import type { PastPoint, RATED } from '../../client/source.ts';
 import { Series } from './series.ts';
@@ -7,12 +7,12 @@ import { Series } from './series.ts';
 export const HOUR_SECONDS = 3600;
 export const DAY_SECONDS = 86_400;
 const COARSE_STEP = 10;
-/** Steps without a sample that are a hole: the daemon did not run, or did not keep any. */
+/** Steps without a sample that are a gap: the daemon did not run, or kept no samples. */
 const HOLE = 5;
 
-/** Requests of clients. The counter has one twice that waited for the fetch of another, here and in Varnish up to 7.1.1: it
- * comes in again. Varnish 7.7.0 has it once; since when is not known, and taken to be the release that changed its log.
- * @param version as the daemon says it */
+/** Requests of clients. The counter counts a request that waited for the fetch of another twice, here and in Varnish
+ * up to 7.1.1: it is looked up again. Varnish 7.7.0 counts it once; the first such release is unknown, and taken to
+ * be the one that changed its log. @param version as the daemon reports it */
 export function requestsOf(
   of: (name: 'MAIN.client_req' | 'MAIN.busy_wakeup') => number,
   version: string,
@@ -22,10 +22,10 @@ export function requestsOf(
   return Math.max(0, of('MAIN.client_req') - again);
 }
 
-/** Only this project's daemon keeps a past of its counters. */
+/** Only this project's daemon keeps a history of its counters. */
 const OWN = '';
 
-/** A second; hits and lookups are NaN where nothing was looked up. */
+/** Per second; hits and lookups are NaN where nothing was looked up. */
 export interface Rates {
   requests: number;
   hits: number;
@@ -51,7 +51,7 @@ class RateSeries {
     this.lookups.push(at, lookups);
   }
 
-  /** Samples of before the first one; what is not older is left out. */
+  /** Adds samples from before the first one; others are ignored. */
   prepend(samples: readonly (Rates & { at: number })[]): void {
     const first = this.requests.timeAt(0) ?? Number.POSITIVE_INFINITY;
     const older = samples.filter((sample) => sample.at < first);
@@ -67,7 +67,7 @@ class RateSeries {
 export class RateHistory {
   readonly fine = new RateSeries(HOUR_SECONDS + 100);
   readonly coarse = new RateSeries(DAY_SECONDS / COARSE_STEP + 100);
-  /** What of the present ten seconds has come. */
+  /** Sums over the samples of the present ten seconds. */
   private sums = { seconds: 0, requests: 0, hits: 0, lookups: 0 };
 
   /** Rates over the `seconds` that end at `at`. */
@@ -101,7 +101,7 @@ export class RateHistory {
     return seconds > HOUR_SECONDS ? this.coarse : this.fine;
   }
 
-  /** Samples of the daemon's history, so many seconds apart. */
+  /** Adds samples of the daemon's history, `step` seconds apart. */
   prepend(step: number, points: readonly PastPoint[]): void {
     (step < COARSE_STEP ? this.fine : this.coarse).prepend(ratesOf(points, step));
   }

@@ -27,7 +27,7 @@ export class Series {
     if (this.length < this.capacity) this.length++;
   }
 
-  /** Puts samples in front, the oldest first, as far as there is room for them. */
+  /** Prepends samples, the oldest first, as far as there is room. */
   prepend(at: readonly number[], values: readonly number[]): void {
     const kept = Array.from({ length: this.length }, (_, i) => [this.timeAt(i), this.get(i)] as const);
     const from = Math.max(0, at.length - (this.capacity - this.length));

@@ -1,10 +1,9 @@
-// A run of groups of the kept log, packed: each distinct record of the block is held once, a group is the list of its
-// records' places. Most records of a log say what others said, so a group takes a fifth of what came over the line.
-// The buffer is written by LogPacker, from both ends: records from its beginning on, groups from its end backwards.
-// Nothing here is shared with what came: what is read out is a copy, and a block can be used again.
-//
-// A group, in units of 16 bits: transactions, flags, hash of its URL (2); then for each transaction level and type,
-// reason, id (2), parent (2), id word of its records (2), number of units (2), and a unit for each record: its place.
+// A run of groups of the kept log, packed: each distinct record of the block is stored once, and a group is a list of
+// places of records. Most records of a log repeat others, so that a group takes a fifth of its size on the wire. The
+// buffer is written by LogPacker from both ends: records from the beginning, groups from the end. A block owns its
+// memory: groups read from it are copies, and it can be reused. A group, in units of 16 bits: transactions, flags, hash
+// of its URL (2); then for each transaction level and type, reason, id (2), parent (2), id word of its records (2),
+// number of units (2), and a unit for each record: its place.
 
 import { RECORD_HEAD } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -19,7 +18,7 @@ export const MOST_WORDS = 0xffff;
 /** Flags of a group. */
 export const FAILED = 1;
 export const INVALIDATED = 2;
-/** Of the unit with level and type. */
+/** Flag of the unit with level and type. */
 export const FIRST = 0x8000;
 
 export class LogBlock {
@@ -37,7 +36,7 @@ export class LogBlock {
   top: number;
   /** Unit at which each group begins. */
   starts = new Uint32Array(64);
-  /** A single group that is too large for any block, or makes no sense to the packer, as it came. */
+  /** A single group, unpacked: it is too large for any block, or malformed. */
   whole: readonly LogTransaction[] | null = null;
 
   constructor(capacity: number) {
@@ -112,7 +111,7 @@ export class LogBlock {
     at += GROUP_HEAD;
     for (let n = 0; n < transactions; n++) {
       const end = at + TRANSACTION_HEAD + this.double(at + 8);
-      // The id words of foreign records are looked up too: a group that is tried in vain does no harm.
+      // The id words of foreign records may match by chance: the group is then tried in vain, which does no harm.
       for (at += TRANSACTION_HEAD; at < end; at++) if (places.has(this.unit(at))) return true;
     }
     return false;

@@ -1,5 +1,5 @@
-// One group of the kept log, unpacked for somebody who looks at it. Its summary is read from its records when it is
-// asked for, and kept then: of twenty thousand groups a second a screen shows thirty.
+// One group of the kept log, unpacked. Its summary is read from its records on first use and kept: of twenty thousand
+// groups a second a screen shows thirty.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -22,7 +22,7 @@ export class LogEntry {
     this.gap = gap;
   }
 
-  /** The group's main request, or what stands in its place. */
+  /** The group's main request, else its first transaction. */
   get main(): LogTransaction | undefined {
     const first = this.transactions[0];
     return first === undefined || first.type === 'request'
@@ -30,13 +30,13 @@ export class LogEntry {
       : (this.transactions.find((tx) => tx.type === 'request') ?? first);
   }
 
-  /** As the client asked for it, and as it ended: of a request that was restarted the last life's outcome. */
+  /** The request as the client sent it, with the outcome of its last life. */
   get summary(): Summary {
     this.read ??= summariseLives(this.lives);
     return this.read;
   }
 
-  /** How often the main request was restarted. */
+  /** Number of restarts of the main request. */
   get restarts(): number {
     return Math.max(0, this.lives.length - 1);
   }
@@ -46,8 +46,8 @@ export class LogEntry {
     return main === undefined ? [] : livesOf(this.transactions, main);
   }
 
-  /** Indexes of the transactions in the order in which a tree shows them: each before its children, which come before
-   * its neighbour. The log names a page's fragments first and their fetches last. */
+  /** Indexes of the transactions in tree order: each before its children, which precede its next sibling. The log
+   * has a page's fragments first and their fetches last. */
   get order(): readonly number[] {
     this.displayed ??= this.transactions.some((tx) => tx.reason === 'esi')
       ? depthFirst(this.transactions)
@@ -55,14 +55,14 @@ export class LogEntry {
     return this.displayed;
   }
 
-  /** Requests for fragments of the page. */
+  /** Number of requests for fragments of the page. */
   get fragments(): number {
     let count = 0;
     for (const tx of this.transactions) if (isFragment(tx)) count++;
     return count;
   }
 
-  /** What ended with a status from 500 on: the request, else a fragment of its page; null when nothing did. */
+  /** The outcome with a status from 500 on: of the request, else of a fragment of its page; null when none failed. */
   get failure(): Summary | null {
     if (this.summary.status >= 500) return this.summary;
     for (const tx of this.transactions) {
@@ -73,7 +73,7 @@ export class LogEntry {
     return null;
   }
 
-  /** Why a fetch of the group failed, '' when none did. */
+  /** The error of a failed fetch of the group, '' when none failed. */
   get fetchError(): string {
     if (this.failure === null) return '';
     for (const tx of this.transactions) {
@@ -124,11 +124,11 @@ function depthFirst(transactions: readonly LogTransaction[]): number[] {
   for (let n = left.pop(); n !== undefined; n = left.pop()) {
     out.push(n);
     const below = children.get((transactions[n] as LogTransaction).vxid) ?? [];
-    // Children are taken once: an id that stands twice in a recording must not show them twice.
+    // Children are taken once: a duplicate id in a recording must not show them twice.
     children.delete((transactions[n] as LogTransaction).vxid);
     left.push(...below.reverse());
   }
-  // A ring of parents, which no writer makes, has no root.
+  // A cycle of parents, which no writer makes, has no root.
   if (out.length < transactions.length) return transactions.map((_tx, n) => n);
   return out;
 }

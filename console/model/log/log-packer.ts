@@ -1,8 +1,7 @@
-// Writes groups into blocks (log-block.ts): looks every record up among those the open block holds already, by a hash
-// over its words. Twenty thousand groups a second come through here, so it makes no objects for a record.
-//
-// Caution: the hash is seeded, because clients choose what they send; a group that does not fit leaves the block as
-// it was but for records nobody refers to, and the block is closed then.
+// Writes groups into blocks (log-block.ts): each record is looked up among those that the open block holds, by a hash
+// over its words. It handles twenty thousand groups a second, so it allocates nothing per record. Caution: the hash is
+// seeded, because clients choose the content; a group that does not fit leaves only unreferenced records behind, and
+// the block is closed.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -45,7 +44,7 @@ export class LogPacker {
   private length = 0;
   private words = new Int32Array(4096);
   private bytes = Buffer.from(this.words.buffer);
-  // What the walk over the main request's first and last life found.
+  // Found in the main request's first and last life.
   private failed = false;
   private invalidated = false;
   private url = 0;
@@ -54,7 +53,7 @@ export class LogPacker {
     this.seed = seed | 0;
   }
 
-  /** Goes over to an empty block. */
+  /** Continues with an empty block. */
   open(block: LogBlock): void {
     this.block = block;
     this.known = 0;
@@ -64,7 +63,7 @@ export class LogPacker {
 
   /** The hash of a URL, as LogBlock.mayHaveUrl takes it. */
   urlHash(url: Uint8Array): number {
-    // As a record has it: with its NUL.
+    // A record includes the final NUL.
     const length = url.length + 1;
     this.reserve(length + 4);
     this.bytes.set(url);
@@ -84,7 +83,7 @@ export class LogPacker {
     if (!this.room(GROUP_HEAD)) return false;
     this.length = GROUP_HEAD;
     const main = group.find((tx) => tx.type === 'request') ?? group[0];
-    // How it ended is said by its last life, what was asked for by its first.
+    // The last life has the outcome, the first the request.
     const last = main === undefined || group.length === 1 ? main : livesOf(group, main).at(-1);
     for (const tx of group) if (!this.transaction(tx, tx === main, tx === last)) return false;
     this.units[0] = group.length;
@@ -117,7 +116,7 @@ export class LogPacker {
       const from = at + 2;
       const to = from + ((length + 3) >> 2);
       if (to > end) return false;
-      // Padding is whatever stood there.
+      // Padding may be any bytes.
       if ((length & 3) !== 0) words[to - 1] = (words[to - 1] as number) & ((1 << ((length & 3) * 8)) - 1);
       const hash = this.hash(from, to);
       const place = this.place(first, hash, from, to);
@@ -180,7 +179,8 @@ export class LogPacker {
     return h;
   }
 
-  /** Where the open block holds the record with this first word and these words of payload; -1 when it is full. */
+  /** Place in the open block of the record with this first word and these words of payload, added if absent; -1 when
+   * the block is full. */
   private place(first: number, hash: number, from: number, to: number): number {
     const block = this.block as LogBlock;
     const { words, table } = this;
@@ -207,7 +207,7 @@ export class LogPacker {
     return place;
   }
 
-  /** Is there room in the block for so many units more? */
+  /** Whether the block has room for this many more units. */
   private room(units: number): boolean {
     const block = this.block as LogBlock;
     const wanted = this.length + units;

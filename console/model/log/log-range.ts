@@ -1,7 +1,7 @@
-// Whether the log that is shown for a row has all that the row had counted. The daemon's ring may have gone round since,
-// and what the console keeps has bounds, too. Both times are the daemon's: when the oldest counted one ended, and the
-// oldest record that was left when the log was asked for. It never says that something is missing that is there; of what
-// the ring loses while it is read it does not know.
+// Whether the log shown for a row has all that the row had counted. The daemon's ring may have wrapped since, and the
+// console keeps a bounded part. Both times are the daemon's: the end of the oldest counted request, and the oldest
+// record left when the log was requested. It never reports a record as missing that is there; losses while the ring is
+// read go unnoticed.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -9,7 +9,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Source, Subscription } from '../../client/source.ts';
 import type { LogStore } from './log-store.ts';
 
-/** Epoch seconds: of the oldest that was counted, and from which on the log has them. */
+/** Epoch seconds: of the oldest counted request, and from which on the log has them. */
 export interface Shortfall {
   counted: number;
   there: number;
@@ -18,11 +18,11 @@ export interface Shortfall {
 export class LogRange {
   private readonly source: Source;
   private readonly changed: () => void;
-  /** Epoch seconds at which the oldest of those that the row counted ended; 0: nothing was counted. */
+  /** Epoch seconds at which the oldest request ended that the row counted; 0: nothing was counted. */
   counted = 0;
   /** Epoch seconds of the oldest that the log could begin with; 0 when unknown. */
   private oldest = 0;
-  /** Epoch seconds of the first subscription: where a source tells nothing again, nothing is there from before. */
+  /** Epoch seconds of the first subscription: a source that cannot replay has nothing from before it. */
   private followed = 0;
   private question: Subscription | null = null;
 
@@ -31,7 +31,7 @@ export class LogRange {
     this.changed = changed;
   }
 
-  /** The log is subscribed to, for what was counted. */
+  /** Called at a subscription, with the time of the oldest counted request. */
   begin(counted: number, now: number): void {
     this.end();
     this.counted = counted;
@@ -40,7 +40,7 @@ export class LogRange {
     else if (counted > 0) this.ask();
   }
 
-  /** Nothing is to be said any more. */
+  /** Reports nothing until the next begin(). */
   end(): void {
     this.question?.close();
     this.question = null;
@@ -60,7 +60,7 @@ export class LogRange {
     this.question = this.source.log(
       { grouping: 'raw', query: 'Timestamp', from: 'head', once: true, max: 1 },
       {
-        // Of two instances each tells its own.
+        // Two merged instances answer one after the other.
         batch: (transactions) => {
           this.oldest = Math.max(this.oldest, firstTime(transactions));
           this.changed();
@@ -72,7 +72,7 @@ export class LogRange {
   }
 }
 
-/** Of the oldest group that is kept; marks have none. */
+/** Epoch seconds of the oldest kept group; marks have no time. */
 function oldestOf(kept: LogStore): number {
   for (let i = 0; i < kept.size; i++) {
     const entry = kept.at(i);

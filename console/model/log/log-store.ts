@@ -1,7 +1,7 @@
-// The console's own memory of the log: groups in arrival order, bounded by bytes and by count, outside React and
-// packed (log-block.ts). The oldest groups go first and are counted, never silently. Every group has a sequence number
-// that stays valid as a position while others fall out; a group is unpacked for who looks at it, the few looked at
-// last are kept so. What must be found among all of them is looked for in the blocks.
+// The console's memory of the log: groups in arrival order, bounded by bytes and by count, outside React and packed
+// (log-block.ts). The oldest groups go first and are counted, never silently. Each group has a sequence number that
+// stays valid as a position while others are dropped. Groups are unpacked on demand, and the last few are kept
+// unpacked; searches over all groups read the blocks.
 
 import { countRecords } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -17,14 +17,14 @@ export interface LogBounds {
 
 interface Mark {
   text: string;
-  /** Records lost at this mark; 0 for all else. */
+  /** Records lost at this mark; 0 for other marks. */
   lost: number;
 }
 
 /** Large enough that records repeat within it, small enough that it can be left half empty. */
 const BLOCK_BYTES = 320 << 10;
 const LEAST_BLOCK_BYTES = 4 << 10;
-/** Unpacked groups that are kept: what two screens show. */
+/** Unpacked groups that are kept: two screens. */
 const UNPACKED = 256;
 
 /** Groups in the order of their sequence numbers, which are positions that stay. */
@@ -35,8 +35,8 @@ export interface LogReader {
   /** Index of a sequence number, or of the next one that is there; of the oldest or newest beyond the ends; -1 when
    * empty. */
   indexOf(seq: number): number;
-  /** Calls `visit` with a block and a group's place in it, from the i-th oldest group on, until it says true; the
-   * index of that group, or -1. */
+  /** Calls `visit` with a block and the index of a group in it, from the i-th oldest group on, until it returns
+   * true; the index of that group, or -1. */
   find(from: number, back: boolean, visit: (block: LogBlock, n: number) => boolean): number;
 }
 
@@ -58,17 +58,17 @@ export class LogStore implements LogReader {
   private sealed = 0;
   /** Groups that fell out at the old end. */
   dropped = 0;
-  /** Of what lies before, something had no room. */
+  /** Something older had no room. */
   private cut = false;
   /** Records the daemon could not deliver. */
   lost = 0;
-  /** Groups received in all, and their records: the unit in which losses are told. */
+  /** Groups received, and their records: losses are counted in records. */
   received = 0;
   records = 0;
-  /** Raised with every change: what a view compares. */
+  /** Incremented with every change. */
   version = 0;
 
-  /** `seed` of hashes that cannot be foreseen. */
+  /** `seed`: of hashes that clients cannot predict. */
   constructor(bounds: LogBounds, seed = Math.floor(Math.random() * 2 ** 32)) {
     this.bounds = bounds;
     this.seed = seed;
@@ -89,7 +89,7 @@ export class LogStore implements LogReader {
     return this.nextSeq;
   }
 
-  /** What the groups take, packed. */
+  /** Size of the packed groups. */
   get bytes(): number {
     return this.sealed + (this.blocks.at(-1)?.used ?? 0);
   }
@@ -131,13 +131,12 @@ export class LogStore implements LogReader {
     for (const group of splitGroups(transactions)) this.push(group);
   }
 
-  /** A store for groups that lie before all that is kept here, to be filled in their order; see prepend(). */
+  /** A store for groups older than all here, to be filled in order and passed to prepend(). */
   before(): LogStore {
     return new LogStore(this.bounds, this.seed);
   }
 
-  /** Is there room for what lies before? Not any more when something of what was here has gone, or was not taken: there would
-   * be a hole. */
+  /** Is there room for older groups? Not once a group was dropped or refused: there would be a gap. */
   get hasRoom(): boolean {
     return (
       !this.cut &&
@@ -147,7 +146,7 @@ export class LogStore implements LogReader {
     );
   }
 
-  /** Puts what such a store holds in front, as far as there is room, and takes it over. */
+  /** Prepends the groups of a store made by before(), as far as there is room, and takes over its memory. */
   prepend(part: LogStore): void {
     const { maxEntries, maxBytes } = this.bounds;
     while (part.size > 0 && part.size + this.size > maxEntries) part.drop();
@@ -160,7 +159,7 @@ export class LogStore implements LogReader {
     for (const [seq, mark] of part.marks) this.marks.set(seq + shift, mark);
     this.first -= part.size;
     this.sealed += part.cost;
-    // The last block of the part would be filled otherwise, by a packer that does not know it.
+    // The packer must not append to the last block of the part, whose records it does not know.
     if (this.blocks.length === 0) this.fill();
     this.blocks = [...part.blocks, ...this.blocks];
     this.received += part.received;
@@ -175,7 +174,7 @@ export class LogStore implements LogReader {
 
   addLoss(records: number, reason: string): void {
     this.lost += records;
-    // Losses in a row are one mark that counts up: a slow terminal must not fill its own log with marks.
+    // Consecutive losses are one mark that counts up: a slow terminal must not fill its own log with marks.
     let mark = this.marks.get(this.nextSeq - 1);
     if (mark === undefined || mark.lost === 0) mark = this.mark({ text: '', lost: 0 });
     mark.lost += records;
@@ -188,7 +187,7 @@ export class LogStore implements LogReader {
     this.free = [];
     this.marks.clear();
     this.unpacked.clear();
-    // What comes before what comes next takes numbers that nothing had before.
+    // Older groups that arrive later get numbers that were never used.
     this.nextSeq += this.bounds.maxEntries;
     this.first = this.nextSeq;
     this.sealed = 0;
@@ -225,7 +224,7 @@ export class LogStore implements LogReader {
   private pushToNew(group: readonly LogTransaction[]): void {
     this.begin();
     if (this.packer.pack(group)) return;
-    // Larger than a block, or not as records should be: kept as it came, out of the frame that brought it.
+    // Larger than a block, or malformed: copied out of the frame.
     const block = this.blocks.at(-1) as LogBlock;
     block.whole = group.map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     block.count = 1;
@@ -244,7 +243,7 @@ export class LogStore implements LogReader {
     this.packer.open(block);
   }
 
-  /** What the blocks take when none of them is filled any more. */
+  /** Size of all blocks once none is being filled. */
   private get cost(): number {
     const last = this.blocks.at(-1);
     return this.sealed + (last === undefined ? 0 : this.costOf(last));
@@ -257,7 +256,7 @@ export class LogStore implements LogReader {
   private evict(): void {
     const { maxEntries, maxBytes } = this.bounds;
     while (this.size > maxEntries) this.drop();
-    // By bytes whole blocks go: less frees nothing.
+    // To free bytes a whole block has to go.
     while (this.blocks.length > 1 && this.bytes > maxBytes) this.dropBlock();
   }
 

@@ -21,11 +21,11 @@ export const LONGEST_BY_DEFAULT =
 export interface LookedUp {
   url: string;
   host: string;
-  /** Was there a lookup? */
+  /** Whether there was a lookup. */
   found: boolean;
 }
 
-/** Without text of the headers that are others: this is done for every request of the sample. */
+/** Compares bytes: this runs for every request of the sample. */
 function isHost(bytes: Buffer, from: number): boolean {
   return (
     bytes[from + 4] === COLON &&
@@ -62,7 +62,7 @@ export function lookedUp({ records }: LogTransaction): LookedUp {
   return out;
 }
 
-/** Of a request that may have been restarted: its last lookup is the one that it was answered from. */
+/** Of a request that may have been restarted: by its last lookup. */
 export function lastLookedUp(lives: readonly LogTransaction[]): LookedUp {
   const all = lives.map(lookedUp);
   return all.findLast((one) => one.found) ?? all.at(-1) ?? { url: '', host: '', found: false };

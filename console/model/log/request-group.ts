@@ -1,14 +1,14 @@
-// What the transactions of a group have to do with each other: which of them a client sent, and which it began. A
-// restart is another transaction and the same request: it ends as its last life did. A fragment of a page is a request
-// that no client sent.
+// Relations between the transactions of a group: the requests that a client sent, and their children. A restart is
+// another transaction of the same request, which ends as its last life did. A fragment of a page is a request that no
+// client sent.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 
 /** Compiles a query into a test of groups. */
 export type GroupMatcher = (query: string) => (group: readonly LogTransaction[]) => boolean;
 
-/** A batch as its groups, split where the daemon says that one begins. A batch that does not say it is split at the
- * outermost level: a group may begin deeper, and restarts stand at the level of their first. */
+/** Splits a batch into its groups, at the transactions that are marked as first. Without marks it is split at the
+ * outermost level: a group may begin deeper, and restarts have the level of their first life. */
 export function splitGroups(transactions: readonly LogTransaction[]): LogTransaction[][] {
   const groups: LogTransaction[][] = [];
   for (const tx of transactions) {
@@ -18,7 +18,7 @@ export function splitGroups(transactions: readonly LogTransaction[]): LogTransac
   return groups;
 }
 
-/** Is it a request for a fragment of a page? */
+/** A request for a fragment of a page. */
 export function isFragment(tx: LogTransaction): boolean {
   return tx.type === 'request' && tx.reason === 'esi';
 }
@@ -39,7 +39,7 @@ export function withoutFragments(group: readonly LogTransaction[]): LogTransacti
   });
 }
 
-/** A request and its restarts, in order: how it ended is said by the last. */
+/** A request and its restarts, in order: the last has the outcome. */
 export function livesOf(group: readonly LogTransaction[], first: LogTransaction): LogTransaction[] {
   const lives = [first];
   for (const tx of group) if (isRestart(tx) && tx.parent === lives.at(-1)?.vxid) lives.push(tx);

@@ -1,6 +1,6 @@
-// The kept log as it is shown: the groups that match the query. What was kept under another query is tested by turns,
-// the newest first, and nothing of it is shown before; what has come since the query was set matches by itself. Nothing
-// is forgotten: with the next query it is tested again. Marks are shown always.
+// The kept log as it is shown: the groups that match the query. Groups kept under another query are tested in slices,
+// the newest first, and not shown before; groups that arrived since the query was set match already. None is dropped:
+// the next query tests them again. Marks are always shown.
 
 import type { LogBlock } from './log-block.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -21,7 +21,7 @@ export class ShownLog implements LogReader {
   private readonly turns: Turns;
   /** Sequence numbers of kept groups that match, the newest first. */
   private found: number[] = [];
-  /** From this sequence number on all match; what is put in front of a log has numbers below zero. */
+  /** From this sequence number on all match; prepended groups have negative numbers. */
   private since = ALL;
   /** The next one to be tested; before the oldest when there is none. */
   private next = ALL;
@@ -41,12 +41,12 @@ export class ShownLog implements LogReader {
     if (match !== null) this.test(match);
   }
 
-  /** Something was put in front of what is kept. */
+  /** Older groups were prepended to the kept log. */
   extended(): void {
     if (this.match !== null) this.test(this.match);
   }
 
-  /** Kept groups that are still to be tested. */
+  /** Number of kept groups not yet tested. */
   get untested(): number {
     return Math.max(0, this.next - this.kept.oldest + 1);
   }
@@ -85,7 +85,7 @@ export class ShownLog implements LogReader {
     return -1;
   }
 
-  /** The oldest of those that match by themselves. */
+  /** The oldest group that needs no test. */
   private get fresh(): number {
     return Math.max(this.since, this.kept.oldest);
   }
@@ -96,7 +96,7 @@ export class ShownLog implements LogReader {
   }
 
   private test(match: ReturnType<GroupMatcher>): void {
-    // Another query was set meanwhile.
+    // The query has changed.
     if (this.match !== match) return;
     const until = Math.max(this.kept.oldest, this.next - TURN + 1);
     for (; this.next >= until; this.next--) {

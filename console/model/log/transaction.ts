@@ -1,5 +1,5 @@
-// One transaction of the log as the screens need it: a summary taken from its records in one walk, and the
-// records as text on demand. Nothing here keeps decoded text: a hundred thousand transactions stay bytes.
+// One transaction of the log for the screens: a summary read in one pass, and the records as text on demand. No decoded
+// text is kept: a hundred thousand transactions stay bytes.
 
 import { RecordCursor, type RecordSide } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -17,12 +17,12 @@ export interface LogRecord {
 /** How the cache treated a request: from its VCL_call records. */
 export type Handling = 'hit' | 'miss' | 'pass' | 'pipe' | 'synth' | 'purge' | 'hitmiss' | 'hitpass' | '';
 
-/** A miss as the counter cache_miss has it: a fetch after a lookup, also where a mark says that nothing is kept. */
+/** A miss as cache_miss counts it: a fetch after a lookup, also by a hit-for-miss marker. */
 export function isMiss(handling: Handling): boolean {
   return handling === 'miss' || handling === 'hitmiss';
 }
 
-/** A pass as the counter s_pass has it, whoever asked for it: the program, or a mark in the cache. */
+/** A pass as s_pass counts it: by the program, or by a hit-for-pass marker. */
 export function isPass(handling: Handling): boolean {
   return handling === 'pass' || handling === 'hitpass';
 }
@@ -59,7 +59,7 @@ export function decodeRecords(records: Uint8Array): LogRecord[] {
   return out;
 }
 
-/** Makes text from outside harmless for a terminal: control characters and broken UTF-8 as %xx. */
+/** Makes untrusted text safe for a terminal: control characters and broken UTF-8 as %xx. */
 export function printable(text: string): string {
   if (!/[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/.test(text)) return text;
   return text.replace(/[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/g, (c) => {
@@ -79,7 +79,7 @@ export const EMPTY_SUMMARY: Summary = {
   error: '',
 };
 
-/** Walks the records of one transaction once; later records win, but method and URL are those the client sent. */
+/** Reads the records of one transaction; later records win, but method and URL are those the client sent. */
 export function summarise(tx: LogTransaction): Summary {
   const out: Summary = { ...EMPTY_SUMMARY };
   let settled = false;
@@ -139,13 +139,13 @@ export function summarise(tx: LogTransaction): Summary {
   return out;
 }
 
-/** Whether the subroutine of the lookup has gone on with what the cache said: a response made here later, where a fetch failed
- * or vcl_deliver wants another, does not change that the request was a miss, and is counted as one. */
+/** Whether vcl_hit, vcl_miss or vcl_pass accepted the result of the lookup: a response made here later, after a
+ * failed fetch or by vcl_deliver, leaves the request a miss, and it is counted as one. */
 export function isSettled(returned: string): boolean {
   return returned === 'fetch' || returned === 'deliver';
 }
 
-/** A mark found by the lookup says more than the state that it leads to. */
+/** A marker found by the lookup is more specific than the state it leads to. */
 export function marked(before: Handling, now: Handling, settled: boolean): Handling {
   const same = (before === 'hitmiss' && now === 'miss') || (before === 'hitpass' && now === 'pass');
   return same || (settled && now === 'synth' && before !== '') ? before : now;

@@ -101,8 +101,8 @@ function totalsOf({ counters, points }: Told): Total[] {
   const now = { at: Number.POSITIVE_INFINITY, names, values: Float64Array.from(counters, (c) => c.value) };
   const out = points.map(({ at }): Total => ({ at, totals: new Float64Array(names.length) }));
   // First what was counted from each point to the next one, then the sums.
-  eachStep([...points, now], names, (i, { from, before, after, anew }) => {
-    (out[from] as Total).totals[i] = anew || after < before ? after : after - before;
+  eachStep([...points, now], names, (i, { from, before, after, reset }) => {
+    (out[from] as Total).totals[i] = reset || after < before ? after : after - before;
   });
   let later: Float64Array = Float64Array.from(counters, (c) => c.total);
   for (const { totals } of out.reverse()) {

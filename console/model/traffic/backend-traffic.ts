@@ -1,24 +1,24 @@
-// How backends answered lately: the time to the first byte, failures, and how both went, of the fetches in the sample.
-// A fetch names its backend without the program, so that backends of one name in several programs are counted together.
+// How backends answered recently: time to the first byte, failures, and both over time, of the fetches in the sample. A
+// fetch names its backend without the program: backends of one name in several programs are counted together.
 
 import { earliest } from './rankings.ts';
 import type { RecentFacts } from './recent-facts.ts';
 
-/** Seconds that are looked at: all that the sample keeps. */
+/** Seconds covered: all that the sample keeps. */
 export const TRAFFIC_SECONDS = 300;
 /** Parts of that time, of twenty seconds each. */
 export const PARTS = 15;
 
 export interface BackendTraffic {
   fetches: number;
-  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  /** Epoch seconds at which the oldest fetch ended; 0 when unknown. */
   since: number;
-  /** Without an answer, or with a status of 500 and more. */
+  /** Failed, or with a status from 500 on. */
   errors: number;
   /** Seconds to the first byte; null where no fetch had one. */
   p50: number | null;
   p99: number | null;
-  /** Of each part of the time, the oldest first: the p99, the share of errors, NaN without any. */
+  /** By part of the time, the oldest first: the p99, the share of errors; NaN without fetches. */
   slow: readonly number[];
   failing: readonly number[];
 }
@@ -63,7 +63,7 @@ function summary(parts: readonly Part[]): BackendTraffic {
   };
 }
 
-/** The value that this share (0..1) of the sorted ones does not exceed. */
+/** The value that this share (0..1) of the sorted values does not exceed. */
 function percentile(sorted: Float64Array, share: number): number | null {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
 }

@@ -3,14 +3,14 @@
 
 import type { RecentFacts } from './recent-facts.ts';
 
-/** Buckets for each power of ten, and the powers between which they lie: a microsecond to a thousand seconds. */
+/** Buckets per power of ten, and the exponents of the range: a microsecond to a thousand seconds. */
 export const PER_DECADE = 20;
 const LOWEST = -6;
 const HIGHEST = 3;
 export const BUCKETS = (HIGHEST - LOWEST) * PER_DECADE;
 const KEPT = 8192;
 
-/** Whose times are meant. */
+/** The requests whose times are shown. */
 export type Quantity = 'all' | 'hits' | 'others';
 
 export class LatencyMeter {
@@ -21,8 +21,8 @@ export class LatencyMeter {
   private next = 0;
   size = 0;
 
-  /** Seconds that a request took, and the epoch seconds at which it was seen; anything that is no time is left out. One from
-   * before all others takes what room they leave. */
+  /** Adds the seconds that a request took, and the epoch seconds of its arrival; invalid times are ignored. One that
+   * is older than all others is added only while there is room. */
   add(seconds: number, hit: boolean, at: number, earlier = false): void {
     if (!(seconds >= 0)) return;
     const full = this.size === KEPT;
@@ -38,7 +38,7 @@ export class LatencyMeter {
     counts[bucket] = (counts[bucket] as number) + 1;
   }
 
-  /** The time that this share (0..1) of the requests does not exceed, in seconds; null without any. */
+  /** The time that this share (0..1) of the requests does not exceed, in seconds; null without requests. */
   percentile(share: number, of: Quantity = 'all'): number | null {
     return timeAt(
       share,
@@ -47,13 +47,13 @@ export class LatencyMeter {
     );
   }
 
-  /** Epoch seconds of the oldest that counts; 0 without any. */
+  /** Epoch seconds of the oldest request that counts; 0 without any. */
   get since(): number {
     return this.oldestFrom(0);
   }
 
-  /** Those that are slower than this share (0..1) of the requests, with the rest of their bucket: seconds that each took more
-   * than, and epoch seconds of the oldest; null without any. */
+  /** The requests slower than this share (0..1), with the rest of their bucket: seconds that each exceeded, and
+   * epoch seconds of the oldest; null without any. */
   slowest(share: number): { above: number; since: number } | null {
     const top = this.percentile(share);
     if (top === null) return null;
@@ -62,7 +62,7 @@ export class LatencyMeter {
   }
 
   private oldestFrom(bucket: number): number {
-    // Runs of the past come the newest first, each in its own order.
+    // Runs of the history arrive the newest first, each in its own order.
     let oldest = Number.POSITIVE_INFINITY;
     for (let i = 1; i <= this.size; i++) {
       const slot = (this.next - i + KEPT) % KEPT;
@@ -95,7 +95,7 @@ export function bucketTop(bucket: number): number {
   return 10 ** (LOWEST + (bucket + 1) / PER_DECADE);
 }
 
-/** The time that this share (0..1) of what the buckets count does not exceed, in seconds; null where they count nothing. */
+/** The time that this share (0..1) of the counts does not exceed, in seconds; null where all are 0. */
 function timeAt(share: number, count: (bucket: number) => number): number | null {
   let total = 0;
   for (let b = 0; b < BUCKETS; b++) total += count(b);
@@ -108,13 +108,13 @@ function timeAt(share: number, count: (bucket: number) => number): number | null
   return bucketTop(BUCKETS - 1);
 }
 
-/** Of each slice of the time, the oldest first: seconds, NaN where there was no request. */
+/** By slice, the oldest first: seconds, NaN without requests. */
 export interface LatencyTrail {
   p50: readonly number[];
   p99: readonly number[];
 }
 
-/** @param from epoch seconds; what came before does not count, wherever the first slice begins */
+/** @param from epoch seconds; earlier requests do not count, wherever the first slice begins */
 export function latencyTrail(
   recent: RecentFacts,
   { now, seconds, slices, from, quantity }: TrailOptions,

@@ -1,6 +1,6 @@
-// What traffic is ranked by, as a table, and the figures of one key. A ranking counts what clients sent, unless it is
-// of fragments or of backends: those count fragments and fetches. Tables of rankings are pruned: one that is open for
-// a month holds no more keys than after an hour.
+// Rankings of traffic, as a table, and the figures of one key. A ranking counts client requests, unless it is of
+// fragments or backends: those count fragments and fetches. Tables are pruned: after a month they hold no more keys
+// than after an hour.
 
 import { isIPv6 } from 'node:net';
 import { isMiss, isPass } from '../log/transaction.ts';
@@ -10,7 +10,7 @@ export interface RankingRow {
   /** As a word of a sentence: "by host". */
   title: string;
   of: TrafficFacts['kind'];
-  /** '' leaves it out. */
+  /** '' is not ranked. */
   key(facts: TrafficFacts): string;
 }
 
@@ -33,13 +33,13 @@ export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
 
 export interface Rank {
   key: string;
-  /** Of the newest of them, as it was sent. */
+  /** Of the newest request, as sent. */
   url: string;
   host: string;
-  /** Of the newest of them, as its lookup had them. */
+  /** Of the newest request, as looked up. */
   lookupUrl: string;
   lookupHost: string;
-  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  /** Epoch seconds at which the oldest request ended; 0 when unknown. */
   since: number;
   requests: number;
   hits: number;
@@ -48,7 +48,7 @@ export interface Rank {
   errors: number;
   /** To the client. */
   bytes: number;
-  /** Summed, of those that have a time. */
+  /** Sum over the requests that have a time. */
   seconds: number;
 }
 
@@ -111,7 +111,7 @@ export class RankTable {
     this.ranks.clear();
   }
 
-  /** Drops the half that was seen least. */
+  /** Drops the less frequent half. */
   private prune(): void {
     this.ranks = new Map(highest(this.all(), 'requests', KEPT).map((rank) => [rank.key, rank]));
   }
@@ -125,7 +125,7 @@ export function highest(ranks: Rank[], by: RankFigure, limit: number): Rank[] {
   return ranks.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }
 
-/** Of two moments, of which 0 is not known. */
+/** The earlier of two times; 0 is unknown. */
 export function earliest(a: number, b: number): number {
   return a === 0 ? b : b === 0 ? a : Math.min(a, b);
 }
@@ -134,7 +134,7 @@ export function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
 }
 
-/** The first part of a path: `/img/` of what stands below it, `/` of what stands at the top. */
+/** The first segment of a path, `/img/`; `/` for files at the top. */
 export function prefixOf(url: string): string {
   if (url === '') return '';
   return /^\/[^/]+\//.exec(pathOf(url))?.[0] ?? '/';

@@ -1,13 +1,13 @@
-// The facts of the last minutes, for rankings over a window. They are kept by the second in which they came, and texts
-// that say the same are one text: a sample of three hundred requests a second for five minutes is some ten megabytes.
-// Pages of many fragments and long URLs take more: beyond a bound the oldest go, and `since` says what is left.
+// The facts of the last minutes, for rankings over a window, by the second of their arrival. Equal texts are shared: a
+// sample of three hundred requests a second for five minutes takes some ten megabytes. Pages of many fragments and long
+// URLs take more: beyond a bound the oldest are dropped, and `since` has the new beginning.
 
 import type { TrafficFacts } from './traffic-facts.ts';
 
 /** Seconds that are kept. */
 const RECENT_SECONDS = 300;
 const TEXTS = 20_000;
-/** Bytes that all may take, of which a fact takes so many besides its texts (estimated). */
+/** Bytes that all facts may take, and those of one besides its texts (estimated). */
 const MOST_BYTES = 48 << 20;
 const OWN_BYTES = 160;
 const TEXT_FIELDS = [
@@ -26,7 +26,7 @@ export class RecentFacts {
   /** The oldest first. */
   private seconds: { at: number; facts: TrafficFacts[]; bytes: number }[] = [];
   private bytes = 0;
-  /** Epoch seconds from which on nothing has fallen out for want of room. */
+  /** Epoch seconds since which nothing was dropped for want of room. */
   since = 0;
   private readonly texts = new Map<string, string>();
 
@@ -46,14 +46,14 @@ export class RecentFacts {
     this.bound();
   }
 
-  /** Puts what such a collection holds in front: it lies before all that is here. */
+  /** Prepends a collection that is older than all here. */
   prepend(part: RecentFacts): void {
     this.seconds = [...part.seconds, ...this.seconds];
     this.bytes += part.bytes;
     this.bound();
   }
 
-  /** Calls `visit` with each of the last `seconds` before `now`, and the second in which it came. */
+  /** Calls `visit` with each fact of the last `seconds` before `now`, and the second of its arrival. */
   each(seconds: number, now: number, visit: (facts: TrafficFacts, at: number) => void): void {
     for (const { at, facts } of this.seconds)
       if (at > now - seconds - 1 && at <= now) for (const one of facts) visit(one, at);

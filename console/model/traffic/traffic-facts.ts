@@ -1,6 +1,5 @@
-// What rankings need of a group of the log: of each request that a client sent, of each fragment and of each fetch, in
-// one walk over its records; text is made for what is counted only. A request that was restarted is one, as the client
-// sent it and as it ended.
+// The facts that rankings need of a group of the log: of each client request, fragment and fetch, in one pass over the
+// records; text is made only where it is counted. A restarted request is one, as the client sent it and as it ended.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../../protocol/messages.ts';
@@ -10,29 +9,29 @@ import { isFragment, isRestart, livesOf } from '../log/request-group.ts';
 import { type Handling, handlingOf, isSettled, marked, printable } from '../log/transaction.ts';
 
 export interface TrafficFacts {
-  /** Who asked: a client, a page for a fragment of itself, the daemon a backend. */
+  /** A request of a client, of a page for a fragment, or of the daemon to a backend. */
   kind: 'request' | 'fragment' | 'fetch';
   method: string;
   url: string;
   host: string;
-  /** Both as the lookup had them, which is what a ban compares: the program may have changed them. */
+  /** Both as looked up, as a ban compares them: the program may have changed them. */
   lookupUrl: string;
   lookupHost: string;
   client: string;
-  /** The first address in X-Forwarded-For: who the client says that it is. */
+  /** The first address in X-Forwarded-For. */
   forwarded: string;
   agent: string;
   backend: string;
-  /** Of the connection to it: address:port; '' when unknown. */
+  /** Of its connection: address:port; '' when unknown. */
   address: string;
   status: number;
-  /** Of a fetch that of the request it is for; '' where it is for none, as in the background. */
+  /** Of a fetch that of its request; '' for a fetch in the background. */
   handling: Handling;
-  /** The response was made here, whatever the cache had. */
+  /** The response was synthetic, whatever the lookup found. */
   synthetic: boolean;
-  /** Epoch seconds, by the daemon's clock, at which it ended; 0 when unknown. */
+  /** Epoch seconds, by the daemon's clock, of its end; 0 when unknown. */
   ended: number;
-  /** Seconds until the response was on its way out; NaN when unknown. */
+  /** Seconds until the first byte went out; NaN when unknown. */
   seconds: number;
   /** Body bytes. */
   bytes: number;
@@ -40,7 +39,7 @@ export interface TrafficFacts {
   tags: readonly Tagged[];
 }
 
-/** What the sample asks the daemon for: the records that are read here, and those that say why a request was no hit. */
+/** The records that the sample requests: those read here, and those that explain why a request was no hit. */
 export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   {
     kind: 'include-tags',
@@ -80,7 +79,7 @@ export function readTraffic(group: readonly LogTransaction[], longestRecord?: nu
     const sent = { method, url, host, client, forwarded, agent };
     out.push({ ...last.facts, kind, ...sent, lookupUrl, lookupHost });
   }
-  // After all requests: fetches of fragments stand where they like.
+  // After all requests: fetches of fragments are in any order.
   for (const tx of group) {
     if (tx.type !== 'bereq') continue;
     const handling = fetchedFor(tx, handled);
@@ -90,7 +89,7 @@ export function readTraffic(group: readonly LogTransaction[], longestRecord?: nu
   return out;
 }
 
-/** How the request was treated that a fetch is for; a retry is for the same as the one before it. */
+/** The handling of the request that a fetch is for; a retry has that of the fetch before it. */
 function fetchedFor({ reason, parent }: LogTransaction, handled: ReadonlyMap<number, Handling>): Handling {
   switch (reason) {
     case 'pass':
@@ -103,7 +102,7 @@ function fetchedFor({ reason, parent }: LogTransaction, handled: ReadonlyMap<num
   }
 }
 
-/** Of one transaction alone: of a request one life. */
+/** The facts of one transaction: of a request one life. */
 export function readTransaction({ records }: LogTransaction, longestRecord?: number): TrafficFacts {
   const out: TrafficFacts = {
     kind: 'request',
@@ -164,8 +163,8 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
       case Tag.Timestamp: {
         const [event, at, total] = cursor.text.split(' ');
         out.ended = Number(at) || out.ended;
-        // Until the first byte goes out: the rest depends on the client's line. After a failure there is none: what
-        // comes is made here. Varnish 6 has only the beginning of a pipe.
+        // Until the first byte goes out: the rest depends on the client's line. After a failure there is no time: the
+        // response is made here. Varnish 6 logs only the beginning of a pipe.
         if (event === 'Process:' || (event === 'Beresp:' && !out.failed)) out.seconds = Number(total);
         else if (event === 'Pipe:' && Number.isNaN(out.seconds)) out.seconds = Number(total);
         break;
@@ -184,7 +183,7 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
       }
       case Tag.FetchError:
         out.failed = true;
-        // One that got no connection is named by the error alone.
+        // Without a connection only the error names it.
         if (out.backend === '') out.backend = /^backend (\S+): /.exec(cursor.text)?.[1] ?? '';
         break;
       case Tag.BerespHeader:
@@ -200,7 +199,7 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
 function header(out: TrafficFacts, text: string): void {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).toLowerCase();
-  // As the client sent it: what the program makes of it comes later.
+  // As the client sent it: later lines are the program's.
   if (name === 'host') out.host ||= printable(text.slice(colon + 1).trim());
   else if (name === 'x-forwarded-for')
     out.forwarded = printable(

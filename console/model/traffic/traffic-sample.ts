@@ -28,15 +28,15 @@ export interface SeenTag {
   url: string;
 }
 
-/** Seconds that a ranking looks back; null is all since it was last cleared. */
+/** Seconds that a ranking covers; null is all since the last reset. */
 export type Window = number | null;
 
 export interface Ranked {
   ranks: Rank[];
-  /** What there is of the ranking's kind in the window, and of requests that clients sent. */
+  /** Facts of the ranking's kind in the window, and client requests. */
   total: number;
   requests: number;
-  /** Epoch seconds from which on it counts, 0 before the first; and the seconds since then. */
+  /** Epoch seconds from which on it counts, 0 before the first; and the seconds since. */
   since: number;
   seconds: number;
 }
@@ -48,7 +48,7 @@ const KEPT_TAGS = 500;
 const KEPT_ADDRESSES = 500;
 const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 
-/** A ranking as it was at a moment. */
+/** A ranking at one time. */
 interface Made {
   key: string;
   at: number;
@@ -57,7 +57,7 @@ interface Made {
 }
 const NOTHING_MADE: Made = { key: '', at: 0, ranks: [], counts: NONE };
 
-/** Of a part of the past: what needs its order. */
+/** A run of older groups: the facts whose order matters. */
 export class EarlierTraffic {
   readonly unserved = new UnservedRequests();
   readonly recent = new RecentFacts();
@@ -75,11 +75,11 @@ export class TrafficSample {
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
-  /** The last ranking over a window, which is made once a second. */
+  /** The last ranking over a window; made once a second. */
   private made: Made = { ...NOTHING_MADE };
-  /** What was last said of backends, which is made once a second. */
+  /** The last summary of backends; made once a second. */
   private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
-  /** What was last said of latencies over time, which is made once a second. */
+  /** The last latencies over time; made once a second. */
   private trail: { key: string; of: LatencyTrail } = { key: '', of: { p50: [], p99: [] } };
   /** Epoch seconds from which on latencies count; 0: all. */
   private latencyFrom = 0;
@@ -87,18 +87,18 @@ export class TrafficSample {
   since = 0;
   /** Bytes at which a record's text may have been cut. */
   longestRecord = LONGEST_BY_DEFAULT;
-  /** Raised with every batch. */
+  /** Incremented with every batch. */
   version = 0;
 
-  /** Requests of clients in the sample so far. */
+  /** Client requests in the sample. */
   get requests(): number {
     return this.counts.request;
   }
 
-  /** `now`: epoch seconds at which they came. */
+  /** `now`: epoch seconds of their arrival. */
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
-    // The clock was set back to before it began: it counts from now on.
+    // The clock was set back to before the beginning: it counts from now on.
     if (now < this.since) this.clearRanks(now);
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group, this.longestRecord)) {
@@ -110,7 +110,7 @@ export class TrafficSample {
     this.version++;
   }
 
-  /** Takes a part of what lies before all that came so far; prepend() has to follow. */
+  /** Adds groups older than all so far; prepend() completes the part. */
   addEarlier(part: EarlierTraffic, transactions: readonly LogTransaction[]): void {
     for (const group of splitGroups(transactions)) {
       const { at } = summarise(group[0] as LogTransaction);
@@ -136,7 +136,7 @@ export class TrafficSample {
     this.version++;
   }
 
-  /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
+  /** The highest by a figure, at most `limit`, since the last reset. */
   top(ranking: RankingName, by: RankFigure, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
@@ -145,7 +145,7 @@ export class TrafficSample {
     return this.tables.get(ranking)?.all() ?? [];
   }
 
-  /** Where the last connection of a backend went; '' when none was seen. */
+  /** Address of the last connection to a backend; '' without one. */
   addressOf(backend: string): string {
     return this.addresses.get(backend) ?? '';
   }
@@ -154,7 +154,7 @@ export class TrafficSample {
   ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
     const { ranks, counts, at } =
       window === null ? this.whole(ranking, now) : this.over(ranking, window, now);
-    // What came is kept by whole seconds.
+    // Facts are kept by whole seconds.
     const from =
       window === null ? this.since : Math.max(this.since, this.recent.since, Math.floor(now) - window);
     return {
@@ -166,7 +166,7 @@ export class TrafficSample {
     };
   }
 
-  /** By the names of backends without their programs: how they answered in the last minutes before `now`. */
+  /** By backend, without its program: how it answered in the last minutes before `now`. */
   backendTraffic(now: number): ReadonlyMap<string, BackendTraffic> {
     const key = String(Math.floor(now));
     if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
@@ -228,9 +228,9 @@ export class TrafficSample {
       this.seeTags(f);
       this.seeAddress(f);
     }
-    // Of a fragment no client waits for it alone.
+    // No client waits for a fragment alone.
     if (f.kind !== 'request') return;
-    // One of the past was seen when it ended.
+    // One of the history arrived when it ended.
     this.latency.add(f.seconds, f.handling === 'hit', earlier ? f.ended || at : at, earlier);
     if (f.lookupUrl !== '') this.urls.count(f, at);
   }
@@ -240,7 +240,7 @@ export class TrafficSample {
       this.addresses.set(backend, address);
   }
 
-  /** What is passed is not kept: no object carries its tags. */
+  /** A passed response is not stored: no object carries its tags. */
   private seeTags(f: TrafficFacts): void {
     if (isPass(f.handling)) return;
     for (const { tag, header } of f.tags) {
@@ -254,25 +254,25 @@ export class TrafficSample {
 }
 
 export class SampleShare {
-  /** Requests that the sample is of; null before the first counters. */
+  /** Requests that the sample is a part of; null before the first counters. */
   private of: number | null = null;
 
-  /** 0..1 for a sample of so many requests; 1 before any. */
+  /** 0..1 for a sample of this many requests; 1 before any. */
   share(sampled: number): number {
     return this.of === null || this.of === 0 ? 1 : Math.min(1, sampled / this.of);
   }
 
-  /** At the first counters, when the sample has so many requests. */
+  /** Called at the first counters, with the requests of the sample. */
   begin(sampled: number): void {
     this.of ??= sampled;
   }
 
-  /** So many more requests, by the counters since begin(), or in the past that was read. */
+  /** More requests: counted since begin(), or read from the past. */
   add(requests: number): void {
     if (this.of !== null) this.of += requests;
   }
 
-  /** The sample begins again, with nothing. */
+  /** The sample is empty again. */
   clear(): void {
     if (this.of !== null) this.of = 0;
   }

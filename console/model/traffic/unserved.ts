@@ -8,42 +8,42 @@ import { isMiss, isPass } from '../log/transaction.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
 
 export interface Verdict {
-  /** Requests with the same are one cause. */
+  /** Requests with the same cause are one row. */
   cause: string;
-  /** What sets it apart within its cause's text: a header's name, why a response is not kept; '' for nothing. */
+  /** Distinguishes it within its cause's text: a header's name, why a response is not stored; '' for nothing. */
   detail: string;
   sentence: string;
 }
 
 export interface Unserved {
-  /** Epoch seconds at which it came. */
+  /** Epoch seconds of its arrival. */
   at: number;
-  /** Epoch seconds, by the daemon's clock, at which it ended; 0 when unknown. */
+  /** Epoch seconds, by the daemon's clock, of its end; 0 when unknown. */
   ended: number;
-  /** As the lookup had them: two requests for the same object are for one URL, whatever clients call it. */
+  /** As looked up: two requests for one object have one URL, whatever clients call it. */
   host: string;
   url: string;
   /** As the client sent it. */
   sent: { url: string; host: string };
   group: readonly LogTransaction[];
-  /** Requests of clients that had come before it. */
+  /** Client requests before it. */
   before: number;
-  /** Is it a miss or a pass, or kept for what it purged? */
+  /** A miss or a pass; false for a request that is kept because it may have purged. */
   counts: boolean;
   verdict: Verdict | null;
 }
 
-/** What a verdict is made of. */
+/** Input of a verdict. */
 export interface Evidence {
   /** Groups of the URL before it, the newest first. */
   earlier: readonly Unserved[];
-  /** What purged or banned before it. */
+  /** Requests that purged or banned before it. */
   purges: readonly Unserved[];
-  /** Kept under the same path or URL before it, with another query string or host. */
+  /** Kept requests before it with another query string, or another host. */
   beside: readonly Unserved[];
-  /** Was it a hit before? */
+  /** Whether the URL was a hit before. */
   hit: boolean;
-  /** A hit beside it, shortly before: with another query string, or under another host. */
+  /** A recent hit with another query string, or under another host. */
   hitBeside: { host: string; url: string } | null;
 }
 
@@ -52,40 +52,40 @@ export type Judge = (request: Unserved, evidence: Evidence) => Verdict;
 const KEPT = 2000;
 /** Bytes of records that they may have (chosen). */
 const MOST_BYTES = 24 << 20;
-/** Groups that a verdict looks at, of its URL and beside it (chosen). */
+/** Requests that a verdict reads: for its URL, and beside it (chosen). */
 const EARLIER = 4;
 const BESIDE = 8;
 
 export class UnservedRequests {
   private all: Unserved[] = [];
   private bytes = 0;
-  /** Index of the first without a verdict; what lies before it, by path, and of that what may have purged. */
+  /** Index of the first without a verdict; those before it, by path, and among them those that may have purged. */
   private judged = 0;
   private byPath = new Map<string, Unserved[]>();
   private purges: Unserved[] = [];
   private readonly hits = new HitMarks();
 
-  /** `before`: requests of clients so far. */
+  /** `before`: client requests so far. */
   add(group: readonly LogTransaction[], f: TrafficFacts, before: number, now: number): void {
     if (f.handling === 'hit') {
       this.hits.add(f.lookupHost, f.lookupUrl, now);
       return;
     }
     const counts = isMiss(f.handling) || isPass(f.handling) || f.handling === 'pipe';
-    // What else the program answers is kept where it may have purged.
+    // Other synthetic answers are kept where they may have purged.
     if (!counts && /^(GET|HEAD|POST)$/.test(f.method)) return;
-    // Out of the frame that brought it.
+    // Copied out of the frame.
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     const { lookupHost: host, lookupUrl: url, ended } = f;
     const sent = { url: f.url, host: f.host };
     this.all.push({ at: now, ended, host, url, sent, group: own, before, counts, verdict: null });
     this.bytes += bytesOf(own);
-    // By the half, so that it costs little.
+    // By half, which is cheap.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
 
-  /** Puts what such a collection holds in front: it lies before all that is here, among so many requests of clients. What
-   * is here is judged once more, by what was before it. */
+  /** Prepends a collection that is older than all here, among this many client requests. The requests here are
+   * judged again, with the older ones as evidence. */
   prepend(part: UnservedRequests, requests: number): void {
     for (const one of this.all) {
       one.before += requests;
@@ -103,7 +103,7 @@ export class UnservedRequests {
     return this.all;
   }
 
-  /** Gives a verdict to at most `limit` of those that have none. Whether some are left. */
+  /** Gives a verdict to at most `limit` requests that have none. Returns whether some are left. */
   judge(limit: number, judge: Judge): boolean {
     const end = Math.min(this.all.length, this.judged + limit);
     for (; this.judged < end; this.judged++) {
@@ -127,7 +127,7 @@ export class UnservedRequests {
 
   private halve(): void {
     this.all = this.all.slice(Math.ceil(this.all.length / 2));
-    // Those that have a verdict keep it.
+    // Verdicts are kept.
     this.judgeAgain();
     this.bytes = this.all.reduce((sum, one) => sum + bytesOf(one.group), 0);
   }
@@ -177,7 +177,7 @@ interface Mark {
 }
 
 const KEPT_MARKS = 5000;
-/** Seconds for which a hit says that the object is still there (chosen). */
+/** Seconds for which an object is taken to be stored after a hit (chosen). */
 const FRESH = 60;
 
 class HitMarks {
@@ -196,12 +196,12 @@ class HitMarks {
     if (this.marks.size > KEPT_MARKS) this.drop(this.marks.keys().next().value as string);
   }
 
-  /** Had it been a hit by then? */
+  /** Whether it was a hit by then. */
   before(host: string, url: string, at: number): boolean {
     return (this.marks.get(keyOf(host, url))?.first ?? Number.POSITIVE_INFINITY) <= at;
   }
 
-  /** A hit shortly before on the same path with another query string, or on the same URL under another host. */
+  /** A recent hit on the same path with another query string, or on the same URL under another host. */
   beside(host: string, url: string, at: number): { host: string; url: string } | null {
     for (const mark of this.byPath.get(pathOf(url)) ?? []) {
       const near = (mark.host === host) !== (mark.url === url);
@@ -210,7 +210,7 @@ class HitMarks {
     return null;
   }
 
-  /** Puts what such a collection holds in front, as far as there is room. */
+  /** Prepends a collection, as far as there is room. */
   prepend(part: HitMarks): void {
     for (const [key, { host, url, first, last }] of part.marks)
       if (this.marks.has(key) || this.marks.size < KEPT_MARKS) {

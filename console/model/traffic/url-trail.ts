@@ -1,5 +1,5 @@
-// How often each URL was asked for, by ten seconds of the last half hour, to say which of them are asked for more or less
-// than before. Of what a sample saw: shares are true, numbers are not. Seldom ones are forgotten, so that it stays small.
+// Requests for each URL by ten seconds of the last half hour, to find those that grow or shrink. From a sample: shares
+// are true, numbers are not. Rare URLs are dropped, so that it stays small.
 
 import { earliest } from './rankings.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
@@ -10,14 +10,14 @@ const KEPT = 1900;
 /** URLs of a bucket that are kept when there are twice as many. */
 const URLS = 250;
 
-/** What was asked for under one URL and host, as the lookup had them. */
+/** Requests for one URL and host, as looked up. */
 export interface AskedUrl {
   url: string;
   host: string;
   requests: number;
-  /** How the newest of them was asked for; null where that is the same. */
+  /** URL and host of the newest request as sent; null where both are the same. */
   sent: { url: string; host: string } | null;
-  /** Epoch seconds at which the oldest of them ended; 0 when unknown. */
+  /** Epoch seconds at which the oldest request ended; 0 when unknown. */
   since: number;
 }
 
@@ -27,19 +27,19 @@ interface Bucket {
 }
 
 export interface UrlShares {
-  /** By host and URL, as the lookup had them; and all requests. */
+  /** By host and URL, as looked up; and the number of all requests. */
   urls: Map<string, AskedUrl>;
   requests: number;
 }
 
-/** What the trail needs to know of a request. */
+/** The facts of a request that the trail reads. */
 export type AskedFor = Pick<TrafficFacts, 'url' | 'host' | 'lookupUrl' | 'lookupHost' | 'ended'>;
 
 export class UrlTrail {
-  /** By their beginning, in steps since the epoch. */
+  /** By start time, in steps since the epoch. */
   private readonly buckets = new Map<number, Bucket>();
   private newest = 0;
-  /** Epoch seconds of the first that was counted; 0 without any. */
+  /** Epoch seconds of the first request; 0 without any. */
   since = 0;
 
   count(
@@ -86,7 +86,7 @@ export class UrlTrail {
   }
 }
 
-/** Puts what came later to what is known of its URL. */
+/** Adds later requests to those of the same URL. */
 function add(urls: Map<string, AskedUrl>, name: string, later: AskedUrl): void {
   const known = urls.get(name);
   if (known === undefined) {

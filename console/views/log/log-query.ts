@@ -18,7 +18,7 @@ import { quoted } from './written-query.ts';
 /** Sets another query; Escape returns to the former one. */
 export function applyQuery(c: ViewContext, query: string): void {
   const state = c.ui.stateOf(LOG_STATE);
-  const { query: former, range } = c.session.log.shown;
+  const { query: former, range } = c.session.log;
   if (query !== former) {
     const origins = [...state.origins, { view: null, query: former, counted: range.counted }].slice(
       -MAX_ORIGINS,
