@@ -301,7 +301,7 @@ function variable(row: VariableRow): Item {
 }
 
 const RECIPES_INTRO =
-  'Each is a whole program, and each is tested. Put your own backend in its place, or copy the subs into your program.';
+  'Each is a whole program, and each is tested. Replace the backend with your own, or copy the subs into your program.';
 const BUILTIN_INTRO =
   'Its subs run after yours of the same name. `proxyd -x builtin` prints it; with http_profile=rfc9111 some subs differ.';
 
@@ -336,7 +336,7 @@ export function languageMarkdown(language: DocumentedLanguage, { recipes, builti
   const code = (text: string): string => `\`\`\`vcl\n${text.trimEnd()}\n\`\`\`\n`;
   const parts = [
     '## Recipes\n',
-    `${RECIPES_INTRO} Names lead to the files.\n`,
+    `${RECIPES_INTRO} Names link to the files.\n`,
     ...recipes.flatMap(({ name, text }) => [`### [${name}](recipes/${name})\n`, code(text)]),
     ...sections(language).flatMap(({ title, intro, items }) => [
       `## ${title}\n`,

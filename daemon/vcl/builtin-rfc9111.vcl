@@ -1,18 +1,18 @@
-# What the builtin program has in the place of its own subs of these names where http_profile is rfc9111: there the
-# core judges requests and responses by RFC 9111, and Cookie and Authorization alone keep nothing out of the cache.
+# Replacements of builtin subs for http_profile=rfc9111: the core applies RFC 9111 to requests and responses, and
+# Cookie or Authorization alone do not prevent caching.
 
 sub vcl_req_method {
-	# The preface of HTTP/2 is no request.
+	# The HTTP/2 preface is not a request.
 	if (req.method == "PRI") {
 		return (synth(405));
 	}
-	# An unknown method may change what is stored: its answer is looked at, so it gets no tunnel.
+	# An unknown method may invalidate stored responses: its response is inspected, so it is not piped.
 	if (req.method != "GET" && req.method != "HEAD") {
 		return (pass);
 	}
 }
 
-# Whether an answer to someone in particular may be stored is its origin's to say (RFC 9111 section 3.5).
+# The origin decides whether a response to an authorized request may be stored (RFC 9111 section 3.5).
 sub vcl_req_authorization {
 }
 

@@ -63,7 +63,7 @@ type Text = string | null;
 
 const rule: ExtensionObject = {
   signature: 'rule(STRING string)',
-  help: 'A filter for lists such as Accept-Language; the text is what it gives where nothing fits.',
+  help: 'A filter for lists such as Accept-Language; the text is the result if nothing matches.',
   create: (_ctx, _name, fallback: Text) => new AcceptRule(fallback ?? ''),
   // biome-ignore format: a row is a line
   methods: byName(

@@ -95,7 +95,7 @@ export const cookie: Extension = {
     row('VOID keep(STRING filterstring)', keep, 'Removes all others.'),
     row('VOID filter_re(REGEX expression)', filterRe, 'Removes the cookies whose names match.'),
     row('VOID keep_re(REGEX expression)', keepRe, 'Removes those whose names do not match.'),
-    row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies as a header Cookie has them.'),
+    row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies in the format of a Cookie header.'),
     row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
     row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
     // Not in Varnish: the same cookies in any order yield the same text, and so the same cache key.

@@ -70,7 +70,7 @@ export class ShardDirector implements Director, RowSource {
   }
 
   setWarm(): void {
-    // What is below it is of the program, too, which makes it warm or cold itself.
+    // Its backends belong to the same program, which sets their temperature itself.
   }
 
   get inUse(): number {

@@ -50,7 +50,7 @@ export class ShardHosts {
     return this.last?.ring ?? null;
   }
 
-  /** Goes on with the ring; false when it is finished. */
+  /** Continues building the ring; false when it is finished. */
   step(): boolean {
     const next = this.making?.next();
     if (next?.done === true) this.finished(next.value);

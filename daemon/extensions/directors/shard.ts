@@ -125,14 +125,14 @@ export const shard: ExtensionObject = {
   // biome-ignore format: a row is a line
   methods: byName(
     row('VOID set_warmup(REAL probability=0.0)', setWarmup,
-      'How often a request goes to the next member for its key, so that it knows the object: 0 to 1.'),
+      'Share of requests that go to the next member for their key, so that it caches the object: 0 to 1.'),
     row('VOID set_rampup(DURATION duration=0)', setRampup, 'How long a member that became healthy gets fewer requests.'),
     row('VOID associate([BLOB param])', associate, 'Takes its parameters from a shard_param; none without one.'),
     row('BOOL add_backend(BACKEND backend, [STRING ident], [DURATION rampup], [REAL weight])', addBackend,
       'Adds a member, with a name on the ring of its own, a slower start, and a weight.'),
     row('BOOL remove_backend([BACKEND backend], [STRING ident])', removeBackend, 'Removes members by backend, name or both.'),
     row('BOOL clear()', clear, 'Removes all members.'),
-    row(`BOOL reconfigure(INT replicas=${DEFAULT_REPLICAS})`, reconfigure, 'Does nothing but check its argument: the ring is made again by itself.'),
+    row(`BOOL reconfigure(INT replicas=${DEFAULT_REPLICAS})`, reconfigure, 'Only checks its argument: the ring is rebuilt automatically.'),
     row('INT key(STRING)', (_ctx, _self: ShardDirector, text: string | null) => stringKey(text), 'The position of a text on the ring.'),
     row('BACKEND backend([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], [BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy], [BLOB param], [ENUM {NOW, LAZY} resolve])', backend,
       'The member for the key of the request, or of by; alt takes the following ones on the ring.'),

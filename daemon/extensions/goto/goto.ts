@@ -100,7 +100,7 @@ export function gotoExtension(resolver: Resolver): Extension {
         (ctx, host: string | null, allow: VclAcl, port: string | null, ttl: number) =>
           dnsBackend(ctx, namesOf(ctx), host ?? '', allow, port ?? '', ttl),
         'The backend at the first address of a host, a name or an address, that the acl allows, and at this port. A name ' +
-          'is looked up again after ttl; while that fails, it has the addresses it had. Fails the transaction when there is no address that is allowed.',
+          'is looked up again after ttl; while that fails, the previous addresses are used. Fails the transaction when there is no address that is allowed.',
         { waits: true },
       ),
     ),

@@ -41,7 +41,7 @@ export interface OutsideCell {
 /** Common part of functions and methods. */
 interface OutsideCallable {
   signature: string;
-  /** What it does, for people. */
+  /** Description for users. */
   help?: string;
   places?: string;
   /** The call may return a promise: the transaction waits for it, while others are served. */
@@ -72,7 +72,7 @@ export interface OutsideMethod extends OutsideCallable {
 }
 
 export interface OutsideFilter {
-  /** What it does, for people. */
+  /** Description for users. */
   help?: string;
   side: FilterSide;
   /** Default: `length`. */

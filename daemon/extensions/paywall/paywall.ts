@@ -121,15 +121,15 @@ const gate: ExtensionObject = {
     'gate(STRING key_file, STRING service_url="", INT free=3, DURATION period=30d, DURATION timeout=500ms, ' +
     'DURATION cache=60s, ENUM {deny, allow, metered} on_error=deny, STRING cookie="paywall")',
   help:
-    'A gate. key_file signs the cookies: 32 bytes or more, readable by its owner alone. service_url is asked about ' +
-    'sessions, for timeout at most, and an answer is used for cache; without it nobody is. A reader has free views of ' +
-    'metered content in a period. on_error decides when the service gives no answer. cookie is the name of the cookie.',
+    'A gate. key_file signs the cookies: 32 bytes or more, readable by its owner alone. service_url is queried about ' +
+    'sessions, with this timeout, and its answers are cached for cache; without it there is no service. A reader has free views of ' +
+    'metered content in a period. on_error is the result if the service does not answer. cookie is the name of the cookie.',
   create,
   destroy: (self: Named) => self.gate.close(),
   // biome-ignore format: a row is a line
   methods: byName(
     row('BOOL check(STRING cookie, STRING protection, [STRING session])', check,
-      'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is not protected, metered has free views, any other name needs the service), session what the service knows the reader by. Takes a free view if it has to, once in a request for each mark.', { places: 'recv hit miss pass deliver synth', waits: true }),
+      'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is not protected, metered has free views, any other name needs the service), session identifies the reader to the service. Spends a free view if necessary, once for each mark in a request.', { places: 'recv hit miss pass deliver synth', waits: true }),
     row('STRING reason()', (ctx, self: Named) => visitOf(ctx, self).last?.reason ?? null,
       'Reason of the result of the last check in this request: open, entitled, allowed or metered; spent, denied, login or unknown; unavailable. Unset before a check.', { places: 'client' }),
     row('STRING set_cookie(BOOL secure=true)', setCookie,

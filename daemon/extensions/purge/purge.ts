@@ -32,9 +32,9 @@ export const purge: Extension = {
     row('INT hard()', (ctx) => purged(ctx, null, false),
       'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.'),
     row(`INT soft(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
-      'As hard(), but makes them stale: sets what is left of ttl, grace and keep. A negative grace or keep stays as it is.'),
+      'As hard(), but makes them stale: sets the remaining ttl, grace and keep. A negative grace or keep leaves it unchanged.'),
     row('VOID others()', others,
-      'In vcl_miss and vcl_pass: purges all that is under the key of the request but what the request fetches, once that is whole, and before it is delivered. Where the origin fails, and its error is not for keeping, all of it stays.'),
+      'In vcl_miss and vcl_pass: purges everything else under the key of the request, once its response is complete and before it is delivered. If the origin fails with an uncacheable error, nothing is purged.'),
     row('INT hard_variant()', (ctx) => purged(ctx, null, true),
       'Purges the object that was found, not its other variants. Returns how many objects.'),
     row(`INT soft_variant(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
@@ -48,6 +48,6 @@ export const softpurge: Extension = {
   // biome-ignore format: a row is a line
   functions: byName(
     row('VOID softpurge()', (ctx) => void purged(ctx, { ttl: 0, grace: -1, keep: -1 }, false),
-      'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; what they have of grace and keep stays.'),
+      'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; their grace and keep are unchanged.'),
   ),
 };

@@ -24,14 +24,14 @@ function getEstimatedRtt(ctx: VclContext): number {
 
 export const tcp: Extension = {
   name: 'tcp',
-  help: 'the client’s connection as the kernel sees it',
+  help: 'the client’s connection in the kernel',
   // biome-ignore format: a row is a line
   functions: byName(
     row('INT congestion_algorithm(STRING algorithm)', congestionAlgorithm,
-      'Would choose how the client’s connection avoids congestion. Returns -1: the runtime has no way to the socket option.'),
+      'Would choose how the client’s connection avoids congestion. Returns -1: the runtime has no access to the socket option.'),
     row('VOID dump_info()', (ctx) => failed(ctx, 'getsockopt() failed'),
-      'Would log the kernel’s figures about the client’s connection. Logs that they cannot be had.'),
-    row('REAL get_estimated_rtt()', getEstimatedRtt, 'Would be the round trip time to the client in milliseconds. Returns 0.'),
+      'Would log the kernel’s statistics of the client’s connection. Logs that they are unavailable.'),
+    row('REAL get_estimated_rtt()', getEstimatedRtt, 'Would return the round trip time to the client in milliseconds. Returns 0.'),
     row('VOID set_socket_pace(INT)', (ctx) => failed(ctx, 'tcp.set_socket_pace(): pacing is not possible on this platform'),
       'Would limit the rate of the client’s connection, in KB a second. Logs that it cannot.'),
   ),

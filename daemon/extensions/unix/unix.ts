@@ -47,18 +47,18 @@ function name(kind: 'user' | 'group', file: string): ExtensionFunction {
     const found = peer(ctx);
     return found === null ? null : nameOf(ctx, file, kind, kind === 'user' ? found.uid : found.gid);
   };
-  const help = `Name of the ${kind} at the other end of a Unix socket; unset where it cannot be known, which VCL_Error says.`;
+  const help = `Name of the ${kind} at the other end of a Unix socket; unset if unknown, which is logged as VCL_Error.`;
   return row(`STRING ${kind}()`, call, help);
 }
 
 export const unix: Extension = {
   name: 'unix',
-  help: 'who is at the other end of a Unix socket',
+  help: 'the process at the other end of a Unix socket',
   // biome-ignore format: a row is a line
   functions: byName(
     name('user', '/etc/passwd'),
     name('group', '/etc/group'),
-    row('INT uid()', (ctx) => peer(ctx)?.uid ?? -1, 'Id of the user at the other end of a Unix socket; -1 when it cannot be known.'),
+    row('INT uid()', (ctx) => peer(ctx)?.uid ?? -1, 'Id of the user at the other end of a Unix socket; -1 if unknown.'),
     row('INT gid()', (ctx) => peer(ctx)?.gid ?? -1, 'Id of the group, as uid().'),
   ),
 };

@@ -89,7 +89,7 @@ function accessors(
         const v = key === null ? undefined : variables(ctx).get(key);
         return v?.type === type ? v.value : empty();
       },
-      `A variable of the task that was set as ${type}; what is empty for the type when there is none.`,
+      `A variable of the task that was set as ${type}; the empty value of the type if there is none.`,
     ),
   ];
 }

@@ -1,5 +1,5 @@
-# Protected content from a cache: the origin marks it with X-Paywall (metered, subscribers), and nobody gets it past
-# the gate in vcl_deliver. Cookies do not part what is cached, since the page is the same for all who may read it.
+# Protected content from a cache: the origin marks it with X-Paywall (metered, subscribers), and the gate in vcl_deliver
+# checks every delivery. Cookies are not part of the cache key, since the page is the same for all entitled readers.
 vcl 4.1;
 
 import cookie;
@@ -13,20 +13,20 @@ sub vcl_init {
 }
 
 sub vcl_recv {
-  # A restart and a fragment have them from the request that they belong to.
+  # Restarts and fragments inherit these headers.
   if (req.restarts == 0 && req.esi_level == 0) {
-    # These are ours: what a client sends under their names is worth nothing.
+    # Internal headers: discard those of clients.
     unset req.http.X-Cookie;
     unset req.http.X-Session;
     if (req.http.Cookie) {
       cookie.parse(req.http.Cookie);
       set req.http.X-Cookie = req.http.Cookie;
       set req.http.X-Session = cookie.get("session");
-      # Of what is passed, as a login, the origin gets it still.
+      # Passed requests, such as logins, keep their cookies.
       if (req.method == "GET" || req.method == "HEAD") { unset req.http.Cookie; }
     }
   }
-  # A pipe would go past the gate.
+  # A pipe would bypass the gate.
   if (req.method != "GET" && req.method != "HEAD") { return (pass); }
 }
 
@@ -36,9 +36,9 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-  # Two marks in two fields become one that the gate does not know, and nobody passes.
+  # Two marks in two headers become an unknown one, which denies access.
   std.collect(beresp.http.X-Paywall);
-  # Cached by the mark: how long the page is fresh is ours to say, as browsers may not keep it.
+  # The TTL is set here, because browsers must not store the page.
   if (beresp.http.X-Paywall) {
     unset beresp.http.Set-Cookie;
     set beresp.ttl = 5m;

@@ -1,4 +1,4 @@
-# One page, one key: parameters of campaigns go, the rest is sorted, and each is there once.
+# One page, one key: removes campaign parameters, sorts the rest, and removes duplicates.
 
 vcl 4.1;
 

@@ -1,28 +1,28 @@
-# Invalidation over HTTP, for those whom the program's acl `invalidators` names:
+# Invalidation over HTTP, for clients in the program's acl `invalidators`:
 #
 #     acl invalidators { "127.0.0.1"; "10.0.0.0"/8; }
 #     include "invalidate.vcl";
 #
-# The file comes before the program's own vcl_recv. Everybody else gets 405.
+# Include the file before the program's own vcl_recv. All other clients get 405.
 #
-#     PURGE url               all variants of the URL go
-#     PURGE, xkey: a b        everything that carries one of these surrogate keys goes
-#     SOFTPURGE url           all variants become stale: they serve while their grace lasts, and are fetched anew
+#     PURGE url               removes all variants of the URL
+#     PURGE, xkey: a b        removes all objects with one of these surrogate keys
+#     SOFTPURGE url           makes all variants stale: they are served within their grace, and fetched again
 #     SOFTPURGE, xkey: a b    the same by surrogate key
-#     REFRESH url             this very request fetches the URL anew, and once its answer is whole all else that was
-#                             there goes, variants and all. If the origin fails, it stays, unless the program gives the
-#                             error a life (set beresp.ttl = 10s). To have it gone whatever comes: PURGE, then GET
-#     BAN, x-ban: EXPRESSION  everything goes that matches: obj.http.content-type ~ ^image/
-#     BAN, x-version: 17      everything goes whose x-version is 17
-#     SOFTBAN                 as BAN, but what matches becomes stale
+#     REFRESH url             fetches the URL again, and once the response is complete removes everything else under
+#                             its key, variants included. If the origin fails, it stays, unless the program gives the
+#                             error a TTL (set beresp.ttl = 10s). To remove it in any case: PURGE, then GET
+#     BAN, x-ban: EXPRESSION  removes all objects that match: obj.http.content-type ~ ^image/
+#     BAN, x-version: 17      removes all objects whose x-version is 17
+#     SOFTBAN                 as BAN, but makes matching objects stale
 #
-# In a fleet all of it is done on every proxy, and the answer's X-Fleet says how far it has come; a 504 says that it was done
-# here and may not reach the others: ask again. Behind an edge network (import edge) a 207 says that it was done here and the edge
-# was not told; the log says why.
+# In a fleet this happens on every proxy, and the header X-Fleet of the response shows the progress; a 504 means that it was
+# done here and may not reach the others: repeat it. Behind an edge network (import edge) a 207 means that it was done here but
+# not at the edge; the log has the reason.
 #
-# The answer's X-Invalidated is the number of objects, where it is known at once. By ban and version without a request
-# field in the expression, so that the lurker can work. For a purge by version put the field's name into the
-# parameter xkey_fields ("xkey X-Version"), and its value into the request's xkey.
+# The header X-Invalidated of the response is the number of objects, if known at once. Expressions of bans and versions do
+# not use request headers, so that the lurker can test them. For a purge by version add the header's name to the
+# parameter xkey_fields ("xkey X-Version"), and put its value into the request's xkey.
 
 import fleet;
 import purge;
@@ -50,7 +50,7 @@ sub vcl_recv {
 			}
 			return (synth(400, std.ban_error()));
 		}
-		# Keys may come on several lines.
+		# There may be several xkey headers.
 		std.collect(req.http.xkey);
 		if (req.http.xkey && req.method == "PURGE") {
 			set req.http.X-Invalidated = xkey.purge(req.http.xkey);
@@ -61,11 +61,11 @@ sub vcl_recv {
 			return (synth(200, "Purged"));
 		}
 		if (req.method != "REFRESH") {
-			# Somebody else's fetch is nothing to wait for.
+			# Do not wait for a fetch by another request.
 			set req.hash_ignore_busy = true;
 			return (hash);
 		}
-		# From here on it is a GET like any other, but for the lookup.
+		# From here on it is an ordinary GET, except for the lookup.
 		set req.method = "GET";
 		set req.hash_always_miss = true;
 		set req.http.X-Invalidated = "refresh";
@@ -79,7 +79,7 @@ sub invalidate_others {
 	}
 }
 
-# Both in a hit and in a miss: there may be variants that this request does not match.
+# For hits and misses: there may be variants that this request does not match.
 sub invalidate_key {
 	if (req.method == "PURGE") {
 		set req.http.X-Invalidated = purge.hard();
@@ -100,7 +100,7 @@ sub vcl_miss {
 	call invalidate_others;
 }
 
-# A marker says that responses of this URL are not kept: there is nothing to purge.
+# A hit-for-pass marker means that responses of this URL are not stored: there is nothing to purge.
 sub vcl_pass {
 	if (req.method == "PURGE" || req.method == "SOFTPURGE") {
 		set req.http.X-Invalidated = "0";

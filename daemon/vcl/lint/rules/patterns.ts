@@ -97,7 +97,7 @@ const WORD = /[A-Za-z0-9-]/;
 const EXTENSION =
   /^\.(?:\(\?:|\()?(?:png|jpe?g|gif|webp|svg|ico|css|js|woff2?|ttf|mp4|pdf|zip|html?|php|xml|json)\b/;
 
-/** Unescaped dots that are meant literally. */
+/** Unescaped dots used as literals. */
 export const unescapedDot: LintRule = {
   slug: 'unescaped-dot',
   severity: 'warning',
