@@ -21,7 +21,7 @@ const PROGRAM = 5_000_000;
 /** The longest command line of the console protocol. */
 const INLINE = LIMITS.line - 1000;
 
-/** A program of about so many bytes. */
+/** A program of about this many bytes. */
 function program(port, bytes) {
   const lines = [`vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${port}"; }\nsub vcl_recv {\n`];
   for (let length = 0, i = 0; length < bytes; i++) {
@@ -182,7 +182,7 @@ export async function commandTimes({ dir, only, say }) {
       const began = performance.now();
       const { status, body } = await client.command(parts.at(-1));
       const ms = performance.now() - began;
-      // What it leaves to do, as a queue that goes on.
+      // Work left to do, as a queue that continues.
       await new Promise((resolve) => setTimeout(resolve, 1000));
       rows.push({ shown, ms, hit: await longest(), status, bytes: Buffer.byteLength(body), body });
     }
@@ -210,7 +210,7 @@ export async function commandTimes({ dir, only, say }) {
   }
 }
 
-/** Has so many objects stored, over a few connections. */
+/** Stores this many objects, over a few connections. */
 async function fill(port, count) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const one = (path) =>

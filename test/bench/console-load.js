@@ -1,9 +1,9 @@
-// What the console costs that follows a busy log: the real program on a terminal of its own (script(1)), before an
-// instance that sends it so many request groups a second (servers/log-instance.js). Keys are pressed all the while.
-// Prints the time of a cold start, CPU share, frames a second, how long keys take until the screen shows their effect,
-// and memory once the log is full and at the end. Usage:
-//   node test/bench/console-load.js [--seconds 60] [--rate 20000] [--warm 8] [--columns 120] [--rows 40] [--json]
-// Needs dist/ and script (Debian: bsdutils). Exits 1 when a bound of the issue is passed.
+// Cost of the console following a busy log: the real program on a terminal of its own (script(1)), connected to an
+// instance that sends it this many request groups per second (servers/log-instance.js). Keys are pressed all the
+// while. Prints the time of a cold start, CPU share, frames per second, how long keys take until the screen shows
+// their effect, and memory once the log is full and at the end. Usage: node test/bench/console-load.js [--seconds 60]
+// [--rate 20000] [--warm 8] [--columns 120] [--rows 40] [--json] Needs dist/ and script (Debian: bsdutils). Exits 1
+// if a bound of the issue is exceeded.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-/** What the issue allows. */
+/** Bounds of the issue. */
 const MOST = { startMs: 1000, cpu: 0.6, frames: 15, keyMs: 50, megabytes: 300, heapGrowth: 8 };
 const TICKS = 100;
 const FRAME = '\x1b[?2026h';

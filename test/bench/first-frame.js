@@ -54,10 +54,10 @@ function writeHistory(dir) {
 
 const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 
-/** What a hit takes in the log, a little less than measured. */
+/** Log bytes of a hit, a little less than measured. */
 const BYTES_A_REQUEST = 900;
 
-/** Asks for one object until so many bytes of log are written. */
+/** Requests one object until this many bytes of log are written. */
 function fillLog(port, dir, bytes) {
   const stat = join(ROOT, 'dist/console/bin/proxystat.js');
   const logged = () => {

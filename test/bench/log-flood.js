@@ -66,7 +66,7 @@ function write(dir) {
   process.send('ready');
 }
 
-/** What the manager does for one subscriber, without the WebSocket. */
+/** The manager's work for one subscriber, without the WebSocket. */
 function read(dir) {
   const streams = new LogStreams(dir);
   let found = 0;
@@ -119,7 +119,7 @@ async function bench() {
   reader.send('begin');
   writer.send('go');
   const wrote = await message(writer);
-  // It may be behind: what it still reads counts as long as it gets on.
+  // It may lag: records still read count as long as it makes progress.
   let seen = { found: -1, lost: -1 };
   for (let quiet = 0; quiet < 5; ) {
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -1,9 +1,9 @@
-// What five consoles that read filtered logs cost the worker: its own CPU time a cache hit (of the worker's process
-// alone), with them and without, in turns. They are connections of this process, so that all of the way is real:
-// the ring, the manager's streams, the WebSocket. The load has a fixed rate: what a request costs depends on how many
-// come in one turn, and readers that slowed the load down would change that. Usage:
-//   node test/bench/log-readers.js [--rounds 7] [--seconds 5] [--rate 6000] [--connections 64] [--readers 5]
-// Needs taskset and dist/. The worker has one core; the manager, the load and the consoles share the other.
+// Cost to the worker of five consoles that read filtered logs: its own CPU time per cache hit (of the worker's
+// process alone), with them and without, in turns. They are connections of this process, so that the whole path is
+// real: the ring, the manager's streams, the WebSocket. The load has a fixed rate: the cost of a request depends on
+// how many arrive in one turn, and readers that slowed the load down would change that. Usage: node
+// test/bench/log-readers.js [--rounds 7] [--seconds 5] [--rate 6000] [--connections 64] [--readers 5] Needs taskset
+// and dist/. The worker has one core; the manager, the load and the consoles share the other.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
@@ -14,7 +14,7 @@ import { connect } from '../../dist/modules/console/client/client.js';
 import { tree } from './processes.js';
 import { find, sleep, startProxyd, startScript } from './servers/start.js';
 
-/** What the issue asks for. */
+/** Bounds of the issue. */
 const MOST = 1.05;
 const { values: options } = parseArgs({
   options: {

@@ -81,7 +81,7 @@ async function openCli(port) {
   return { ask, close: () => socket.destroy() };
 }
 
-/** Asks for every object once, so many requests ahead of the answers. */
+/** Requests every object once, this many requests ahead of the responses. */
 async function fill(port) {
   const socket = connect(port, '127.0.0.1');
   let seen = 0;

@@ -1,7 +1,7 @@
-// What worker threads bring on this machine: hits of 1 KiB with one thread and with several, in turns, the load generator on
-// the same cores. Rates, CPU a request of the whole process tree, and how requests are spread. Usage:
-//   node test/bench/threads.js [--threads 1,2] [--seconds 5] [--rounds 3] [--connections 64]
-// Plain requests cost the generator about as much as the server; pipelined ones (16 a write) next to nothing.
+// Effect of worker threads on this machine: hits of 1 KiB with one thread and with several, in turns, the load
+// generator on the same cores. Rates, CPU per request of the whole process tree, and the distribution of requests.
+// Usage: node test/bench/threads.js [--threads 1,2] [--seconds 5] [--rounds 3] [--connections 64] Plain requests cost
+// the generator about as much as the server; pipelined ones (16 per write) next to nothing.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -97,7 +97,7 @@ describe('the system log', () => {
     await syslog.close();
   });
 
-  it('says that there is no logger, and survives it', async () => {
+  it('reports that there is no logger, and survives it', async () => {
     const syslog = new Syslog({ socket, program: 'no-such-logger', pause: 20 });
     expect(syslog.missing).toMatch(/^there is no no-such-logger on the PATH/);
     syslog.send(9, 'x');
@@ -105,7 +105,7 @@ describe('the system log', () => {
     await syslog.close();
   });
 
-  it('waits a moment for a logger that hangs, and leaves none behind', async () => {
+  it('waits a moment for a logger that hangs, and leaves none', async () => {
     const syslog = log('echo $$ > pid; exec sleep 1000');
     syslog.send(9, 'x');
     await until('the logger', () => got('pid') !== '');

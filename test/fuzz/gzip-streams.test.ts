@@ -129,7 +129,7 @@ function hasWholePart(bytes: Buffer): boolean {
   return false;
 }
 
-/** What a chain makes of a body. @param endApart whether the end comes after the last bytes, not with them */
+/** Output of a chain for a body. @param endApart whether the end comes after the last bytes, not with them */
 async function pass(
   random: Random,
   chain: ConstructorParameters<typeof Taking>[0],
@@ -146,7 +146,7 @@ async function pass(
   return taking;
 }
 
-/** What is logged of a broken body says what zlib says, or where the stream ends that others follow. */
+/** The log of a broken body has zlib's message, or the position at which the stream ends and others follow. */
 function checkRecords(records: readonly string[], bytes: Buffer, { why }: Verdict): void {
   const said = records.find((record) => record.startsWith('FetchError '));
   if (said === 'FetchError Junk after gzip data') {
@@ -219,7 +219,7 @@ it(
     // Of both kinds there are many, or the cases test nothing.
     expect(whole, figures).toBeGreaterThan(COUNT / 8);
     expect(whole, figures).toBeLessThan(COUNT / 2);
-    // What a stream unpacks to is in use here as well, to compare it; of all of them together nothing remains.
+    // The decompressed stream is in use here as well, for comparison; of all of them together nothing remains.
     expect((await inUse()) - before, figures).toBeLessThan(20 * 1024 * 1024);
   },
   COUNT * 20 + 30_000,

@@ -24,11 +24,18 @@ const FOLDERS = [
   'daemon/vcl',
   'protocol',
   'queries',
+  'test/bench',
+  'test/conformance',
   'test/console',
   'test/daemon',
   'test/differential',
+  'test/extensions',
+  'test/fuzz',
   'test/harness',
+  'test/protocol',
+  'test/queries',
   'test/smoke',
+  'test/structure',
   'test/system',
 ];
 /** A run of `//` lines, one `//` after code, or a block. */

@@ -81,7 +81,7 @@ describe('gzip', () => {
     expect(origin.seen('/zipped')).toHaveLength(1);
   });
 
-  it('is made and undone where the program says so', async () => {
+  it('is applied and removed where the program sets it', async () => {
     page('/pack', text);
     const packed = await proxy.get('/pack', { fields: GZIP });
     expect(field(packed, 'Content-Encoding')).toBe('gzip');

@@ -46,7 +46,7 @@ const bodies = async (...paths: string[]): Promise<string> =>
   (await Promise.all(paths.map((path) => body(path)))).join(' ');
 
 describe('a purge', () => {
-  it('takes all variants of a URL and nothing else, and says how many', async () => {
+  it('takes all variants of a URL and nothing else, and reports how many', async () => {
     await body('/a', { 'X-Variant': '1' });
     await body('/a', { 'X-Variant': '2' });
     await body('/b');
@@ -98,7 +98,7 @@ describe('a ban', () => {
 });
 
 describe('a surrogate key', () => {
-  it('takes each object that has it, and says how many', async () => {
+  it('takes each object that has it, and reports how many', async () => {
     expect(await bodies('/k/1', '/k/2', '/k/3')).toBe('v1 v1 v1');
     const one = await proxy.get('/', { method: 'KEY', fields: { key: 'page/k/1' } });
     expect([one.status, one.reason]).toEqual([200, '1']);

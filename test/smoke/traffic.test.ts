@@ -122,7 +122,7 @@ describe('a hit', () => {
 });
 
 describe('a miss', () => {
-  it('is one fetch for all who ask, and its first bytes come before its last', async () => {
+  it('is one fetch for all clients, and its first bytes come before its last', async () => {
     const rest = gate();
     origin.on('/many', [
       { send: 'HTTP/1.1 200 OK\r\nCache-Control: max-age=100\r\nContent-Length: 11\r\n\r\nfirst ' },

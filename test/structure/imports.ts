@@ -1,4 +1,4 @@
-// What each module of the source tree imports of it: by `import`, by `import type` and by `import()`.
+// Imports between modules of the source tree: by `import`, by `import type` and by `import()`.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';

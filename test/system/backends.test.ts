@@ -150,7 +150,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
 });
 
 describe('probes', () => {
-  it('turn traffic away and back, rest with cold programs and leave no counters behind', async () => {
+  it('turn traffic away and back, rest with cold programs and leave no counters', async () => {
     const origin = await Origin.start();
     let status = '200 OK';
     origin.on('*', () => respond('200 OK', { 'Cache-Control': 'no-store' }, 'page'));

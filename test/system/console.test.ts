@@ -33,7 +33,7 @@ describe.skipIf(missing)('console', () => {
     await origin.close();
   });
 
-  it('shows the counters that proxystat was asked for, and gauges as it was told', async () => {
+  it('shows the counters that proxystat was asked for, and gauges as requested', async () => {
     const [node, [proxystat]] = command('proxyd', 'stat');
     await terminal.type(
       `${node} ${proxystat} -n ${proxy.dir} -r -f 'MAIN.uptime' -P ${proxy.dir}.pid; echo "status $?"`,

@@ -316,7 +316,7 @@ describe('/metrics', () => {
     }
   });
 
-  it('stays there while no worker runs, and says so', async () => {
+  it('stays there while no worker runs, and reports it', async () => {
     expect((await proxy.adm('stop')).code).toBe(0);
     const families = parsePrometheus(await page());
     expect(families.get('proxyd_worker_up')?.samples[0]?.value).toBe('0');

@@ -69,7 +69,7 @@ describe('demo', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
-    'leaves no process behind after %s',
+    'leaves no process after %s',
     async (signal) => {
       const { pid, tree } = await running();
       process.kill(pid, signal);
@@ -108,7 +108,7 @@ describe('demo', () => {
     await gone(tree);
   });
 
-  it('says what a fleet needs where there is no bus', async () => {
+  it('reports what a fleet needs where there is no bus', async () => {
     const undo: unknown[] = [];
     await expect(shopOfFleet(1, 3, (step) => undo.push(step), null)).rejects.toThrow(
       '--fleet needs nats-server, which this machine does not have (Debian: apt install nats-server)',
@@ -123,13 +123,13 @@ describe('demo', () => {
     await gone(tree);
   });
 
-  it('says what is wrong with its arguments', async () => {
+  it('reports what is wrong with its arguments', async () => {
     const end = await run(process.execPath, [DEMO, '--for', 'ever']);
     expect(end.code).toBe(2);
     expect(end.stderr).toContain('usage:');
   });
 
-  it('ends quietly when nobody reads it any more', async () => {
+  it('ends quietly when its reader is gone', async () => {
     const shell = spawn('bash', [
       '-c',
       `${process.execPath} ${DEMO} --plain | head -2; exit \${PIPESTATUS[0]}`,
@@ -163,7 +163,7 @@ describe('demo', () => {
   );
 
   it.skipIf(!installed('tmux') || NATS_MISSING !== null)(
-    'of a fleet shows its nodes, and Enter goes on in another one',
+    'of a fleet shows its nodes, and Enter continues in another one',
     async () => {
       const terminal = await TestTerminal.open(box, 110, 30);
       try {

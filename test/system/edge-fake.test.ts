@@ -65,7 +65,7 @@ describe('the command', () => {
     again.child.stdin?.end();
   });
 
-  it('says what is wrong with its arguments and its settings', async () => {
+  it('reports what is wrong with its arguments and its settings', async () => {
     const edge = (...words: string[]) => run(process.execPath, [EDGE_FAKE, ...words]);
     for (const [words, text] of [
       [['--port', 'x'], "--port takes a number up to 65535, not 'x'"],
@@ -101,7 +101,7 @@ describe('its cache', () => {
   afterAll(() => edge.close());
   const LONG = { 'Edge-Control': 'max-age=70' };
 
-  it('tells the proxy who it is, and clients nothing of what is between the two', async () => {
+  it('identifies itself to the proxy, and hides internal headers from clients', async () => {
     origin.on('/via', respond('200 OK', { ...LONG, 'Edge-Cache-Tag': 'x', Via: '1.1 inner' }, 'a'));
     const answer = await get('/via', {
       Via: '1.0 before',

@@ -112,7 +112,7 @@ it('a worker that is killed at any step has lost nothing that was acknowledged, 
   expect(acknowledged.length).toBeGreaterThanOrEqual(STEPS.length);
 }, 180_000);
 
-it('a full disk: purged here, the reply says that the edge was not told, and it goes on once there is room', async () => {
+it('a full disk: purged here, the reply reports that the edge was not notified, and it continues once there is room', async () => {
   await proxy.get('/1');
   fault('enospc');
   const full = await purge();

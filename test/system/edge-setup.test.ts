@@ -27,7 +27,7 @@ const install = (root: string, ...more: string[]): Promise<Finished> =>
 const NAMES = ['edge_auto.vcl', 'edge.vcl', 'edge-connector.conf'];
 const verdicts = (end: Finished): string[] => end.stdout.match(/^(Success|Skipped.*)$/gm) ?? [];
 
-it('installs three files, says so, and changes nothing the second time', async () => {
+it('installs three files, reports it, and changes nothing the second time', async () => {
   const root = box.path('root');
   const first = await install(root);
   expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -75,7 +75,7 @@ it('takes the modes that it promises, whatever the umask', async () => {
   expect(modes).toEqual([0o755, 0o644, 0o644, 0o600]);
 });
 
-it('leaves nothing behind but the files, and a draft of another process alone', async () => {
+it('leaves nothing but the files, and a draft of another process alone', async () => {
   const root = box.path('drafts');
   const preload = `${box.path('preload')}.mjs`;
   mkdirSync(`${root}/etc/proxyd`, { recursive: true });
@@ -94,7 +94,7 @@ it('leaves nothing behind but the files, and a draft of another process alone', 
   expect(readFileSync(`${root}/etc/proxyd/${theirs[0]}`, 'utf8')).toBe('theirs');
 });
 
-it.skipIf(process.getuid?.() === 0)('says what it may not make', async () => {
+it.skipIf(process.getuid?.() === 0)('reports files that it may not create', async () => {
   const root = box.path('closed');
   mkdirSync(root);
   chmodSync(root, 0o500);
@@ -159,7 +159,7 @@ function smallDisk(): string | null {
   return mounted.status === 0 ? path : null;
 }
 
-it('leaves nothing half written on a full disk, and goes on once there is room', async ({ skip }) => {
+it('leaves nothing half written on a full disk, and continues once there is room', async ({ skip }) => {
   const root = smallDisk();
   if (root === null) skip('needs the right to mount');
   const path = root as string;

@@ -101,7 +101,7 @@ async function purged(method: string, path: string): Promise<void> {
 }
 
 describe('lifetimes', () => {
-  it('the edge keeps a copy for TTL + grace, those behind it for the TTL', async () => {
+  it('the edge keeps a copy for TTL + grace, caches in front of it for the TTL', async () => {
     const first = await viaEdge('/life');
     expect(said(first)).toEqual(['version 1 of /life', 'miss']);
     expectUnits(downstreamLife(first), 60);
@@ -134,7 +134,7 @@ describe('lifetimes', () => {
     expect(said(await viaEdge('/old'))[0]).toBe('version 2 of /old');
   });
 
-  it('a copy that is stale at the proxy is fetched anew for the edge, and answered from grace for others', async () => {
+  it('a copy that is stale at the proxy is fetched again for the edge, and answered from grace for others', async () => {
     await direct('/grace');
     advance(65);
     version = 2;

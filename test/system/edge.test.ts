@@ -291,7 +291,7 @@ describe('the edge', () => {
     expect(origin.requests.length).toBe(before + 1);
   });
 
-  it('purges nothing for somebody whom the acl does not name, Via or not', async () => {
+  it('purges nothing for someone whom the acl does not name, Via or not', async () => {
     const stranger = await startProxy(box, {
       program: program(),
       dir: box.path('stranger'),
@@ -402,7 +402,7 @@ it('keeps what it has answered for when the worker is killed', async () => {
   );
 });
 
-it('refuses a program where the settings are wrong, and says where', async () => {
+it('refuses a program where the settings are wrong, and reports where', async () => {
   writeFileSync(`${box.dir}/told.conf`, `${edgeSettings(network)}purge_hots = x\n`, { mode: 0o600 });
   const file = box.path('again.vcl');
   writeFileSync(file, program());

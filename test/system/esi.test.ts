@@ -92,7 +92,7 @@ afterAll(async () => {
 });
 
 describe('Fragments of a page', () => {
-  it('are fetched at the same time, so many as the parameter says, and written in their order', async () => {
+  it('are fetched at the same time, as many as the parameter allows, and written in their order', async () => {
     const urls = fragments(10);
     const answer = proxy.get(page(...urls));
     await until('four are under way', () => gate.held.size === 4);

@@ -111,7 +111,7 @@ describe('the sample in JavaScript', () => {
     expect(await x(proxy)).toBe('200 7 -4 up false');
   });
 
-  it('hears of events, and can refuse a program', async () => {
+  it('receives events, and can refuse a program', async () => {
     await loadAndUse(proxy, 'events', program('import sample;', 'set req.http.x = sample.events();'));
     expect(await x(proxy)).toMatch(/load:events warm:events$/);
     const refused = await load(proxy, 'unwanted', program('import sample;', 'sample.add(1);'));

@@ -183,7 +183,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await purgeReaches(b, a, one);
     });
 
-    it('no server at the start: it serves, says so, and joins when there is one', async () => {
+    it('no server at the start: it serves, reports it, and joins when there is one', async () => {
       await nats.kill();
       const c = await node('c', nats.url);
       expect(log(c)).toMatch(/Fleet: the bus cannot be joined: .*; it is tried again/);
@@ -212,7 +212,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await gate.close();
     });
 
-    it('a worker that dies begins again, and goes on hearing', async () => {
+    it('a worker that dies starts again, and continues to receive', async () => {
       const pid = b.workerPid() as number;
       process.kill(pid, 'SIGKILL');
       await until('another worker', async () => (b.workerPid() ?? pid) !== pid || null);
@@ -223,7 +223,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await counted('gaps')).toBeLessThanOrEqual(0);
     });
 
-    it('a manager that stands still catches up, and is named as behind meanwhile', async () => {
+    it('a manager that stands still catches up, and is named as lagging meanwhile', async () => {
       // A node that already lags is not waited for.
       const applied = async (): Promise<boolean> =>
         /applied by 2 of 2 nodes$/.test(field(await a.get(two, { method: 'PURGE' }), 'x-fleet') ?? '');
@@ -253,7 +253,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await until('both apply what is purged again', applied);
     });
 
-    it('two proxies of one name are told so', async () => {
+    it('two proxies of one name are warned', async () => {
       const [left, right] = (await Promise.all([node('twin', nats.url), node('twin', nats.url)])) as [
         RunningProxy,
         RunningProxy,

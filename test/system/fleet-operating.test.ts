@@ -30,7 +30,7 @@ describe.skipIf(NATS_MISSING !== null)(`from one proxy to five${missing}`, () =>
     await box.dispose();
   });
 
-  it('works as the page says', async () => {
+  it('works as documented', async () => {
     const dir = box.path('etc');
     mkdirSync(dir);
     const names = block('sh', 'openssl req').replaceAll(/bus-\d\.shop\.internal/g, 'localhost');

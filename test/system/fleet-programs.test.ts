@@ -193,7 +193,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await expect.poll(() => pages('c'), { timeout: 30_000, interval: 500 }).toEqual(['ext']);
     });
 
-    it('a node may use another until the next choice, and says so', async () => {
+    it('a node may use another until the next choice, and reports it', async () => {
       expect(await adm('a', 'vcl.use', 'boot')).toBe(
         "ok VCL 'boot' now active\nFleet: on this node only, until the next fleet.use; the fleet has chosen ext",
       );
@@ -208,7 +208,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await adm('a', 'vcl.use', 'ext')).toBe("ok VCL 'ext' now active");
     });
 
-    it('of two who choose at once one is told', async () => {
+    it('of two concurrent choices one is refused', async () => {
       await adm('a', 'fleet.load', 'left', file('left.vcl', PROGRAM('"left"')));
       await adm('a', 'fleet.load', 'right', file('right.vcl', PROGRAM('"right"')));
       const said = await Promise.all([adm('a', 'fleet.use', 'left'), adm('b', 'fleet.use', 'right')]);

@@ -121,7 +121,7 @@ describe.skipIf(NATS_MISSING !== null)(
       );
     });
 
-    it('applies a purge by URL on all, and says so to its client', async () => {
+    it('applies a purge by URL on all, and reports it to its client', async () => {
       await held('/url');
       const answer = await ask(b(), 'PURGE', '/url');
       expect([answer.status, field(answer, 'x-invalidated')]).toEqual([200, '1']);

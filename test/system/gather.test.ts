@@ -88,7 +88,7 @@ function expectNoSecret(bytes: Buffer): void {
     expect([what, bytes.includes(secret)]).toEqual([what, false]);
 }
 
-it('holds what it says, of a live daemon, and no secret', async () => {
+it('contains the listed parts of a live daemon, and no secret', async () => {
   const secret = readFileSync(`${proxy.dir}/secret`, 'utf8').trim();
   const { files, stdout, bytes } = await gathered(proxy.dir);
   const contents = files.get('CONTENTS.txt') ?? '';

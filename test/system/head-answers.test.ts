@@ -84,7 +84,7 @@ it('a condition that holds leaves no length', async () => {
   expect(await told('HEAD', '/kept/length', { 'If-None-Match': '"e"' })).toEqual(['304', 'none', 'none']);
 });
 
-it('a GET of what has no body is told that there is none', async () => {
+it('a GET of a response without a body reports that there is none', async () => {
   await told('HEAD', '/kept/length');
   expect(await told('GET', '/kept/length')).toEqual(['200', '0', 'none']);
   expect(await told('HEAD', '/kept/length')).toEqual(['200', '1234', 'none']);

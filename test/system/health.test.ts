@@ -75,7 +75,7 @@ describe('the health of a daemon', () => {
     expect(await state('running')).toMatchObject({ restarts: 1, deaths: 0 });
   });
 
-  it('says that a dead worker is not replaced, and forgets it once one serves', async () => {
+  it('reports that a dead worker is not replaced, and forgets it once one serves', async () => {
     const p = await watch({ backend: '127.0.0.1:1', params: { auto_restart: 'off' } });
     await state('running');
     const before = now();
@@ -100,12 +100,12 @@ describe('the health of a daemon', () => {
     expect(again.deaths).toBe(1);
   });
 
-  it('says that there is no program', async () => {
+  it('reports that there is no program', async () => {
     await watch({ mode: 'd' });
     expect(await state('no program')).toMatchObject({ worker: null, restarts: 0 });
   });
 
-  it('says since when a worker that hangs was not heard of', async () => {
+  it('reports since when a worker that hangs stopped responding', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
     const before = await heard();
@@ -119,7 +119,7 @@ describe('the health of a daemon', () => {
     await state('running');
   });
 
-  it('says since when a manager that hangs was not heard of', async () => {
+  it('reports since when a manager that hangs stopped responding', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
     const before = await heard();

@@ -58,7 +58,7 @@ const resident = (): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${proxy.pid}/status`, 'utf8'))?.[1]) / 1024;
 const descriptors = (): number => readdirSync(`/proc/${proxy.pid}/fd`).length;
 
-it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave nothing behind`, async () => {
+it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave nothing`, async () => {
   const random = new Random(SEED);
   const worker = proxy.workerPid();
   await proxy.get('/');

@@ -83,7 +83,7 @@ describe('the recipe', () => {
     }
   });
 
-  it('purges all variants of a URL, and says how many', async () => {
+  it('purges all variants of a URL, and reports how many', async () => {
     await body('/a', { 'X-Variant': '1' });
     await body('/a', { 'X-Variant': '2' });
     publish('/a');
@@ -102,7 +102,7 @@ describe('the recipe', () => {
     expect(await body('/one', { 'X-Variant': '2' })).toBe('/one v0');
   });
 
-  it('makes stale what serves on while it is fetched anew', async () => {
+  it('makes an object stale that is served while it is fetched again', async () => {
     await body('/soft');
     publish('/soft');
     expect(await invalidated('SOFTPURGE', '/soft')).toBe('200 1');
@@ -110,7 +110,7 @@ describe('the recipe', () => {
     await until('the new one', async () => (await body('/soft')) === '/soft v1');
   });
 
-  it('refreshes: purges, restarts, fetches anew, keeps it', async () => {
+  it('refreshes: purges, restarts, fetches again, stores it', async () => {
     await body('/refresh');
     publish('/refresh');
     expect((await ask('REFRESH', '/refresh')).body.toString()).toBe('/refresh v1');
@@ -285,7 +285,7 @@ describe('under load', () => {
   const seconds = Number(process.env.PROXYD_INVALIDATION_SECONDS ?? 1);
 
   it(
-    'nobody gets what was invalidated before his request began',
+    'no client gets content invalidated before its request began',
     async () => {
       const urls = Array.from({ length: 12 }, (_, i) => `/slow${'x'.repeat(i % 2)}-${i}`);
       /** The oldest version that may still be delivered. */

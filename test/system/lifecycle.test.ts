@@ -270,7 +270,7 @@ describe('a start that must fail', () => {
     await proxy.stop();
   });
 
-  it('leaves no process behind', async () => {
+  it('leaves no process', async () => {
     const [program, lead] = command('proxyd', 'daemon');
     const dir = box.path('refused');
     await run(program, [...lead, '-F', '-n', dir, '-a', '127.0.0.1:0', '-f', broken()]);

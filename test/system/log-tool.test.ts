@@ -84,7 +84,7 @@ describe('proxylog', () => {
     expect((await log.exit(30_000)).code).toBe(0);
   });
 
-  it('waits for a worker and for a daemon that went away, and says so', async () => {
+  it('waits for a worker and for a daemon that went away, and reports it', async () => {
     const { log } = await follow('-g', 'request', '-i', 'ReqURL');
     await proxy.adm('stop');
     await until('word of the stop', () => log.stderr.endsWith('Log abandoned (vsl)\n'));

@@ -64,7 +64,7 @@ function clients(count: number): Promise<ClientConnection[]> {
 }
 
 describe('an object under thousands of new bans', () => {
-  it('is tested once for all who ask, and is then a hit', async () => {
+  it('is tested once for all clients, and is then a hit', async () => {
     await proxy.get('/a');
     await manyBans(2000);
     const before = await tests();

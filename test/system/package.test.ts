@@ -319,14 +319,14 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
     expect(await proxy.stop()).toMatchObject({ code: 0 });
   }
 
-  it('goes on when its package is removed', async () => {
+  it('continues when its package is removed', async () => {
     const prefix = await copied('removed');
     const proxy = await start('removed', process.execPath, join(prefix, PLACE));
     rmSync(prefix, { recursive: true });
     await goesOn(proxy);
   });
 
-  it('goes on when its package is replaced by another', async () => {
+  it('continues when its package is replaced by another', async () => {
     const folder = join(await copied('replaced'), PLACE);
     const proxy = await start('replaced', process.execPath, folder);
     for (const { path } of files) {
@@ -335,7 +335,7 @@ sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
     await goesOn(proxy);
   });
 
-  it('goes on when the Node that runs it is removed', async () => {
+  it('continues when the Node that runs it is removed', async () => {
     const folder = join(await installation(), PLACE);
     const node = at('node');
     copyFileSync(process.execPath, node);

@@ -227,7 +227,7 @@ describe.skipIf(!root)('a file that an option names', () => {
     });
   }
 
-  it('-S: empty, blank, written by others; read by others is only told', async () => {
+  it('-S: empty, blank, written by others; read by others is only a warning', async () => {
     const secret = box.path('secret');
     const attempt = (text: string, mode: number): Promise<Finished> => {
       writeFileSync(secret, text);

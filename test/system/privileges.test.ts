@@ -117,7 +117,7 @@ describe.skipIf(!root)('started by root', () => {
     expect(field(await proxy.get('/'), 'uid')).toBe(String(own.uid));
   });
 
-  it('says what is wrong with an extension that the user may not read', async () => {
+  it('reports what is wrong with an extension that the user may not read', async () => {
     const extension = `${box.path('hidden')}.mjs`;
     writeFileSync(extension, EXTENSION, { mode: 0o600 });
     const file = box.path('program');
@@ -166,7 +166,7 @@ describe.skipIf(!root)('started by root', () => {
     expect((await proxy.counters())['MAIN.client_req']).toBeGreaterThan(0);
   });
 
-  it('a new program’s backends have counters, whose file the worker makes anew', async () => {
+  it('a new program’s backends have counters, whose file the worker makes again', async () => {
     const program = `vcl 4.1; backend fresh { .host = "127.0.0.1"; .port = "1"; }`;
     expect(await proxy.adm(`vcl.inline fresh << EOT\n${program}\nEOT`)).toMatchObject({ code: 0 });
     expect(await proxy.adm('vcl.use', 'fresh')).toMatchObject({ code: 0 });

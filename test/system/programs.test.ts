@@ -147,7 +147,7 @@ it('a worker that is killed comes back with programs, labels and temperatures', 
 /** Programs loaded by the test below, counted across retries. */
 let reloaded = 0;
 
-it('reloading leaves no file descriptor, counter or program behind', async () => {
+it('reloading leaves no file descriptor, counter or program', async () => {
   const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
   const worker = proxy.workerPid() as number;
   const file = box.path('again.vcl');
@@ -187,7 +187,7 @@ it('several -f are numbered, and the last one is active', async () => {
   await two.stop();
 });
 
-it('a relative name that vcl_path does not lead to is told where it was looked for', async () => {
+it('a relative name not found in vcl_path is reported with the places searched', async () => {
   const lost = await proxy.adm('vcl.load', 'lost', 'site.vcl');
   expect(lost.code).toBe(1);
   expect(lost.stdout).toContain(

@@ -86,7 +86,7 @@ describe('garbage on the console socket', () => {
     expect((await proxy.get('/')).status).toBe(200);
   });
 
-  it('a query with an error is told with its place, and the connection stays', async () => {
+  it('a query with an error is reported with its position, and the connection stays', async () => {
     const socket = new WebSocket(`ws+unix:${join(proxy.dir, 'console.sock')}:/`);
     const messages: Record<string, unknown>[] = [];
     socket.on('message', (data, binary) => {

@@ -64,7 +64,7 @@ describe.each(Object.entries(WAYS))('proxyadm --readonly by way of %s', (_name, 
     expect((await readonly(['no.such'])).code).toBe(1);
   });
 
-  it('refuses every such command of the table on standard input, goes on, and ends with status 1', async () => {
+  it('refuses every such command of the table on standard input, continues, and ends with status 1', async () => {
     const before = await state();
     const here = 'vcl.inline a << E\nvcl 4.1; backend default none;\nE\n';
     const end = await readonly([], `${WRITING.map((name) => `${name} x y\n`).join('')}${here}ping\n`);

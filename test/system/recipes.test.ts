@@ -253,7 +253,7 @@ describe.each<Product>(['proxyd', 'varnish'])('on %s', (product) => {
   const present = product === 'proxyd' || installed('varnishd');
   if (!present) console.warn('The recipes are not played on Varnish: varnishd is not installed.');
 
-  describe.skipIf(!present)('a recipe does what it says', () => {
+  describe.skipIf(!present)('a recipe works as documented', () => {
     const box = new Sandbox('proxyd-recipes');
     const origins: Origin[] = [];
     let proxy: RunningProxy;

@@ -91,7 +91,7 @@ describe('request bodies', () => {
     conn.close();
   });
 
-  it('keeps what comes behind a cached body apart', async () => {
+  it('keeps what follows a cached body apart', async () => {
     const conn = await open();
     const next = 'GET /next-synth HTTP/1.1\r\nHost: a\r\n\r\n';
     conn.send(`${head('/cache-synth', 'Content-Length: 5')}hello${next}${next}`);

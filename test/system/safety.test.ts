@@ -851,7 +851,7 @@ describe('answers that stand', () => {
     for (let i = 0; i < 3; i++) expect((await get(path('/pass')))?.body.toString()).toBe('fine\n');
   });
 
-  it('a body behind the answer to HEAD answers nobody', async () => {
+  it('a body after the response to HEAD is no response to anyone', async () => {
     const url = path('/pass');
     origin.on(url, [{ send: 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison' }]);
     const { conn, got } = await talk(`HEAD ${url} HTTP/1.1\r\nHost: a\r\n\r\n`, 'HEAD');

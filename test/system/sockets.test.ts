@@ -69,7 +69,7 @@ describe('a Unix socket listener', () => {
     expect([stat.uid, stat.gid].every((id) => id > 0)).toBe(true);
   });
 
-  it('leaves its file behind, and replaces one that was left', async () => {
+  it('leaves its file, and replaces an existing one', async () => {
     const path = `${box.path('left')}.sock`;
     const first = await start({ program: ECHO, args: ['-a', path] });
     await first.stop();
@@ -105,7 +105,7 @@ describe('a Unix socket listener', () => {
     expect((await proxy.counters())['MAIN.sess_readahead']).toBe(0);
   });
 
-  it.skipIf(!installed('perl'))('tells who is connected, to a program that asks', async () => {
+  it.skipIf(!installed('perl'))('reports who is connected, to a program that asks', async () => {
     const path = `${box.path('peer')}.sock`;
     const program = `vcl 4.1; import unix; backend default none;
       sub vcl_recv { return (synth(200, "uid " + unix.uid() + " gid " + unix.gid())); }`;

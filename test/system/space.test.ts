@@ -49,7 +49,7 @@ it('reserves the whole log at the start where there is room', async () => {
   await proxy.stop();
 });
 
-it.skipIf(!can)('takes what fits of a small one, says so, and logs all the same', async () => {
+it.skipIf(!can)('takes what fits of a small one, reports it, and logs all the same', async () => {
   const dir = join(smallDisk('8m') as string, 'n');
   const proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir });
   expect(proxy.daemon.stderr).toMatch(
@@ -76,7 +76,7 @@ it.skipIf(!can)('does not start where not even the smallest fits', async () => {
 });
 
 it.skipIf(!can)(
-  'a disk that fills up silences no log, is told, counted, and over when there is room',
+  'a disk that fills up silences no log, is reported, counted, and over when there is room',
   async () => {
     const disk = smallDisk('12m') as string;
     const dir = join(disk, 'n');

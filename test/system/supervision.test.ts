@@ -93,7 +93,7 @@ describe('kill -9 of the worker', () => {
     await proxy.adm('vcl.discard', 'p*');
   });
 
-  it('says what happened', async () => {
+  it('reports what happened', async () => {
     const said = proxy.daemon.stderr.length;
     await proxy.adm('panic.clear');
     process.kill(worker(proxy), 'SIGKILL');
@@ -168,7 +168,7 @@ describe('the manager', () => {
       setImmediate(() => { throw new TypeError('thrown into the event loop'); });
     });`)}`;
 
-  it('goes on after an error that nobody caught, tells of it and keeps its stack', async () => {
+  it('continues after an uncaught error, reports it and keeps its stack', async () => {
     const dir = box.path('stray');
     const [program, lead] = command('proxyd', 'daemon');
     const options = { backend: `127.0.0.1:${origin.port}` };
@@ -256,7 +256,7 @@ describe('without a descriptor to spare', () => {
     expect(await proxy.stop()).toMatchObject({ code: 0 });
   });
 
-  it('a stop leaves nothing behind', async () => {
+  it('a stop leaves nothing', async () => {
     const proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
     await limit(proxy.pid, '8:1024');
     process.kill(worker(proxy), 'SIGKILL');

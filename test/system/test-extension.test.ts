@@ -34,7 +34,7 @@ it('passes the template', async () => {
   expect(done.stdout.match(/^ok \d/gm)).toHaveLength(6);
 });
 
-it('says which test fails and why, and what has no help', async () => {
+it('reports which test fails and why, and what has no help', async () => {
   const tests = `export default [{ name: 'is one', value: 'one.one()', expect: '1' },
     { name: 'is two', value: 'one.one()', expect: '2' }, { name: 'is not', value: 'one.none()', expect: '' }];`;
   const done = await tested('one.mjs', ONE, tests);

@@ -129,7 +129,7 @@ describe('the log', () => {
   });
 });
 
-it('leaves the sums of all threads behind when it stops', async () => {
+it('leaves the sums of all threads when it stops', async () => {
   for (const client of clients) {
     client.send('GET /last HTTP/1.1\r\nHost: x\r\n\r\n');
     await client.response();

@@ -137,7 +137,7 @@ describe('one store', () => {
     expect(origin.seen('/once').length).toBe(1);
   });
 
-  it('one fetch serves all who wait, and they read its body while it comes', async () => {
+  it('one fetch serves all waiters, and they read its body while it comes', async () => {
     const piece = Buffer.alloc(200_000, 'p');
     let finish = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -237,7 +237,7 @@ async function panicMatches(pattern: RegExp): Promise<void> {
 }
 
 describe('a thread', () => {
-  it('that ends takes the worker along, which is back in a moment and says why', async () => {
+  it('that ends takes the worker along, which is back in a moment and reports the reason', async () => {
     // The goal is a second, of which most is the start of the worker.
     expect(await endThread('/leave')).toBeLessThan(1000 + 3 * starting);
     await panicMatches(/Thread \d+ ended with status 3/);
@@ -248,7 +248,7 @@ describe('a thread', () => {
     await panicMatches(/Thread [1-9]\d*: Error: planted/);
   });
 
-  it('in which an extension throws outside of a call goes on, and says so', async () => {
+  it('in which an extension throws outside of a call continues, and reports it', async () => {
     const before = proxy.workerPid();
     await onOtherThread('/slip');
     await until('the report', () =>

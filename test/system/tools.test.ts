@@ -189,7 +189,7 @@ describe('proxyadm', () => {
     expect((await proxy.get('/one')).status).toBe(200);
   });
 
-  it('bans what it says', async () => {
+  it('bans the given condition', async () => {
     const count = origin.seen('/banned').length;
     await proxy.get('/banned');
     await proxy.get('/banned');
@@ -250,7 +250,7 @@ describe('proxylog', () => {
     expect(backend).not.toMatch(/ ReqURL/);
   });
 
-  it('-k ends after so many', async () => {
+  it('-k ends after a number of transactions', async () => {
     const end = await log('-d', '-k', '1', '-c', '-g', 'request');
     expect(end.stdout.match(/<< Request/g)).toHaveLength(1);
   });

@@ -95,7 +95,7 @@ describe('caching', () => {
     expect(origin.seen('/many')).toHaveLength(1);
   });
 
-  it('lets those who wait for an uncacheable page fetch side by side', async () => {
+  it('lets waiters for an uncacheable page fetch side by side', async () => {
     let open: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       open = resolve;
@@ -161,7 +161,7 @@ describe('caching', () => {
 });
 
 describe('failures of the origin', () => {
-  it('a reset is a 503, and the next request is tried anew', async () => {
+  it('a reset is a 503, and the next request is tried again', async () => {
     origin.on('/flaky', (_req, n) => (n <= 2 ? [{ reset: true }] : respond('200 OK', FRESH, 'well again\n')));
     const bad = await proxy.get('/flaky');
     expect(bad.status).toBe(503);
@@ -321,7 +321,7 @@ describe('input that is refused', () => {
     expect((await proxy.get('/still')).body.toString()).toBe('still here\n');
   });
 
-  it('says 400 where the framing is in doubt', async () => {
+  it('answers 400 if the framing is ambiguous', async () => {
     const connection = await ClientConnection.open(proxy.port);
     connection.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab');
     expect((await connection.rest()).toString('latin1')).toMatch(/^HTTP\/1\.1 400 /);

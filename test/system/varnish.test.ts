@@ -129,7 +129,7 @@ sub vcl_recv {
     await until('nothing left', () => users().length === 0);
   }, 120_000);
 
-  it('leaves nothing behind when it is killed, here or over ssh', async () => {
+  it('leaves nothing when it is killed, here or over ssh', async () => {
     for (const [args, env] of [
       [`--varnish ${varnish.dir}`, ''],
       [`--varnish ssh://web1/${varnish.dir}`, `PATH=${join(box.dir, 'bin')}:$PATH`],

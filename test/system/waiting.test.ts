@@ -151,7 +151,7 @@ describe('many clients for one cold URL', () => {
 });
 
 describe('objects that are stale', () => {
-  it('are served without number while their origin hangs, but not all of them asked for anew', async () => {
+  it('are served in any number while their origin hangs, but not all of them refetched', async () => {
     const OBJECTS = 1010;
     const { promise: hold, resolve: release } = gate();
     const url = (i: number): string => `/stale/${urls}/${i}`;

@@ -1,6 +1,7 @@
-// What bodies cost that pass filters, and pairs of filters, by their length: CPU of the whole process tree for a request
-// of 1, 8 and 64 MB, beside Varnish in the same run. The first request of a fresh daemon is told apart. Of proxyd also
-// the memory that a body of 64 MB holds at most, stored bytes included, and the longest step of its worker's event loop. Started by run.js --filters.
+// Cost of body filters, and of pairs of them, by length: CPU of the whole process tree for a request of 1, 8 and 64
+// MB, compared with Varnish in the same run. The first request of a fresh daemon is reported separately. For proxyd
+// also the peak memory for a body of 64 MB, including stored bytes, and the longest step of its worker's event loop.
+// Started by run.js --filters.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
@@ -51,7 +52,7 @@ async function cost(server, row, size, count) {
     if (i === 0 || !row.hit) ids++;
     asked.push(pathOf(row, size, ids));
   }
-  // What the origin makes is there for all, and a hit in the store.
+  // The origin's bodies are shared by all, and a hit is in the store.
   if (row.hit) await ask(server.port, asked[0], { 'Accept-Encoding': 'gzip' });
   await sleep(50);
   const before = cpuMillis(server.pid);

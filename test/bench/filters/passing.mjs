@@ -1,4 +1,4 @@
-// Filters of an extension for the bench: those that change nothing, and those that write each body anew.
+// Filters of an extension for the bench: some change nothing, and some rewrite each body.
 const COPY = { transform: (bytes) => bytes };
 
 export const extension = {

@@ -1,6 +1,6 @@
-// What passes which filters. Each row: name; kind and coding of the body (servers/filter-origin.js); wishes of the program
-// for the fetch (esi, gzip, gunzip); headers of the client, which takes no gzip unless it says so; whether what is measured
-// is a hit; filters that a program names, of an extension, too: Varnish has no such rows.
+// Bodies and their filters. Each row: name; kind and coding of the body (servers/filter-origin.js); settings of the
+// program for the fetch (esi, gzip, gunzip); headers of the client, which accepts no gzip by default; whether a hit
+// is measured; filters named by a program, including an extension's: Varnish has no such rows.
 const GZIP = { 'Accept-Encoding': 'gzip' };
 const packed = true;
 const hit = true;

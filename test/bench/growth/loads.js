@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { LOAD_CPU, ROOT } from '../servers/start.js';
 
-/** What a command prints, run on the core of the loads. */
+/** Output of a command run on the core of the loads. */
 export function output(command, args) {
   const child = spawn('taskset', ['-c', String(LOAD_CPU), command, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -14,7 +14,7 @@ new PerformanceObserver((list) => {
   for (const { duration } of list.getEntries()) collecting = Math.max(collecting, duration);
 }).observe({ entryTypes: ['gc'] });
 setInterval(() => {
-  // What it measures is the time from one timer to the next.
+  // It measures the time from one timer to the next.
   const longest = Math.max(0, steps.max / 1e6 - RESOLUTION);
   steps.reset();
   writeSync(file, `${Date.now()} ${longest.toFixed(1)} ${collecting.toFixed(1)}\n`);

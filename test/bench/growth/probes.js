@@ -1,6 +1,6 @@
-// What a thousand probes cost without traffic, beside Varnish with the same program and a bare `net` prober that makes
-// the same polls and nothing of them: CPU of the whole process tree, in per cent of a core. A row without probes shows
-// what the daemon itself takes when it is idle. All of them run at the same time, so that they have the same minute.
+// Cost of a thousand probes without traffic, compared with Varnish with the same program and a bare `net` prober that
+// makes the same polls and nothing else: CPU of the whole process tree, in per cent of a core. A row without probes
+// shows the idle daemon. All of them run at the same time, under the same conditions.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { cpuSeconds } from '../processes.js';

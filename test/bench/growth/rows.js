@@ -1,4 +1,4 @@
-// What is played with wrk, one thing in large numbers each: CPU of the whole process tree for a request or a GB.
+// Loads played with wrk, one thing in large numbers each: CPU of the whole process tree per request or GB.
 import { ask } from './loads.js';
 
 const many = (n, text) => Array.from({ length: n }, (_, i) => text(i));

@@ -1,4 +1,4 @@
-// What is told by the clock rather than by CPU time: small hits while something large happens to the server, and how long
+// Measured by the clock rather than by CPU time: small hits while something large happens to the server, and how long
 // the large thing takes. Each returns milliseconds.
 import { connect } from 'node:net';
 import { ask, hitLatency } from './loads.js';

@@ -1,5 +1,5 @@
-// What the history of counters takes and costs: 500 counters, of which a part changes every second, for a day.
-// node test/bench/micro/counters-history.js [share of those that change, in percent]
+// Size and cost of the history of counters: 500 counters, some of which change every second, for a day. node
+// test/bench/micro/counters-history.js [share of those that change, in percent]
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { CountersHistory } from '../../../dist/modules/daemon/stats/counters-history.js';

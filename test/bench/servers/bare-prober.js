@@ -1,6 +1,6 @@
-// What probes cost in Node over plain sockets: for each address one connection every interval that sends a request, reads to
-// the end and closes, with one timer an address and nothing else: no judgement, no log, no counters.
-//   node bare-prober.js ORIGIN_PORT ADDRESSES INTERVAL_SECONDS
+// Cost of probes in Node over plain sockets: for each address one connection per interval that sends a request, reads
+// to the end and closes, with one timer per address and nothing else: no health window, no log, no counters. node
+// bare-prober.js ORIGIN_PORT ADDRESSES INTERVAL_SECONDS
 import { connect } from 'node:net';
 import { addressOf } from '../growth/probes.js';
 

@@ -1,4 +1,4 @@
-// What the bare servers answer each request with: a head like ours, and 1 KiB.
+// The response of the bare servers: a head like ours, and 1 KiB.
 
 const head = [
   'HTTP/1.1 200 OK',

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 
 process.on('SIGUSR2', () => {
   globalThis.gc();
-  // What was let go outside the heap is freed a moment after the objects that held it.
+  // Memory released outside the heap is freed a moment after the objects that held it.
   setTimeout(() => {
     globalThis.gc();
     writeFileSync(process.env.PROBE_FILE, JSON.stringify(process.memoryUsage()));

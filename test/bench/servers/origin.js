@@ -1,11 +1,11 @@
-// The origin behind every proxy of the bench: one cacheable page for any URL, of 1 KiB or, where its path names one, of
+// The origin of every proxy in the bench: one cacheable page for any URL, of 1 KiB or, if its path names one, of
 // another size (/64k, /100m); that of /vary has variants. Prints its port.
 import { createServer } from 'node:http';
 
 const UNITS = { k: 1024, m: 1024 * 1024 };
 const block = Buffer.alloc(64 * 1024, 'x');
 
-/** Writes so many bytes as the client takes them. */
+/** Writes this many bytes as the client takes them. */
 function send(response, left) {
   while (left > 0) {
     const piece = block.subarray(0, Math.min(left, block.length));

@@ -31,7 +31,7 @@ const begun = performance.now();
 let sent = 0;
 while (sent < total) {
   const due = Math.min(total, Math.floor(((performance.now() - begun) / 1000) * rate));
-  // What is late goes out in small turns all the same, so that a busy machine does not make large ones.
+  // Late requests are sent in small turns all the same, so that a busy machine does not make large ones.
   for (const until = Math.min(due, sent + rate / 100); sent < until; sent++) {
     sockets[sent % connections].write(REQUEST);
   }

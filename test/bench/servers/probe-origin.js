@@ -1,4 +1,4 @@
-// The origin behind the probes of growth/probes.js: reads one request, answers it and closes. Listens on every loopback
+// The origin for the probes of growth/probes.js: reads one request, answers it and closes. Listens on every loopback
 // address and prints its port.
 import { createServer } from 'node:net';
 

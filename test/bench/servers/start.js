@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
 export const ROOT = new URL('../../../', import.meta.url).pathname;
-/** The core of what is measured, and the one of what loads it. */
+/** The core of the server under test, and that of its load. */
 export const SERVER_CPU = 0;
 export const LOAD_CPU = 1;
 export const PROXYD = join(ROOT, 'dist/daemon/proxyd.js');

@@ -9,7 +9,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 const EVERY_MS = 2;
 const URGENT = -15;
-// What loads the server shares this thread's core: an answer must not wait for it. Only root may; without, figures are larger.
+// The server's load shares this thread's core: a response must not wait for it. Only root may; without, figures are
+// larger.
 try {
   setPriority(0, URGENT);
 } catch {

@@ -29,7 +29,7 @@ async function socket(path: string): Promise<void> {
 /** Of the tests' own: there may be a daemon in /run. */
 const NAME = `no-such-${process.pid}`;
 
-it('looks in each place, and says where when there is none', async () => {
+it('looks in each place, and reports where when there is none', async () => {
   const none = findDaemon(NAME);
   expect(none.places).toHaveLength(3);
   expect(none).toMatchObject({ dir: none.places[0], readonly: false });

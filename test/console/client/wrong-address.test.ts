@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { connect } from '../../../console/client/client.ts';
 
-it('says which address it wants', async () => {
+it('reports which address it wants', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.write('107 59      \nabcdefghijklmnopqrstuvwxyzabcdef\n\nAuthentication required.\n\n');

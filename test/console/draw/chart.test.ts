@@ -91,7 +91,7 @@ describe('ChartPainter', () => {
     expect(events.map((e) => process.listenerCount(e))).toEqual(before);
   });
 
-  it('draws a donut of its size with a segment for each share, or what is told by its form alone', () => {
+  it('draws a donut of its size with a segment for each share, or distinguishes shares by glyphs alone', () => {
     const parts = [
       { share: 0.25, style: 'hit' },
       { share: 0.5, style: 'miss' },

@@ -37,7 +37,7 @@ it.each([
   expect(await status(s)).toContain(`following  by request  ${words}`);
 });
 
-it('says it until the query is changed, and again after Escape', async () => {
+it('is shown until the query is changed, and again after Escape', async () => {
   const s = await open(80, 20);
   await s.play(60);
   await s.keys('9', 'enter', 'r');
@@ -65,7 +65,7 @@ it.each([
   expect(await status(s)).toContain('here since');
 });
 
-it('says nothing where all is there, or nothing was counted', async () => {
+it('is absent if everything is there, or nothing was counted', async () => {
   const s = await open(80, 20);
   await s.keys('2');
   await s.play(60);

@@ -114,13 +114,13 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(told(state(name)), 60)).toContain(words);
   });
 
-  it('says since when nothing was heard of the worker', async () => {
+  it('reports since when the worker is silent', async () => {
     expect(await strip(told({ 'MGT.worker_silent': 9 }), 100)).toMatch(
       /^ ▲ worker silent since \d\d:\d\d:\d\d \(9s\)/,
     );
   });
 
-  it('says which threads are silent where others are not, and does not claim it of the worker', async () => {
+  it('reports which threads are silent where others are not, and does not claim it of the worker', async () => {
     const silent = { 'MGT.worker_silent': 9, 'THR.2.silent': 9, 'WRK.loop_lag_us': 1250 };
     expect(await strip(told(silent, 4), 100)).toMatch(
       /^ ▲ thread 2 silent since \d\d:\d\d:\d\d \(9s\) {3}0 restarts {3}loop 9\.00s {3}worker 18%/,
@@ -134,7 +134,7 @@ describe('the strip of the daemon’s health', () => {
     expect(spokenHealth(stage.c)).toMatch(/^Thread 2 silent since \d\d:\d\d:\d\d$/);
   });
 
-  it('says since when nothing was heard of the daemon, though the connection stands', async () => {
+  it('reports since when the daemon is silent, though the connection stands', async () => {
     const recording = fakeRecording(10);
     expect(await strip(recording, 60, 14)).toContain('running');
     expect(await strip(recording, 100, 22)).toMatch(/^ ▲ daemon silent since \d\d:\d\d:\d\d \(12s\)/);
@@ -185,7 +185,7 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(told({ 'MGT.child_start': 3, 'MGT.child_died': 2 }), 100)).toContain('2 restarts');
   });
 
-  it('says of a recording where it stands, and nothing that sounds like now', async () => {
+  it('shows the position of a recording, and nothing about the present', async () => {
     const stage = new Stage({ recording: fakeRecording(30), columns: 60, rows: 20 });
     stages.push(stage);
     await stage.play(12);

@@ -62,7 +62,7 @@ it('offers no command that Varnish does not have', async () => {
   expect(await stage.screen()).toContain('Varnish has no fleet');
 });
 
-it('says of a completed ban that its condition is not kept', async () => {
+it('shows that the condition of a completed ban is not kept', async () => {
   const stage = await varnish();
   await stage.keys('7');
   await stage.settle();
@@ -98,7 +98,7 @@ it('keeps no program from Varnish that only this project does not compile', asyn
   expect(await new ProgramFlow(stage.c).showErrors('/x.vcl')).toBe(false);
 });
 
-it('says why what it asks for is not answered, and why there is no connection', async () => {
+it('shows why commands are not answered, and why there is no connection', async () => {
   const stage = await varnish();
   const { session } = stage.c;
   const body = 'varnishadm ended: Cannot open /etc/varnish/secret: Permission denied';

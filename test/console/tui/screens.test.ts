@@ -52,7 +52,7 @@ describe('screens', () => {
     expect((await s.screen()).split('\n').at(-1)).toMatch(/^[\x20-\x7e]+~$/);
   });
 
-  it('dashboard with several threads: each, or those that are most behind', async () => {
+  it('dashboard with several threads: each, or those that lag most', async () => {
     const s = await open(110, 32, { recording: fakeRecording(90, 4) });
     await s.play(80);
     await golden(s, 'dashboard-threads-110x32');
@@ -142,7 +142,7 @@ describe('screens', () => {
     await shows(/Make every object that matches all… /);
   });
 
-  it('says so when the terminal is too small', async () => {
+  it('shows a message if the terminal is too small', async () => {
     const s = await open(50, 10);
     expect(await s.screen()).toContain('needs 60 by 20');
   });
@@ -262,7 +262,7 @@ describe('operation', () => {
     expect(await s.screen()).toMatch(/ miss .*\n/);
   });
 
-  it('says while the daemon has not taken the query, and while the kept rows are looked through', async () => {
+  it('shows that the daemon has not accepted the query yet, and that stored rows are being searched', async () => {
     const s = await open(100, 24);
     await s.keys('2');
     await s.play(2);
@@ -290,7 +290,7 @@ describe('operation', () => {
     expect(await s.screen()).not.toContain('asking the daemon');
   });
 
-  it('says once that a tag is never written, and goes on', async () => {
+  it('reports once that a tag is never written, and continues', async () => {
     const s = await open(120, 24, { checkQuery });
     await s.play(2);
     await s.keys('2', '/');
@@ -368,7 +368,7 @@ describe('operation', () => {
     expect(s.quits).toBe(2);
   });
 
-  it('says why there is no daemon when it starts without one', async () => {
+  it('reports why there is no daemon when it starts without one', async () => {
     const recording: Recording = {
       ...RECORDING,
       steps: [{ after: 0, kind: 'down', reason: 'connect ENOENT /n/console.sock' }],
@@ -380,7 +380,7 @@ describe('operation', () => {
     expect(text).toMatch(/no daemon; attempt 1 in \d s: connect ENOENT \/n\/console\.sock/);
   });
 
-  it('says nothing of what no daemon has answered, and when it tries again, however long the reason', async () => {
+  it('shows nothing before the first answer, and the time of the next attempt, however long the reason', async () => {
     const reason =
       '/run/proxyd/a/rather/long/name: connect ENOENT /run/proxyd/a/rather/long/name/console.sock';
     const recording: Recording = { ...RECORDING, steps: [{ after: 0, kind: 'down', reason }] };

@@ -261,7 +261,7 @@ describe('views', () => {
     expect(s.c.ui.state.confirm).toBeNull();
   });
 
-  it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
+  it('the fleet: nodes with the progress of the last invalidations; Enter opens one of them', async () => {
     const s = await open(140);
     await s.keys('^');
     const shown = await s.screen();
@@ -676,7 +676,7 @@ describe('the mouse', () => {
   });
 });
 
-describe('what is behind the dashboard, the counters and the latencies', () => {
+describe('the subjects of the dashboard, the counters and the latencies', () => {
   it('is one key away', async () => {
     const s = await open(120, 40);
     await s.keys('right');

@@ -75,7 +75,7 @@ describe('the hub', () => {
     expect([heard.live, heard.ended]).toEqual([[2], true]);
   });
 
-  it('says what is wrong with a query', async () => {
+  it('reports what is wrong with a query', async () => {
     const one = listener();
     new LogHub(() => 0).subscribe({ grouping: 'request', from: 'tail', query: 'ReqURL !' }, one.handlers);
     await settle();
@@ -141,7 +141,7 @@ describe('the hub', () => {
     expect(heard.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
   });
 
-  it('tells a later subscriber all of it again, what was open in between too', async () => {
+  it('sends a later subscriber all of it again, including what was open in between', async () => {
     const hub = new LogHub(() => 0);
     hub.past([request(1)]);
     hub.push(Buffer.concat([request(2), begin(3)]));

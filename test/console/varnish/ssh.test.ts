@@ -105,7 +105,7 @@ it('takes no greeting for an answer', async () => {
   expect(await source.command('status')).toEqual({ status: 200, body: 'help' });
 });
 
-it('says who may give commands', async () => {
+it('reports which user may give commands', async () => {
   const { source, states } = connect('ssh://web1/secret');
   await until('connected', () => states[0]?.state === 'up');
   expect(await source.command('status')).toEqual({

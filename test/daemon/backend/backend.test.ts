@@ -302,7 +302,7 @@ describe('an exchange', () => {
     expect(stats.backend_recycle).toBe(1);
   });
 
-  it('tells a reset from such an end although it comes with the last bytes', async () => {
+  it('distinguishes a reset from such an end although it comes with the last bytes', async () => {
     for (let i = 0; i < 30; i++) {
       const at = await script((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nok');
@@ -379,7 +379,7 @@ describe('an exchange', () => {
     expect(conn.release()).toBe(false);
   });
 
-  it('tells a reset from the end of a body that the end closes', async () => {
+  it('distinguishes a reset from the end of a body that the end closes', async () => {
     const at = await script((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nok'));
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
@@ -409,7 +409,7 @@ describe('an exchange', () => {
     expect([got.msg.status, got.msg.n, got.body.text]).toEqual([200, 1, 'ok']);
   });
 
-  it('stops reading when it is paused and goes on when it is resumed', async () => {
+  it('stops reading when it is paused and continues when it is resumed', async () => {
     const big = 'x'.repeat(4_000_000);
     const at = await origin(`HTTP/1.1 200 OK\r\nContent-Length: ${big.length}\r\n\r\n${big}`);
     const conn = await connection(backendAt(at.port));
@@ -490,7 +490,7 @@ describe('timeouts', () => {
     expect(await begun('HTTP/1.1 100 Go\r\n\r\n', OK, 60, 0.02)).toBe('a head');
   });
 
-  it('never ends a head that goes on, but its size does', async () => {
+  it('an endless head is only ended by its size', async () => {
     const at = await script((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const next = (): void => {
@@ -586,7 +586,7 @@ describe('a request body', () => {
     expect(pool.size()).toBe(0);
   });
 
-  it('waits for a slow origin and goes on when it reads', async () => {
+  it('waits for a slow origin and continues when it reads', async () => {
     const at = await script((socket, received) => {
       if (received.length < 100) socket.pause();
     });
@@ -731,7 +731,7 @@ describe('kept connections', () => {
     fresh.destroy();
   });
 
-  it('that the origin closed meanwhile are told from those that broke midway', async () => {
+  it('that the origin closed meanwhile are distinguished from those that broke midway', async () => {
     const at = await script((socket, received) => {
       const requests = received.split('\r\n\r\n').length - 1;
       if (requests === 1) socket.write(OK);

@@ -40,7 +40,7 @@ describe('a backend declaration', () => {
     expect(declare('.host = "no.test";').errors?.[0]).toContain('could not be resolved');
   });
 
-  it('tells origins its host as it is written, with the port, unless it says otherwise', () => {
+  it('sends origins its host as written, with the port, unless configured otherwise', () => {
     const told = (fields: string) => declare(fields).decl?.hostHeader;
     expect(told('.host = "192.0.2.9:81";')).toBe('192.0.2.9:81');
     expect(told('.host = "[2001:db8::1]:81";')).toBe('[2001:db8::1]:81');

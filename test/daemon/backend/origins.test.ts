@@ -70,7 +70,7 @@ describe('a dialer', () => {
     expect(counters[counter]).toBe(2);
   });
 
-  it('tells the others of the address, and passes over it to the next', async () => {
+  it('reports the other addresses, and skips to the next', async () => {
     const shared = new HoldDown(new OwnState());
     await dialer([at(1)], shared).dialer.dial(0, failing('ECONNREFUSED'));
     const other = dialer([at(1), at(2)], shared);

@@ -185,7 +185,7 @@ describe.each([
     expect(await found({ kind: 'unix', path })).toEqual(['UXRH', 'HTTP/1.1 200 OK']);
   });
 
-  it('says why it could not connect, was cut off or had to wait', async () => {
+  it('reports why it could not connect, was cut off or had to wait', async () => {
     const at = await origin((socket, received) => {
       if (received.startsWith('GET /reset')) socket.resetAndDestroy();
     });
@@ -289,7 +289,7 @@ describe('a poll', () => {
     });
   });
 
-  it('of an origin that resets says so', async () => {
+  it('of an origin that resets has that reason', async () => {
     const at = await origin((socket) => socket.resetAndDestroy());
     const found = await poll(at.port);
     expect([found.bits.join(''), found.text]).toEqual(['4Xr', 'Read error 104 (Connection reset by peer)']);

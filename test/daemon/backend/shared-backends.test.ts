@@ -90,7 +90,7 @@ it('a free place is refused to nobody, whatever other threads do between the ste
   expect(moments).toBeGreaterThan(1);
 });
 
-it('keys have rows of their own, whose words are zero though somebody had the row before', () => {
+it('keys have rows of their own, whose words are zero though someone had the row before', () => {
   const [first, second] = threads(2, 4) as [SharedBackends, SharedBackends];
   const keys = ['1 boot.a', '0 boot.a', '0 boot.b', '0 boot.c'];
   const rows = keys.map((key) => first.join(key));
@@ -215,7 +215,7 @@ it('a backend of another thread than the first has no probe, and begins as the d
   expect([first.healthy(1), follower.healthy(1), log.length]).toEqual([true, true, 1]);
 });
 
-it('the epoch of health goes on in all threads with what the first one finds out, and only then', () => {
+it('the epoch of health advances in all threads with findings of the first one, and only then', () => {
   const [a, b] = pair();
   const others = new HealthEpoch();
   const share = vi.spyOn(healthEpoch, 'share');

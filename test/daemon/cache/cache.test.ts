@@ -72,7 +72,7 @@ describe('lookup', () => {
     expect(b.ask('/a')).toBe('HIT');
   });
 
-  it('tells how many variants a lookup has looked at in vain', () => {
+  it('reports how many variants a lookup has looked at in vain', () => {
     const b = new Bench();
     const langs = ['a', 'b', 'c'];
     for (const lang of langs) b.put('/v', 1, lang, { vary: 'L' }, { L: lang });
@@ -271,7 +271,7 @@ describe('a failure that is not for keeping', () => {
     expect(answers(b)).toBe('HITMISS 0 2');
   });
 
-  it('replaces nothing as an answer for those who wait', () => {
+  it('replaces nothing while it is a response for waiters', () => {
     const b = new Bench();
     b.put('/a', 1, 'good', { vary: 'L' }, { L: 'a' });
     const [, out] = b.lookup('/a', {}, { hashAlwaysMiss: true, hashIgnoreVary: true });
@@ -281,7 +281,7 @@ describe('a failure that is not for keeping', () => {
 });
 
 describe('waiting', () => {
-  it('wakes those who wait when the head is there, and they hit the object while it streams', () => {
+  it('wakes waiters when the head is there, and they hit the object while it streams', () => {
     const b = new Bench();
     const [, miss] = b.lookup('/a');
     const answers: string[] = [];
@@ -406,7 +406,7 @@ describe('a long body', () => {
 });
 
 describe('streaming', () => {
-  it('tells readers of growth and end, and lets them read what there is', () => {
+  it('notifies readers of growth and end, and lets them read what there is', () => {
     const b = new Bench();
     const [, miss] = b.lookup('/a');
     const oc = miss.busy;
@@ -430,7 +430,7 @@ describe('streaming', () => {
     expect(b.cache.facts.isFinished(hit.oc)).toBe(true);
   });
 
-  it('tells attached readers of a failure; nobody else finds the object, an older one stays', () => {
+  it('notifies attached readers of a failure; nobody else finds the object, an older one stays', () => {
     const b = new Bench();
     b.put('/a', 1, 'old', { ttl: 10, grace: 100 });
     b.now += 20;
@@ -692,7 +692,7 @@ describe('invalidation', () => {
     expect([...b.cache.bans.list()]).toHaveLength(1);
   });
 
-  it('goes on with a key whose only object was banned', () => {
+  it('continues with a key whose only object was banned', () => {
     const b = new Bench();
     b.put('/a', 1, 'x');
     b.cache.bans.addText('obj.status == 200', b.now);

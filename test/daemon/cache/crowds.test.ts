@@ -245,7 +245,7 @@ it('waits for a fetch whose variant has other names than the newest object', () 
   expect(b.ask('/v', { L: 'another', M: 'x' })).toBe('BUSY');
 });
 
-it('says how many variants a look through the chain would have passed, as far as that is near', () => {
+it('estimates how many variants a walk of the chain would have passed, if that is close', () => {
   const b = crowd(100);
   // A hundred fetches are in front of them.
   b.cache.invalidation.purge('/v', b.now);

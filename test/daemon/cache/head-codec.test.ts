@@ -70,7 +70,7 @@ describe('head codec', () => {
     );
   });
 
-  it('keeps the wire form ready to be copied, and the variant behind it', () => {
+  it('keeps the wire form ready to be copied, and the variant after it', () => {
     const msg = message(
       404,
       'Not Found',

@@ -66,7 +66,7 @@ describe('maintenance', () => {
     expect(bench.counters.bans_lurker_contention).toBe(1);
   });
 
-  it('is woken for the rest of a purge by key, and goes on with it a piece a step', () => {
+  it('is woken for the rest of a purge by key, and continues with it a piece a step', () => {
     const bench = new Bench();
     putTagged(bench, 3000);
     bench.maintain();

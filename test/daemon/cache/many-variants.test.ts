@@ -92,7 +92,7 @@ it('a look-up reads its request as often beside two hundred fetches as beside fi
   expect(asked(crowd(200).b, { L: 'other', M: 'm' })).toBe(asked(crowd(50).b, { L: 'other', M: 'm' }));
 });
 
-it('variants that came together are told apart as fast as those that came one by one', () => {
+it('variants that came together are distinguished as fast as those that came one by one', () => {
   const { b, busy } = crowd(200);
   for (const [i, oc] of busy.entries()) b.fetch(oc, i + 2, 'x', { vary: 'L, M, N' }, { L: `l${i}`, M: 'm' });
   for (const i of [0, 100, 199]) expect(b.ask('/v', { L: `l${i}`, M: 'm' })).toBe('HIT');

@@ -37,7 +37,7 @@ class Reader implements ProgressReader {
   }
 }
 
-it('tells everybody once who was there and still is, whoever comes and goes meanwhile', () => {
+it('notifies each remaining reader once, whoever joins and leaves meanwhile', () => {
   const who = fc.nat(9);
   const action = fc.tuple(fc.constantFrom('come', 'come', 'go', 'tell'), who, who);
   fc.assert(

@@ -53,7 +53,7 @@ describe('vary', () => {
     expect(resolveVary(many, request([]))).toBe('too many names');
   });
 
-  it('tells absent from empty, and one line from two', () => {
+  it('distinguishes absent from empty, and one line from two', () => {
     const absent = stored(key('A', []));
     const empty = stored(key('A', [['A', '']]));
     expect(matchesStored(absent, 0, request([]), false)).toBe(true);

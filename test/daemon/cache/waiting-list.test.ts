@@ -41,7 +41,7 @@ describe('WaitingList', () => {
     expect(woken).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
-  it('wakes all at once, and says so, when there is nothing to share', () => {
+  it('wakes all at once, and returns that, if there is nothing to share', () => {
     const { list, turn } = setup();
     const alone: boolean[] = [];
     for (let i = 0; i < 500; i++) list.park(1, { wake: (a) => alone.push(a) });
@@ -77,7 +77,7 @@ describe('WaitingList', () => {
     expect(wakes).toBe(1);
   });
 
-  it('tells when nobody waits any more', () => {
+  it('reports when nobody waits any more', () => {
     const { list, emptied } = setup();
     const leave = list.park(4, { wake: () => {} });
     expect(list.has(4)).toBe(true);

@@ -101,7 +101,7 @@ describe.each([
     expect(table?.size).toBe(1);
   });
 
-  it('says when a table is full, and leaves it as it was', () => {
+  it('reports when a table is full, and leaves it as it was', () => {
     const [a, b] = start();
     const two = { entries: 2 };
     for (const key of ['x', 'y']) a.table('t', two).update(key, () => undefined);

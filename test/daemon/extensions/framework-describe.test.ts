@@ -107,7 +107,7 @@ describe('an answer', () => {
 });
 
 describe('copies', () => {
-  it('are made anew where something else lies in their place, which is not written to', async () => {
+  it('are created again if something else is in their place, which is not written to', async () => {
     const copyOf = async (): Promise<string> => {
       const found = await run(good, new ModuleDescriber());
       return found.problem === undefined ? (found.module.copy ?? '') : found.problem;

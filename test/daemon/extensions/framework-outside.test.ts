@@ -157,7 +157,7 @@ describe('values on their way out', () => {
 });
 
 describe('the context', () => {
-  it('tells where a call stands', () => {
+  it('reports where a call stands', () => {
     const call: Call = (ctx) => `${ctx.abi} ${ctx.state} ${ctx.program} ${ctx.now} ${ctx.xid}`;
     expect(through('', '', call)).toBe('1 recv test 1700000000 1001');
   });

@@ -267,7 +267,7 @@ describe('objects', () => {
     expect(t.log.of('VCL_Error')[0]).toMatch(/^Object a not initialized at 'test.vcl' Line 3 /);
   });
 
-  it('may be absent where the extension says so', () => {
+  it('may be absent where the extension declares it', () => {
     const t = start(`sub vcl_init { if (spy.program() > 5) { new a = spy.maybe(); } new b = spy.maybe(); }
       sub vcl_recv { set req.http.x = a.there() + " " + b.there(); }`);
     t.run('recv');

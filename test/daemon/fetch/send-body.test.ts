@@ -52,7 +52,7 @@ describe('sendBody', () => {
     expect(up.got).toBe('hello');
   });
 
-  it('lets the client wait while the origin takes nothing, and goes on after', async () => {
+  it('lets the client wait while the origin takes nothing, and continues after', async () => {
     const up = new Upload(5);
     up.takes = false;
     up.feed('hel');

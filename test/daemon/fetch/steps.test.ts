@@ -25,7 +25,7 @@ describe('attempt', () => {
 });
 
 describe('no answer', () => {
-  it('is tried again when vcl_backend_error says so, with nothing left of the attempt', () => {
+  it('is tried again when vcl_backend_error reports it, with nothing left of the attempt', () => {
     const fake = new FakeCore().program('backend_error', 'retry');
     const bo = fake.fetch();
     const former = bo.attempt;

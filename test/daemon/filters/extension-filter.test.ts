@@ -106,7 +106,7 @@ describe('bodies', () => {
     expect((await done).bytes.length).toBe(1024 * 1000);
   });
 
-  it('goes on where a piece is taken and more is asked for in the same call', () => {
+  it('continues where a piece is taken and more is asked for in the same call', () => {
     const { chain } = fetchChain('twice', {}, true, OWN);
     const got: string[] = [];
     let ready = 0;

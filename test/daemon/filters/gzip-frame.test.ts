@@ -116,7 +116,7 @@ describe('an unpacked stream', () => {
     }
   });
 
-  it('says where it broke, split at every place', async () => {
+  it('reports where it broke, split at every place', async () => {
     const whole = gzipSync(TEXT);
     const n = whole.length;
     for (const [stream, error, taken, bytes] of [

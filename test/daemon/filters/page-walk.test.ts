@@ -103,7 +103,7 @@ describe('the walk through a page, in turns without time', () => {
     );
   });
 
-  it('says nothing more once it is closed, wherever that is', async () => {
+  it('reports nothing more once it is closed, wherever that is', async () => {
     await fc.assert(
       fc.asyncProperty(shapes, fc.boolean(), fc.nat(30), async (shape, slow, at) => {
         const { chain, seen, taking, stored } = walkOf(shape, slow);

@@ -81,7 +81,7 @@ describe('a node', () => {
     expect(counters()).toMatchObject({ connected: 1, behind: 0, nodes: 1, lag: 0 });
   });
 
-  it('has settled when the bus is absent, says so once, and joins when it comes', async () => {
+  it('has settled when the bus is absent, reports it once, and joins when it comes', async () => {
     const { made, log, counters } = node('refused', 'refused');
     await made.settled;
     expect(counters()).toMatchObject({ connected: 0, behind: 1 });

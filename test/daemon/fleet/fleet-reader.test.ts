@@ -139,7 +139,7 @@ describe('after a gap', () => {
     expect([r.calls, r.made.counters.gaps]).toEqual([[], 0]);
   });
 
-  it('old objects are banned when it takes too long, and it goes on', async () => {
+  it('old objects are banned when it takes too long, and it continues', async () => {
     const r = reader({ catchUp: 20 });
     await r.begin();
     let goOn: (() => void) | null = null;

@@ -24,7 +24,7 @@ function registry() {
   return { made, beat, pass, live };
 }
 
-it('looks at the first of those who wait, however many wait behind it', async () => {
+it('looks at the first waiter only, however many there are', async () => {
   let looks = 0;
   const made = new NodeRegistry('self', () => {
     looks++;
@@ -65,7 +65,7 @@ describe('a message has come', () => {
     expect(made.reach(2)).toEqual({ applied: 2, nodes: 16, behind: named });
   });
 
-  it('everywhere when all say so', async () => {
+  it('everywhere once all report it', async () => {
     const { made, beat } = registry();
     beat('b', 1);
     beat('c', 1);

@@ -190,7 +190,7 @@ describe('a node', () => {
     ]);
   });
 
-  it('says once in a while that a value is none, however many there are', async () => {
+  it('reports invalid values once in a while, however many there are', async () => {
     const f = follower();
     void f.made.run();
     for (let i = 0; i < 50; i++) await f.bus.storeProgram('active', Buffer.from(`x${i}`), i);
@@ -266,7 +266,7 @@ describe('an operator', () => {
     expect([...f.bus.entries.keys()]).toEqual(['program.a']);
   });
 
-  it('is told when somebody else was faster', async () => {
+  it('is told when someone else was faster', async () => {
     const f = follower();
     await f.store('a');
     await f.store('b');

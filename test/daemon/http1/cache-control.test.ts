@@ -42,7 +42,7 @@ describe('directive', () => {
     expect(find(name, ...values)).toBe(expected);
   });
 
-  it('says whether it is there', () => {
+  it('reports whether it exists', () => {
     expect(hasDirective(response('no-cache="x"'), 'cache-control', 'no-cache')).toBe(true);
     expect(hasDirective(response('no-cachex'), 'cache-control', 'no-cache')).toBe(false);
   });

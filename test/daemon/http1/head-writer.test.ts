@@ -114,7 +114,7 @@ describe('writeResponseHead', () => {
     }
   });
 
-  it('says when there is no room, and writes nothing', () => {
+  it('reports when there is no room, and writes nothing', () => {
     const msg = new HttpMessage(0);
     msg.status = 200;
     msg.reason = 'OK';

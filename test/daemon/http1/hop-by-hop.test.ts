@@ -46,7 +46,7 @@ function onward(mask: number): string {
 }
 
 describe('copyOnward', () => {
-  it('keeps what goes on in a pass', () => {
+  it('keeps a body that continues in a pass', () => {
     expect(onward(HOP_PASS)).toBe(
       'host baz content-length transfer-encoding content-encoding range if-none-match cache-control via age',
     );

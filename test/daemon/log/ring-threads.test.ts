@@ -159,7 +159,7 @@ describe('a ring that several threads write', { timeout: 60_000 }, () => {
     expect(sum(results.map((r) => r.counters.shm_cycles))).toBeGreaterThan(0);
   });
 
-  it('goes on after a process that was killed while its threads wrote', async () => {
+  it('continues after a process that was killed while its threads wrote', async () => {
     const size = 64 << 20;
     RingPlace.begin(path, size).close();
     const follower = new Follower();

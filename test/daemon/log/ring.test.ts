@@ -268,7 +268,7 @@ describe('log ring', () => {
     expect(texts(RingReader.open(path, 'head') as RingReader).texts).toEqual(['kept']);
   });
 
-  it('loses what it cannot mark the next segment for, counts it, and goes on there', () => {
+  it('loses what it cannot mark the next segment for, counts it, and continues there', () => {
     const told: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));

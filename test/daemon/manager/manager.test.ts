@@ -92,7 +92,7 @@ describe('a worker on its own', () => {
     ).toBe(true);
   });
 
-  it('stays dead with auto_restart=off, and says so', async () => {
+  it('stays dead with auto_restart=off, and reports that', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
     expect((await f.manager.command('debug.srandom die')).status).toBe(400);
     await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
@@ -104,7 +104,7 @@ describe('a worker on its own', () => {
     );
   });
 
-  it('knows its own commands only while there is no worker, and says so in its help', async () => {
+  it('knows its own commands only while there is no worker, and reports it in its help', async () => {
     const f = await start('-d');
     const named = (text: string): string[] =>
       text
@@ -167,7 +167,7 @@ describe('a worker on its own', () => {
     expect(f.log.join('\n')).toContain('not responding to CLI, killed it.');
   });
 
-  it('is not killed for a command that takes long, which goes on: whoever gave it is told, and all are when it ends', async () => {
+  it('is not killed for a long command, which continues: its caller is notified, and all are at its end', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3', '-p', 'ping_interval=0');
     const { pid } = f.manager.supervisor;
     expect(await f.manager.command('debug.srandom dawdle')).toEqual({
@@ -290,7 +290,7 @@ describe('mistakes at the start', () => {
     });
   });
 
-  it('take parameters of Varnish that have no effect, and say so', async () => {
+  it('take parameters of Varnish that have no effect, and report it', async () => {
     const f = await start('-d');
     const said =
       '\nParameter "workspace_thread" has no effect here: requests do not run on a pool of threads.';

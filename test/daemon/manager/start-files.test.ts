@@ -52,7 +52,7 @@ it.each([
   expect(await play(text)).toMatchObject({ ran, error });
 });
 
-it('says why a file cannot be read', async () => {
+it('reports why a file cannot be read', async () => {
   const file = join(dir, 'nosuch');
   await expect(
     runInitFile(

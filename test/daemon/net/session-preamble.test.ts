@@ -15,8 +15,8 @@ function told(t: FakeSession): string[] {
   return t.records.filter((r) => r.startsWith('Proxy') || r.startsWith('Error'));
 }
 
-describe('a session behind a PROXY listener', () => {
-  it('says so, and has the addresses of the connection until it is told others', () => {
+describe('a session of a PROXY listener', () => {
+  it('identifies as such, and has the addresses of the connection until a preamble gives others', () => {
     const t = opened();
     expect(t.records[0]).toBe('Begin sess 0 PROXY');
     expect([t.session.clientIp, t.session.serverIp]).toEqual(['192.0.2.1', '192.0.2.2']);
@@ -90,7 +90,7 @@ describe('a session behind a PROXY listener', () => {
     expect(t.stats.sc_rx_timeout).toBe(1);
   });
 
-  it('starts to wait anew for the first request', () => {
+  it('restarts the timeout for the first request', () => {
     const t = opened();
     t.pass(4);
     t.receive(TCP4);

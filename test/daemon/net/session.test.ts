@@ -57,7 +57,7 @@ describe('requests on one connection', () => {
     expect(one.ran).toEqual(['/a', '/b', '/c']);
   });
 
-  it('tells when the runtime has let go of what was written: once it has left, or with the connection', () => {
+  it('reports when the runtime has let go of what was written: once it has left, or with the connection', () => {
     const released: string[] = [];
     const one = new FakeSession();
     one.answer = (req) => {
@@ -134,7 +134,7 @@ describe('a client that has ended its side', () => {
 });
 
 describe('a pipe', () => {
-  it('hears of what its client sent, and of its end, before it began', () => {
+  it('receives data of its client, and its end, from before it began', () => {
     const one = new FakeSession();
     const heard: string[] = [];
     one.answer = () => {};
@@ -276,7 +276,7 @@ describe('the last request', () => {
     };
   };
 
-  it('of a client that says so closes the connection at once, counted and logged once', () => {
+  it('of a client that announces it closes the connection at once, counted and logged once', () => {
     const one = new FakeSession();
     last(one);
     one.receive(get('/a'));

@@ -194,7 +194,7 @@ describe('miss', () => {
 });
 
 describe('pass and purge', () => {
-  it.each(['restart', 'synth', 'fail'] as const)('go on after %s with it', (ret) => {
+  it.each(['restart', 'synth', 'fail'] as const)('continue after %s with it', (ret) => {
     expect(next(pass, 'pass', ret)).toBe(ret);
     expect(next(purge, 'purge', ret)).toBe(ret);
   });

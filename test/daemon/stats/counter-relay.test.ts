@@ -117,7 +117,7 @@ describe('a report', () => {
     expect(sent.length).toBe(1);
   });
 
-  it('says until when all was looked at, also when it has nothing to say', () => {
+  it('reports until when all was looked at, also when it has nothing to say', () => {
     const { relay, file, first } = setUp();
     vi.useFakeTimers({ now: 1000 });
     const looks: number[] = [];
@@ -136,7 +136,7 @@ describe('a report', () => {
   });
 });
 
-it('a thread of which nothing is heard has been silent for so long, in the file that the first one writes', () => {
+it('a thread that does not report has been silent for that long, in the file that the first one writes', () => {
   const { file, pass, read } = setUp();
   let heard = Date.now();
   const reports = { until: () => heard, wholeUntil: () => heard };

@@ -266,7 +266,7 @@ it('makes a file of many backends in steps, when they have stopped coming', asyn
   file.close();
 });
 
-it('waits a second at most for backends that go on coming', async () => {
+it('waits a second at most for a continuous series of backends', async () => {
   const file = new CountersFile(path, newMainCounters(), newWrkCounters());
   for (let i = 0; i < 500; i++) file.addBackend('boot', `b${i}`, newVbeCounters());
   file.publish();
@@ -365,7 +365,7 @@ it('reads one set of counters, whatever takes the place of the file meanwhile', 
   );
 });
 
-it('tells a console of many counters what it tells of few, in the order of the file, and no value before their names', async () => {
+it('sends a console the same for many counters as for few, in the order of the file, and no value before the names', async () => {
   writeMany(3000, 5n);
   const streams = new CounterStreams(dir, newMgtCounters());
   const got: ServerMessage[] = [];

@@ -91,7 +91,7 @@ function* decodeLengths(bytes: Buffer): Generator<number> {
 }
 
 describe('a level of the history', () => {
-  it('goes on after a restart, with other counters too, in files for its user alone', () => {
+  it('continues after a restart, with other counters too, in files for its user alone', () => {
     const before = level();
     drained(before.append(START, NAMES, [1n, 1n, 1n]));
     drained(before.append(START + 1000, NAMES, [2n, 1n, 1n]));
@@ -127,7 +127,7 @@ describe('a level of the history', () => {
     expect(readdirSync(dir)).toEqual([`1s-${START + 1000}`]);
   });
 
-  it('keeps so many seconds, and so many bytes', () => {
+  it('keeps a limited number of seconds and bytes', () => {
     const short = level({ keep: 1000 });
     for (let s = 0; s <= 3000; s++) drained(short.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]));
     const rows = taken(short);

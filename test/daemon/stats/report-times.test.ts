@@ -31,7 +31,7 @@ describe('the time until which sums are whole', () => {
     expect([first.until(1), first.until(2), first.wholeUntil()]).toEqual([1000, 5000, 1000]);
   });
 
-  it('goes on in a first thread that is late, which always has a report under way', () => {
+  it('continues in a first thread that is late, which always has a report under way', () => {
     const { first, other } = setUp();
     const report = (at: number): void => {
       other.sending(1);

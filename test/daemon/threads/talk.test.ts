@@ -57,7 +57,7 @@ function listening(all: Companions[]): string[] {
   return heard;
 }
 
-it('tells those who wait for a key, and the thread that fetches or does the maintenance', async () => {
+it('notifies waiters for a key, and the thread that fetches or does the maintenance', async () => {
   const all = companions(3);
   const heard = listening(all);
   const [a, b, c] = all as [Companions, Companions, Companions];
@@ -77,7 +77,7 @@ it('tells those who wait for a key, and the thread that fetches or does the main
   expect(heard).toEqual([]);
 });
 
-it('says once in a callback that a body has grown, and again to who attaches meanwhile', async () => {
+it('reports growth of a body once per callback, and again to readers that attach meanwhile', async () => {
   const all = companions(3);
   const heard = listening(all);
   const [a, b, c] = all as [Companions, Companions, Companions];
@@ -93,7 +93,7 @@ it('says once in a callback that a body has grown, and again to who attaches mea
   expect(heard.splice(0).sort()).toEqual(['1: progress 5', '2: progress 5']);
 });
 
-it('says that a body has grown again once the messages before have gone out', async () => {
+it('reports growth of a body again once the previous messages were sent', async () => {
   const all = companions(2);
   const heard = listening(all);
   const [a, b] = all as [Companions, Companions];

@@ -49,7 +49,7 @@ describe.each([false, true])('limits together, strict: %s', (strict) => {
   });
 });
 
-describe('those who wait for several limits', () => {
+describe('waiters for several limits', () => {
   it('overtake nobody who waits at one of them, though there is a call left', async () => {
     const [a, b] = [make(2), make(2)];
     expect(a.tryTake()).toBeDefined();
@@ -77,7 +77,7 @@ describe('those who wait for several limits', () => {
     expect(order).toEqual(['one', 'both']);
   });
 
-  it('go on when a slot or a queue of one becomes free, without a timer', async () => {
+  it('continue when a slot or a queue of one becomes free, without a timer', async () => {
     const [a, b] = [make(10, { concurrency: 1 }), make(10)];
     const both = allOf([a, b]);
     const first = await both.take();

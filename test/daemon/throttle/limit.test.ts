@@ -111,7 +111,7 @@ describe.each([false, true])('a limit, strict: %s', (strict) => {
     expect(api.snapshot().used).toBe(0);
   });
 
-  it('a thread whose clock is behind the others waits for one period at most', async () => {
+  it('a thread whose clock lags the others waits for one period at most', async () => {
     const first = made({ strict, calls: 2 }, 1e6);
     expect(first.api.tryTake(2)).toBeDefined();
     const behind = made({ strict, calls: 2, shared: first.api.shared }, 1000);
@@ -157,7 +157,7 @@ describe('a window', () => {
   });
 });
 
-describe('those who wait', () => {
+describe('waiters', () => {
   it('are served in the order of their arrival, and nobody overtakes', async () => {
     const { clock, api } = made({ calls: 3 });
     const order: string[] = [];

@@ -51,7 +51,7 @@ describe('no period has more calls than the limit', () => {
     );
   });
 
-  it('for those who wait', async () => {
+  it('for waiters', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(700), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 40 }),
@@ -142,7 +142,7 @@ it('calls that are taken back are free when the ring comes to them again', () =>
 });
 
 describe('the laps of the ring', () => {
-  it('go on after the most that a word can count', () => {
+  it('continue after the most that a word can count', () => {
     let now = 0;
     const words = new BigInt64Array(new SharedArrayBuffer(8 * 2));
     const window = new SlidingWindow(words, 0, 1, 1, 1, () => now);

@@ -72,7 +72,7 @@ describe('Driver', () => {
     expect(tx.lines).toEqual([]);
   });
 
-  it('stops at a wait and goes on where it is resumed', () => {
+  it('stops at a wait and continues where it is resumed', () => {
     const tx = new FakeTransaction(true);
     driver.run(tx, WAIT);
     driver.run(tx, TWO);
@@ -80,7 +80,7 @@ describe('Driver', () => {
     expect(tx.lines).toEqual(['step wait', 'step two']);
   });
 
-  it('ends a transaction whose step throws or has no function, and hears of it no more', () => {
+  it('ends a transaction whose step throws or has no function, and is not notified of it again', () => {
     for (const from of [BREAK, LOST]) {
       const tx = new FakeTransaction(true);
       driver.run(tx, from);

@@ -47,7 +47,7 @@ describe('a kept body', () => {
     expect(await read(new KeptBodySource(keptIn(new Bench(), Buffer.alloc(0))), 'later')).toHaveLength(0);
   });
 
-  it('says no more to a reader that has left', () => {
+  it('does not notify a reader that has left', () => {
     const body = new KeptBodySource(keptIn(new Bench(), BYTES));
     const told: string[] = [];
     body.start({

@@ -31,14 +31,14 @@ class Both {
 }
 
 describe('RequestBody', () => {
-  it('tells the carrier of the end before the consumer, which may end the request', () => {
+  it('notifies the carrier of the end before the consumer, which may end the request', () => {
     const both = new Both(5);
     both.start();
     expect(both.feed('helloGET')).toBe(5);
     expect(both.told).toEqual(['wanted', 'hello', 'settled', 'end']);
   });
 
-  it('tells the carrier of a failure first, too, and only once', () => {
+  it('notifies the carrier of a failure first, too, and only once', () => {
     const both = new Both(5);
     both.start();
     both.feed('hel');
@@ -67,7 +67,7 @@ describe('RequestBody', () => {
     expect(both.feed('GET /')).toBe(0);
   });
 
-  it('tells a consumer that comes late what has become of it', () => {
+  it('notifies a late consumer of the outcome', () => {
     const failed = new Both(5);
     failed.body.fail('eof');
     failed.start();

@@ -58,7 +58,7 @@ it('keeps the longest of the last minute, and of what came after it', () => {
   expect(works()).toEqual([]);
 });
 
-it('tells of each that is longer than the others, and of all that clients notice', () => {
+it('reports the longest ones, and all that clients notice', () => {
   spend(50, 'a');
   spend(20, 'b');
   spend(60, 'c');

@@ -57,7 +57,7 @@ describe('the budget of a turn', () => {
     expect(seen.length).toBe(100);
   });
 
-  it('ends long work within a few items of its end, and goes on until all is done', () => {
+  it('ends long work within a few items of its end, and continues until all is done', () => {
     const on = loop();
     const perTurn: number[] = [];
     let now = 0;
@@ -94,7 +94,7 @@ describe('the budget of a turn', () => {
     expect(done).toBeGreaterThanOrEqual(100);
   });
 
-  it('begins anew after a turn in which nobody waited', () => {
+  it('starts over after a turn in which nobody waited', () => {
     const on = loop();
     let done = 0;
     work(on, 5, 0.1, () => done++);
@@ -105,7 +105,7 @@ describe('the budget of a turn', () => {
   });
 });
 
-describe('those who wait', () => {
+describe('waiters', () => {
   it('are served in order, each as long as the budget lasts', () => {
     const on = loop();
     const order: string[] = [];

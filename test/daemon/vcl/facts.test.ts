@@ -23,7 +23,7 @@ function functionOf(text: string, sub: string): string {
 }
 
 describe('whether a sub waits', () => {
-  it('is not told by a string that looks like the code of waiting', () => {
+  it('is not determined by a string that looks like the code of waiting', () => {
     for (const text of ['yield/*wait*/', 'yield', '(yield/*wait*/ x)']) {
       const source = `sub vcl_deliver { set resp.http.x = "${text}"; }`;
       expect(functionOf(source, 'vcl_deliver')).not.toContain('function*');
@@ -31,7 +31,7 @@ describe('whether a sub waits', () => {
     }
   });
 
-  it('is not told by a string that looks like a call of a sub that waits', () => {
+  it('is not determined by a string that looks like a call of a sub that waits', () => {
     const text = `sub body { std.cache_req_body(1KB); }
 sub vcl_recv {
   call body;
@@ -44,7 +44,7 @@ sub vcl_recv {
     expect(recv.match(/yield\*/g)).toHaveLength(1);
   });
 
-  it('is told by a call in a condition, an argument and a sub that is called', () => {
+  it('is determined by a call in a condition, an argument and a sub that is called', () => {
     for (const body of [
       'if (std.cache_req_body(1KB)) { }',
       'std.log("x" + std.cache_req_body(1KB));',
@@ -60,7 +60,7 @@ sub vcl_recv {
 describe('whether a statement may fail', () => {
   const CHECK = 'if (ctx.failure !== null)';
 
-  it('is not told by strings and headers that look like calls', () => {
+  it('is not determined by strings and headers that look like calls', () => {
     for (const body of [
       'set req.http.x = "fn_1(";',
       'set req.http.x = "make_2(" + req.url;',
@@ -72,7 +72,7 @@ describe('whether a statement may fail', () => {
     }
   });
 
-  it('is told by what may fail: calls of extensions and the variables that refuse values', () => {
+  it('is determined by what may fail: calls of extensions and the variables that refuse values', () => {
     for (const [state, body] of [
       ['recv', 'set req.http.x = std.integer("x");'],
       ['recv', 'std.log("x");'],

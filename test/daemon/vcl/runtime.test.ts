@@ -122,7 +122,7 @@ describe('failures', () => {
     expect(t.req.http.get('x')).toBe(end === 'pass' ? value : null);
   });
 
-  it('loses fields at the limits of the workspace and of their number, and goes on', () => {
+  it('loses fields at the limits of the workspace and of their number, and continues', () => {
     const limits: Record<string, number> = { workspace_client: 26_000, vsl_buffer: 16_000, http_max_hdr: 64 };
     const run = (body: string): { end: string; lost: string[]; overflowed: boolean; counted: string[] } => {
       const t = task(`sub vcl_recv { ${body} return (pass); }`);
@@ -171,7 +171,7 @@ describe('failures', () => {
     expect(t.log.of('VCL_Error')).toEqual(["Division by zero at 'test.vcl' Line 3 Pos 3"]);
   });
 
-  it('turns a bug behind a helper into a failure of the task, not of the worker', () => {
+  it('turns a bug in a helper into a failure of the task, not of the worker', () => {
     const t = task('sub vcl_deliver { set resp.http.x = req.url; }');
     Object.defineProperty(t.req, 'http', {
       get: () => {
@@ -260,7 +260,7 @@ describe('states', () => {
     expect(t.req.resp.get('retry-after')).toBe('5');
   });
 
-  it('leaves called subs at a bare return and goes on in the caller', () => {
+  it('leaves called subs at a bare return and continues in the caller', () => {
     const t = task(
       'sub a { if (req.url) { return; } return (pipe); }\nsub vcl_recv { call a; return (pass); }',
     );
@@ -332,7 +332,7 @@ describe('states', () => {
     expect([u.run('backend_response'), u.ctx.passTtl]).toEqual(['pass', 5]);
   });
 
-  it('adds with synthetic(), tells what is not there, and begins anew with set', () => {
+  it('appends with synthetic(), returns the missing part, and starts over with set', () => {
     const body = (statements: string): string | null => {
       const t = task(`sub vcl_synth { ${statements} return (deliver); }`);
       t.run('synth');

@@ -27,7 +27,7 @@ sub twice {
 sub vcl_recv { call twice; set req.http.s = "x" + std.cache_req_body(3KB); return (pass); }`;
 
 describe('a vcl_recv that may wait', () => {
-  it('goes on at once with answers that are there', () => {
+  it('continues at once with answers that are there', () => {
     const t = task(PROGRAM);
     const limits: number[] = [];
     expect(begin(t, (limit) => limits.push(limit) < 3)).toEqual(['pass']);
@@ -36,7 +36,7 @@ describe('a vcl_recv that may wait', () => {
     expect(t.log.of('VCL_return')).toEqual(['pass']);
   });
 
-  it('waits where an answer is to come, and goes on from there', () => {
+  it('waits where an answer is to come, and continues from there', () => {
     const t = task(PROGRAM);
     const open: ((value: unknown) => void)[] = [];
     const returned = begin(t, () => new Waiting((done) => open.push(done)));

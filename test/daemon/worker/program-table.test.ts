@@ -30,7 +30,7 @@ const states = (): string[] =>
   table.list().map((p) => `${p.name} ${p.discarded ? 'discarded' : p.label ? 'label' : p.temperature}`);
 const active = (): ProgramEntry => table.active as ProgramEntry;
 
-it('begins new requests with what is used, also behind a label that moves', async () => {
+it('begins new requests with what is used, also for a label that moves', async () => {
   await load('a');
   await load('b');
   expect(table.use('a')).toBe(true);
@@ -42,7 +42,7 @@ it('begins new requests with what is used, also behind a label that moves', asyn
   expect(states()).toEqual(['a warm', 'b warm', 'blue label']);
 });
 
-it('says of names that there are none', async () => {
+it('reports unknown names', async () => {
   await load('a');
   table.use('a');
   expect([table.use('none'), table.label('blue', 'none')]).toEqual([false, false]);

@@ -159,7 +159,7 @@ it('a vcl_init that fails in the middle leaves nothing, and its reason is what i
   nothingLeft();
 });
 
-it('loads of others and what they do go on meanwhile', async () => {
+it('other loads and their work continue meanwhile', async () => {
   const result = begin();
   await turn(5);
   const other = begin(program('b', PLAIN));

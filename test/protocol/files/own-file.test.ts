@@ -175,7 +175,7 @@ describe('the way to a path', () => {
     checkWay(join(dir, 'a/b/c'));
     chmodSync(join(dir, 'a'), 0o777);
     expect(() => checkWay(join(dir, 'a/b/c'))).toThrow(/a can be written by everybody/);
-    // What stands last is for its user to judge.
+    // The last component is for the caller to judge.
     checkWay(join(dir, 'a'));
   });
 

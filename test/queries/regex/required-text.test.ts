@@ -1,4 +1,4 @@
-// What subjects must begin with or have in them: known where it can be, and never wrong.
+// Text that subjects must begin with or contain: found where possible, and never wrong.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileRegex } from '../../../queries/regex/bounded-regex.ts';

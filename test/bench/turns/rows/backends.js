@@ -16,7 +16,7 @@ function backends(n, port, more = '') {
   ).join('\n');
 }
 
-/** A program with a director of so many backends, to which everything but /page goes uncached. */
+/** A program with a director of this many backends, to which everything but /page is passed. */
 function directed(kind, n, port, more) {
   const weight = kind === 'random' || kind === 'hash' ? ', 1' : '';
   const adds = Array.from({ length: n }, (_, i) => `d.add_backend(b${i}${weight});`);
@@ -48,7 +48,7 @@ sub vcl_recv { if (client.ip ~ many) { return (synth(403)); } }
 `;
 }
 
-/** So many kilobytes of subs, a hundred statements each. */
+/** This many kilobytes of subs, a hundred statements each. */
 function large(n) {
   const subs = [];
   for (let i = 0, size = 0; size < n * 1000; i++) {

@@ -1,4 +1,4 @@
-// What connections bring before their first request: PROXY headers, heads that come a byte at a time.
+// Bytes of connections before their first request: PROXY headers, heads that arrive a byte at a time.
 import { connect } from 'node:net';
 import { freePort } from '../../servers/start.js';
 

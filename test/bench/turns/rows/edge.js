@@ -12,7 +12,7 @@ function settings(dir, port) {
   return path;
 }
 
-/** A connector whose network cannot be reached, and a journal of so many entries in this state. */
+/** A connector whose network is unreachable, and a journal of this many entries in this state. */
 function connector(dir, n, state) {
   const queue = join(dir, 'queue');
   mkdirSync(queue, { mode: 0o777, recursive: true });

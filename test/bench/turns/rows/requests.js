@@ -1,4 +1,4 @@
-// What clients and origins may send: many requests at once, many variants, heads and bodies in small pieces.
+// Input of clients and origins: many requests at once, many variants, heads and bodies in small pieces.
 import { connect } from 'node:net';
 import { sleep } from '../../servers/start.js';
 
@@ -19,7 +19,7 @@ const VARNISH_LIMITS = [
 const request = (path, fields = '', method = 'GET') =>
   `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${fields}\r\n`;
 
-/** Writes a text and resolves once so many answers have begun, or when the connection ends. */
+/** Writes a text and resolves once this many responses have begun, or when the connection ends. */
 function exchange(port, text, answers) {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

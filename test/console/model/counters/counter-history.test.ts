@@ -53,7 +53,7 @@ describe('CounterHistory', () => {
     expect([history.rate('b'), history.rate('new')]).toEqual([3, 0]);
   });
 
-  it('counts from zero after a restart, also where the new value is larger, and goes on after a wrap', () => {
+  it('counts from zero after a restart, also where the new value is larger, and continues after a wrap', () => {
     const history = new CounterHistory();
     const rate = new HitRate();
     history.describe([info('MGT.x'), info('MAIN.uptime'), info('MAIN.cache_hit'), info('MAIN.cache_miss')]);
@@ -135,7 +135,7 @@ describe('CounterHistory', () => {
       expect(history.get('MAIN.uptime')?.avg100.value).toBeCloseTo(25, 6);
     });
 
-    it('leaves averages alone that the operator has begun anew', () => {
+    it('leaves averages alone that the operator has reset', () => {
       const history = begun();
       history.resetAverages();
       history.recall([past(900, 0, 0, 0)], 1);

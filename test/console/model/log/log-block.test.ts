@@ -94,7 +94,7 @@ describe('the packed log', () => {
     expect(store.bytes).toBeGreaterThan(80_000);
   });
 
-  it('does not hold on to the frame that a group came in, nor to a block that somebody still reads', () => {
+  it('does not hold on to the frame that a group came in, nor to a block that someone still reads', () => {
     const store = new LogStore({ maxBytes: 1 << 20, maxEntries: 100 });
     const frame = Buffer.concat([text(5, 'ReqURL', '/first')]);
     store.add([{ ...transaction(5, []), records: frame }]);

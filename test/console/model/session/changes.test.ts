@@ -58,7 +58,7 @@ it('begins again when the clock was set back: what is later now was counted befo
   expect(back(140).slice(1)).toEqual([60, 60]);
 });
 
-it('says nothing of a window that was not seen, nor of the time before it', () => {
+it('shows nothing for a window without data, nor for the time before it', () => {
   expect(trail(50, (at) => [at, 0]).movement(60).seconds).toBe(0);
   expect(trail(75, (at) => [at, 0]).movement(60).seconds).toBe(0);
 });

@@ -35,7 +35,7 @@ function session(source: Source, now: () => number = () => FAKE_START): DaemonSe
 }
 
 describe('instances', () => {
-  it('go on in the background, and come back with their history', () => {
+  it('continue in the background, and come back with their history', () => {
     const sources = { a: replay(), b: replay() };
     const instances = new Instances(
       { name: 'a', open: () => sources.a },

@@ -103,7 +103,7 @@ it('is the sum of both, from where both are known, over the end of a worker', as
   session.close();
 });
 
-it('goes on with the one that is there where the other has a hole', async () => {
+it('continues with the one that is there where the other has a hole', async () => {
   const whole = readings(1000, 1100, 40);
   const holed = readings(1000, 1100, 10).filter(([at]) => at < 1030 || at > 1060);
   const session = await shown(new Kept(whole), new Kept(holed));

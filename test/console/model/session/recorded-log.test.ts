@@ -63,7 +63,7 @@ describe('a log in a file', () => {
     expect(shape(groupsOfLines(TRAFFIC.map(groupJson).join('')))).toEqual(shape(TRAFFIC));
   });
 
-  it('is told from all else', () => {
+  it('is distinguished from all else', () => {
     expect(groupsOfFile(Buffer.from('{"format":"proxyd-console-recording/1"}'))).toBeNull();
     expect(groupsOfLines('{"format":"proxyd-console-recording/1"}')).toBeNull();
     expect(groupsOfLines('no json')).toBeNull();

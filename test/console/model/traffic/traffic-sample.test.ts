@@ -112,7 +112,7 @@ it('finds errors by how requests ended, in the packed log too', () => {
   expect(nextError(log, 1, false)).toBe(-1);
 });
 
-it('tells misses from passes, and marks by what they lead to', () => {
+it('distinguishes misses from passes, and marks by what they lead to', () => {
   const sample = added([
     ...request(2, '/m', { handling: 'MISS' }),
     ...request(5, '/p', { handling: 'PASS' }),
@@ -161,7 +161,7 @@ it('takes the tags of what is kept, not of what is passed', () => {
   expect([...sample.tags.keys()]).toEqual(['kept']);
 });
 
-it('says since when it counts', () => {
+it('reports since when it counts', () => {
   const sample = new TrafficSample();
   expect([sample.since, sample.latency.since]).toEqual([0, 0]);
   for (let n = 0; n < 8193; n++) sample.add(request(2, '/'), FAKE_START + n);
@@ -232,7 +232,7 @@ it.each([
   expect(networkOf(address)).toBe(network);
 });
 
-it('says since when its latencies are, also of a past that came in runs', () => {
+it('reports since when its latencies are, also of a past that came in runs', () => {
   const meter = new LatencyMeter();
   meter.add(0.1, true, 50);
   for (const at of [30, 31, 32]) meter.add(0.1, true, at, true);
@@ -240,7 +240,7 @@ it('says since when its latencies are, also of a past that came in runs', () => 
   expect(meter.since).toBe(10);
 });
 
-it('says of a window over how many seconds it counts: whole ones, and the present', () => {
+it('shows how many seconds a window covers: whole ones, and the present', () => {
   const sample = new TrafficSample();
   for (let second = 0; second < 100; second++) sample.add(request(2, '/a'), FAKE_START + second + 0.5);
   const { total, seconds } = sample.ranked('url', 60, FAKE_START + 99.9, 9);
@@ -364,7 +364,7 @@ it('counts a request once that waited for the fetch of another, which the counte
   session.close();
 });
 
-it('takes no more of the past once it was begun anew, and of the past it has all', () => {
+it('takes no more of the past once it was reset, and of the past it has all', () => {
   const { session, values, sample } = byHand();
   values(1, 100, 100);
   const run = sample().earlier?.();

@@ -14,7 +14,7 @@ const tables = {
 const parse = (value: unknown): ReturnType<typeof parseConfig> => parseConfig(JSON.stringify(value), tables);
 
 describe('the operator’s file', () => {
-  it('gives what it says', () => {
+  it('returns its contents', () => {
     const { config, problems } = parse({
       theme: 'high-contrast',
       view: 'log',

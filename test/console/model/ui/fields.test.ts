@@ -83,7 +83,7 @@ describe('completion', () => {
     expect(texts('ping ')).toEqual([]);
   });
 
-  it('goes on with the last word where that may be repeated', () => {
+  it('continues with the last word where that may be repeated', () => {
     expect(texts('vcl.discard boot ')).toEqual(['boot', 'new']);
     expect(texts('fleet.use x --on web-1 --f')).toEqual(['--force']);
   });
@@ -97,7 +97,7 @@ describe('completion', () => {
     expect(commonPrefix([])).toBe('');
   });
 
-  it('tells reading from changing, and changing from destroying', () => {
+  it('distinguishes reading from changing, and changing from destroying', () => {
     expect(isChanging('param.set a b')).toBe(true);
     expect(isChanging('param.show')).toBe(false);
     for (const line of ['"ban" x', '-ban x', ' - "ban" x', 'b\\x61n x', 'quit', '"quit"'])

@@ -54,7 +54,7 @@ it('moves a text sideways under its line numbers, and its marks with it', () => 
   expect(text(panelLines(panel, 40))).toEqual(text(panel.lines));
 });
 
-it('goes on further to the left below a mark that is far to the right', () => {
+it('continues further to the left below a mark that is far to the right', () => {
   expect(text(folded([[{ text: `${' '.repeat(20)}^ Expected a value here` }]], 30))).toEqual([
     `${' '.repeat(20)}^ Expected`,
     `${' '.repeat(10)}a value here`,
@@ -84,7 +84,7 @@ it('loses no word, and is as wide as it may be at the most', () => {
   );
 });
 
-it('marks where a word goes on below, and halves no character', () => {
+it('marks where a word continues below, and halves no character', () => {
   expect(text(folded([[{ text: 'purge /a/long/url of all' }]], 9))).toEqual([
     'purge',
     '/a/long/…',

@@ -25,7 +25,7 @@ const text = (after: SeenPage, width = 100, from = before): string[] =>
       .trimEnd(),
   );
 
-it('says that nothing changed where only what always differs does', () => {
+it('reports that nothing changed where only what always differs does', () => {
   const same = answer({ headers: [...answer().headers.filter(([name]) => name !== 'Age'), ['Age', '0']] });
   const lines = text({ answer: same, logged: { handling: 'miss', ttl: 120, error: '' } });
   expect(lines[0]).toBe('Nothing changed.');
@@ -67,7 +67,7 @@ it('takes the framing of the body for what it is, and no change', () => {
   expect(text(at, 100, { answer: sized, logged })[0]).toBe('Nothing changed.');
 });
 
-it('says of a failing origin why the fetch failed, and not what the error page has in it', () => {
+it('shows for a failing origin why the fetch failed, and not the contents of the error page', () => {
   const page = (n: number, error = 'no backend connection'): SeenPage => ({
     answer: answer({ status: 503, sha256: String(n).repeat(64) }),
     logged: { handling: 'miss', ttl: null, error },

@@ -13,7 +13,7 @@ it('a URL is banned exactly', () => {
   expect(subjectRow(url('/a')).words(url('/a'))).toBe('shop.example/a');
 });
 
-it('a URL that the log may have cut is banned with all that begins so, and says it', () => {
+it('a URL that the log may have cut is banned with everything that has this prefix, with a remark', () => {
   const cut = { ...url('/a.b'), isCut: true };
   expect(banOf(cut)).toContain(` && req.url ~ "^/a\\\\.b`);
   expect(subjectRow(cut).words(cut)).toBe('what begins with shop.example/a.b');

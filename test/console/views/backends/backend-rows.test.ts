@@ -97,7 +97,7 @@ describe('directors', () => {
     expect(row?.detail().some((line) => line.some((piece) => piece.bits !== undefined))).toBe(false);
   });
 
-  it('say so on the dashboard', async () => {
+  it('report it on the dashboard', async () => {
     const shown = await session({ 'boot.d': director('round-robin', 1, 'a', 'b') });
     shown.backends = parseBackendList(shown.admin.body(BACKENDS_LINE));
     const [row = []] = dashboardRows(shown, 60, makeTheme('none', false));
@@ -157,7 +157,7 @@ describe('the last answer to a probe', () => {
     expect(backendRows(shown)[0]?.cells[5]).toMatchObject({ text: 'HTTP 503', tone: 'bad' });
   });
 
-  it('says how long was waited for an answer, where the program can be read', async () => {
+  it('reports how long it waited for a response, if the program is available', async () => {
     const program = `vcl 4.1;\nbackend b { .host = "127.0.0.1"; .probe = { .timeout = 1s; } }\n`;
     const shown = await session({ 'boot.b': backend(0, { bits_4: 3, bits_X: 3 }) }, program);
     shown.source.log = (_sub, handlers) => {

@@ -79,7 +79,7 @@ describe('real traffic', () => {
     groups: RecordedTransaction[][];
   };
 
-  it('is told apart out of the records that the sample has', () => {
+  it('is classified from the sampled records', () => {
     const selection = LogSelection.create({
       grouping: 'request',
       from: 'head',
@@ -163,7 +163,7 @@ function kept(vxid: number, url: string, host = 'shop.example'): LogTransaction[
   ];
 }
 
-it('says of each cause how much of the hit rate it costs, and what would change it', () => {
+it('shows the cost of each cause in hit rate, and a fix', () => {
   const of = session();
   const rows = rowsAfter(
     [kept(10, '/a'), ...Array.from({ length: 7 }, (_, i) => hit(20 + i, '/a')), post(40), post(50)],
@@ -283,7 +283,7 @@ it('knows that grace without a lifetime keeps nothing', () => {
   expect(keys).toContain('expired');
 });
 
-it('says of a status that it is not kept by default: the program may keep it', () => {
+it('explains that a status is not stored by default: the program may store it', () => {
   const other = (vxid: number) =>
     fetched(vxid, { url: '/403', status: 403 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
   const rows = rowsAfter([other(10), other(20)]);

@@ -70,7 +70,7 @@ it('leads to what was asked for: as it was looked up in the log, as it was sent 
   expect(Number(row.facts.since)).toBe(10);
 });
 
-it('says that nothing moved only where there is something to compare with', () => {
+it('reports that nothing moved only where there is something to compare with', () => {
   const empty = (from: number): string => CHANGES_VIEW.definition.empty(sessionOf(10, 10, from), '1');
   expect(empty(1)).toBe('nothing happened, and nothing moved');
   expect(empty(100)).toBe('nothing happened');

@@ -94,7 +94,7 @@ it('shows a hit rate of a single second', () => {
   }
 });
 
-it('says of each window how long it is yet', () => {
+it('shows the present length of each window', () => {
   expect(plain(hitRateRemark(after(Array.from({ length: 27 }, () => 10)), 60))).toBe('10s 90.0%  27s 90.0%');
 });
 

@@ -77,7 +77,7 @@ it('moves, sorts, filters and opens', () => {
   expect([entered.at(-1), c.ui.stateOf(fruit.state).filter]).toEqual(['apple', '']);
 });
 
-it('says why a key has no row to act on', () => {
+it('reports why a key has no row to act on', () => {
   const { c, press, entered } = stage();
   press('/', 'x', 'y', 'enter', 'enter');
   expect([entered, c.ui.state.notice?.text]).toEqual([[], 'nothing matches /xy']);
@@ -101,7 +101,7 @@ it('shows the top after a sort, also when rows change places then', () => {
   expect(fruit.selected(c)?.key).toBe('f7');
 });
 
-it('says how many rows lie outside of its window', () => {
+it('shows how many rows are outside of its window', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);
   const said = (): string => {

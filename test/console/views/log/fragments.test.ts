@@ -170,7 +170,7 @@ describe('why? of a page', () => {
     expect(reason?.evidence[0]?.text).toBe('ESI include /a: too late: 10 s');
   });
 
-  it('tells fragments that wait for each other from those that do not', () => {
+  it('distinguishes fragments that wait for each other from those that do not', () => {
     expect(said(parallel([0.1, 0.09]), 'fragments')?.sentence).not.toContain('one after another');
     const queued = said(parallel([0.1]).concat(shifted(0.2)), 'fragments');
     expect(queued?.sentence).toMatch(/one after another they took 180ms\.$/);
@@ -273,7 +273,7 @@ describe('the tree', () => {
     expect(new LogEntry(1, ring, '').order).toEqual([0, 1]);
   });
 
-  it('says beside the page what its fragments did', () => {
+  it('shows next to the page the outcome of its fragments', () => {
     const line = (url: string): string => fragmentsLine(fragmentsOf(page(url))).replace(/\d+(\.\d)?ms/, 'N');
     expect(line('/slow-page')).toBe('3 fragments, slowest /slow N (miss)');
     expect(line('/passing-page')).toBe(

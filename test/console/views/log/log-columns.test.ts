@@ -50,7 +50,7 @@ it('has room for a chosen column on the smallest screen, too, and says of which 
   expect(line(await s.screen(), /TIME/)).toMatch(/STATUS HOST +CLIENT +BACKEND +URL {10}/);
 });
 
-it('says in how many groups a search finds its text', async () => {
+it('shows in how many groups a search finds its text', async () => {
   const s = await open(100);
   await s.keys('s');
   await s.type('/cart');

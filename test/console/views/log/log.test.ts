@@ -124,7 +124,7 @@ describe('LogStore', () => {
     expect([store.at(0), store.at(1)].map((e) => e?.transactions.length)).toEqual([2, 1]);
   });
 
-  it('drops the oldest by count and says how many', () => {
+  it('drops the oldest by count and reports how many', () => {
     const store = new LogStore({ maxBytes: 1e9, maxEntries: 100 });
     for (let i = 0; i < 5000; i++) store.add(hit(i));
     expect([store.size, store.dropped, store.received]).toEqual([100, 4900, 5000]);

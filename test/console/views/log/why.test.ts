@@ -267,7 +267,7 @@ describe('why?', () => {
     expect(of(true)).toMatch(/but the soft ban "[^"]+" made it stale, and its grace was over or not used\.$/);
   });
 
-  it('says what becomes of the response', () => {
+  it('reports what becomes of the response', () => {
     expect(said('never seen').at(-1)).toMatchObject({
       rule: 'next-is-hit',
       sentence: 'The response is kept for 1m00s, and 10s of grace: the next request is a hit.',
@@ -327,7 +327,7 @@ it('shows an error it does not know as it is', () => {
   expect(explainFetchError('something new').sentence).toBe('the fetch failed: something new');
 });
 
-it('tells a part that ESI cannot read from a body that is damaged', () => {
+it('distinguishes a part that ESI cannot read from a body that is damaged', () => {
   for (const filter of ['esi', 'esi_gzip'])
     expect(explainFetchError(`Fetch filter ${filter} failed to open`).sentence).toContain('a part of a page');
   expect(explainFetchError('Invalid Gzip data: incorrect data check').sentence).toContain('damaged');

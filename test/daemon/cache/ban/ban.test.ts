@@ -281,7 +281,7 @@ describe('BanList', () => {
     expect(counters.bans_persisted_fragmentation).toBeGreaterThan(32);
   });
 
-  it('goes on with a test where its budget ended, and takes in later what has come meanwhile', () => {
+  it('continues with a test where its budget ended, and takes in later what has come meanwhile', () => {
     const counters = newCacheCounters();
     const list = new BanList(100, counters);
     const first = list.ref();

@@ -88,7 +88,7 @@ describe('the ban lurker', () => {
     expect(bench.counters).toMatchObject({ bans: 1, bans_obj: 1, bans_req: 0 });
   });
 
-  it('stops when its time is over, and goes on', () => {
+  it('stops when its time is over, and continues', () => {
     const bench = new Bench();
     for (let i = 0; i < 500; i++) bench.put(`/${i}`, i + 1, 'x');
     ban(bench, 'obj.status == 200');
@@ -99,7 +99,7 @@ describe('the ban lurker', () => {
     expect(bench.counters.n_object).toBe(0);
   });
 
-  it('stops in the middle of the bans of one object, and goes on there', () => {
+  it('stops in the middle of the bans of one object, and continues there', () => {
     const bench = new Bench();
     for (let i = 0; i < 3; i++) bench.put(`/${i}`, i + 1, 'x');
     for (let i = 0; i < 1000; i++) ban(bench, `obj.http.x == ${i}`);
@@ -122,7 +122,7 @@ describe('the ban lurker', () => {
     });
   });
 
-  it('does not go on with the bans of an object that has gone, for another in its row', () => {
+  it('does not continue with the bans of an object that has gone, for another in its row', () => {
     const bench = new Bench();
     bench.put('/a', 1, 'x');
     for (let i = 0; i < 1000; i++) ban(bench, `obj.http.x == ${i}`);

@@ -57,7 +57,7 @@ class Client {
 }
 
 describe('a lookup under many bans', () => {
-  it('tests no more than so many in a turn, whoever asks for what', () => {
+  it('tests a limited number in a turn, whoever asks for what', () => {
     const bench = new Bench();
     for (let i = 0; i < 8; i++) bench.put(`/${i}`, i + 1, 'x');
     manyBans(bench);
@@ -127,7 +127,7 @@ describe('a lookup under many bans', () => {
     expect(bench.counters.bans_tests_tested).toBe(MANY + 1);
   });
 
-  it('goes on for the others when a client leaves, and for nobody when all have', () => {
+  it('continues for the others when a client leaves, and for nobody when all have', () => {
     const bench = new Bench();
     bench.put('/a', 1, 'x');
     manyBans(bench);

@@ -47,7 +47,7 @@ class TurnsBench {
 }
 
 describe('TestTurns', () => {
-  it('allows so many tests in a turn and as many in the next', () => {
+  it('allows a number of tests per turn', () => {
     const bench = new TurnsBench();
     expect([bench.test(5000), bench.test(5000)]).toEqual([1000, 0]);
     bench.turn();
@@ -64,7 +64,7 @@ describe('TestTurns', () => {
     expect(bench.test(5000, 0.0005)).toBe(1000);
   });
 
-  it('gives those who wait a slice each in their order, and lets short tests through meanwhile', () => {
+  it('gives waiters a slice each in order, and lets short tests through meanwhile', () => {
     const bench = new TurnsBench();
     const done: string[] = [];
     for (const name of ['a', 'b', 'c', 'd']) bench.ask(name, 10_000, done);

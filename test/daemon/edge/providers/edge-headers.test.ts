@@ -32,7 +32,7 @@ describe('Edge-Control', () => {
   });
 });
 
-describe('Cache-Control for caches behind the edge', () => {
+describe('Cache-Control for caches in front of the edge', () => {
   it.each([
     ['max-age=3600', {}, 'max-age=60, post-check=60'],
     ['public, S-MaxAge=9, max-age=3600', {}, 'public, max-age=60, s-maxage=60, post-check=60'],

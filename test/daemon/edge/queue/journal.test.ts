@@ -38,7 +38,7 @@ it('gives back what it was given, from files that only their owner reads', async
   expect(statSync(join(directory, name as string)).mode & 0o777).toBe(0o600);
 });
 
-it('keeps every whole record of a file that is cut anywhere, and goes on behind it', async () => {
+it('keeps every whole record of a file that is cut anywhere, and continues after it', async () => {
   const { journal } = await open();
   for (let n = 0; n < 5; n++) await journal.append({ n });
   await journal.close();
@@ -160,7 +160,7 @@ it('is one process at a time, follows no links, and takes over from one that is 
   await expect(open()).rejects.toThrow();
 });
 
-it('has nothing come back that stood behind a wrong record', async () => {
+it('has nothing come back after an invalid record', async () => {
   const { journal } = await open();
   for (const n of [1, 2, 3]) await journal.append({ n });
   await journal.close();

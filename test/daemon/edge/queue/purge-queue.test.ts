@@ -209,7 +209,7 @@ describe('folding', () => {
 });
 
 describe('answers', () => {
-  it('429: waits as long as it is told, and is no attempt', async () => {
+  it('429: waits as long as requested, and does not count as an attempt', async () => {
     const queue = await open();
     script = () => (sent.length <= 5 ? { is: 'limited', wait: 7000, detail: '429' } : acked);
     await queue.add([url('a')], '');
@@ -223,7 +223,7 @@ describe('answers', () => {
     expect(penalties).toEqual(Array(5).fill(7000));
   });
 
-  it('counts at once where the counters are published, and goes on there after new settings', async () => {
+  it('counts at once where the counters are published, and continues there after new settings', async () => {
     const totals = { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
     const limited: Outcome = { is: 'limited', wait: 7000, detail: '429' };
     for (const n of [1, 2]) {
@@ -267,7 +267,7 @@ describe('answers', () => {
     expect(queue.counters()).toMatchObject({ acked: 4, dead: 0 });
   });
 
-  it('401: pauses, says why, keeps all, and goes on when told', async () => {
+  it('401: pauses, reports why, keeps everything, and continues on command', async () => {
     const queue = await open();
     script = () => ({ is: 'pause', detail: '401 who are you' });
     await queue.add([url('a')], '');
@@ -346,7 +346,7 @@ it('sends very many, and rules that have to wait hold up nothing', async () => {
   expect(queue.list().every(({ type }) => type === 'rule')).toBe(true);
 }, 60_000);
 
-it('rejects what is too much, and says so', async () => {
+it('rejects what is too much, and reports it', async () => {
   const queue = await open({ maxEntries: 1 });
   const [first, second] = await queue.add([url('a'), url('b')], '');
   expect(first?.state).toBe('queued');

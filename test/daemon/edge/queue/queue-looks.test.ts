@@ -102,7 +102,7 @@ const many = (n: number, more: Partial<QueueEntry>): Partial<QueueEntry>[] =>
   Array.from({ length: n }, () => more);
 const url = (target: string): EdgeTarget => ({ kind: 'delete', type: 'url', network: 'staging', target });
 
-it.each([1000, 8000])('%i entries are sent with so many looks at each', async (n) => {
+it.each([1000, 8000])('%i entries are sent with a bounded number of visits to each', async (n) => {
   await open(many(n, {}));
   await goOn(() => queue.counters().acked === n);
   expect(looks / n).toBeLessThan(60);

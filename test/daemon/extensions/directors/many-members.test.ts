@@ -237,7 +237,7 @@ it("sees the operator's word for a director below at once", () => {
   expect(outer.pick()).toBe('b1');
 });
 
-it('a director below itself is asked each time, as what it says depends on where the question began', () => {
+it('a director that contains itself is resolved each time, as the result depends on where resolution began', () => {
   const a = make('round_robin');
   const b = make('round_robin');
   a.add(b.self);

@@ -46,7 +46,7 @@ describe('round_robin', () => {
     expect(d.self.healthy(NOW)).toBe(false);
   });
 
-  it('goes on behind a member that has been removed', () => {
+  it('continues after a member that has been removed', () => {
     const b = backends(4);
     const d = filled('round_robin', b);
     expect(served(d.self, ctx, 2)).toBe('b1 b2');
@@ -74,7 +74,7 @@ describe('fallback', () => {
     expect(served(d.self, ctx, 1)).toBe('b1');
   });
 
-  it('stays where it is when sticky, and starts over behind the last', () => {
+  it('stays where it is when sticky, and starts over after the last', () => {
     const b = backends(3);
     const d = filled('fallback', b, true);
     (b[one] as FakeBackend).up = false;

@@ -36,7 +36,7 @@ describe('keys', () => {
 });
 
 describe('the ring', () => {
-  it('takes the point at or behind a key, the last above all points', () => {
+  it('takes the point at or after a key, the last above all points', () => {
     // b1, b2 and b3 with one replica, as 7.1.1 serves these keys.
     const idents = ['b1', 'b2', 'b3'];
     const ring = made(hosts(idents, 1));

@@ -80,7 +80,7 @@ describe('fields in place', () => {
     expect(m.get('c')).toBeNull();
   });
 
-  it('neither are those behind a removed one', () => {
+  it('nor those after a removed one', () => {
     const m = message();
     m.removeWhere(0, (i) => m.keys[i] === 'b');
     expect(m.rawLines).toBe(1);

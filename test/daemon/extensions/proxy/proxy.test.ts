@@ -35,7 +35,7 @@ describe('the extension proxy', () => {
     expect(read(preamble())).toEqual(NOTHING);
   });
 
-  it('tells what TLS was', () => {
+  it('reports the TLS attributes', () => {
     expect(read(preamble(tlv(1, 'http/1.1'), tlv(2, 'a.example'), TLS))).toEqual({
       alpn: 'http/1.1',
       authority: 'a.example',

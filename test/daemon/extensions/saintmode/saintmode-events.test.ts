@@ -64,7 +64,7 @@ describe('the list of a saintmode object', () => {
     expect([here.count, other.count, gone.count, late.count]).toEqual([1, 0, 0, 0]);
   });
 
-  it('misses nothing that is still being written, and goes on after what was forgotten', () => {
+  it('misses nothing that is still being written, and continues after what was forgotten', () => {
     const [a, b] = states();
     const [one, two] = [new SaintmodeEvents(a, 0), new SaintmodeEvents(b, 1)];
     const [here, there] = [saintIn(one), saintIn(two)];

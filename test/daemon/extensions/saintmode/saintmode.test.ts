@@ -153,7 +153,7 @@ sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s))
     });
   });
 
-  it('says where blacklist() cannot work', () => {
+  it('reports where blacklist() cannot work', () => {
     const loaded = program();
     const t = taskOf(loaded);
     expect(t.run('recv')).toBe('synth');

@@ -38,7 +38,7 @@ describe('std', () => {
     expect(t.req.obj?.http.n).toBe(2);
   });
 
-  it('fails the task on a conversion without a fallback, and says why', () => {
+  it('fails the task on a conversion without a fallback, and reports why', () => {
     const t = recv('set req.http.r = std.integer("x");');
     expect(t.code).toBe('fail');
     expect(t.log.of('VCL_Error')).toEqual(['std.integer: conversion failed: Invalid number']);
@@ -106,7 +106,7 @@ describe('std', () => {
     expect(t.log.of('VCL_Error')).toEqual(['req_body can only be cached in vcl_recv{}']);
   });
 
-  it('hears of late_100_continue in vcl_recv alone', () => {
+  it('applies late_100_continue in vcl_recv only', () => {
     const t = task('sub vcl_recv { std.late_100_continue(true); return (pass); }');
     t.run('recv');
     expect(t.req.late100Continue).toBe(true);

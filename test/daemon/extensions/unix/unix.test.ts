@@ -21,13 +21,13 @@ function values(t: Task): (string | null)[] {
 const PATH = { endpointSocket: '/run/p.sock' };
 
 describe('the extension unix', () => {
-  it('tells names and numbers', () => {
+  it('reports names and numbers', () => {
     const t = run({ ...PATH, peerCredentials: () => ({ uid: 0, gid: 0 }) });
     expect(values(t)).toEqual(['root', 'root', '0', '0']);
     expect(t.log.of('VCL_Error')).toEqual([]);
   });
 
-  it('logs and goes on where the listener is no Unix socket', () => {
+  it('logs and continues where the listener is no Unix socket', () => {
     const t = run({ peerCredentials: () => ({ uid: 0, gid: 0 }) });
     expect(values(t)).toEqual(['', '', '-1', '-1']);
     expect(t.log.of('VCL_Error')).toEqual(
@@ -35,7 +35,7 @@ describe('the extension unix', () => {
     );
   });
 
-  it('logs and goes on where nobody knows', () => {
+  it('logs and continues where nobody knows', () => {
     const t = run({ ...PATH, peerCredentials: () => null });
     expect(values(t)).toEqual(['', '', '-1', '-1']);
     expect(t.log.of('VCL_Error')).toHaveLength(4);

@@ -30,7 +30,7 @@ describe('a bucket', () => {
     expect(denials(b, [5.9995, 6])).toEqual([true, false]);
   });
 
-  it('tells how many remain without changing it', () => {
+  it('reports how many remain without changing it', () => {
     const b = new Buckets(new OwnState());
     expect(b.remaining('k', RULE, 0)).toBe(3);
     denials(b, [0, 0, 0]);
@@ -65,7 +65,7 @@ describe('a bucket', () => {
     expect(denials(b, [0.5, 5.1], rule)).toEqual([true, false]);
   });
 
-  it('takes what comes back from who goes on while blocked', () => {
+  it('takes what comes back from who continues while blocked', () => {
     const b = new Buckets(new OwnState());
     const rule = { limit: 1, period: 1, block: 5 };
     // The token of 4.5 is used up when the block ends at 5: the next one blocks again.

@@ -96,7 +96,7 @@ it('a crowd of silent connections keeps nobody out', async () => {
   for (const socket of crowd) socket.destroy();
 });
 
-it('makes one page at a time, and one for all who ask meanwhile', async () => {
+it('makes one page at a time, and one for all clients meanwhile', async () => {
   let open = (): void => {};
   gate = new Promise((resolve) => {
     open = resolve;

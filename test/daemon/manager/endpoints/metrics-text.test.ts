@@ -92,7 +92,7 @@ it.each([
   expect(samples(text, 'proxyd_backend_up')).toEqual([{ labels: { backend: name }, value: up }]);
 });
 
-it('says when no worker serves', () => {
+it('reports when no worker serves', () => {
   expect(samples(pageOf(input({}, { workerUp: false })), 'proxyd_worker_up')?.[0]?.value).toBe('0');
 });
 

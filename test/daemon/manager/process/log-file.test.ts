@@ -52,7 +52,7 @@ describe('a log file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o640 & ~process.umask());
   });
 
-  it('goes on in a new file when it was renamed or removed', () => {
+  it('continues in a new file when it was renamed or removed', () => {
     const log = open();
     log.write('one');
     renameSync(path, `${path}.1`);
@@ -67,7 +67,7 @@ describe('a log file', () => {
     expect(trouble).toEqual([]);
   });
 
-  it('goes on where it was when the new one cannot be made, reports it once, and finds it later', () => {
+  it('continues where it was when the new one cannot be made, reports it once, and finds it later', () => {
     const log = open();
     renameSync(path, `${path}.1`);
     mkdirSync(path);
@@ -82,7 +82,7 @@ describe('a log file', () => {
     expect(lines()).toEqual(['@ three', '']);
   });
 
-  it('reports a full disk once, counts what is lost, and goes on when there is room', () => {
+  it('reports a full disk once, counts what is lost, and continues when there is room', () => {
     let room = Number.POSITIVE_INFINITY;
     const log = open((fd, bytes, from = 0) => {
       const some = bytes.subarray(from, from + room);

@@ -64,7 +64,7 @@ describe('a process', () => {
     expect(out).toHaveLength(101);
   });
 
-  it('says once how much was left out, whichever stream ends first', async () => {
+  it('reports once how much was left out, whichever stream ends first', async () => {
     const out: string[] = [];
     const [a, b] = [new PassThrough(), new PassThrough()];
     logOutput(42, [a, b], (text) => out.push(text));

@@ -88,7 +88,7 @@ describe('the worker’s part of it', () => {
     expect([own.files, shared.files]).toEqual([{ mode: 0o600 }, { mode: 0o640, group: gid }]);
   });
 
-  it('keeps what is not ours, and says so', () => {
+  it('keeps what is not ours, and reports it', () => {
     mkdirSync(path());
     writeFileSync(join(path(), 'precious'), '');
     expect(() => part().make()).toThrow(/holds files that are not the daemon’s: remove it/);

@@ -253,7 +253,7 @@ describe('a compiler that fails', () => {
     );
   });
 
-  it('takes nothing with it: another one goes on beside it', async () => {
+  it('takes nothing with it: another one continues', async () => {
     const good = compilerOf(processes(0));
     const [one, bad, two] = await Promise.all([
       good(main(CALL)),

@@ -59,7 +59,7 @@ sub vcl_deliver {
 describe('the name of the header of ids', () => {
   const text = `vcl 4.1;\nbackend b none;\nsub vcl_deliver { unset resp.http.X-Varnish; }\n`;
 
-  it('is told where a program has another one', async () => {
+  it('is reported where a program has another one', async () => {
     const { code, out } = await lint({ 'id.vcl': text });
     expect(code).toBe(1);
     expect(out).toContain('The header of transaction ids is called X-Proxy-Id here, not X-Varnish.');
@@ -75,7 +75,7 @@ describe('the name of the header of ids', () => {
   });
 });
 
-describe('what it says', () => {
+describe('its messages', () => {
   it('nothing of a sound program, and exits 0', async () => {
     expect(await lint({ 'good.vcl': GOOD })).toEqual({ code: 0, out: '', err: '' });
   });
@@ -177,7 +177,7 @@ sub vcl_recv { if (req.http.host == "shop.example") { return (vcl(shop)); } unse
   });
 });
 
-it('a file that cannot be read, or none, is told with exit 2', async () => {
+it('a file that cannot be read, or none, is reported with exit 2', async () => {
   const { code, err } = await lint({ 'good.vcl': GOOD }, join(dir, 'nowhere.vcl'));
   expect([code, err]).toEqual([2, "Cannot read file 'DIR/nowhere.vcl' (No such file or directory)\n"]);
   await expect(

@@ -170,7 +170,7 @@ describe('windows before a mark', () => {
     },
   );
 
-  it('give the newest first, and say so before those that are still open', async () => {
+  it('give the newest first, and report that before those that are still open', async () => {
     seed = 9;
     traffic(1, [], 10).map((each) => [...each]);
     const open = request(900, false);

@@ -130,7 +130,7 @@ describe('log subscriptions', () => {
     expect(textsOf(last.records)).toEqual(['sess 0 HTTP/1', 'flush', 'synth']);
   });
 
-  it('from the head without once: go on with what comes', async () => {
+  it('from the head without once: continue with what comes', async () => {
     request(2, 200);
     const { sink } = open({ from: 'head' });
     await sink.until(() => sink.all.length === 1);
@@ -187,7 +187,7 @@ describe('log subscriptions', () => {
     expect(lost + (sink.all.length - 1) * 4).toBe(n * 4);
   });
 
-  it('limit the rate and say so', async () => {
+  it('limit the rate and report it', async () => {
     const { sink } = open({ rate: { count: 3, period: 1000 } });
     for (let i = 2; i < 12; i++) request(i, 200);
     await sink.until(() => sink.messages.length > 0);
