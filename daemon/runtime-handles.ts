@@ -43,7 +43,7 @@ export interface ConnectRequest {
 
 export interface WriteRequest {
   /** Held while the runtime sends them. */
-  held: Uint8Array | readonly Uint8Array[] | null;
+  held: { release(): void } | null;
   oncomplete(status: number, handle: RuntimeHandle): void;
 }
 

@@ -7,11 +7,13 @@
 
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { DISCARD, type Room, type Sink, type Writer } from '../flow/flow.ts';
+import { type AnyPiece, LentPiece, NOTHING, type Piece } from '../flow/piece.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { connectionHas, markNamed } from '../http1/hop-by-hop.ts';
 import { Leniencies } from '../http1/leniency.ts';
-import { keep, type LentBytes } from '../http1/lent-bytes.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import {
   behindEnd,
@@ -25,14 +27,7 @@ import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
 import { ExchangeAccount } from './exchange-account.ts';
-import type {
-  ConnectionOwner,
-  ExchangeCounters,
-  HeadCallback,
-  InterimCallback,
-  OriginBodySink,
-  SocketReader,
-} from './exchange-roles.ts';
+import type { ConnectionOwner, ExchangeCounters, HeadCallback, InterimCallback } from './exchange-roles.ts';
 import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { onLastBytes } from './last-bytes.ts';
@@ -49,7 +44,7 @@ function keptFor(hint: string): number {
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) - 1) * 1000;
 }
 
-export class OriginConnection {
+export class OriginConnection implements Writer {
   readonly socket: Socket;
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
@@ -89,8 +84,7 @@ export class OriginConnection {
   private ended: SystemError | null = null;
   private message: HttpMessage | null = null;
   private onHead: HeadCallback | null = null;
-  private sink: OriginBodySink | null = null;
-  private pipe: SocketReader | null = null;
+  private sink: Sink<AnyPiece> | null = null;
   /** Seconds until the first byte of the final head, and when waiting for it began (milliseconds of performance.now). */
   private firstByte = 0;
   private askedAt = 0;
@@ -157,12 +151,12 @@ export class OriginConnection {
 
   /**
    * Sends the request head.
+   * @param head in one part
    * @param body how the body that follows is framed; the head must say the same
-   * @returns whether it was sent; if not, the bytes belong to the connection from now on
    */
-  sendHead(bytes: Buffer, body: BodyFraming): boolean {
-    this.writer.announce(bytes.length, body);
-    return this.state === AT.CLOSED || this.writer.head(bytes);
+  sendHead(head: Piece, body: BodyFraming): void {
+    this.writer.announce(head.length, body);
+    if (this.state !== AT.CLOSED) this.writer.head(head);
   }
 
   /** Whether the origin has begun to respond early: the rest of an upload may be pointless. */
@@ -170,13 +164,11 @@ export class OriginConnection {
     return this.state === AT.SENDING && this.heads.carry.length > 0;
   }
 
-  /**
-   * Sends body bytes, copied and framed as given to sendHead().
-   * @returns false when the caller should wait for onDrain
-   */
-  write(buf: LentBytes, start: number, end: number): boolean {
-    if (end === start || this.state === AT.CLOSED) return true;
-    return this.writer.write(buf, start, end);
+  /** Sends body bytes, copied and framed as given to sendHead(). After `wait` comes onDrain. */
+  write({ parts }: AnyPiece): Room {
+    let room: Room = 'more';
+    for (const part of parts) if (part.length > 0 && this.state !== AT.CLOSED) room = this.writer.write(part);
+    return room;
   }
 
   /**
@@ -223,15 +215,17 @@ export class OriginConnection {
     else this.read();
   }
 
-  /** Reads the response's body into `sink`; the first calls may come before this returns. No time runs while paused. */
-  readBody(framing: BodyFraming, sink: OriginBodySink): void {
+  /** Writes the response's body to `sink`, perhaps some of it before this returns. No time runs while the sink has no room.
+   * After stop() what still comes is discarded. */
+  readBody(framing: BodyFraming, sink: Sink<AnyPiece>): void {
+    sink.connect(this);
     if (framing.kind === 'error') {
       this.fail('bad-framing');
-      sink.error('bad-framing');
+      sink.abort('bad-framing');
       return;
     }
     if (this.failure !== null) {
-      sink.error(this.failure.reason);
+      sink.abort(this.failure.reason);
       return;
     }
     if (this.state !== AT.HELD) throw new Error('a body was asked for before its head');
@@ -257,19 +251,30 @@ export class OriginConnection {
   }
 
   /**
-   * Ends exchanges: all bytes go to `read` from now on, and the socket belongs to the caller until destroy().
-   * @returns the bytes that have come already; null when the connection is gone
+   * Ends exchanges: all bytes go to `sink` from now on, and the socket belongs to the caller until destroy(). The caller
+   * resumes it.
+   * @returns whether the sink has room after what had come already; null when the connection is gone
    */
-  handOver(read: SocketReader): Buffer | null {
+  handOver(sink: Sink<AnyPiece>): Room | null {
     if (this.state === AT.CLOSED || this.ended !== null) return null;
     this.state = AT.PIPE;
-    this.pipe = read;
+    this.sink = sink;
+    sink.connect(this);
     const early = this.heads.take();
-    return keep(early, 0, early.length);
+    return early.length === 0 ? 'more' : sink.write(new LentPiece(early, 0, early.length));
+  }
+
+  room(): void {
+    if (this.state === AT.PIPE) this.socket.resume();
+    else this.resume();
+  }
+
+  stop(): void {
+    if (this.sink !== null) this.sink = DISCARD;
   }
 
   /** Stops the body after the bytes of the current read, which still come. */
-  pause(): void {
+  private pause(): void {
     if (this.paused || this.state !== AT.BODY) return;
     this.paused = true;
     this.deadline.stop();
@@ -277,7 +282,7 @@ export class OriginConnection {
     this.socket.pause();
   }
 
-  resume(): void {
+  private resume(): void {
     if (!this.paused || this.state !== AT.BODY) return;
     this.paused = false;
     this.deadline.start(this.betweenBytes);
@@ -336,7 +341,7 @@ export class OriginConnection {
         return this.heads.carry.length < MAX_CARRY;
       }
       case AT.PIPE:
-        return this.pipe?.(buf, start, end) ?? false;
+        return this.sink?.write(new LentPiece(buf, start, end)) === 'more';
       case AT.IDLE:
         this.fail('aborted');
         return true;
@@ -403,21 +408,23 @@ export class OriginConnection {
     if (!incoming.done) return;
     // Bytes after the end: it is unknown which request they answer.
     if (start + used < end) this.closeBecause('RX_JUNK');
-    this.complete();
+    this.complete(incoming.kind === 'length' ? new LentPiece(buf, start, start + used) : NOTHING);
   }
 
   private readonly deliver = (buf: LentBytes, start: number, end: number, pieces: number): void => {
     if (this.state !== AT.BODY) return;
-    this.bytes.gotBody(end - start);
-    (this.sink as OriginBodySink).data(buf, start, end, pieces);
+    this.bytes.gotBody(end - start, pieces);
+    // The last bytes of a known length are written by complete().
+    if (this.incoming.done) return;
+    if ((this.sink as Sink<AnyPiece>).write(new LentPiece(buf, start, end)) === 'wait') this.pause();
   };
 
-  private complete(): void {
+  private complete(last: AnyPiece = NOTHING): void {
     this.deadline.rest();
     this.state = AT.DONE;
-    const sink = this.sink as OriginBodySink;
+    const sink = this.sink as Sink<AnyPiece>;
     this.sink = null;
-    sink.end();
+    sink.end(last);
   }
 
   private bodyEnded(): void {
@@ -484,10 +491,9 @@ export class OriginConnection {
     this.onHead = null;
     this.sink = null;
     this.onDrain = null;
-    this.pipe = null;
     this.owner.gone(this);
     onHead?.(failure);
-    sink?.error(failure.reason);
+    sink?.abort(failure.reason);
     onDrain?.();
   }
 }

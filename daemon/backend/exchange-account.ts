@@ -8,6 +8,8 @@ export class ExchangeAccount {
   bodyOut = 0;
   headIn = 0;
   bodyIn = 0;
+  /** Pieces in which the body came. */
+  piecesIn = 0;
   private counters: ExchangeCounters | null = null;
 
   /** Another exchange, of the backend with these counters. */
@@ -17,6 +19,7 @@ export class ExchangeAccount {
     this.bodyOut = 0;
     this.headIn = 0;
     this.bodyIn = 0;
+    this.piecesIn = 0;
   }
 
   sentHead(bytes: number): void {
@@ -34,8 +37,9 @@ export class ExchangeAccount {
     if (this.counters !== null) this.counters.beresp_hdrbytes += bytes;
   }
 
-  gotBody(bytes: number): void {
+  gotBody(bytes: number, pieces: number): void {
     this.bodyIn += bytes;
+    this.piecesIn += pieces;
     if (this.counters !== null) this.counters.beresp_bodybytes += bytes;
   }
 }

@@ -1,19 +1,9 @@
-// The parties to an exchange with an origin, as its connection sees them: the sink of the body, the owner of the
-// connection, and the counters.
+// The parties to an exchange with an origin, as its connection sees them: the owner of the connection, and the counters.
 
-import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { OriginConnection } from './connection.ts';
 import type { OriginFailure } from './origin-failure.ts';
-
-/** Takes a response body. Bytes, which came in so many pieces, are lent until data() returns; nothing is called after end()
- * or error(). */
-export interface OriginBodySink {
-  readonly data: (buf: LentBytes, start: number, end: number, pieces: number) => void;
-  end(): void;
-  error(reason: FetchFailure): void;
-}
 
 /** Called with null when the head of a response is complete, else with the failure. */
 export type HeadCallback = (failure: OriginFailure | null) => void;

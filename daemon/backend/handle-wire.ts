@@ -2,6 +2,7 @@
 // which is all there is to a thousand probes (test/bench/growth/probes.js). A runtime without such handles gets null
 // here, and its polls go over sockets.
 
+import { own } from '../flow/piece.ts';
 import {
   type ConnectRequest,
   END_OF_INPUT,
@@ -59,7 +60,7 @@ class HandleWire implements ProbeWire {
 
   write(bytes: Buffer): void {
     const request = new this.runtime.stream_wrap.WriteWrap();
-    request.held = bytes;
+    request.held = own(bytes);
     request.oncomplete = written;
     const status = this.handle.writeBuffer(request, bytes);
     if (status !== 0) setImmediate(() => this.written(status));

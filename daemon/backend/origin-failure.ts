@@ -1,8 +1,7 @@
 // Why an exchange with an origin failed: a value that carries one reason of the closed list, never a thrown error,
 // because the behaviour of an origin is input. Made by backend.ts and connection.ts, read by the fetch.
 
-import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
-import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { type CloseReason, type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { errorMessage, errorText, NOTHING_CAME, type SystemError } from '../system-error.ts';
 

@@ -2,6 +2,8 @@
 // account, but no states: the connection decides whether anything may be sent.
 
 import type { Socket } from 'node:net';
+import type { Room } from '../flow/flow.ts';
+import { buffersOf, type Piece } from '../flow/piece.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { writeAtOnce } from '../runtime-handles.ts';
@@ -16,6 +18,8 @@ export class OriginWriter {
   private readonly body = new OutgoingBody();
   /** The last head has been sent. */
   private gone = false;
+  /** A head that the kernel has yet to take. */
+  private held: Piece | null = null;
   private readonly written: (error?: Error | null) => void;
 
   /** @param broken called when a head could not be written */
@@ -25,6 +29,8 @@ export class OriginWriter {
     this.pacer = pacer;
     this.written = (error) => {
       this.gone = true;
+      this.held?.release();
+      this.held = null;
       if (error) broken(error);
     };
   }
@@ -35,23 +41,27 @@ export class OriginWriter {
     this.account.sentHead(length);
   }
 
-  /**
-   * Sends what was announced.
-   * @returns whether all of it has gone; else the bytes must stay as they are from now on
-   */
-  head(bytes: Buffer): boolean {
+  /** Sends what was announced. */
+  head(head: Piece): void {
     const { socket } = this;
+    const bytes = buffersOf(head)[0] as Buffer;
     // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
     // through the queue, which reports when the origin is slow.
     this.gone = false;
-    if (this.body.complete && socket.writableLength === 0) writeAtOnce(socket, bytes, this.written);
-    else socket.write(bytes);
-    return this.gone;
+    if (!this.body.complete || socket.writableLength > 0) {
+      head.hold();
+      socket.write(bytes, () => head.release());
+      return;
+    }
+    writeAtOnce(socket, bytes, this.written);
+    if (this.gone) return;
+    head.hold();
+    this.held = head;
   }
 
-  /** Sends buf[start, end) of the body; false when the caller should wait for 'drain'. */
-  write(buf: LentBytes, start: number, end: number): boolean {
-    return this.send(this.body.frame(buf, start, end));
+  /** Sends bytes of the body; `wait` when the caller should wait for 'drain'. */
+  write(bytes: LentBytes): Room {
+    return this.send(this.body.frame(bytes, 0, bytes.length)) ? 'more' : 'wait';
   }
 
   /** Ends the body; false when that is too early. */

@@ -2,6 +2,7 @@
 //
 // The caller holds a reference to what it reads. Changes nothing but how far the one reader of a body in transit is.
 
+import type { LentBytes, StoredBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { CacheState } from './cache-state.ts';
 import { ForeignReaders } from './foreign-readers.ts';
@@ -56,8 +57,8 @@ export class ObjectReading implements Reading {
     return this.store.copyBody(oc, from, dst, dstAt, max);
   }
 
-  slice(oc: Oc, from: number, max: number, place?: BodyPlace): Buffer {
-    return this.store.slice(oc, from, max, place as BodyCursor | undefined);
+  slice(oc: Oc, from: number, max: number, place?: BodyPlace): StoredBytes {
+    return this.store.slice(oc, from, max, place as BodyCursor | undefined) as LentBytes as StoredBytes;
   }
 
   place(oc: Oc): BodyPlace | undefined {

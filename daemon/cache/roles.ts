@@ -3,7 +3,7 @@
 // Everything is named by handles (Oc), never by objects. Nothing here waits, and nothing calls into a state machine,
 // except readers' progress (at once) and waiters' wake (deferred).
 
-import type { LentBytes } from '../http1/lent-bytes.ts';
+import type { LentBytes, StoredBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { Ban } from './ban/ban.ts';
 import type { BanCount } from './ban/ban-count.ts';
@@ -113,7 +113,7 @@ export interface Reading {
   /** Copies at most `max` body bytes from offset `from`; returns how many there were. */
   copyBody(oc: Oc, from: number, dst: Uint8Array, dstAt: number, max: number): number;
   /** A view of body bytes from `from` on, at most `max`, perhaps fewer; valid while the reference is held. */
-  slice(oc: Oc, from: number, max: number, place?: BodyPlace): Buffer;
+  slice(oc: Oc, from: number, max: number, place?: BodyPlace): StoredBytes;
   /** For slice(): what finds the next bytes of a long body at once, where others read it too; undefined while the body is
    * in the making. Valid while the reference is held. */
   place(oc: Oc): BodyPlace | undefined;

@@ -1,25 +1,113 @@
-// The body's way from the origin into the store, through its filters where it has any.
+// The body of a fetch in both directions: the client's to the origin, and the origin's into the store, through its filters
+// where it has any.
 //
-// Backpressure: a private body may be ahead of its reader by so much and no more; a cacheable one is bounded by
+// A client's body that fails midway cuts the origin connection: the origin must never take half a body for a whole one
+// (SAFETY rule 3). A private body may be ahead of its reader by a fixed amount (StoreSink); a cacheable one is bounded by
 // its storage. When the last client of a private body has left, the fetch ends.
 
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
-import type { OriginBodySink } from '../backend/exchange-roles.ts';
+import { Deadline } from '../backend/deadline.ts';
 import { OF_ESI } from '../cache/objcore.ts';
 import type { FetchChain } from '../filters/chain.ts';
-import type { Outlet } from '../filters/filter.ts';
+import {
+  type Abort,
+  asserted,
+  DISCARD,
+  Flow,
+  type Room,
+  type Sink,
+  type Source,
+  type Writer,
+} from '../flow/flow.ts';
+import { type AnyPiece, copyOf, NOTHING, own, type Piece } from '../flow/piece.ts';
 import type { BodyFraming } from '../http1/framing.ts';
-import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { logBodyReader } from '../log/body-records.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
+import type { UploadSource } from '../transaction/request-body.ts';
+import { StoreSink } from '../transaction/store-flow.ts';
 import type { BusyObj } from './busyobj.ts';
 import { STORED } from './fetch-steps.ts';
-import { replaceStale } from './replace.ts';
+import { replaceStale } from './prepare.ts';
 
-/** Bytes a private body may be ahead of its reader. */
-const TRANSIT = 256 * 1024;
+/**
+ * Resolves to null when all of it was handed over, or the origin wants no more of it; else to what went wrong.
+ * @param patience seconds that the origin may take nothing
+ */
+export function sendBody(
+  to: OriginConnection,
+  body: UploadSource,
+  patience: number,
+  asserts = false,
+): Promise<FetchFailure | null> {
+  return new Promise((settle) => {
+    const sink = new Upload(to, patience);
+    const flow = new Flow<AnyPiece>(body, sink, asserts, (reason) => {
+      sink.close();
+      settle(reason === null || reason === 'first-byte-timeout' ? reason : 'request-body');
+    });
+    flow.start();
+  });
+}
+
+class Upload implements Sink<AnyPiece> {
+  readonly gathers = 0;
+  private readonly to: OriginConnection;
+  private readonly patience: number;
+  private readonly stalled: Deadline;
+  private writer: Writer | null = null;
+  private isFull = false;
+
+  constructor(to: OriginConnection, patience: number) {
+    this.to = to;
+    this.patience = patience;
+    this.stalled = new Deadline(() => this.stop('first-byte-timeout'));
+    to.onDrain = () => {
+      this.stalled.stop();
+      if (this.isUnwanted || !this.isFull) return;
+      this.isFull = false;
+      this.writer?.room();
+    };
+  }
+
+  connect(writer: Writer): void {
+    this.writer = writer;
+  }
+
+  write(piece: AnyPiece): Room {
+    if (this.isUnwanted) return 'wait';
+    if (this.to.write(piece) === 'more') return 'more';
+    this.isFull = true;
+    this.stalled.start(this.patience);
+    return 'wait';
+  }
+
+  end(): Room {
+    return 'more';
+  }
+
+  flush(): void {}
+
+  abort(): void {}
+
+  close(): void {
+    this.stalled.stop();
+    this.writer = null;
+  }
+
+  /** An origin that has answered or gone does not want the rest. */
+  private get isUnwanted(): boolean {
+    const { to } = this;
+    if (to.isOpen && !to.answered) return false;
+    this.stop('enough');
+    return true;
+  }
+
+  private stop(reason: Abort): void {
+    this.writer?.stop(reason);
+  }
+}
 
 /** Texts of Fetch_Body: streamed, and not. */
 const KIND = {
@@ -29,12 +117,6 @@ const KIND = {
   eof: ['4 eof stream', '4 eof -'],
   error: ['1 error -', '1 error -'],
 } as const;
-
-/** Pieces that may wait for the filters before the origin does. */
-const PIECES = 4;
-const NO_BYTES = Buffer.alloc(0);
-
-const NO_SINK = { data: () => undefined, end: () => undefined, error: () => undefined };
 
 /** Begins to take the body, as far as it is to be had at once; STORED when nothing is left to wait for. */
 export function fetchBody(bo: BusyObj, framing: BodyFraming): Step<BusyObj> {
@@ -48,31 +130,31 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): Step<BusyObj> {
     return STORED;
   }
   const connection = bo.exchange.connection as OriginConnection;
-  const pump = new BodyPump(bo, connection);
-  bo.attempt.pump = pump;
-  pump.run(framing);
+  const body = new BodyFetch(bo, connection);
+  bo.attempt.body = body;
+  body.start(framing);
   // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
-  if (bo.attempt.doStream && !pump.isWhole && !pump.isAlmostWhole) cache.filling.unbusy(oc, bo.uncacheable);
-  return pump.park();
+  if (bo.attempt.doStream && !body.isWhole && !body.isAlmostWhole) cache.filling.unbusy(oc, bo.uncacheable);
+  return body.park();
 }
 
 /** The body is there or has broken off. False when it did not come whole; the object is not finished then. */
 export function bodyOver(bo: BusyObj): boolean {
   const { core, log, oc, exchange } = bo;
-  const { pump, framing } = bo.attempt;
+  const { body, framing } = bo.attempt;
   const { cache } = core;
-  const failure = pump !== null ? pump.failure : bo.attempt.copyFailure;
+  const failure = body !== null ? body.failure : bo.attempt.copyFailure;
   if (failure !== null) {
     const own = fetchFailure(failure);
     const origin = exchange.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
-    // What a filter found wrong was logged by it.
+    // A filter has logged what it found wrong.
     if (origin !== null || failure !== 'bad-gzip') log.put(Tag.FetchError, origin?.text ?? own.text);
-    pump?.report(framing);
+    body?.report(framing);
     exchange.end('RX_BODY');
     return false;
   }
-  pump?.report(framing);
+  body?.report(framing);
   exchange.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
@@ -84,43 +166,113 @@ export function bodyOver(bo: BusyObj): boolean {
 /** The exchange is over with its head: the connection may go back to the pool. */
 export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
   bo.attempt.framing = framing;
-  (bo.exchange.connection as OriginConnection).readBody(framing, NO_SINK);
+  (bo.exchange.connection as OriginConnection).readBody(framing, DISCARD);
 }
 
-export class BodyPump implements OriginBodySink {
+/** Pieces that may wait for the filters before the origin does. */
+const PIECES = 4;
+
+/** Copies of what comes from an origin, for filters, which take one piece at a time. */
+class KeepingQueue implements Sink<AnyPiece>, Writer {
+  readonly gathers = 0;
+  /** The body has come to its end. */
+  ended = false;
+  private readonly next: Sink;
+  private writer: Writer | null = null;
+  private readonly queue: Piece[] = [];
+  /** `corked`: everything there is comes first, so that the filters know the last piece as such. */
+  private state: 'corked' | 'open' | 'full' | 'ended' = 'corked';
+  /** The writer waits. */
+  private stops = false;
+
+  constructor(next: Sink) {
+    this.next = next;
+    next.connect(this);
+  }
+
+  connect(writer: Writer): void {
+    this.writer = writer;
+  }
+
+  write(piece: AnyPiece): Room {
+    this.queue.push(own(copyOf(piece)));
+    this.pour();
+    this.stops = this.queue.length > PIECES;
+    return this.stops ? 'wait' : 'more';
+  }
+
+  end(piece: AnyPiece): Room {
+    if (piece.length > 0) this.queue.push(own(copyOf(piece)));
+    this.ended = true;
+    return this.pour();
+  }
+
+  flush(): void {}
+
+  abort(reason: Abort): void {
+    this.state = 'ended';
+    this.next.abort(reason);
+  }
+
+  uncork(): void {
+    if (this.state === 'corked') this.room();
+  }
+
+  room(): void {
+    if (this.state === 'ended') {
+      this.writer?.room();
+      return;
+    }
+    this.state = 'open';
+    const room = this.pour();
+    if (this.ended) {
+      if (room === 'more') this.writer?.room();
+    } else if (this.stops && this.queue.length <= PIECES) {
+      this.stops = false;
+      this.writer?.room();
+    }
+  }
+
+  stop(reason: Abort): void {
+    this.state = 'ended';
+    this.writer?.stop(reason);
+  }
+
+  private pour(): Room {
+    while (this.state === 'open' && (this.queue.length > 0 || this.ended)) {
+      const piece = this.queue.shift() ?? NOTHING;
+      if (this.ended && this.queue.length === 0) {
+        this.state = 'ended';
+        return this.next.end(piece);
+      }
+      const room = this.next.write(piece);
+      if (room === 'wait' && this.state === 'open') this.state = 'full';
+    }
+    return 'wait';
+  }
+}
+
+/** The body of an answer on its way into the store. */
+export class BodyFetch {
   /** Why the body broke off. */
   failure: FetchFailure | null = null;
+  /** The body has passed, or broken off. */
+  private settled = false;
+  /** The fetch waits for that. */
+  private parked = false;
   private readonly bo: BusyObj;
   private readonly connection: OriginConnection;
   /** The filters, where any has something to do. */
   private readonly chain: FetchChain | null;
-  /** Bytes that the origin announced; -1 where it did not. */
-  private readonly length: number;
-  /** Pieces that came and that the filters have not taken yet. */
-  private pieces: Buffer[] = [];
-  /** The filters are not done with what they took last. */
-  private busy = false;
-  /** All that there is has been read for now, and goes to the filters together. */
-  private gathering = false;
-  /** The body's end has come from the origin, and has gone to the filters. */
-  private ended = false;
-  private given = false;
-  /** What came out of the filters has stopped them. */
-  private stopped = false;
-  /** How often and how many bytes the origin gave. */
-  private calls = 0;
-  private bytes = 0;
-  private settled = false;
-  /** The fetch waits for the end. */
-  private parked = false;
+  private queue: KeepingQueue | null = null;
+  private readonly account: { readonly bodyIn: number; readonly piecesIn: number };
 
   constructor(bo: BusyObj, connection: OriginConnection) {
     this.bo = bo;
     this.connection = connection;
-    const { chain, framing } = bo.attempt;
-    this.length = framing.kind === 'length' ? framing.length : -1;
+    this.account = connection.bytes;
+    const { chain } = bo.attempt;
     this.chain = chain?.works === true ? chain : null;
-    this.chain?.connect(this.outlet());
   }
 
   /** Whether the body has come to its end. */
@@ -130,21 +282,27 @@ export class BodyPump implements OriginBodySink {
 
   /**
    * All of it is here and only its check is not over: worth the wait of a moment, since a corrupt one can still become
-   * an error that the client sees. Packing cannot fail, and what comes of unpacking may be very much.
+   * an error that the client sees. Packing cannot fail, and unpacking may yield very much.
    */
   get isAlmostWhole(): boolean {
-    return this.ended && !this.settled && this.chain?.recoded === false;
+    return this.queue?.ended === true && !this.settled && this.chain?.recoded === false;
   }
 
-  run(framing: BodyFraming): void {
-    const { bo, connection } = this;
-    bo.core.cache.filling.onConsume(bo.oc, () => this.pace());
-    this.gathering = true;
-    connection.readBody(framing, this);
-    this.gathering = false;
-    this.feed();
-    // The pieces that stopped the connection may be gone at once.
-    this.pace();
+  start(framing: BodyFraming): void {
+    const { bo, connection, chain } = this;
+    const { core, attempt } = bo;
+    const asserts = core.stepChecks !== null;
+    const isPrivate = bo.uncacheable && !bo.isBgFetch;
+    const reader = !isPrivate ? 'none' : attempt.doStream ? 'streaming' : 'whole';
+    const store = new StoreSink(core.cache.filling, bo.oc, reader);
+    if (chain !== null) this.queue = new KeepingQueue(asserted(chain.connect(store, asserts), asserts));
+    const source: Source<AnyPiece> = {
+      start: (sink) => connection.readBody(framing, sink),
+      room: () => connection.room(),
+      stop: () => connection.stop(),
+    };
+    new Flow<AnyPiece>(source, this.queue ?? store, asserts, (reason) => this.passed(reason)).start();
+    this.queue?.uncork();
   }
 
   /** Waits for the end, unless it has come. */
@@ -154,109 +312,33 @@ export class BodyPump implements OriginBodySink {
     return PARKED;
   }
 
-  data(buf: LentBytes, start: number, end: number, pieces: number): void {
-    if (this.settled) return;
-    this.calls += pieces;
-    this.bytes += end - start;
-    if (this.chain === null) this.store(buf, start, end);
-    else {
-      // The connection's buffer will be gone when the filters come to it.
-      this.pieces.push(keep(buf, start, end));
-      // The filters are to know the last piece as such: end() follows at once.
-      if (this.bytes !== this.length) this.feed();
-    }
-    this.pace();
-  }
-
-  end(): void {
-    this.ended = true;
-    if (this.chain === null) this.finish(null);
-    else this.feed();
-  }
-
-  error(reason: FetchFailure): void {
-    this.finish(reason);
-  }
-
-  /** Logs what passed, the filters and then the reader of its framing. */
+  /** Logs the filters and then the reader of the framing. */
   report(framing: BodyFraming): void {
     const { log, attempt } = this.bo;
     attempt.chain?.report();
-    logBodyReader(log, framing.kind, this.calls, this.bytes);
+    logBodyReader(log, framing.kind, this.account.piecesIn, this.account.bodyIn);
   }
 
-  /** Gives the filters what they take. */
-  private feed(): void {
-    const { chain, pieces } = this;
-    if (chain === null || this.gathering) return;
-    while (!this.busy && !this.settled && !this.given && (pieces.length > 0 || this.ended)) {
-      const bytes = pieces.shift() ?? NO_BYTES;
-      this.given = this.ended && pieces.length === 0;
-      this.busy = !chain.data(bytes, this.given);
-    }
-  }
-
-  /** What comes out of the filters. */
-  private outlet(): Outlet {
-    return {
-      data: (bytes, last) => {
-        this.store(bytes, 0, bytes.length);
-        if (last) this.allStored();
-        else this.pace();
-        return !this.stopped;
-      },
-      ready: () => {
-        this.busy = false;
-        this.feed();
-        this.pace();
-      },
-      fail: () => this.finish('bad-gzip'),
-    };
-  }
-
-  private allStored(): void {
-    const { bo, chain } = this;
-    // Storing may have been in vain, and the object may be gone with its last reader.
-    if (this.settled || chain === null) return;
-    const { filling } = bo.core.cache;
-    if (chain.gzipped && chain.unpacked >= 0) filling.setGunzippedLength(bo.oc, chain.unpacked);
-    const isKept = chain.plan === null || filling.setAnnex(bo.oc, chain.plan, OF_ESI);
-    if (chain.plan !== null) bo.core.esi.pages = true;
-    this.finish(isKept ? null : 'storage');
-  }
-
-  private store(bytes: LentBytes, start: number, end: number): void {
-    const { bo } = this;
-    if (this.settled) return;
-    if (!bo.core.cache.filling.append(bo.oc, bytes, start, end)) this.finish('storage');
-  }
-
-  /** Stops or goes on reading as the reader of a private body keeps up; gives up when there is none left. */
-  private pace(): void {
-    if (this.settled) return;
-    const { bo, connection } = this;
-    const { cache } = bo.core;
-    let behind = false;
-    if (bo.uncacheable && !bo.isBgFetch) {
-      if (cache.filling.isAbandoned(bo.oc)) {
-        this.finish('no-reader');
-        return;
-      }
-      behind = bo.attempt.doStream && cache.filling.inTransit(bo.oc) > TRANSIT;
-    }
-    if (behind || this.pieces.length > PIECES) connection.pause();
-    else connection.resume();
-    // A few packed bytes may become very many: the filters wait as the connection does (SAFETY rule 11).
-    const goesOn = this.stopped && !behind;
-    this.stopped = behind;
-    if (goesOn) this.chain?.resume();
-  }
-
-  private finish(failure: FetchFailure | null): void {
-    if (this.settled) return;
+  private passed(reason: Abort | null): void {
     this.settled = true;
-    this.failure = failure;
-    this.chain?.close();
+    if (reason !== null) this.failure = failureOf(reason);
+    else if (this.chain !== null) this.failure = this.keepFindings(this.chain);
     if (this.parked) this.bo.resume(STORED);
   }
+
+  /** Keeps what the filters have found out about the body. */
+  private keepFindings(chain: FetchChain): FetchFailure | null {
+    const { bo } = this;
+    const { filling } = bo.core.cache;
+    if (chain.gzipped && chain.unpacked >= 0) filling.setGunzippedLength(bo.oc, chain.unpacked);
+    if (chain.plan === null) return null;
+    const isKept = filling.setAnnex(bo.oc, chain.plan, OF_ESI);
+    bo.core.esi.pages = true;
+    return isKept ? null : 'storage';
+  }
+}
+
+/** The failure of a fetch whose body broke off: what an origin or the store reports is one. */
+function failureOf(reason: Abort): FetchFailure {
+  return reason === 'filter' ? 'bad-gzip' : (reason as FetchFailure);
 }

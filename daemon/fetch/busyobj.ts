@@ -1,26 +1,104 @@
-// One fetch in progress: the request to the origin, its response, and what the program decides about both.
+// One fetch in progress: the request to the origin, its response, and the program's decisions about both.
 // It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
+//
+// Its state is BusyObj, which lasts from the first attempt to the end, and FetchAttempt, which is replaced whole by a retry
+// and by an answer made here. Messages and log are FetchBuffers, left to the next fetch because making them costs more
+// than emptying them.
 
+import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
 import type { InterimCallback } from '../backend/exchange-roles.ts';
 import type { Oc } from '../cache/objcore.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
-import { type Director, type VclBusyobj, VclContext, type VclSession } from '../contract/context.ts';
+import {
+  type Director,
+  type VclBusyobj,
+  VclContext,
+  type VclFetchAttempt,
+  type VclSession,
+} from '../contract/context.ts';
 import { endPrivs } from '../contract/priv.ts';
 import { State } from '../contract/program.ts';
-import { usualFetchFilters } from '../filters/filter-table.ts';
-import type { HttpMessage } from '../http1/message.ts';
+import type { FetchChain } from '../filters/chain.ts';
+import { NO_FETCH_FILTERS, usualFetchFilters } from '../filters/filter-table.ts';
+import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
+import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { Core, ProgramRef } from '../transaction/core.ts';
 import type { Step, Transaction } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
 import type { Request } from '../transaction/request.ts';
-import type { BodySource } from '../transaction/request-body.ts';
+import type { UploadSource } from '../transaction/request-body.ts';
+import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
-import { FetchAttempt } from './fetch-attempt.ts';
-import { FetchBuffers } from './fetch-buffers.ts';
+
+export class FetchAttempt implements VclFetchAttempt {
+  readonly vxid: number;
+  doStream: boolean;
+  was304 = false;
+  /** The stale object stands in for an error of the origin. */
+  standsIn = false;
+  /** vcl_backend_response has taken the request back: its answer is not for keeping. */
+  rolledBack = false;
+  /** Why the stale object's body could not be copied. */
+  copyFailure: FetchFailure | null = null;
+  /** How the answer's body is framed. */
+  framing: BodyFraming = NO_BODY;
+  /** The filters chosen for the body, and what they are for this one; null where it passes none. */
+  filterList = NO_FETCH_FILTERS;
+  chain: FetchChain | null = null;
+  /** The body on its way into the store; null before it comes and where there is none. */
+  body: BodyFetch | null = null;
+  synthBody: string | null = null;
+  /** The answer is made here, for an origin that gave none or none that the program takes. */
+  madeHere = false;
+  /** The origin answered a HEAD. */
+  headAlone = false;
+
+  /** @param vxid the id of the attempt's transaction */
+  constructor(vxid: number, doStream = true) {
+    this.vxid = vxid;
+    this.doStream = doStream;
+  }
+}
+
+/** Sets kept for the next fetches, at most: about as many as a worker has under way at once. */
+const MAX_SPARE = 64;
+
+export class FetchBuffers {
+  readonly bereq = new HttpMessage(Tag.BereqMethod);
+  readonly beresp = new HttpMessage(Tag.BerespMethod);
+  /** The request's head as first made, for retries and rollback. */
+  readonly original = new HttpMessage(Tag.BereqMethod);
+  /** The response's head as it goes into the store. */
+  readonly stored = new HttpMessage(Tag.ObjMethod);
+  readonly log: TxLog;
+
+  constructor(core: Core) {
+    this.log = core.newLog();
+  }
+
+  /** Those of a fetch that has ended, emptied, or new ones. */
+  static take(core: Core): FetchBuffers {
+    const spare = core.spareFetchBuffers.pop() as FetchBuffers | undefined;
+    if (spare === undefined) return new FetchBuffers(core);
+    spare.bereq.reset();
+    spare.beresp.reset();
+    spare.original.reset();
+    spare.stored.reset();
+    return spare;
+  }
+
+  giveBack(core: Core): void {
+    if (core.spareFetchBuffers.length >= MAX_SPARE) return;
+    // These may lie in the read buffer of a connection.
+    this.beresp.raw = null;
+    this.stored.raw = null;
+    core.spareFetchBuffers.push(this);
+  }
+}
 
 export type FetchMode = 'fetch' | 'bgfetch' | 'pass';
 
@@ -37,7 +115,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   readonly mode: FetchMode;
   readonly programRef: ProgramRef;
   readonly session: VclSession;
-  /** What vcl_recv made of client.identity; null is the address. */
+  /** client.identity as vcl_recv has set it; null is the address. */
   readonly clientIdentity: string | null;
   /** Start of the fetch, of its first try when there are several. */
   readonly tStart: number;
@@ -81,13 +159,13 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** Name of the storage the object went to. */
   storedIn = '';
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
-  body: BodySource | null;
+  body: UploadSource | null;
   bodySent = false;
   /** Where that body lies in storage; this fetch holds it. */
   private readonly keptBody: KeptBody | null;
   /** Of the fetch of a fragment, which may be ahead of its turn. */
   readonly place: FragmentPlace | null;
-  /** Told once when the fetch has no more use for the client's body; null when nobody waits for that. */
+  /** Called once when the fetch has no more use for the client's body; null when nothing waits for that. */
   onBodyDone: (() => void) | null = null;
   /** Passes interim responses on to the client, or null. */
   onInterim: InterimCallback | null = null;
@@ -187,15 +265,15 @@ export class BusyObj implements VclBusyobj, Transaction {
 
   /** The client's body has been sent, or will not be. */
   bodyDone(): void {
-    const told = this.onBodyDone;
+    const { onBodyDone } = this;
     this.onBodyDone = null;
-    told?.();
+    onBodyDone?.();
   }
 
   /** Ends the transaction's log and lets go of what the fetch held. */
   end(): void {
     const { log, core } = this;
-    // What an extension does at the end of a task, it may say in the task's log.
+    // An extension may log something at the end of a task.
     endPrivs(this.ctx.priv);
     log.acct(
       Tag.BereqAcct,

@@ -7,6 +7,8 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure, uploadFailure } from '../backend/origin-failure.ts';
+import { DISCARD } from '../flow/flow.ts';
+import type { Piece } from '../flow/piece.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
@@ -16,12 +18,12 @@ import { reasonOf } from '../http1/status-reasons.ts';
 import { NO_ERROR } from '../system-error.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
-import type { BodySource } from '../transaction/request-body.ts';
+import type { UploadSource } from '../transaction/request-body.ts';
+import { sendBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { ACQUIRE, ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
-import { sendBody } from './send-body.ts';
 
-/** Directors that may stand one behind the other. */
+/** Directors in a row at most. */
 const MAX_DIRECTORS = 100;
 /** How often a fragment ahead of its turn looks for a connection that can be spared, and milliseconds in between. */
 const WAITS = 100;
@@ -32,9 +34,9 @@ const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELET
 export class Exchange {
   connection: OriginConnection | null = null;
   readonly backend: Backend | null;
-  /** What acquire() brought. */
+  /** The result of acquire(). */
   opened: OriginConnection | OriginFailure | null = null;
-  /** What went wrong with the request's body, or with the answer's head. */
+  /** The failure of the request's body, and of the answer's head. */
   bodyFailure: FetchFailure | null = null;
   failure: OriginFailure | null = null;
   /** How the request's body is framed; null before the first try. */
@@ -42,7 +44,7 @@ export class Exchange {
   tries = 0;
   /** How often a fragment ahead of its turn has waited for a connection. */
   waits = 0;
-  /** What was thrown where nobody could catch it. */
+  /** An exception of a callback, for the next step to throw. */
   defect: unknown = null;
   private readonly bo: BusyObj;
   private parked = false;
@@ -85,7 +87,7 @@ export class Exchange {
   /** Ends what the program has no use for. Only an answer without a body to throw away leaves the connection usable. */
   giveUp(): void {
     const keeps = !this.bo.hasBody;
-    if (keeps) this.connection?.readBody(NO_BODY, NO_SINK);
+    if (keeps) this.connection?.readBody(NO_BODY, DISCARD);
     this.end(keeps ? null : 'RESP_CLOSE');
   }
 
@@ -116,11 +118,10 @@ export class Exchange {
   }
 }
 
-const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
-/** Stands for a head that nothing has been heard of. */
+/** Stands for a head of which nothing has come. */
 const UNKNOWN = new OriginFailure('aborted');
 
-/** The words BackendClose uses for a reason; null is none of the peers'. */
+/** The words BackendClose uses for a reason; null unless a peer caused it. */
 export function closeText(reason: CloseReason | null): string {
   switch (reason) {
     case null:
@@ -227,8 +228,8 @@ export function connected(bo: BusyObj): Step<BusyObj> {
   if (connection === null) return UNANSWERED;
   exchange.framing ??= frameBody(bo);
   const head = requestBytes(core, backend.requestLead(bo.session), bereq);
-  if (!connection.sendHead(head, exchange.framing)) core.outputTaken();
-  // The origin was told, so it may rely on it.
+  connection.sendHead(head, exchange.framing);
+  // The request said so, and the origin may rely on it.
   if (connectionHas(bereq, 'close')) connection.closeBecause('REQ_CLOSE');
   bo.beresp.reset();
   if (body !== null) return upload(bo, connection, body);
@@ -239,10 +240,15 @@ export function connected(bo: BusyObj): Step<BusyObj> {
 }
 
 /** The client's body goes out while an early answer may already come in. */
-function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Step<BusyObj> {
+function upload(bo: BusyObj, connection: OriginConnection, body: UploadSource): Step<BusyObj> {
   const { exchange } = bo;
   bo.bodySent = !body.replayable;
-  sendBody(connection, body, firstByteTimeout(bo, exchange.backend as Backend)).then(
+  sendBody(
+    connection,
+    body,
+    firstByteTimeout(bo, exchange.backend as Backend),
+    bo.core.stepChecks !== null,
+  ).then(
     (failure) => {
       exchange.bodyFailure = failure;
       bo.resume(SENT);
@@ -379,12 +385,12 @@ function frameBody(bo: BusyObj): BodyFraming {
   return { kind: 'length', length: body.length };
 }
 
-/** The request's head, behind what goes ahead of it, in the worker's shared output buffer. */
-function requestBytes(core: Core, lead: Buffer | null, bereq: HttpMessage): Buffer {
+/** The request's head, after a PROXY preamble where there is one, in the worker's shared output buffer. */
+function requestBytes(core: Core, lead: Buffer | null, bereq: HttpMessage): Piece {
   const from = lead?.length ?? 0;
   const length = from + requestHeadLength(bereq);
   const out = core.output(length);
   lead?.copy(out);
   writeRequestHead(out, from, bereq);
-  return core.outputPart(out, 0, length);
+  return core.outputPiece(out, 0, length);
 }

@@ -1,5 +1,5 @@
 // The machine of a fetch: which function each step has, where a fetch begins, and how it ends. A fetch runs on its own,
-// step by step: whoever it waits for resumes it.
+// step by step, and is resumed by what it waits for.
 //
 // Whatever happens, the object leaves here finished or failed, its waiters are woken and its references dropped: a
 // client would hang on what end() leaves out.
@@ -11,12 +11,10 @@ import type { Request } from '../transaction/request.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { acquireLater, answered, connected, sent } from './exchange.ts';
 import * as steps from './fetch-steps.ts';
-import { interimForwarder } from './interim.ts';
-import { makeBereq } from './make-bereq.ts';
+import { isStrict } from './lifetime.ts';
 import { respond, stored } from './respond.ts';
-import { isStrict } from './rfc9111.ts';
-import { copyBody, takeOver } from './take-over.ts';
-import { attempt, failed, soon, unanswered } from './try-origin.ts';
+import { copyBody, takeOver } from './revalidation.ts';
+import { attempt, failed, interimForwarder, makeBereq, soon, unanswered } from './try-origin.ts';
 
 bindSteps<BusyObj>([
   [steps.ATTEMPT, attempt],

@@ -8,9 +8,9 @@ import type { BusyObj } from './busyobj.ts';
 export const ATTEMPT = step<BusyObj>('attempt');
 /** There is a connection, or there will be none. */
 export const CONNECTED = step<BusyObj>('connected');
-/** The client's body was sent, or broke off. */
 /** The wait of a fragment for a connection that others can spare is over. */
 export const ACQUIRE = step<BusyObj>('acquire');
+/** The client's body was sent, or broke off. */
 export const SENT = step<BusyObj>('sent');
 /** The answer's head is there, or there will be none. */
 export const ANSWERED = step<BusyObj>('answered');
@@ -20,7 +20,7 @@ export const UNANSWERED = step<BusyObj>('unanswered');
 export const RESPOND = step<BusyObj>('respond');
 /** The body is there, or broke off. */
 export const STORED = step<BusyObj>('stored');
-/** The stale object whose body goes on in the new one is whole, or has failed. */
+/** The stale object whose body the new one takes over is whole, or has failed. */
 export const TAKE_OVER = step<BusyObj>('take-over');
 /** Some more of that body is to be copied. */
 export const COPY = step<BusyObj>('copy');

@@ -1,5 +1,8 @@
-// From beresp to an object: chooses the body's filters, which mend the fields that they make untrue, chooses the
-// storage and writes the head.
+// From beresp to an object: chooses the body's filters, which mend the headers that they make untrue, chooses the storage
+// and writes the head. What it replaces usually goes, since no request will be given it again; an origin that fails takes
+// nothing away, as long as its failure is not for keeping. Also whether the part of a body that an origin sends is the part
+// that was asked for (RFC 9110 section 14.4): a part that is taken for another, or for the whole, is a wrong body (SAFETY
+// rule 3).
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -19,11 +22,71 @@ import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { resolveVary, varyKey } from '../cache/vary.ts';
 import { FetchChain } from '../filters/chain.ts';
 import { NO_FETCH_FILTERS, namedFetchFilters, usualFetchFilters } from '../filters/filter-table.ts';
+import { parseLength } from '../http1/framing.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { type ContentRange, parseContentRange, rangeFault, requestedRange } from '../http1/range.ts';
 import { logStoredHead } from '../log/body-records.ts';
 import type { BusyObj } from './busyobj.ts';
-import { isPassingFailure } from './replace.ts';
+
+const OTHER_UNIT = /^(?!bytes )[\w!#$%&'*+.^`|~-]+ /i;
+
+/**
+ * The fault in the Content-Range of a response as the program leaves it, or null.
+ * @param asked the Range of the request when it was made: none where the whole was asked for, whatever a program adds
+ * @param byStatus a Content-Range means something with status 206 alone (RFC 9110 section 14.4); in Varnish with any
+ */
+export function contentRangeFault(
+  asked: string | null,
+  beresp: HttpMessage,
+  byStatus = false,
+): string | null {
+  const value = beresp.get('content-range');
+  // Parts in units that nobody here knows are between the origin and the client (RFC 9110 section 14.4).
+  if (value === null || OTHER_UNIT.test(value)) return null;
+  if (byStatus && beresp.status !== 206) return null;
+  if (asked === null) return 'Unexpected content-range header';
+  const wanted = requestedRange(asked);
+  if (wanted === null) return `Invalid range header (${rangeFault(asked)})`;
+  const got = parseContentRange(value);
+  if (got === null) return 'Invalid content-range header';
+  // A range that cannot be satisfied comes with the length of what there is, and a page that says so.
+  if (beresp.status === 416 && got.low < 0) return null;
+  return misfit(got, beresp) ?? misplaced(wanted, got);
+}
+
+function misplaced(wanted: { low: number; high: number }, got: ContentRange): string | null {
+  if (got.low < 0 || wanted.low < 0) return null;
+  if (got.low !== wanted.low) return `Expected low range ${got.low}, got ${wanted.low}`;
+  if (wanted.high >= 0 && got.high > wanted.high)
+    return `Expected minimum high range ${got.high}, got ${wanted.high}`;
+  return null;
+}
+
+function misfit(got: ContentRange, beresp: HttpMessage): string | null {
+  const declared = beresp.get('content-length');
+  if (declared === null || beresp.status === 304 || beresp.status === 204) return null;
+  const length = parseLength(declared);
+  const expected = got.low < 0 ? got.total : got.high - got.low + 1;
+  return expected < 0 || length === expected ? null : `Expected content length ${expected}, got ${length}`;
+}
+
+/** Whether the answer is a failure that will not be given to later requests. */
+function isPassingFailure(bo: BusyObj): boolean {
+  const status = bo.beresp.status % 1000;
+  const isFailure = bo.attempt.madeHere || (status >= 500 && status <= 599);
+  return isFailure && (bo.uncacheable || bo.forWaiters || bo.ttl <= 0);
+}
+
+/** The new object is whole. */
+export function replaceStale(bo: BusyObj): void {
+  const { cache } = bo.core;
+  if (bo.staleOc === 0) return;
+  // Without this, markers would pile up as fast as requests come.
+  const succeeds = bo.uncacheable && bo.ttl > 0 && cache.facts.has(bo.staleOc, OF_FAILURE);
+  if (isPassingFailure(bo) && !succeeds) return;
+  cache.invalidation.kill(bo.staleOc);
+}
 
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
@@ -59,7 +122,7 @@ export function chooseFilters(bo: BusyObj): CloseReason | null {
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, log, core, attempt } = bo;
-  // Of nothing there is no coding; a HEAD tells the fields of the GET all the same.
+  // Of nothing there is no coding; a HEAD has the headers of the GET all the same.
   if (!bo.hasBody && !attempt.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
   if (!attempt.was304) log.putConstant(attempt.filterList.record);
   judgeVary(bo);
@@ -98,7 +161,7 @@ function judgeVary(bo: BusyObj): void {
   bo.uncacheable = true;
 }
 
-/** What nobody can follow marks the whole key, not a variant of it. */
+/** A Vary that cannot be followed marks the whole key, not a variant of it. */
 function canFollow(vary: string, bo: BusyObj): boolean {
   const key = resolveVary(vary, bo.bereq);
   return typeof key !== 'string' && key?.names.includes('*') !== true;
@@ -168,7 +231,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   stored.reason = beresp.reason;
   copyOnward(beresp, stored, HOP_RESPONSE);
   stored.unset('transfer-encoding');
-  // Told again at every delivery, from the time the response was made.
+  // Computed again at every delivery, from the time the response was made.
   stored.unset('age');
   const pass = bo.mode === 'pass';
   // As in Varnish: nobody has compared it with what those ask who will be given the object. What is for one client only

@@ -1,24 +1,164 @@
-// What becomes of an origin's answer: vcl_backend_response, and the way of the body into the store.
+// An origin's answer on its way to an object: logged, dated, given the life that its own headers and the parameters call
+// for; then vcl_backend_response, and the way of the body into the store. Under http_profile=rfc9111 an unsafe request
+// that succeeded also invalidates the objects under its own key, and those under the keys of its Location and
+// Content-Location on the same host (RFC 9111 section 4.4).
+//
+// Caution: the key is the program's. Another URL's key is known only where vcl_hash hashes URL and host one after
+// the other, as the builtin one does; elsewhere only the request's own key is invalidated.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { OriginConnection } from '../backend/connection.ts';
+import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
-import type { BodyFraming } from '../http1/framing.ts';
+import { httpDate } from '../http1/date.ts';
+import { type BodyFraming, responseBody, settleLength } from '../http1/framing.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { DONE, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { isConditional, logMerged, mergeStale } from './condition.ts';
-import { contentRangeFault } from './content-range.ts';
-import { invalidateAfter } from './invalidate.ts';
-import { chooseFilters, prepareObject } from './prepare.ts';
-import { countKind, giveLife, takeResponse } from './response.ts';
-import { isStrict } from './rfc9111.ts';
-import { isOriginFailure, serveStale } from './stale-if-error.ts';
-import { awaitTemplate } from './take-over.ts';
-import { answer, failed, retry } from './try-origin.ts';
+import { born, isStrict, lifetime, sharedLife } from './lifetime.ts';
+import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
+import {
+  awaitTemplate,
+  isConditional,
+  isOriginFailure,
+  logMerged,
+  mergeStale,
+  serveStale,
+} from './revalidation.ts';
+import { answer, failed, logBeresp, retry } from './try-origin.ts';
+
+/** Seconds for which requests for a response that nobody may share do not wait for each other. */
+const HIT_FOR_MISS = 120;
+/** Seconds of life of a response that every use has to revalidate. */
+const ALWAYS_STALE = 0.001;
+
+/** Takes the answer's head over; returns the framing of its body. */
+function takeResponse(bo: BusyObj): BodyFraming {
+  const { beresp, core } = bo;
+  // The Beresp of this moment.
+  const now = bo.log.tPrev;
+  logBeresp(bo);
+  const { leniencies } = bo.exchange.connection as OriginConnection;
+  let framing = responseBody(beresp, bo.bereq.method, leniencies);
+  if (leniencies.any) settleLength(beresp, framing);
+  if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {
+    // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
+    framing = { kind: 'error', reason: 'body_forbidden', text: '', detail: 'status 204' };
+  }
+  if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
+  bo.tOrigin = now;
+  bo.storage = bo.uncacheable ? TRANSIENT : core.cache.storages.next();
+  return framing;
+}
+
+/** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
+function giveLife(bo: BusyObj): number {
+  const { beresp, core, log } = bo;
+  // The Beresp of this moment.
+  const now = log.tPrev;
+  if (bo.uncacheable && !isStrict(core.params)) {
+    bo.tOrigin = born(beresp, now);
+    noLife(bo);
+    return now;
+  }
+  const shared = isStrict(core.params)
+    ? sharedLife(beresp, bo.bereq.has('authorization'), now, core.params)
+    : null;
+  const life = shared ?? lifetime(beresp, now, core.params, core.lenientDates);
+  bo.tOrigin = life.tOrigin;
+  if (bo.uncacheable) {
+    noLife(bo);
+    return now;
+  }
+  // A life of nothing would leave nothing to revalidate.
+  bo.ttl = shared !== null && life.ttl <= 0 ? ALWAYS_STALE : life.ttl;
+  bo.grace = life.grace;
+  bo.keep = life.keep;
+  if (shared?.store === false) {
+    bo.ttl = HIT_FOR_MISS;
+    bo.grace = 0;
+    bo.keep = 0;
+    bo.uncacheable = true;
+  }
+  log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
+  return now;
+}
+
+function noLife(bo: BusyObj): void {
+  bo.ttl = -1;
+  bo.grace = 0;
+  bo.keep = 0;
+}
+
+function lengthIsNotNothing(msg: HttpMessage): boolean {
+  const length = msg.get('content-length');
+  return length !== null && length !== '0';
+}
+
+/** Counts a response by how its body is framed, as soon as its head is there: whatever the program makes of it. */
+function countKind(bo: BusyObj, framing: BodyFraming): void {
+  const { stats } = bo.core;
+  if (bo.bereq.method === 'HEAD') stats.fetch_head++;
+  else if (bo.beresp.status === 204) stats.fetch_204++;
+  else if (bo.beresp.status === 304) stats.fetch_304++;
+  else
+    switch (framing.kind) {
+      case 'none':
+        stats.fetch_none++;
+        break;
+      case 'length':
+        stats.fetch_length++;
+        break;
+      case 'chunked':
+        stats.fetch_chunked++;
+        break;
+      case 'eof':
+        stats.fetch_eof++;
+        break;
+      default:
+        stats.fetch_bad++;
+    }
+}
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+/** Call when the response to a pass has come. */
+function invalidateAfter(bo: BusyObj): void {
+  const { core, bereq, beresp } = bo;
+  if (!isStrict(core.params) || bo.mode !== 'pass' || SAFE.has(bereq.method)) return;
+  if (beresp.status < 200 || beresp.status > 399) return;
+  invalidate(bo, bo.hashKey);
+  for (const field of ['location', 'content-location']) {
+    const target = beresp.get(field);
+    const key = target === null ? null : keyOf(bo.hashKey, target);
+    if (key !== null && key !== bo.hashKey) invalidate(bo, key);
+  }
+}
+
+function invalidate(bo: BusyObj, key: string): void {
+  const { core, log } = bo;
+  if (core.cache.invalidation.purge(key, core.clock.now()) > 0)
+    log.put(Tag.Notice, `invalidated ${key.replace(/\0/g, ' ').trim()}`);
+}
+
+/** The key under which `target`, relative to the request's URL, is kept; null when it is not known. */
+function keyOf(own: string, target: string): string | null {
+  const [url, host, rest, ...more] = own.split('\0');
+  if (url === undefined || host === undefined || rest !== '' || more.length > 0) return null;
+  try {
+    const resolved = new URL(target, `http://${host}${url}`);
+    if (resolved.host !== new URL(`http://${host}`).host) return null;
+    return `${resolved.pathname}${resolved.search}\0${host}\0`;
+  } catch {
+    // Neither a URL nor relative to one: nothing is kept under it.
+    return null;
+  }
+}
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
 export function respond(bo: BusyObj): Step<BusyObj> {

@@ -1,32 +1,96 @@
-// One attempt at an answer, and the next: vcl_backend_fetch, vcl_backend_error where the origin gives none, and
-// retries. A response made here is delivered to those who asked and never cached (SAFETY rule 13), unless the program
-// gives it a life of its own.
+// The request to an origin and attempts at an answer: made from the client's request, vcl_backend_fetch, vcl_backend_error
+// where the origin gives none, and retries. Headers that concern only one connection go, and on a fetch that may be cached
+// also those that ask for less than the whole object (SAFETY rule 7).
 //
-// Those who wait for this fetch get it too, as a short-lived object that nobody else finds: each on its own would ask
-// an origin that is down.
+// A response made here is delivered to those who asked and never cached (SAFETY rule 13), unless the program gives it a
+// life of its own. Those who wait for this fetch get it too, as a short-lived object that no other request finds: each on
+// its own would ask an origin that is down.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
+import { own } from '../flow/piece.ts';
 import { httpDate } from '../http1/date.ts';
+import { headSize, writeResponseHead } from '../http1/head-writer.ts';
+import { copyOnward, HOP_FETCH, HOP_PASS, HOP_RESPONSE, markNamed } from '../http1/hop-by-hop.ts';
+import { HttpMessage, MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
 import { DONE, PARKED, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
-import type { BusyObj } from './busyobj.ts';
+import type { Request } from '../transaction/request.ts';
+import { type BusyObj, FetchAttempt } from './busyobj.ts';
 import { connect } from './exchange.ts';
-import { FetchAttempt } from './fetch-attempt.ts';
 import { ATTEMPT } from './fetch-steps.ts';
-import { storeObject } from './prepare.ts';
-import { replaceStale } from './replace.ts';
-import { logBeresp } from './response.ts';
-import { serveStale } from './stale-if-error.ts';
+import { replaceStale, storeObject } from './prepare.ts';
+import { addCondition, serveStale } from './revalidation.ts';
+
+export function makeBereq(bo: BusyObj, req: Request): void {
+  const { bereq, core, log } = bo;
+  const cacheable = bo.mode !== 'pass';
+  const { http } = req;
+  copyOnward(http, bereq, cacheable ? HOP_FETCH : HOP_PASS);
+  bo.askedRange = bereq.get('range');
+  // The body is framed again when it is sent.
+  bereq.unset('transfer-encoding');
+  bereq.method = http.method;
+  bereq.url = http.url;
+  bereq.proto = http.proto;
+  log.put(Tag.BereqMethod, bereq.method);
+  log.put(Tag.BereqURL, bereq.url);
+  log.put(Tag.BereqProtocol, bereq.proto);
+  bereq.logFields(log);
+  bereq.log = log;
+  if (cacheable) {
+    // Only a GET answers a GET, whatever the client asked (SAFETY rule 7).
+    if (bereq.method !== 'GET') bereq.setMethod('GET');
+    if (core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
+      bereq.set('Accept-Encoding', 'gzip');
+    }
+  }
+  if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
+  if (bo.staleOc !== 0) addCondition(bo);
+  if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);
+  // Built in the log and read back from there: that costs less than joining strings.
+  log.open().text(core.idHeader.start).int(bo.attempt.vxid);
+  bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));
+}
+
+/** More than this many in one exchange are nothing that a client waits for. */
+const MOST = 32;
+
+/** The fetch of this request calls it with each interim response. */
+export function interimForwarder(req: Request): (head: HttpMessage) => void {
+  const { attempt, session } = req;
+  let left = MOST;
+  return (head) => {
+    if (head.status === 100 || left === 0 || req.isHttp10) return;
+    if (req.attempt !== attempt || req.aborted || !session.isOpen || session.isSending) return;
+    left--;
+    const out = new HttpMessage(Tag.RespMethod);
+    out.proto = 'HTTP/1.1';
+    out.status = head.status;
+    out.reason = head.reason;
+    markNamed(head);
+    copyOnward(head, out, HOP_RESPONSE);
+    // It has no body that these could speak of (RFC 9110 section 8.6, RFC 9112 section 6.1).
+    out.unset('content-length');
+    out.unset('transfer-encoding');
+    const bytes = Buffer.allocUnsafe(headSize(out));
+    session.write(own(bytes.subarray(0, writeResponseHead(bytes, 0, out))));
+    req.log.put(Tag.RespProtocol, 'HTTP/1.1');
+    req.log.put(Tag.RespStatus, String(out.status));
+    req.log.put(Tag.RespReason, out.reason);
+    out.logFields(req.log);
+  };
+}
 
 /** The life of an answer that waiters share, in seconds: what Varnish gives it. */
 const SHARED = { ttl: 1, grace: 5, keep: 5 } as const;
 const NONE = { ttl: 0, grace: 0, keep: 0 } as const;
 
 /** Begins a try after a look at the sockets: what another answer has set off would else take its connection although
- * an origin that closes behind its answers has often closed it by then. */
+ * an origin that closes after its answers has often closed it by then. */
 export function soon(bo: BusyObj): void {
   const { core } = bo;
   core.later(() => core.later(() => bo.resume(ATTEMPT)));
@@ -111,6 +175,26 @@ export function retry(bo: BusyObj, fromError = false): Step<BusyObj> {
   bo.bereq.set(core.idHeader.name, String(bo.attempt.vxid));
   soon(bo);
   return PARKED;
+}
+
+const STATUS_200 = new PreparedRecords([
+  [Tag.BerespProtocol, 'HTTP/1.1'],
+  [Tag.BerespStatus, '200'],
+  [Tag.BerespReason, 'OK'],
+]);
+
+/** Logs beresp as it stands; from here on the program's changes are logged one by one. */
+export function logBeresp(bo: BusyObj): void {
+  const { beresp, log } = bo;
+  if (beresp.status === 200 && beresp.reason === 'OK' && beresp.proto === 'HTTP/1.1')
+    log.putConstant(STATUS_200);
+  else {
+    log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
+    log.put(beresp.base + MSG_STATUS, String(beresp.status % 1000).padStart(3, '0'));
+    log.put(beresp.base + MSG_REASON, beresp.reason);
+  }
+  beresp.logFields(log);
+  beresp.log = log;
 }
 
 /** Answers for the origin. @param again where the program asks for another try instead */

@@ -2,18 +2,17 @@
 // it. HEAD has no ranges (section 14.2), nor has any status but 200.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { Room, Sink } from '../flow/flow.ts';
+import type { Piece } from '../flow/piece.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { answerRange, rangeFault } from '../http1/range.ts';
 import {
   BY_READING,
   type DeliveredBody,
   type DeliveryFilter,
+  FilterFlow,
   type FilterParams,
-  type Outlet,
-  type Processor,
 } from './filter.ts';
-
-const NOTHING = Buffer.alloc(0);
 
 export const RANGE: DeliveryFilter = {
   name: 'range',
@@ -26,7 +25,7 @@ export const RANGE: DeliveryFilter = {
     const { from, to } = part;
     body.length = to - from;
     body.isPart = true;
-    if (!body.isSource) return (outlet) => new RangeProcessor(outlet, from, to);
+    if (!body.isSource) return (next) => new RangeFlow(next, from, to);
     body.from = from;
     body.to = to;
     return BY_READING;
@@ -88,36 +87,26 @@ function wantedRange(request: HttpMessage, head: HttpMessage): string | null {
 }
 
 /** Passes on the bytes from one place to another, and ends there. */
-class RangeProcessor implements Processor {
-  private readonly outlet: Outlet;
+class RangeFlow extends FilterFlow {
   private readonly from: number;
   private readonly to: number;
   private at = 0;
-  private ended = false;
 
-  constructor(outlet: Outlet, from: number, to: number) {
-    this.outlet = outlet;
+  constructor(next: Sink, from: number, to: number) {
+    super(next);
     this.from = from;
     this.to = to;
   }
 
-  data(bytes: Buffer, last: boolean): boolean {
-    if (this.ended) return false;
+  protected take(piece: Piece, isLast: boolean): Room {
     const first = Math.max(0, this.from - this.at);
-    const end = Math.min(bytes.length, this.to - this.at);
-    this.at += bytes.length;
-    this.ended = last || this.at >= this.to;
-    if (first >= end && !this.ended) return true;
-    return this.outlet.data(first < end ? bytes.subarray(first, end) : NOTHING, this.ended);
+    const end = Math.max(first, Math.min(piece.length, this.to - this.at));
+    this.at += piece.length;
+    if (isLast || this.at >= this.to) return this.giveLast(piece.cut(first, end), true);
+    return first === end ? 'more' : this.give(piece.cut(first, end));
   }
 
-  resume(): void {
-    this.outlet.ready();
+  protected resume(): void {
+    this.wantMore();
   }
-
-  close(): void {
-    this.ended = true;
-  }
-
-  report(): void {}
 }

@@ -1,8 +1,9 @@
-// The filters that one body passes, one behind the other, with what is counted of each. Made when the head is mended;
-// its processors are made when the body begins to pass.
+// The filters that one body passes in their order, with the counts of each. Made when the head is mended; the filters
+// themselves are made when the body begins to pass.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { EsiFeatures } from '../esi/esi-parser.ts';
+import { asserted, type Sink } from '../flow/flow.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import {
   BY_READING,
@@ -11,52 +12,28 @@ import {
   type FetchedBody,
   type FetchFilter,
   type FilterCounters,
+  type FilterFlow,
+  type FilterMaker,
   type FilterParams,
-  type Outlet,
   type Page,
-  type Processor,
-  type ProcessorMaker,
 } from './filter.ts';
 import type { FilterList } from './filter-table.ts';
 
-/** A place in the chain, the outlet of its processor. */
-class Stage implements Outlet {
+/** A place in the chain. */
+class Stage {
   readonly name: string;
-  readonly maker: ProcessorMaker | null;
+  readonly maker: FilterMaker | null;
   readonly byReading: boolean;
-  processor: Processor | null = null;
-  /** How often and how many bytes it gave. */
-  calls = 0;
-  bytes = 0;
-  /** Where its bytes go, whom it asks for more, and who hears of its failure. */
-  next: { data(bytes: Buffer, last: boolean): boolean } | null = null;
-  before: { resume(): void } | null = null;
-  owner: Outlet | null = null;
+  filter: FilterFlow | null = null;
 
-  constructor(name: string, maker: ProcessorMaker | typeof BY_READING | null) {
+  constructor(name: string, maker: FilterMaker | typeof BY_READING | null) {
     this.name = name;
     this.byReading = maker === BY_READING;
     this.maker = maker === BY_READING ? null : maker;
   }
-
-  data(bytes: Buffer, last: boolean): boolean {
-    if (this.next === null) return false;
-    if (bytes.length > 0) this.calls++;
-    this.bytes += bytes.length;
-    return this.next.data(bytes, last);
-  }
-
-  ready(): void {
-    if (this.before !== null) this.before.resume();
-    else this.owner?.ready();
-  }
-
-  fail(): void {
-    this.owner?.fail();
-  }
 }
 
-/** What both sides' bodies have in common with their filters. */
+/** The context that the bodies of both sides share with their filters. */
 export interface ChainScope {
   readonly head: HttpMessage;
   readonly log: MessageLog;
@@ -70,7 +47,6 @@ class Chain {
   readonly stats: FilterCounters;
   readonly params: FilterParams;
   protected readonly stages: Stage[] = [];
-  private working: Stage[] = [];
 
   constructor({ head, log, stats, params }: ChainScope) {
     this.head = head;
@@ -84,41 +60,19 @@ class Chain {
     return this.stages.some((stage) => stage.maker !== null);
   }
 
-  /** Makes the processors; what comes out, the wish for more and failures go to `owner`. */
-  connect(owner: Outlet): void {
-    this.working = this.stages.filter((stage) => stage.maker !== null);
-    this.working.forEach((stage, i) => {
-      stage.owner = owner;
-      stage.before = this.working[i - 1]?.processor ?? null;
-      stage.processor = (stage.maker as ProcessorMaker)(stage);
-      const previous = this.working[i - 1];
-      if (previous !== undefined) previous.next = stage.processor;
-      stage.next = owner;
-    });
-  }
-
-  /** Bytes for the first filter, as Processor.data(). */
-  data(bytes: Buffer, last: boolean): boolean {
-    return this.working[0]?.processor?.data(bytes, last) ?? true;
-  }
-
-  /** The owner takes bytes again. */
-  resume(): void {
-    this.working.at(-1)?.processor?.resume();
-  }
-
-  /** Nothing more goes in or comes out; what was counted stays. */
-  close(): void {
-    for (const stage of this.working) {
-      stage.next = null;
-      stage.owner = null;
-      stage.before = null;
-      stage.processor?.close();
+  /** Makes the filters in front of a sink; the first one, which is the sink of the body. */
+  connect(sink: Sink, asserts = false): Sink {
+    let next = sink;
+    for (const stage of this.stages.toReversed()) {
+      if (stage.maker === null) continue;
+      stage.filter = stage.maker(asserted(next, asserts));
+      next = stage.filter;
     }
+    return next;
   }
 }
 
-/** What a fetch knows of its body before any filter. */
+/** A fetched body before any filter. */
 export interface FetchScope extends ChainScope {
   readonly request: HttpMessage;
   readonly esiFeatures: EsiFeatures;
@@ -142,14 +96,14 @@ export class FetchChain extends Chain implements FetchedBody {
   /** Logs each filter, as Varnish does the last one first, whatever became of the body. */
   report(): void {
     const { log } = this;
-    for (const { name, calls, bytes, processor } of this.stages.toReversed()) {
-      processor?.report(log);
-      log.put(Tag.VfpAcct, `${name} ${calls} ${bytes}`);
+    for (const { name, filter } of this.stages.toReversed()) {
+      filter?.report(log);
+      log.put(Tag.VfpAcct, `${name} ${filter?.calls ?? 0} ${filter?.bytes ?? 0}`);
     }
   }
 }
 
-/** What a delivery knows of its body before any filter. */
+/** A delivered body before any filter. */
 export interface DeliveryScope extends ChainScope {
   readonly request: HttpMessage;
   readonly gzipped: boolean;
@@ -197,13 +151,13 @@ export class DeliveryChain extends Chain implements DeliveredBody {
    */
   report(calls: number, bytes: number): void {
     const { log } = this;
-    for (const stage of this.stages) {
+    for (const { name, byReading, filter } of this.stages) {
       // As in Varnish, only those bytes count for a filter that no later one has left out.
-      const counted = stage.byReading
+      const counted = byReading
         ? `${calls} ${bytes}`
-        : `${stage.calls} ${Math.min(stage.bytes, bytes)}`;
-      if (!stage.byReading || bytes > 0) log.put(Tag.VdpAcct, `${stage.name} ${counted}`);
-      stage.processor?.report(log);
+        : `${filter?.calls ?? 0} ${Math.min(filter?.bytes ?? 0, bytes)}`;
+      if (!byReading || bytes > 0) log.put(Tag.VdpAcct, `${name} ${counted}`);
+      filter?.report(log);
     }
   }
 }

@@ -1,5 +1,5 @@
 // Where the deflate blocks of a gzip body lie, for the Gzip record: the bit at which the first one begins, the bit
-// that marks the last one, and the bit behind it. zlib keeps that to itself, so the codes are read once more here,
+// that marks the last one, and the bit after it. zlib does not report that, so the codes are read once more here,
 // without writing what they stand for. A body that is not whole or not gzip has no places.
 //
 // Caution: this is plain JavaScript on the way of a response, about five milliseconds for each packed megabyte of text
@@ -80,7 +80,7 @@ interface Code {
  * (measured). */
 const SHORT = 9;
 
-/** What the next SHORT bits lead to, without what it stands for: bits to leap, extra ones included, or'ed with one of
+/** The state that the next SHORT bits lead to, without its meaning: bits to leap, extra ones included, or'ed with one of
  * LITERALS (one or several), LENGTH (a distance follows) and END; 0 when the word is longer. */
 type Leaps = Uint16Array;
 const LEAP = 63;

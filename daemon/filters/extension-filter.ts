@@ -1,14 +1,15 @@
-// Filters of extensions as rows like the built-in ones. Their processor holds one piece of the body at most: what it
-// was given last, until all that has become of it is taken.
+// Filters of extensions as rows like the built-in ones. A body's flow through one of them holds one piece at most: the
+// one it was given last, until everything made of it has been taken.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BodyTransform, ExtensionFilter, FilterOutput } from '../contract/body-filter.ts';
 import type { ImportedExtension } from '../contract/context.ts';
+import type { Room, Sink } from '../flow/flow.ts';
+import { copyOf, NOTHING, own, type Piece } from '../flow/piece.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
-import type { DeliveryFilter, FetchFilter, Filter, Outlet, Processor } from './filter.ts';
+import { type DeliveryFilter, type FetchFilter, type Filter, FilterFlow } from './filter.ts';
 
-const NOTHING = Buffer.alloc(0);
 const NO_PIECES: Iterator<Uint8Array> = [][Symbol.iterator]();
 
 /** Rows by the extension, which several programs may share. */
@@ -38,7 +39,7 @@ function fetched(name: string, filter: ExtensionFilter): FetchFilter {
         body.unpacked = -1;
         body.recoded = true;
       }
-      return (outlet) => new TransformProcessor(outlet, name, filter, body.log, Tag.FetchError);
+      return (next) => new TransformFlow(next, name, filter, body.log, Tag.FetchError);
     },
   };
 }
@@ -50,7 +51,7 @@ function delivered(name: string, filter: ExtensionFilter): DeliveryFilter {
     open(body) {
       mendHead(body.head, filter);
       if (filter.changes === 'length') body.length = -1;
-      return (outlet) => new TransformProcessor(outlet, name, filter, body.log, Tag.Error);
+      return (next) => new TransformFlow(next, name, filter, body.log, Tag.Error);
     },
   };
 }
@@ -60,57 +61,52 @@ function mendHead(head: HttpMessage, { changes }: ExtensionFilter): void {
   if (changes === 'length') head.unset('content-length');
 }
 
-class TransformProcessor implements Processor {
-  private readonly outlet: Outlet;
+class TransformFlow extends FilterFlow {
   private readonly name: string;
   private readonly filter: ExtensionFilter;
   private readonly log: MessageLog;
   /** The record that says why a body broke off. */
   private readonly errorTag: number;
   private transform: BodyTransform | null = null;
-  /** What is left of the last answer. */
+  /** The rest of the last answer. */
   private pieces = NO_PIECES;
   /** Bytes taken less bytes given: none at the end of a body of which only the bytes change. */
   private balance = 0;
-  /** An answer is not yet taken, and whether its pieces are being given out now. */
-  private busy = false;
-  private pouring = false;
-  private ended = false;
-  private closed = false;
+  private isLast = false;
 
-  constructor(outlet: Outlet, name: string, filter: ExtensionFilter, log: MessageLog, errorTag: number) {
-    this.outlet = outlet;
+  constructor(next: Sink, name: string, filter: ExtensionFilter, log: MessageLog, errorTag: number) {
+    super(next);
     this.name = name;
     this.filter = filter;
     this.log = log;
     this.errorTag = errorTag;
   }
 
-  data(bytes: Buffer, last: boolean): boolean {
-    if (this.closed || this.ended) return false;
-    this.ended = last;
+  protected take(piece: Piece, isLast: boolean): Room {
+    this.isLast = isLast;
     try {
       this.transform ??= this.filter.open({ log: (text) => this.log.put(Tag.VCL_Log, text) });
-      const output = this.transform.transform(Buffer.from(bytes), last);
-      if (this.filter.changes === 'nothing') return this.outlet.data(bytes, last);
-      this.balance += bytes.length;
+      const output = this.transform.transform(copyOf(piece), isLast);
+      if (this.filter.changes === 'nothing') return isLast ? this.giveLast(piece, true) : this.give(piece);
+      this.balance += piece.length;
       this.pieces = piecesOf(output);
-      this.busy = true;
-      return this.pour();
+      return this.pour(true);
     } catch (error) {
       return this.broke(error);
     }
   }
 
-  resume(): void {
-    // Whoever takes a piece may say in the same call that it takes more.
-    if (this.pouring || this.closed) return;
-    if ((!this.busy || this.pour()) && !this.ended) this.outlet.ready();
+  protected resume(): void {
+    try {
+      if (this.filter.changes === 'nothing' || (this.pour(false) === 'more' && !this.isLast)) this.wantMore();
+    } catch (error) {
+      this.broke(error);
+    }
   }
 
-  close(): void {
+  override close(): void {
     if (this.closed) return;
-    this.closed = true;
+    super.close();
     this.pieces = NO_PIECES;
     try {
       this.transform?.close?.();
@@ -119,41 +115,25 @@ class TransformProcessor implements Processor {
     }
   }
 
-  report(): void {}
-
-  /** Gives out what is there; false when the outlet has to take it first, or the body is broken. */
-  private pour(): boolean {
-    this.pouring = true;
-    try {
-      while (!this.closed) {
-        const step = this.pieces.next();
-        if (step.done === true) return this.poured();
-        const piece = bufferOf(step.value);
-        this.balance -= piece.length;
-        if (piece.length > 0 && !this.outlet.data(piece, false)) return false;
-      }
-      return false;
-    } catch (error) {
-      return this.broke(error);
-    } finally {
-      this.pouring = false;
+  /** Gives out the rest of the last answer. */
+  private pour(inTake: boolean): Room {
+    for (let step = this.pieces.next(); step.done !== true; step = this.pieces.next()) {
+      const piece = bufferOf(step.value);
+      this.balance -= piece.length;
+      if (piece.length > 0 && this.give(own(piece)) === 'wait') return 'wait';
     }
-  }
-
-  private poured(): boolean {
-    this.busy = false;
-    if (!this.ended) return true;
+    if (!this.isLast) return 'more';
     if (this.filter.changes === 'bytes' && this.balance !== 0)
       throw new Error('it changed the length of a body');
-    return this.outlet.data(NOTHING, true);
+    return this.giveLast(NOTHING, inTake);
   }
 
-  private broke(error: unknown): boolean {
+  private broke(error: unknown): Room {
     if (!this.closed) {
       this.log.put(this.errorTag, this.why(error));
-      this.outlet.fail();
+      this.fail();
     }
-    return false;
+    return 'wait';
   }
 
   private why(error: unknown): string {

@@ -6,9 +6,8 @@ import type { ImportedExtension } from '../contract/context.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 import { RANGE } from './byte-range.ts';
-import { ESI } from './esi.ts';
-import { ESI_GZIP } from './esi-pack.ts';
-import { ESI_FETCHED } from './esi-parse.ts';
+import { ESI } from './esi-deliver.ts';
+import { ESI_FETCHED, ESI_GZIP } from './esi-fetch.ts';
 import { filtersOf } from './extension-filter.ts';
 import type {
   DeliveryFacts,
@@ -18,8 +17,7 @@ import type {
   Filter,
   FilterParams,
 } from './filter.ts';
-import { GUNZIP_DELIVERED, GUNZIP_FETCHED, TEST_GUNZIP } from './gunzip.ts';
-import { GZIP } from './gzip.ts';
+import { GUNZIP_DELIVERED, GUNZIP_FETCHED, GZIP, TEST_GUNZIP } from './gzip.ts';
 
 /** In the order in which bodies pass them when the program names none. */
 const TABLE: readonly Filter[] = [
@@ -85,7 +83,7 @@ const DELIVERY = new Side(TABLE.filter((row) => row.side === 'delivery'));
 
 export const NO_FETCH_FILTERS = FETCH.ofBits(0);
 
-/** What a fetched body passes when the program names nothing. */
+/** The filters of a fetched body when the program names none. */
 export function usualFetchFilters(
   head: HttpMessage,
   wishes: FetchWishes,
@@ -109,7 +107,7 @@ export function namedFetchFilters(
   return FETCH.ofText(text, (name) => ownFilter(extensions, name, 'fetch') as FetchFilter | undefined);
 }
 
-/** What a delivered body passes when the program names nothing. */
+/** The filters of a delivered body when the program names none. */
 export function usualDeliveryFilters(facts: DeliveryFacts, params: FilterParams): FilterList<DeliveryFilter> {
   const { filters } = DELIVERY;
   let bits = 0;

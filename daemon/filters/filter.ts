@@ -1,45 +1,151 @@
-// What a body filter is: a row of the table (filter-table.ts), which says when a body passes it and what it makes of
-// the head, and a processor for each body that passes.
-//
-// Bytes are pushed. Whoever takes them says whether it is done with them and takes more at once; when it is not, it
-// calls back later, and until then nothing more is given. So no filter holds more than the bytes it was given last and
-// what its own machinery holds, and a slow reader stops the whole chain back to its source.
+// A body filter: a row of the table (filter-table.ts), which says when a body passes it and what it makes of the head,
+// and a FilterFlow for each body that passes. No filter holds more than the piece it was given last and what its own
+// machinery holds.
 
 import type { EsiFeatures } from '../esi/esi-parser.ts';
 import type { PlanCursor, PlanInclude } from '../esi/page-plan.ts';
+import type { Abort, Room, Sink, Writer } from '../flow/flow.ts';
+import type { Piece } from '../flow/piece.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { PageOutput } from './page-output.ts';
 
-/** Takes what comes out of a filter. */
-export interface Outlet {
-  /**
-   * Takes bytes, none of them perhaps with `last`, after which nothing follows.
-   * @returns false when they are still in use, and nothing more is to be given until Processor.resume()
-   */
-  data(bytes: Buffer, last: boolean): boolean;
-  /** The processor is done with bytes for which its data() returned false, and takes more. */
-  ready(): void;
-  /** The body is broken; the processor has logged why. Nothing follows. */
-  fail(): void;
+/**
+ * One body on its way through one filter: the sink of what comes before it, and the source of what comes after. A filter
+ * takes one piece at a time, holds it while it uses it, and answers `wait` until it is done with it.
+ */
+export abstract class FilterFlow implements Sink, Writer {
+  readonly gathers = 0;
+  /** How often and how many bytes it gave. */
+  calls = 0;
+  bytes = 0;
+  protected closed = false;
+  private readonly next: Sink;
+  private writer: Writer | null = null;
+  private state: 'open' | 'full' | 'ended' = 'open';
+  /** The last piece, where it has to wait for room. */
+  private lastPiece: Piece | null = null;
+  private inputEnded = false;
+
+  constructor(next: Sink) {
+    this.next = next;
+    next.connect(this);
+  }
+
+  connect(writer: Writer): void {
+    this.writer = writer;
+  }
+
+  write(piece: Piece): Room {
+    return this.closed ? 'wait' : this.take(piece, false);
+  }
+
+  end(piece: Piece): Room {
+    if (this.closed) return 'wait';
+    this.inputEnded = true;
+    return this.take(piece, true);
+  }
+
+  flush(): void {
+    if (!this.closed) this.next.flush();
+  }
+
+  abort(reason: Abort): void {
+    if (this.closed) return;
+    this.close();
+    this.next.abort(reason);
+  }
+
+  stop(reason: Abort): void {
+    if (this.closed) return;
+    this.close();
+    this.writer?.stop(reason);
+  }
+
+  room(): void {
+    if (this.closed) return;
+    const { lastPiece, state } = this;
+    this.state = 'open';
+    if (state === 'ended') this.over();
+    else if (lastPiece === null) this.resume();
+    else {
+      this.lastPiece = null;
+      this.giveLast(lastPiece);
+      lastPiece.release();
+    }
+  }
+
+  /** Lets go of everything; what was counted stays. */
+  close(): void {
+    this.closed = true;
+    this.lastPiece?.release();
+    this.lastPiece = null;
+  }
+
+  /** Logs what there is to say of a body that has passed. */
+  report(_log: MessageLog): void {}
+
+  /** Takes a piece, the last one with `isLast`. Answers `wait` where wantMore() or giveLast() follows later. */
+  protected abstract take(piece: Piece, isLast: boolean): Room;
+
+  /** The next sink takes more. */
+  protected abstract resume(): void;
+
+  /** Done with the piece for which take() answered `wait`. */
+  protected wantMore(): void {
+    if (!this.closed && !this.inputEnded) this.writer?.room();
+  }
+
+  protected give(piece: Piece): Room {
+    if (this.closed) return 'wait';
+    this.count(piece);
+    const room = this.next.write(piece);
+    if (this.closed) return 'wait';
+    if (room === 'wait') this.state = 'full';
+    return room;
+  }
+
+  /** Ends what comes out; from within take(), its answer. */
+  protected giveLast(piece: Piece, inTake = false): Room {
+    if (this.closed) return 'wait';
+    if (this.state === 'full') {
+      piece.hold();
+      this.lastPiece = piece;
+      return 'wait';
+    }
+    this.count(piece);
+    this.state = 'ended';
+    if (this.next.end(piece) === 'wait') return 'wait';
+    if (inTake && this.inputEnded) {
+      this.close();
+      return 'more';
+    }
+    this.over();
+    return 'wait';
+  }
+
+  /** The body is broken, which has been logged. */
+  protected fail(): void {
+    if (this.closed) return;
+    this.close();
+    this.next.abort('filter');
+    this.writer?.stop('filter');
+  }
+
+  private count({ length }: Piece): void {
+    if (length > 0) this.calls++;
+    this.bytes += length;
+  }
+
+  /** All that comes out has been taken. */
+  private over(): void {
+    this.close();
+    if (this.inputEnded) this.writer?.room();
+    else this.writer?.stop('enough');
+  }
 }
 
-/** One body on its way through one filter. */
-export interface Processor {
-  /**
-   * Takes bytes, which stay as they are until it is done with them; `last` as in Outlet.
-   * @returns false when it is not done with them: Outlet.ready() follows, unless they were the last
-   */
-  data(bytes: Buffer, last: boolean): boolean;
-  /** The outlet takes bytes again. */
-  resume(): void;
-  /** The body is over or given up: lets go of everything, and calls nobody afterwards. */
-  close(): void;
-  /** Logs what there is to say of a body that was passed whole. */
-  report(log: MessageLog): void;
-}
-
-/** Makes the processor of one body. */
-export type ProcessorMaker = (outlet: Outlet) => Processor;
+/** Makes the filter of one body in front of a sink. */
+export type FilterMaker = (next: Sink) => FilterFlow;
 
 /** Counters that filters move. */
 export interface FilterCounters {
@@ -59,7 +165,7 @@ export interface FilterParams {
   readonly http_range_support: number;
 }
 
-/** What every filter knows of the body it is asked about. */
+/** A body, as every filter knows it. */
 interface FilteredBody {
   /** Its response's head. */
   readonly head: HttpMessage;
@@ -68,7 +174,7 @@ interface FilteredBody {
   readonly params: FilterParams;
 }
 
-/** A body on its way from the origin into the store; filters change what is said of it. */
+/** A body on its way from the origin into the store; filters change its description. */
 export interface FetchedBody extends FilteredBody {
   /** Whether what is stored is gzip, whole as far as it was tested. */
   gzipped: boolean;
@@ -89,19 +195,19 @@ export interface Page {
   readonly gzip: boolean;
   /** Where the walk through its plan is. */
   readonly walk: PlanCursor;
-  /** What the page is written into when it is a fragment itself. */
+  /** The output that the page is written into when it is a fragment itself. */
   readonly within: PageOutput | null;
-  /** Whether nothing comes behind the filter, so that a packed page can share the stream that it is in. */
+  /** Whether no filter follows, so that a packed page can share the stream that it is in. */
   readonly isBare: boolean;
-  /** Writes a fragment; each in its turn. @param done called once, perhaps before this returns: whether the page goes on */
+  /** Writes a fragment; each in its turn. @param done called once, perhaps before this returns: whether the page continues */
   include(part: PlanInclude, output: PageOutput, done: (goesOn: boolean) => void): void;
   /** Goes on with the walk in a later turn of the event loop; nobody waits for an origin meanwhile. */
-  later(goOn: () => void): void;
+  later(proceed: () => void): void;
   /** Gives up all fragments that are not written yet. */
   close(): void;
 }
 
-/** A body on its way from the store to a client; filters change what is said of it. */
+/** A body on its way from the store to a client; filters change its description. */
 export interface DeliveredBody extends FilteredBody {
   /** The request as the program left it. */
   readonly request: HttpMessage;
@@ -125,14 +231,14 @@ export interface DeliveredBody extends FilteredBody {
 /** Said by a filter for which the part that is read of the stored body does all. */
 export const BY_READING = 'by reading';
 
-/** What a program may want of a fetched body. */
+/** A program's wishes for a fetched body. */
 export interface FetchWishes {
   readonly doEsi: boolean;
   readonly doGzip: boolean;
   readonly doGunzip: boolean;
 }
 
-/** What is known of a response when its filters are chosen. */
+/** Facts of a response when its filters are chosen. */
 export interface DeliveryFacts {
   readonly http: HttpMessage;
   readonly resp: HttpMessage;
@@ -155,14 +261,14 @@ export interface FetchFilter {
   /** Whether a body passes it when the program names no filters. */
   wanted(head: HttpMessage, wishes: FetchWishes, params: FilterParams): boolean;
   /** Mends the head; null where there is nothing to do for this filter. */
-  open(body: FetchedBody): ProcessorMaker | null;
+  open(body: FetchedBody): FilterMaker | null;
 }
 
 export interface DeliveryFilter {
   readonly name: string;
   readonly side: 'delivery';
   wanted(facts: DeliveryFacts, params: FilterParams): boolean;
-  open(body: DeliveredBody): ProcessorMaker | typeof BY_READING | null;
+  open(body: DeliveredBody): FilterMaker | typeof BY_READING | null;
 }
 
 export type Filter = FetchFilter | DeliveryFilter;

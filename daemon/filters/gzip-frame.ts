@@ -1,5 +1,5 @@
-// What stands around the deflate data of a gzip stream (RFC 1952 section 2.3): a head, whose name, remark and extra field
-// may be of any length and are never kept, and a trailer with the sum and the length. Faults are said in the words of
+// The frame around the deflate data of a gzip stream (RFC 1952 section 2.3): a head, whose name, remark and extra field
+// may be of any length and are never kept, and a trailer with the sum and the length. Faults have the words of
 // zlib, as Varnish logs them. What follows the trailer is not read here.
 
 import { crc32 } from 'node:zlib';

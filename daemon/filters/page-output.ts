@@ -1,125 +1,166 @@
-// What goes out of a page of edge-side includes: text of the page and bodies of its fragments, one after the other. Small
-// pieces are put together, so that they leave in one write; whoever is about to wait sends on what there is, so that no
-// client waits for more than it must. In a packed page plain bytes travel as stored blocks, and all that passes is
-// added to the sum that ends the stream.
+// The output of a page of edge-side includes: text of the page and bodies of its fragments, one after the other. Small
+// pieces are gathered, so that they leave in one write; a writer that is about to wait flushes, so that no client waits
+// for more than it must. In a packed page plain bytes travel as stored blocks, and everything that passes is added to
+// the sum that ends the stream.
 
 import { type GzipSum, storedBlocks } from '../esi/gzip-stitch.ts';
-import type { Outlet } from './filter.ts';
+import type { Room, SharedOutput, Sink, Writer } from '../flow/flow.ts';
+import { copyInto, copyOf, type Holder, NOTHING, own, Piece } from '../flow/piece.ts';
 
-/** Bytes that are put together at most, and pieces from which on a copy is not worth it. */
+/** Bytes that are gathered at most, and of a piece from which on a copy is not worth it. */
 const GATHERED = 32 * 1024;
 const LARGE = 16 * 1024;
-const NOTHING = Buffer.alloc(0);
 /** Buffers that pages have done with. */
 const spare: Buffer[] = [];
 const SPARE = 16;
 
-export class PageOutput {
+/** A buffer for small pieces, which goes back when nobody uses its bytes any more. */
+class Gather implements Holder {
+  used = 0;
+  private readonly bytes = spare.pop() ?? Buffer.allocUnsafeSlow(GATHERED);
+  private holds = 1;
+
+  add(piece: Piece): void {
+    this.used += copyInto(piece, this.bytes, this.used);
+  }
+
+  get piece(): Piece {
+    return new Piece([this.bytes.subarray(0, this.used)], this);
+  }
+
+  hold(): void {
+    this.holds++;
+  }
+
+  release(): void {
+    if (--this.holds === 0 && spare.length < SPARE) spare.push(this.bytes);
+  }
+}
+
+/** Its writers are the walk through the page, and each fragment while it is in turn. */
+export class PageOutput implements SharedOutput {
   /** Of a packed page; of one within another packed page it is that one's. */
   readonly sum: GzipSum | null;
-  /** What was given last is still in use: nothing may be given before drained() has called. */
-  blocked = false;
-  private readonly outlet: Outlet;
-  /** What the page is written into when it is a fragment: pieces are put together there. */
+  private readonly next: Pick<Sink, 'write' | 'end'>;
+  /** The output that the page is written into when it is a fragment: pieces are gathered there. */
   private readonly within: PageOutput | null;
-  private buffer: Buffer | null = null;
-  private used = 0;
-  /** Did not fit behind what was on its way. */
-  private pending: Buffer | null = null;
-  private onDrain: (() => void) | null = null;
+  private waiting: Pick<Writer, 'room'> | null = null;
+  private state: 'open' | 'full' | 'ended' | 'closed' = 'open';
+  private gather: Gather | null = null;
+  /** A piece that came while there was no room; it is held. */
+  private pending: Piece | null = null;
 
-  constructor(outlet: Outlet, sum: GzipSum | null, within: PageOutput | null) {
-    this.outlet = outlet;
+  constructor(next: Pick<Sink, 'write' | 'end'>, sum: GzipSum | null, within: PageOutput | null) {
+    this.next = next;
     this.sum = sum;
     this.within = within;
   }
 
+  get isFull(): boolean {
+    return this.state !== 'open';
+  }
+
+  onRoom(writer: Pick<Writer, 'room'>): void {
+    this.waiting = writer;
+  }
+
   /** Makes room for so many bytes of a plain body, which are then copied; false where they have to be waited for. */
   makesRoom(bytes: number): boolean {
-    if (this.blocked || this.within !== null || this.sum !== null || bytes > LARGE) return false;
-    return this.used + bytes <= GATHERED || this.flush();
+    if (this.isFull || this.within !== null || this.sum !== null || bytes > LARGE) return false;
+    return this.used + bytes <= GATHERED || this.send() === 'more';
   }
 
-  /** Bytes of a body, plain ones: false when they are in use, see drained(). */
-  write(bytes: Buffer): boolean {
-    if (this.sum === null || bytes.length === 0) return this.put(bytes);
+  /** Plain bytes of a body. */
+  writePlain(piece: Piece): Room {
+    if (this.sum === null || piece.length === 0) return this.write(piece);
+    const bytes = copyOf(piece);
     this.sum.addPlain(bytes);
-    return this.put(storedBlocks(bytes));
+    return this.write(own(storedBlocks(bytes)));
   }
 
-  /** Bytes of the page as it goes out: false when they are in use, see drained(). */
-  put(bytes: Buffer): boolean {
-    if (bytes.length === 0) return !this.blocked;
-    if (this.blocked) {
-      this.pending = bytes;
-      return false;
-    }
+  /** Bytes of the page as it goes out. */
+  write(piece: Piece): Room {
+    if (piece.length === 0) return this.isFull ? 'wait' : 'more';
+    if (this.isFull) return this.putOff(piece);
     if (this.within === null) {
-      const isSmall = bytes.length <= LARGE;
-      // What is gathered goes first.
-      if (!(isSmall && this.used + bytes.length <= GATHERED) && this.used > 0 && !this.flush()) {
-        this.pending = bytes;
-        return false;
-      }
+      const isSmall = piece.length <= LARGE;
+      const fits = isSmall && this.used + piece.length <= GATHERED;
+      // Gathered bytes go first.
+      if (!fits && this.send() === 'wait') return this.putOff(piece);
       if (isSmall) {
-        this.buffer ??= spare.pop() ?? Buffer.allocUnsafeSlow(GATHERED);
-        this.used += bytes.copy(this.buffer, this.used);
-        return true;
+        this.gather ??= new Gather();
+        this.gather.add(piece);
+        return 'more';
       }
     }
-    this.blocked = !this.outlet.data(bytes, false);
-    return !this.blocked;
+    return this.pass(piece);
   }
 
-  /** Sends what there is, as nothing more comes for now: false as for put(). */
-  flush(): boolean {
-    const { used, within } = this;
-    if (within !== null) within.flush();
-    if (used === 0 || this.blocked) return !this.blocked;
-    this.used = 0;
-    this.blocked = !this.outlet.data((this.buffer as Buffer).subarray(0, used), false);
-    if (!this.blocked) this.giveBack();
-    return !this.blocked;
+  /** Ends the page. */
+  end(): Room {
+    const { gather } = this;
+    this.gather = null;
+    this.state = 'ended';
+    const room = this.next.end(gather?.piece ?? NOTHING);
+    gather?.release();
+    return room;
   }
 
-  /** Sends what there is, and that it is the end. */
-  end(): void {
-    const { used, buffer } = this;
-    this.used = 0;
-    this.buffer = null;
-    const isTaken = this.outlet.data(used === 0 ? NOTHING : (buffer as Buffer).subarray(0, used), true);
-    this.buffer = isTaken ? buffer : null;
-    this.giveBack();
+  flush(): void {
+    if (this.within !== null) this.within.flush();
+    if (!this.isFull) this.send();
   }
 
-  /** Calls once when more is taken. */
-  drained(callback: () => void): void {
-    this.onDrain = callback;
-  }
-
-  /** The outlet takes more. */
-  resume(): void {
-    this.blocked = false;
-    if (this.used === 0) this.giveBack();
+  /** The next sink takes more. */
+  room(): void {
+    if (this.state !== 'full') return;
+    this.state = 'open';
     const { pending } = this;
     this.pending = null;
-    if (pending !== null && !this.put(pending)) return;
-    const callback = this.onDrain;
-    this.onDrain = null;
-    callback?.();
+    if (pending !== null) {
+      const room = this.write(pending);
+      pending.release();
+      if (room === 'wait') return;
+    }
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.room();
   }
 
   close(): void {
-    this.onDrain = null;
-    // Of one that is blocked, bytes may still be on their way.
-    if (this.blocked) this.buffer = null;
-    else this.giveBack();
+    this.state = 'closed';
+    this.waiting = null;
+    this.gather?.release();
+    this.gather = null;
+    this.pending?.release();
+    this.pending = null;
   }
 
-  /** A page that waits needs no buffer: thousands may. */
-  private giveBack(): void {
-    const { buffer } = this;
-    this.buffer = null;
-    if (buffer !== null && spare.length < SPARE) spare.push(buffer);
+  private get used(): number {
+    return this.gather?.used ?? 0;
+  }
+
+  /** Sends what is gathered. A page that waits needs no buffer: thousands may. */
+  private send(): Room {
+    const { gather } = this;
+    if (gather === null) return 'more';
+    this.gather = null;
+    const room = this.pass(gather.piece);
+    gather.release();
+    return room;
+  }
+
+  private pass(piece: Piece): Room {
+    const room = this.next.write(piece);
+    if (room === 'wait' && this.state === 'open') this.state = 'full';
+    return room;
+  }
+
+  private putOff(piece: Piece): Room {
+    if (this.state === 'full') {
+      piece.hold();
+      this.pending = piece;
+    }
+    return 'wait';
   }
 }

@@ -17,6 +17,14 @@ export interface LentBytes {
   subarray(start?: number, end?: number): LentBytes;
 }
 
+declare const STORED: unique symbol;
+
+/** Bytes where an object is stored: they stay only while the object is held (daemon/flow/piece.ts), and are as little a
+ * Buffer as lent ones are. */
+export interface StoredBytes extends LentBytes {
+  readonly [STORED]: true;
+}
+
 /** A copy of buf[start, end) that stays. */
 export function keep(buf: LentBytes, start: number, end: number): Buffer {
   return Buffer.from((buf as Buffer).subarray(start, end));

@@ -3,15 +3,15 @@
 
 import { CLOSE_REASONS, type CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { Room, Sink, Writer } from '../flow/flow.ts';
+import type { Piece } from '../flow/piece.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
-import type { PipeTap } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { ClientEnds } from './client-ends.ts';
-import { ClientOutput } from './client-output.ts';
 import type { ClientWire } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
+/** Seconds for which unread input is discarded after an answer that closes, so that no reset destroys it. */
 const LINGER = 1;
 
 /** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
@@ -25,22 +25,21 @@ export abstract class ClientConnection extends ClientEnds {
   deadline: number;
   /** Until then a client that has sent nothing yet is waited for at no cost (clock seconds). */
   protected lingerEnd: number;
-  protected readonly output: ClientOutput;
+  protected readonly output: SendDeadline;
   protected phase: Phase = 'head';
-  protected pipeTap: PipeTap | null = null;
-  /** Bytes that nobody has taken yet. */
+  /** Where the client's bytes go in a pipe. */
+  protected pipeSink: Sink | null = null;
+  /** Bytes that came and are not used yet. */
   protected rest: Buffer | null = null;
   protected paused = false;
-  /** Who waits until the runtime has let go of what was written; null while nobody does. */
-  private releases: Set<() => void> | null = null;
-  /** What a connection that is suddenly gone means: the client left, unless we made it go. */
+  /** The reason in SessClose for a connection that is suddenly gone: the client left, unless this side destroyed it. */
   protected lossReason: CloseReason = 'REM_CLOSE';
 
   constructor(core: Core, wire: ClientWire, endpoint: Endpoint) {
     super(core, wire, endpoint);
     this.deadline = this.tOpen + this.timeoutIdle;
     this.lingerEnd = this.tOpen + this.timeoutLinger;
-    this.output = new ClientOutput(core, wire, this);
+    this.output = new SendDeadline(core, wire, this);
     if (endpoint.proxy) this.phase = 'preamble';
   }
 
@@ -65,55 +64,18 @@ export abstract class ClientConnection extends ClientEnds {
     return this.phase !== 'closed' && this.phase !== 'closing';
   }
 
-  /** Writes buf[start, end) of the worker's shared output buffer. */
-  writeOutput(buf: Buffer, start: number, end: number): void {
-    this.log.answering();
-    this.output.writeShared(buf, start, end);
-  }
-
-  /** The client has not taken everything yet that was written. */
+  /** The client has yet to take some of what was written. */
   get isSending(): boolean {
     return this.wire.isSending;
   }
 
-  /** Writes bytes that stay unchanged until sent. Returns false when they have not all left yet: wait for `drained`. */
-  write(buf: Uint8Array): boolean {
+  write(piece: Piece): Room {
     this.log.answering();
-    return this.wire.write(buf);
+    return this.wire.write(piece);
   }
 
-  writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean {
-    this.log.answering();
-    return this.output.writeSharedAnd(buf, start, end, parts);
-  }
-
-  /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
-   * `drained`. */
-  writeParts(parts: readonly Buffer[]): boolean {
-    this.log.answering();
-    return parts.length === 1 ? this.wire.write(parts[0] as Buffer) : this.wire.writeAll(parts);
-  }
-
-  /** Calls back once when everything written has left; never when the connection goes first. */
-  drained(callback: () => void): void {
-    this.output.drained(callback);
-  }
-
-  /** The same without a limit of time: who waits has one of its own. */
-  taken(callback: () => void): void {
-    this.wire.flushed(callback);
-  }
-
-  onceReleased(callback: () => void): void {
-    if (this.phase === 'closed' && this.wire.isGone) {
-      callback();
-      return;
-    }
-    this.releases ??= new Set();
-    this.releases.add(callback);
-    this.wire.flushed(() => {
-      if (this.releases?.delete(callback) === true) callback();
-    });
+  onRoom(writer: Pick<Writer, 'room'>): void {
+    this.output.onRoom(writer, this.phase !== 'pipe');
   }
 
   pauseReading(): void {
@@ -129,25 +91,26 @@ export abstract class ClientConnection extends ClientEnds {
   }
 
   /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment.
-   * @param heard the client sends nothing more that would have to be discarded */
-  close(reason: CloseReason, heard = false): void {
+   * @param isAllRead the client sends nothing more that would have to be discarded */
+  close(reason: CloseReason, isAllRead = false): void {
     if (this.phase === 'closed' || this.phase === 'closing') return;
     this.closeAfter = reason;
     this.logClose(reason);
     this.phase = 'closing';
     this.rest = null;
-    this.pipeTap = null;
+    this.pipeSink = null;
     const { clock } = this.core;
-    if (heard && !this.wire.isSending) {
+    if (isAllRead && !this.wire.isSending) {
       this.wire.destroy();
       return;
     }
     if (this.wire.isSending && !this.wire.isGone) {
       // The client takes its time: it has what a client has that reads any other response.
       this.deadline = Number.POSITIVE_INFINITY;
-      this.drained(() => {
+      const room = (): void => {
         this.deadline = clock.now() + LINGER;
-      });
+      };
+      this.onRoom({ room });
     } else this.deadline = clock.now() + LINGER;
     this.wire.end();
     this.resumeReading();
@@ -178,9 +141,6 @@ export abstract class ClientConnection extends ClientEnds {
     if (this.phase !== 'closing') this.logClose(reason);
     this.phase = 'closed';
     this.rest = null;
-    const { releases } = this;
-    this.releases = null;
-    if (releases !== null) for (const release of releases) release();
     this.ended();
   }
 
@@ -223,4 +183,69 @@ function countClose(stats: MainCounters, reason: CloseReason, inPreamble: boolea
   stats[counter]++;
   if (error) stats.sess_closed_err++;
   if (reason !== 'REM_CLOSE' && !inPreamble && !ENDS_WAITING.has(reason)) stats.sess_closed++;
+}
+
+/** The session's limits in seconds, which a program may change. */
+export interface SendLimits {
+  readonly idleSendTimeout: number;
+  readonly sendTimeout: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+class SendDeadline {
+  private readonly core: Core;
+  private readonly wire: ClientWire;
+  private readonly limits: SendLimits;
+  /** When a client that does not take what was written is given up; never while nothing waits for it. */
+  private deadline = NEVER;
+  /** When progress no longer helps such a client: send_timeout after the response first had to wait. */
+  private end = NEVER;
+  /** Bytes that the kernel had not taken when the deadline was set. */
+  private queued = 0;
+  /** Waits until the client has taken everything written so far. */
+  private waiting: Pick<Writer, 'room'> | null = null;
+
+  constructor(core: Core, wire: ClientWire, limits: SendLimits) {
+    this.core = core;
+    this.wire = wire;
+    this.limits = limits;
+  }
+
+  /** Calls writer.room() once when everything written has left; never when the connection goes first.
+   * @param limited whether the limits hold: a pipe has one of its own */
+  onRoom(writer: Pick<Writer, 'room'>, limited: boolean): void {
+    const { wire } = this;
+    this.waiting = writer;
+    if (limited) {
+      const now = this.core.clock.now();
+      this.queued = wire.queued;
+      this.deadline = now + this.limits.idleSendTimeout;
+      if (this.end === NEVER) this.end = now + this.limits.sendTimeout;
+    }
+    wire.flushed(() => {
+      if (this.waiting !== writer) return;
+      this.waiting = null;
+      this.deadline = NEVER;
+      writer.room();
+    });
+  }
+
+  /** A response is over: the next one has its whole time again. */
+  responseDone(): void {
+    this.end = NEVER;
+  }
+
+  /** True when the client has had its time. Any progress gets it more, up to send_timeout. */
+  isStalled(now: number): boolean {
+    if (now < this.deadline) return false;
+    const { queued } = this.wire;
+    if (queued < this.queued && now < this.end) {
+      this.queued = queued;
+      this.deadline = now + this.limits.idleSendTimeout;
+      return false;
+    }
+    this.deadline = NEVER;
+    return true;
+  }
 }

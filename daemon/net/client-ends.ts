@@ -1,4 +1,4 @@
-// Who a client is and where it came in: the addresses of its connection, those that a PROXY preamble gave in their
+// A client's identity and listener: the addresses of its connection, those that a PROXY preamble gave in their
 // place, the limits a program may change, and the connection's log with the records that every request of it begins
 // with.
 

@@ -2,6 +2,8 @@
 // the whole of what is done with a short connection. The runtime tries each write at once and queues what the kernel
 // did not take in order; only then it keeps the request of the write, so that one request serves nearly all writes.
 
+import type { Room } from '../flow/flow.ts';
+import { buffersOf, type Piece } from '../flow/piece.ts';
 import {
   END_OF_INPUT,
   type RuntimeHandle,
@@ -118,17 +120,15 @@ class HandleWire implements ClientWire {
     this.handle.readStop();
   }
 
-  write(bytes: Uint8Array): boolean {
-    if (this.isGone || this.ending) return true;
+  write(piece: Piece): Room {
+    if (this.isGone || this.ending) return 'more';
+    const parts = buffersOf(piece);
+    const { handle } = this;
     const { request } = this.wires;
-    return this.handedOver(this.handle.writeBuffer(request, bytes), request, bytes);
-  }
-
-  writeAll(parts: readonly Uint8Array[]): boolean {
+    if (parts.length === 1)
+      return this.handedOver(handle.writeBuffer(request, parts[0] as Buffer), request, piece);
     // The runtime refuses a write of nothing.
-    if (this.isGone || this.ending || parts.length === 0) return true;
-    const { request } = this.wires;
-    return this.handedOver(this.handle.writev(request, parts, true), request, parts);
+    return parts.length === 0 ? 'more' : this.handedOver(handle.writev(request, parts, true), request, piece);
   }
 
   flushed(callback: () => void): void {
@@ -146,7 +146,7 @@ class HandleWire implements ClientWire {
     const request = new this.wires.runtime.stream_wrap.ShutdownWrap() as EndRequest;
     request.wire = this;
     request.oncomplete = ended;
-    // What has queued leaves first. An error means that the client has gone: its end is yet to be read.
+    // Queued writes leave first. An error means that the client has gone: its end is yet to be read.
     if (this.handle.shutdown(request) !== 0) this.ended();
   }
 
@@ -214,23 +214,19 @@ class HandleWire implements ClientWire {
     this.destroy();
   }
 
-  /** Whether the kernel has taken all of a write. */
-  private handedOver(
-    status: number,
-    request: WriteRequest,
-    held: Uint8Array | readonly Uint8Array[],
-  ): boolean {
+  private handedOver(status: number, request: WriteRequest, piece: Piece): Room {
     if (status !== 0) {
       this.broke(handleError(status));
-      return true;
+      return 'more';
     }
     const { wires } = this;
     const { streamBaseState, kLastWriteWasAsync } = wires.runtime.stream_wrap;
-    if (streamBaseState[kLastWriteWasAsync] === 0) return true;
-    request.held = held;
+    if (streamBaseState[kLastWriteWasAsync] === 0) return 'more';
+    piece.hold();
+    request.held = piece;
     wires.request = wires.newRequest();
     this.writes++;
-    return false;
+    return 'wait';
   }
 }
 
@@ -245,7 +241,9 @@ function onread(this: unknown): void {
 }
 
 function written(this: unknown, status: number, handle: RuntimeHandle): void {
+  const { held } = this as WriteRequest;
   (this as WriteRequest).held = null;
+  held?.release();
   (handle as WireHandle).wire.written(status);
 }
 

@@ -56,7 +56,7 @@ export class DescriptorGuard {
   }
 }
 
-/** The soft limit of this process; infinite where /proc does not tell. */
+/** The soft limit of this process; infinite where /proc does not have it. */
 export function descriptorLimit(path = '/proc/self/limits'): number {
   try {
     const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync(path, 'latin1')) ?? [];

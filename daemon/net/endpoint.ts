@@ -1,4 +1,4 @@
-// What a session knows of the listener that it came in by.
+// The listener of a session, as the session knows it.
 
 import type { ListenerSpec } from '../link.ts';
 

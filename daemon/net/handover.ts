@@ -1,5 +1,5 @@
 // Hands connections that one thread has accepted to another one that has fewer. All threads listen on the same sockets,
-// and whoever is awake takes all that wait there: without this, one thread would have most of them.
+// and the thread that is awake takes all that wait there: without this, one thread would have most of them.
 //
 // How many connections each thread has is in shared memory. A connection goes over as its descriptor, through a Unix
 // socket in the worker's directory, as it would to another process (SCM_RIGHTS): the runtime has no other way to let go
@@ -7,9 +7,8 @@
 // new thread from the moment it is given away, so that many that come at once are spread.
 
 import { unlinkSync } from 'node:fs';
-import type { RuntimeHandle } from '../runtime-handles.ts';
+import { type RuntimeHandle, type RuntimeHandles, runtimeHandles } from '../runtime-handles.ts';
 import { threadSocket } from '../threads/thread-socket.ts';
-import { type HandleChannels, handleChannels, type PipeHandle } from './handle-channels.ts';
 
 /** More connections than the thread that has the fewest, from which on new ones are given away: this many, or an eighth
  * of what that thread has (chosen; the spread is to stay within half of a thread's share). */
@@ -100,14 +99,14 @@ export class Handover {
     const server = channels.server();
     if (server.bind(name) !== 0) return;
     server.onconnection = (status, accepted) => {
-      if (status === 0 && accepted !== undefined) this.hear(channels, accepted);
+      if (status === 0 && accepted !== undefined) this.onChannel(channels, accepted);
     };
     server.listen(16);
     server.unref();
     this.held.push(server);
   }
 
-  private hear(channels: HandleChannels, accepted: PipeHandle): void {
+  private onChannel(channels: HandleChannels, accepted: PipeHandle): void {
     const channel = channels.channel();
     const fd = accepted.fd ?? -1;
     if (fd < 0 || (channel.open(fd) ?? 0) !== 0) {
@@ -140,7 +139,7 @@ class Way {
   private readonly channels: HandleChannels;
   private readonly channel: PipeHandle;
   private readonly failed: (listener: number, connection: RuntimeHandle) => void;
-  /** What waits for the way to be open; null once it is. */
+  /** Handles that wait for the channel to open; null once it has. */
   private queue: { listener: number; connection: RuntimeHandle }[] | null = [];
 
   constructor(
@@ -181,4 +180,52 @@ class Way {
     if (this.isBroken) done(-1);
     else this.channels.send(this.channel, listener, connection, done);
   }
+}
+
+/** A Unix socket; methods return 0 or a negative error number. */
+export interface PipeHandle extends Omit<RuntimeHandle, 'onread'> {
+  onconnection?: (status: number, connection: PipeHandle | undefined) => void;
+  onread?: (bytes: ArrayBuffer | undefined) => void;
+  /** A handle that came with the bytes that are being read. */
+  pendingHandle?: RuntimeHandle | null;
+  bind(path: string): number;
+  listen(backlog: number): number;
+  open(fd: number): number | undefined;
+  unref(): void;
+  writeLatin1String(request: object, text: string, handle: RuntimeHandle): number;
+}
+
+export interface HandleChannels {
+  server(): PipeHandle;
+  /** One over which handles can be sent. */
+  channel(): PipeHandle;
+  connect(channel: PipeHandle, path: string, done: (status: number) => void): void;
+  /** Sends a byte and a handle with it. */
+  send(channel: PipeHandle, byte: number, handle: RuntimeHandle, done: (status: number) => void): void;
+}
+
+function handleChannels(runtime: RuntimeHandles | null = runtimeHandles()): HandleChannels | null {
+  if (runtime === null) return null;
+  const { pipe_wrap, stream_wrap } = runtime;
+  const { SERVER, IPC } = pipe_wrap.constants as { SERVER?: number; IPC?: number };
+  const Pipe = pipe_wrap.Pipe as unknown as new (type: number) => PipeHandle;
+  if (SERVER === undefined || IPC === undefined || Pipe.prototype.writeLatin1String === undefined)
+    return null;
+  return {
+    server: () => new Pipe(SERVER),
+    channel: () => new Pipe(IPC),
+    connect: (channel, path, done) => {
+      const request = new pipe_wrap.PipeConnectWrap();
+      request.oncomplete = done;
+      const status = channel.connect(request, path) ?? 0;
+      if (status !== 0) setImmediate(done, status);
+    },
+    send: (channel, byte, handle, done) => {
+      const request = new stream_wrap.WriteWrap();
+      request.oncomplete = done;
+      const status = channel.writeLatin1String(request, String.fromCharCode(byte), handle);
+      const isUnderWay = status === 0 && stream_wrap.streamBaseState[stream_wrap.kLastWriteWasAsync] !== 0;
+      if (!isUnderWay) setImmediate(done, status);
+    },
+  };
 }

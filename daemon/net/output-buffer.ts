@@ -1,20 +1,21 @@
-// The buffer in which a worker puts together what goes out in one piece: responses, and heads of requests to origins.
-// What is written leaves at once, nearly always, so that one buffer serves all; when the kernel did not take everything,
-// those bytes keep the buffer and there is a new one. It writes nothing itself.
+// The buffer in which a worker assembles what goes out in one piece: responses, and heads of requests to origins. Nearly
+// always the kernel takes everything at once, so that one buffer serves all; when it did not, those bytes keep the buffer
+// and there is a new one.
 //
-// The views that are written are kept: responses to the same request are alike, and making a view costs as much as
-// putting 50 bytes together.
+// The pieces that were made are kept: responses to the same request are alike, and making a view costs as much as
+// assembling 50 bytes.
+
+import { type Holder, NOTHING, own, Piece } from '../flow/piece.ts';
 
 const USUAL = 128 * 1024;
 /** A power of two. */
-const PARTS = 64;
-const NOTHING = Buffer.alloc(0);
+const PIECES = 64;
 
-export class OutputBuffer {
+export class OutputBuffer implements Holder {
   private bytes = Buffer.allocUnsafeSlow(USUAL);
-  private readonly parts = new Array<Buffer>(PARTS).fill(NOTHING);
+  private readonly pieces = new Array<Piece>(PIECES).fill(NOTHING);
   /** Where each of them begins. */
-  private readonly starts = new Int32Array(PARTS);
+  private readonly starts = new Int32Array(PIECES);
 
   /** At least `size` bytes; what was in them may be overwritten. */
   room(size: number): Buffer {
@@ -23,24 +24,26 @@ export class OutputBuffer {
   }
 
   /** The bytes [start, end) of what room() gave. */
-  part(bytes: Buffer, start: number, end: number): Buffer {
-    if (bytes !== this.bytes) return bytes.subarray(start, end);
-    const at = (start + end) & (PARTS - 1);
-    const kept = this.parts[at] as Buffer;
-    if (this.starts[at] === start && kept.length === end - start) return kept;
-    const part = bytes.subarray(start, end);
-    this.parts[at] = part;
+  piece(bytes: Buffer, start: number, end: number): Piece {
+    if (bytes !== this.bytes) return own(bytes.subarray(start, end));
+    const at = (start + end) & (PIECES - 1);
+    const known = this.pieces[at] as Piece;
+    if (this.starts[at] === start && known.length === end - start) return known;
+    const piece = new Piece([bytes.subarray(start, end)], this);
+    this.pieces[at] = piece;
     this.starts[at] = start;
-    return part;
+    return piece;
   }
 
-  /** Some of it has not left yet: it must not be used again. */
-  taken(): void {
+  /** Some of it has not left yet: it is not used again, but left to those who hold it. */
+  hold(): void {
     this.replace(USUAL);
   }
 
+  release(): void {}
+
   private replace(size: number): void {
     this.bytes = Buffer.allocUnsafeSlow(size);
-    this.parts.fill(NOTHING);
+    this.pieces.fill(NOTHING);
   }
 }

@@ -1,4 +1,4 @@
-// Who is at the other end of a Unix socket: the kernel tells it to the holder of the descriptor (SO_PEERCRED), and the
+// The process at the other end of a Unix socket: the kernel reveals it to the holder of the descriptor (SO_PEERCRED), and the
 // runtime has no way to ask. A small Perl process, which nearly every system has, inherits the descriptor and asks.
 // Where there is none, the answer is that it cannot be known.
 //

@@ -24,7 +24,7 @@ const NOTHING = Buffer.alloc(0);
 
 export class RequestHeadReader {
   readonly head = spare.pop() ?? new HeadResult();
-  /** What the offsets of `head` count in: the session's bytes, or a copy of the head. */
+  /** The bytes that the offsets of `head` refer to: the session's, or a copy of the head. */
   bytes: LentBytes = NOTHING;
   /** Where in `bytes` the head begins, and what there is of it ends. */
   start = 0;

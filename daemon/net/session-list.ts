@@ -1,4 +1,4 @@
-// The open connections of a worker. No Set: at each growth and after so many deletions V8 makes a Set a new table, to
+// The open connections of a worker. No Set: at each growth and after some number of deletions V8 makes a Set a new table, to
 // which the old one points. Once an old table lies where only a full collection looks, all that the following ones hold
 // is taken for living, and with many short connections each small collection copied the garbage of all that had been
 // open at the last (a tenth of what such a connection costs).

@@ -1,5 +1,5 @@
-// What comes in on one client connection: reads heads, runs one request after another, hands body bytes to whoever
-// wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running, while
+// The input of one client connection: reads heads, runs one request after another, feeds body bytes to the request's body,
+// and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running, while
 // the client has not taken the last answer, and for a later turn once this one has served enough of them; the connection
 // is paused when they grow. It never decides anything about a request beyond its framing.
 //
@@ -8,10 +8,12 @@
 // before that still counts.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { Sink } from '../flow/flow.ts';
+import { NOTHING, own } from '../flow/piece.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { NOTHING_CAME } from '../system-error.ts';
-import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
+import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import type { Step } from '../transaction/drive.ts';
 import { Request } from '../transaction/request.ts';
@@ -20,23 +22,23 @@ import { RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type PreambleTarget, receivePreamble } from './preamble.ts';
+import { type PreambleTarget, receivePreamble } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
 
-/** What runs the requests of a session. */
+/** Runs the requests of a session. */
 export interface RequestMachine {
   start(req: Request): void;
   run(req: Request, step: Step<Request>): void;
 }
 
-/** Told when a session has ended. */
+/** The list that a session leaves when it has ended. */
 export interface SessionOwner {
   sessionClosed(session: Session): void;
 }
 
 /** Bytes a client may send ahead of what is being worked on before its connection is paused. */
 const READ_AHEAD = 64 * 1024;
-/** The client has said, in one way or the other, that the request was its last (RFC 9112 section 9.6). */
+/** Close reasons by which the client has announced that the request was its last (RFC 9112 section 9.6). */
 const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP10']);
 
 export class Session extends ClientConnection implements ClientSession, PreambleTarget, WireUser {
@@ -54,11 +56,11 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private parsing = false;
   /** There was a request. */
   private begun = false;
-  /** The packet of the request under way goes on after it. */
+  /** The packet of the request under way continues after it. */
   private sentMore = false;
   /** The client has ended its side. */
   private inputEnded = false;
-  /** What was `rest` and is being used now. */
+  /** The former `rest`, which is being used now. */
   private own: Buffer | null = null;
 
   /** @param requests runs requests; given, since the steps know sessions. */
@@ -101,7 +103,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         else this.feedBody(buf, start, end);
         break;
       case 'pipe':
-        this.pipeTap?.fromClient(keep(buf, start, end));
+        this.intoPipe(keep(buf, start, end));
         break;
       case 'preamble':
         this.keep(buf, start, end);
@@ -121,10 +123,10 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         this.close('REM_CLOSE', true);
         break;
       case 'pipe':
-        this.pipeTap?.clientEnded();
+        this.pipeSink?.end(NOTHING);
         break;
       case 'closing':
-        // What is still on its way out ends the connection by itself.
+        // The connection ends by itself when everything has been sent.
         if (!this.wire.isSending) this.destroy();
         break;
       case 'closed':
@@ -144,8 +146,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     const reads = this.body !== null && !this.body.complete;
     const isOwed = this.phase === 'ahead' || this.phase === 'unsent';
     if ((this.phase === 'request' && !reads) || isOwed) this.lossReason = 'TX_ERROR';
-    this.pipeTap?.clientLost();
-    this.pipeTap = null;
+    this.pipeSink?.abort('closed');
+    this.pipeSink = null;
     if (this.phase === 'closing' || this.isIdle || isOwed) {
       this.finish(this.lossReason);
       return;
@@ -174,7 +176,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         break;
       case 'body':
         if (this.body?.paused === true) {
-          // It is the origin that is slow: whoever sends to it has a limit of its own.
+          // It is the origin that is slow: the upload has a limit of its own.
           this.deadline = now + this.timeoutIdle;
           break;
         }
@@ -215,9 +217,10 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       // No further answers pile up before a client that does not read (SAFETY rule 11).
       this.phase = 'unsent';
       this.deadline = Number.POSITIVE_INFINITY;
-      this.drained(() => {
+      const room = (): void => {
         if (this.phase === 'unsent') this.awaitHead(this.core.clock.now());
-      });
+      };
+      this.onRoom({ room });
       return;
     }
     this.awaitHead(this.req.log.tPrev);
@@ -262,21 +265,25 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     });
   }
 
-  /** From now on bytes go to and from the tap; requestDone() is not called any more. */
-  startPipe(tap: PipeTap): void {
+  startPipe(sink: Sink): void {
     this.phase = 'pipe';
-    this.pipeTap = tap;
+    this.pipeSink = sink;
     this.body = null;
     this.deadline = Number.POSITIVE_INFINITY;
+    sink.connect({ room: () => this.resumeReading(), stop: () => undefined });
     const rest = this.rest;
     this.rest = null;
-    if (rest !== null) tap.fromClient(rest);
-    if (this.inputEnded) tap.clientEnded();
     this.resumeReading();
+    if (rest !== null) this.intoPipe(rest);
+    if (this.inputEnded) sink.end(NOTHING);
+  }
+
+  private intoPipe(bytes: Buffer): void {
+    if (this.pipeSink?.write(own(bytes)) === 'wait') this.pauseReading();
   }
 
   interruptPipe(): void {
-    this.pipeTap = null;
+    this.pipeSink = null;
     if (this.phase === 'pipe') this.phase = 'request';
   }
 
@@ -400,7 +407,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       const { head } = reader;
       if (at > start) this.core.stats.sess_readahead++;
       if (this.tHead === 0) {
-        // A head that comes in pieces goes on where its last piece ended; only a new one starts afresh.
+        // A head that comes in pieces continues where its last piece ended; only a new one starts over.
         this.tHead = now;
         if (now > this.lingerEnd) this.core.stats.sess_herd++;
         this.deadline = now + this.timeoutIdle;

@@ -2,19 +2,31 @@
 // page a packed body is spliced in as it is stored; a plain one is carried in stored blocks.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
+import type { Cache } from '../cache/cache.ts';
+import { type Oc, OF_ESI } from '../cache/objcore.ts';
+import { SplicedData, type StreamPlaces } from '../esi/gzip-stitch.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
+import { PackedPieces } from '../filters/deflate-places.ts';
 import { namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
 import type { PageOutput } from '../filters/page-output.ts';
+import type { Abort, Room, Sink, Writer } from '../flow/flow.ts';
+import { buffersOf, NOTHING, own, Piece, stored } from '../flow/piece.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
-import { type BodyTarget, BodyWriter } from './body-writer.ts';
-import { chooseFilters, finishAlone, isPacked, openBody, openChain, openPage } from './delivery-filters.ts';
-import { PageTarget } from './page-target.ts';
-import { PlacesSearch } from './places-search.ts';
+import { ObjectHolder, ObjectWait, SLICE } from '../transaction/store-flow.ts';
+import { turns } from '../turns/turns.ts';
+import {
+  chooseFilters,
+  countBody,
+  finishAlone,
+  isPacked,
+  openBody,
+  openChain,
+  openPage,
+  startBody,
+} from './delivery.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
-import { SplicedTarget } from './spliced-target.ts';
 
 /** Bytes of a packed body for one reader that may be waited for as a whole: more are unpacked on their way. */
 const WHOLE = 128 * 1024;
@@ -30,7 +42,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   const { output } = place;
   const joins = output.sum !== null && !req.isPage && isPacked(req);
   if (joins && !facts.isFinished(oc) && !facts.isFailed(oc) && mayBecomeWhole(req)) {
-    return waitFor(req, (goOn) => new WholeWait(req, goOn).begin());
+    return awaitWhole(req, output);
   }
   const isWhole = facts.isFinished(oc);
   if (joins && isWhole && req.isStoredGzip && attempt.places === undefined) {
@@ -39,7 +51,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     attempt.places = search.found;
   }
   const places = attempt.places ?? null;
-  // What is no whole gzip stream, or not yet, is unpacked: what is wrong with it is then said.
+  // A body that is no whole gzip stream, or not yet, is unpacked: then the log says what is wrong with it.
   const isBroken = joins && places === null && !facts.isFailed(oc);
   const list = isBroken && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
   if (list === null) {
@@ -59,33 +71,32 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     writeStored(req, output, length);
     return FINISH;
   }
-  const plan = { from: 0, to: Number.POSITIVE_INFINITY, length: -1 };
-  const target =
-    places !== null && working === null ? new SplicedTarget(output, places) : targetFor(req, output, working);
-  if (target === null) {
+  const door = places !== null && working === null ? new SplicedData(places) : doorFor(req, output, working);
+  if (door === null) {
     place.failed('packed by a filter, which cannot join a packed page');
     return FINISH;
   }
-  return waitFor(req, (goOn) =>
-    new BodyWriter(req, plan, working, target, (ok) => {
-      if (!ok && !req.aborted) place.failed('its body broke off');
-      finishAlone(req, goOn);
-    }).start(),
+  const whole = { from: 0, to: Number.POSITIVE_INFINITY };
+  return waitFor(req, (proceed) =>
+    startBody(req, whole, working, new PageSink(req, output, door, places), (reason) => {
+      if (reason !== null && !req.aborted) place.failed('its body broke off');
+      finishAlone(req, proceed);
+    }),
   );
 }
 
 /** Goes on in the next turns, until it is known where the blocks lie. */
 function lookLonger(req: Request, place: FragmentPlace, search: PlacesSearch): Step<Request> {
-  // What is gathered must not wait with it.
+  // Gathered bytes must not wait with it.
   place.output.flush();
-  return waitFor(req, (goOn) => {
+  return waitFor(req, (proceed) => {
     const go = (): void => {
       if (!req.aborted && !search.lookOn()) {
         place.budget.leaveTurn(go);
         return;
       }
       req.attempt.places = search.found;
-      goOn(TRANSMIT);
+      proceed(TRANSMIT);
     };
     place.budget.leaveTurn(go);
   });
@@ -94,36 +105,122 @@ function lookLonger(req: Request, place: FragmentPlace, search: PlacesSearch): S
 /** Writes a whole stored body, for which the page has made room: it copies what it takes. */
 export function writeStored({ core, attempt }: Request, output: PageOutput, length: number): void {
   const { reading } = core.cache;
+  const holder = new ObjectHolder(core.cache, attempt.oc);
   for (let at = 0; at < length; ) {
     const slice = reading.slice(attempt.oc, at, length - at);
-    output.write(slice);
+    output.write(stored([slice], holder));
     at += slice.length;
   }
   attempt.bodyBytesOut = length;
 }
 
+/** How the bytes of a fragment join a page: as they are, as plain bytes, or as deflate data that is made to continue. */
+type Door = 'raw' | 'plain' | SplicedData;
+
 /** Null where packed bytes come that cannot be spliced in. */
-function targetFor(req: Request, output: PageOutput, chain: DeliveryChain | null): BodyTarget | null {
-  const raw = new PageTarget(output, (bytes) => output.put(bytes));
-  if (chain === null || !chain.gzipped || output.sum === null)
-    return output.sum === null ? raw : new PageTarget(output, (bytes) => output.write(bytes));
+function doorFor(req: Request, output: PageOutput, chain: DeliveryChain | null): Door | null {
+  if (output.sum === null) return 'raw';
+  if (chain === null || !chain.gzipped) return 'plain';
   const names = chain.workingNames;
   if (names.length !== 1 || names[0] !== 'esi') return null;
   openPage(req).isBare = true;
-  return raw;
+  return 'raw';
 }
 
-/** What is to be written waits where it is; what a page of its own includes comes meanwhile. */
+/** The body of a fragment on its way into its page, which takes one part after the other. */
+export class PageSink implements Sink, Writer {
+  readonly gathers = SLICE;
+  private readonly req: Pick<Request, 'attempt'>;
+  private readonly output: PageOutput;
+  private readonly door: Door;
+  private readonly places: StreamPlaces | null;
+  private writer: Writer | null = null;
+  /** The piece written last, held while the page has not been given all of it, and what is left of it. */
+  private piece = NOTHING;
+  private rest: Buffer[] = [];
+
+  /** @param places of the stream that is spliced in */
+  constructor(
+    req: Pick<Request, 'attempt'>,
+    output: PageOutput,
+    door: Door,
+    places: StreamPlaces | null = null,
+  ) {
+    this.req = req;
+    this.output = output;
+    this.door = door;
+    this.places = places;
+  }
+
+  connect(writer: Writer): void {
+    this.writer = writer;
+  }
+
+  write(piece: Piece): Room {
+    const { door } = this;
+    countBody(this.req.attempt, piece);
+    piece.hold();
+    this.piece = piece;
+    const parts = buffersOf(piece);
+    this.rest = typeof door === 'string' ? [...parts] : parts.flatMap((part) => door.take(part));
+    return this.pour();
+  }
+
+  end(piece: Piece): Room {
+    const room = this.write(piece);
+    if (typeof this.door !== 'string' && this.places !== null) this.output.sum?.add(this.places);
+    return room;
+  }
+
+  flush(): void {
+    this.output.flush();
+  }
+
+  abort(): void {
+    this.letGo();
+  }
+
+  room(): void {
+    if (this.pour() === 'more') this.writer?.room();
+  }
+
+  stop(reason: Abort): void {
+    this.letGo();
+    this.writer?.stop(reason);
+  }
+
+  private pour(): Room {
+    const { output, door, rest, piece } = this;
+    for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
+      const next = new Piece([part], piece);
+      if ((door === 'plain' ? output.writePlain(next) : output.write(next)) === 'wait') {
+        output.onRoom(this);
+        return 'wait';
+      }
+    }
+    this.letGo();
+    return 'more';
+  }
+
+  private letGo(): void {
+    const { piece } = this;
+    this.rest = [];
+    this.piece = NOTHING;
+    piece.release();
+  }
+}
+
+/** The body waits where it is stored; the includes of a fragment that is a page itself are fetched meanwhile. */
 function awaitTurn(req: Request, place: FragmentPlace): Step<Request> {
   const { oc } = req.attempt;
   // Bytes that are lent for this turn only.
   req.resp.raw = null;
   if (req.isPage) openPage(req).waits();
-  return waitFor(req, (goOn) => {
-    req.onAbort = () => finishAlone(req, goOn);
+  return waitFor(req, (proceed) => {
+    req.onAbort = () => finishAlone(req, proceed);
     place.awaitTurn(oc === 0 || req.core.cache.facts.isFinished(oc), () => {
       req.onAbort = null;
-      goOn(TRANSMIT);
+      proceed(TRANSMIT);
     });
   });
 }
@@ -134,13 +231,34 @@ function writeSynth(req: Request, output: PageOutput): Step<Request> {
   log.put(Tag.Storage, 'malloc Transient');
   openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
   attempt.bodyBytesOut = body.length;
-  if (req.resp.status === 204 || req.resp.status === 304 || output.write(body)) return FINISH;
-  return waitFor(req, (goOn) => {
-    req.onAbort = () => goOn(FINISH);
-    output.drained(() => {
+  if (req.resp.status === 204 || req.resp.status === 304) return FINISH;
+  if (output.writePlain(own(body)) === 'more') return FINISH;
+  return waitFor(req, (proceed) => {
+    const over = (): void => {
       req.onAbort = null;
-      goOn(FINISH);
+      proceed(FINISH);
+    };
+    req.onAbort = over;
+    output.onRoom({ room: over });
+  });
+}
+
+/** Waits for the end of a packed fragment. */
+function awaitWhole(req: Request, output: PageOutput): Step<Request> {
+  const { cache } = req.core;
+  const { oc } = req.attempt;
+  return waitFor(req, (proceed) => {
+    const isOver = (): boolean => cache.facts.isFinished(oc) || cache.facts.isFailed(oc);
+    const wait = new ObjectWait(cache, oc, isOver, () => {
+      req.onAbort = null;
+      proceed(TRANSMIT);
     });
+    req.onAbort = () => {
+      wait.leave();
+      proceed(FINISH);
+    };
+    // Gathered bytes must not wait with it.
+    output.flush();
   });
 }
 
@@ -152,34 +270,77 @@ function mayBecomeWhole({ core, attempt }: Request): boolean {
   return declared >= 0 && declared <= WHOLE;
 }
 
-/** The wait of a packed fragment for its own end. */
-class WholeWait implements ProgressReader {
-  private readonly req: Request;
-  private readonly goOn: (next: Step<Request>) => void;
-  private source: ProgressSource | null = null;
+/** Bytes of a gzip stream after its data: the sum and the length. */
+const TRAILER = 8;
+/** Bytes that one byte of deflate data can stand for: 258 in two bits (RFC 1951 section 3.2.5). */
+const MOST_PACKED = 1032;
 
-  constructor(req: Request, goOn: (next: Step<Request>) => void) {
-    this.req = req;
-    this.goOn = goOn;
+/**
+ * Finds where the blocks of a finished packed object lie, for it to be spliced into a page: at its first such use, and kept
+ * beside the object. That reads all of it, so that a long one is looked through over several turns of the event loop. Of a
+ * page of edge-side includes that is not delivered as one nothing is kept: beside it is its plan.
+ */
+export class PlacesSearch {
+  /** Once the search is over; null where the object is not one whole gzip stream, or may be too long for one. */
+  found: StreamPlaces | null = null;
+  private readonly cache: Cache;
+  private readonly oc: Oc;
+  private readonly size: number;
+  private readonly pieces = new PackedPieces();
+  private at = 0;
+
+  constructor(cache: Cache, oc: Oc) {
+    this.cache = cache;
+    this.oc = oc;
+    this.size = cache.reading.bodyLength(oc);
   }
 
-  begin(): void {
-    const { req } = this;
-    req.onAbort = () => this.end(FINISH);
-    this.source = req.core.cache.reading.onProgress(req.attempt.oc, this);
-    // What is gathered must not wait with it.
-    req.fragment?.output.flush();
+  /** Looks on as long as this turn of the event loop has time for it; true when it is over. */
+  lookOn(): boolean {
+    const { cache, oc, size } = this;
+    const { reading } = cache;
+    const kept = this.keeps ? reading.annex(oc) : null;
+    if (kept !== null) {
+      this.found = decode(kept);
+      return true;
+    }
+    // The trailer states a length modulo 2^32, but sums of pieces are put together by the true one.
+    if (reading.gunzippedLength(oc) < 0 && size * MOST_PACKED >= 2 ** 32) return true;
+    const holder = new ObjectHolder(cache, oc);
+    while (this.at < size) {
+      const slice = stored([reading.slice(oc, this.at, SLICE)], holder);
+      this.pieces.add(buffersOf(slice)[0] as Buffer);
+      this.at += slice.length;
+      // A slice takes 0.3 ms.
+      turns.tookLong();
+      if (this.at < size && !turns.mayGoOn()) return false;
+    }
+    this.found = this.conclude();
+    if (this.found !== null && this.keeps) cache.filling.setAnnex(oc, encode(this.found));
+    return true;
   }
 
-  progress(): void {
-    const { facts } = this.req.core.cache;
-    const { oc } = this.req.attempt;
-    if (facts.isFinished(oc) || facts.isFailed(oc)) this.end(TRANSMIT);
+  private get keeps(): boolean {
+    return !this.cache.facts.has(this.oc, OF_ESI);
   }
 
-  private end(step: Step<Request>): void {
-    this.source?.detach(this);
-    this.req.onAbort = null;
-    this.goOn(step);
+  private conclude(): StreamPlaces | null {
+    const { size } = this;
+    const found = this.pieces.found();
+    // After the last block nothing but the trailer.
+    if (found === null || Math.ceil(found.stop / 8) + TRAILER !== size) return null;
+    const trailer = Buffer.alloc(TRAILER);
+    this.cache.reading.copyBody(this.oc, size - TRAILER, trailer, 0, TRAILER);
+    const { start, last, stop } = found;
+    return { from: start / 8, last, stop, crc: trailer.readUInt32LE(0), length: trailer.readUInt32LE(4) };
   }
+}
+
+function encode({ from, last, stop, crc, length }: StreamPlaces): Buffer {
+  return Buffer.from(Float64Array.of(from, last, stop, crc, length).buffer);
+}
+
+function decode(kept: Buffer): StreamPlaces {
+  const at = (i: number): number => kept.readDoubleLE(i * 8);
+  return { from: at(0), last: at(1), stop: at(2), crc: at(3), length: at(4) };
 }

@@ -1,15 +1,193 @@
-// The request for a fragment: what the client asked for the page, with another URL, as a GET for the whole of it.
+// The request for a fragment: what the client asked for the page, with another URL, as a GET for the whole of it; and the
+// connection as that request sees it: the page's, but nothing that happens to the fragment closes it, and only the page
+// writes to it.
 
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { PeerCredentials } from '../contract/context.ts';
 import type { PlanInclude } from '../esi/page-plan.ts';
+import type { Room } from '../flow/flow.ts';
+import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
+import type { ClientSession } from '../transaction/client-session.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
+import type { RequestBody } from '../transaction/request-body.ts';
 import { RequestBuffers } from '../transaction/request-buffers.ts';
-import { FragmentSession } from './fragment-session.ts';
+import { forwardedFor, logRequest } from './receive.ts';
 import { RECV } from './request-steps.ts';
-import { forwardedFor, logRequest } from './transport.ts';
 
-/** Headers that ask for less than the whole fragment, or tell of a body that does not come with it; those that Varnish
+/** Called at the end of the request. */
+interface FragmentCalls {
+  /** Its body cannot be whole. */
+  cut(): void;
+  /** It is over. */
+  done(): void;
+}
+
+class FragmentSession implements ClientSession {
+  readonly tHead: number;
+  closeAfter: CloseReason | null = null;
+  body: RequestBody | null = null;
+  readonly hasInput = false;
+  readonly inputLength = 0;
+  private readonly client: ClientSession;
+  private readonly place: FragmentCalls;
+
+  /** @param client that of the page. @param now epoch seconds */
+  constructor(client: ClientSession, place: FragmentCalls, now: number) {
+    this.client = client;
+    this.place = place;
+    this.tHead = now;
+  }
+
+  get isSending(): boolean {
+    return this.client.isSending;
+  }
+
+  get log(): TxLog {
+    return this.client.log;
+  }
+
+  get beginRecord(): PreparedRecords {
+    return this.client.beginRecord;
+  }
+
+  get startRecord(): PreparedRecords {
+    return this.client.startRecord;
+  }
+
+  get forwardedLine(): string {
+    return this.client.forwardedLine;
+  }
+
+  get forwardedRecord(): PreparedRecords {
+    return this.client.forwardedRecord;
+  }
+
+  get isOpen(): boolean {
+    return this.client.isOpen;
+  }
+
+  get remoteIp(): string {
+    return this.client.remoteIp;
+  }
+
+  get remotePort(): number {
+    return this.client.remotePort;
+  }
+
+  get localIp(): string {
+    return this.client.localIp;
+  }
+
+  get localPort(): number {
+    return this.client.localPort;
+  }
+
+  get clientIp(): string {
+    return this.client.clientIp;
+  }
+
+  get clientPort(): number {
+    return this.client.clientPort;
+  }
+
+  get serverIp(): string {
+    return this.client.serverIp;
+  }
+
+  get serverPort(): number {
+    return this.client.serverPort;
+  }
+
+  get endpointName(): string {
+    return this.client.endpointName;
+  }
+
+  get endpointSocket(): string {
+    return this.client.endpointSocket;
+  }
+
+  get vxid(): number {
+    return this.client.vxid;
+  }
+
+  get proxyAttributes(): ReadonlyMap<number, Uint8Array> | null {
+    return this.client.proxyAttributes;
+  }
+
+  get timeoutIdle(): number {
+    return this.client.timeoutIdle;
+  }
+
+  set timeoutIdle(seconds: number) {
+    this.client.timeoutIdle = seconds;
+  }
+
+  get timeoutLinger(): number {
+    return this.client.timeoutLinger;
+  }
+
+  set timeoutLinger(seconds: number) {
+    this.client.timeoutLinger = seconds;
+  }
+
+  get idleSendTimeout(): number {
+    return this.client.idleSendTimeout;
+  }
+
+  set idleSendTimeout(seconds: number) {
+    this.client.idleSendTimeout = seconds;
+  }
+
+  get sendTimeout(): number {
+    return this.client.sendTimeout;
+  }
+
+  set sendTimeout(seconds: number) {
+    this.client.sendTimeout = seconds;
+  }
+
+  peerCredentials(): PeerCredentials | null {
+    return this.client.peerCredentials();
+  }
+
+  // A fragment's request has no body, and its answer no head: there is nothing to write, read or wait for.
+
+  write(): Room {
+    return 'more';
+  }
+
+  onRoom(): void {}
+
+  bodyBegins(): void {}
+
+  bodyWanted(): void {}
+
+  bodySettled(): void {}
+
+  startPipe(): void {}
+
+  interruptPipe(): void {}
+
+  pipeEnded(): void {}
+
+  close(): void {}
+
+  cut(): void {
+    this.place.cut();
+  }
+
+  reset(): void {
+    this.cut();
+  }
+
+  requestDone(): void {
+    this.place.done();
+  }
+}
+
+/** Headers that ask for less than the whole fragment, or describe a body that does not come with it; those that Varnish
  * takes away, and what frames a body in pieces. */
 const NOT_OF_A_FRAGMENT = ['if-modified-since', 'if-none-match', 'range'];
 const OF_A_BODY = ['content-length', 'transfer-encoding'];
@@ -29,7 +207,7 @@ export function beginFragment(place: Place, page: Request, part: PlanInclude, gz
     cut: () => place.failed('its transaction broke off'),
     done: () => {
       place.ended();
-      // Only now: what goes on in the page may begin the next one.
+      // Only now: the page, which continues, may begin the next one.
       if (core.esi.spareBuffers.length < SPARE) core.esi.spareBuffers.push(buffers);
     },
   };

@@ -1,5 +1,5 @@
 // The lookup: asks the cache what there is under the request's key and sorts the answer into hit, miss, pass
-// or a wait: for somebody else's fetch, or for the turn in which the next of many bans are tested.
+// or a wait: for another request's fetch, or for the turn in which the next of many bans are tested.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupAnswer } from '../cache/lookup-query.ts';
@@ -11,7 +11,7 @@ export function lookup(req: Request): Step<Request> {
   const { core, log, lookup: out } = req;
   const { cache, stats } = core;
   const { facts } = cache;
-  // What was fresh when the request came stays so while it waits; a restart is still the same request.
+  // An object that was fresh when the request came stays so while it waits; a restart is still the same request.
   const now = req.tReq;
   const query = req.query;
   query.key = req.attempt.hashKey;
@@ -29,7 +29,7 @@ export function lookup(req: Request): Step<Request> {
     case LookupAnswer.HIT:
     case LookupAnswer.GRACE: {
       const { oc } = out;
-      if (core.held.since > 0 && facts.tOriginOf(oc) <= core.held.since) return heldBack(req);
+      if (core.held.since > 0 && facts.tOriginOf(oc) <= core.held.since) return deferred(req);
       req.attempt.oc = oc;
       req.attempt.isHit = true;
       req.attempt.hitVxid = facts.vxidOf(oc);
@@ -38,7 +38,7 @@ export function lookup(req: Request): Step<Request> {
       if (out.variants !== 0) logVariants(req);
       req.attempt.isGrace = found === LookupAnswer.GRACE;
       cache.hits.touch(oc, now);
-      if (req.attempt.waited) toldWait(req);
+      if (req.attempt.waited) waitLogged(req);
       return HIT;
     }
     case LookupAnswer.HITMISS:
@@ -46,18 +46,18 @@ export function lookup(req: Request): Step<Request> {
       log.put(Tag.HitMiss, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitmiss++;
       logVariants(req);
-      if (req.attempt.waited) toldWait(req);
+      if (req.attempt.waited) waitLogged(req);
       return MISS;
     case LookupAnswer.HITPASS:
       req.attempt.isHitPass = true;
       log.put(Tag.HitPass, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitpass++;
       logVariants(req);
-      if (req.attempt.waited) toldWait(req);
+      if (req.attempt.waited) waitLogged(req);
       return PASS;
     case LookupAnswer.MISS:
       logVariants(req);
-      if (req.attempt.waited) toldWait(req);
+      if (req.attempt.waited) waitLogged(req);
       return MISS;
     case LookupAnswer.BUSY: {
       stats.busy_sleep++;
@@ -97,8 +97,8 @@ export function lookup(req: Request): Step<Request> {
   }
 }
 
-/** What was found may be outdated: it is looked up again when that is known. */
-function heldBack(req: Request): Step<Request> {
+/** The object may be outdated: the request looks up again once that is known. */
+function deferred(req: Request): Step<Request> {
   const { core, lookup: out } = req;
   const { references } = core.cache;
   references.deref(out.oc);
@@ -117,7 +117,7 @@ function heldBack(req: Request): Step<Request> {
 }
 
 /** The end of a stay in the waiting list. */
-function toldWait(req: Request): void {
+function waitLogged(req: Request): void {
   req.attempt.waited = false;
   req.log.timestamp('Waitinglist', req.core.clock.now());
 }

@@ -1,18 +1,24 @@
-// What becomes of a request after vcl_recv and the lookup: vcl_hit, vcl_miss, vcl_pass and vcl_purge run, and what the
-// program returns names the next step. A stale hit in grace is refreshed in the background. Counted as hits, as in
-// Varnish, are those that the program lets answer, or passes.
+// A request after vcl_recv and the lookup: vcl_hit, vcl_miss, vcl_pass and vcl_purge run, and the program's return names
+// the next step; a fetch is waited for until its head is there and, unless it may be streamed, its body too. A stale hit in
+// grace is refreshed in the background. Counted as hits, as in Varnish, are those that the program lets answer, or passes.
+//
+// A client that leaves meanwhile releases its reference; the fetch continues without it. An object that is to take the place
+// of others (purge.others) does so here, when it is whole.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { OF_FAILURE } from '../cache/objcore.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
+import { afterWriting } from '../transaction/program-state.ts';
+import { purgeRest } from '../transaction/purge-objects.ts';
 import type { Request } from '../transaction/request.ts';
-import { inClientState } from './client-state.ts';
-import { DELIVER, FAIL, FETCH, PASS, RESTART, SYNTH } from './request-steps.ts';
+import { ObjectWait } from '../transaction/store-flow.ts';
+import { DELIVER, FAIL, FETCH, FINISH, inClientState, PASS, RESTART, SYNTH } from './request-steps.ts';
 
-/** What a vcl_hit that is the builtin one logs. */
+/** The records of a builtin vcl_hit. */
 const PLAIN = new PreparedRecords([
   [Tag.VCL_call, 'HIT'],
   [Tag.VCL_return, 'deliver'],
@@ -44,7 +50,7 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   if (req.attempt.busyOc !== 0) core.cache.references.deref(req.attempt.busyOc);
   req.attempt.busyOc = 0;
   req.dropObject();
-  // What is answered now is not the object that was found.
+  // The answer is no longer the object that was found.
   req.attempt.isHit = false;
   // A pass still shows that there was one, with the id of what it fetched (see deliver.ts).
   if (ret !== RETURN.pass) req.attempt.hitVxid = 0;
@@ -128,7 +134,7 @@ function afterPass(req: Request, ret: ReturnCode): Step<Request> {
   return FETCH;
 }
 
-/** Every variant under the request's key goes, then vcl_purge says what the client hears. */
+/** Every variant under the request's key goes, then vcl_purge makes the answer. */
 export function purge(req: Request): Step<Request> {
   const { core, ctx } = req;
   ctx.now = core.clock.now();
@@ -162,4 +168,53 @@ function otherReturn(req: Request, ret: number): Step<Request> {
     default:
       return FAIL;
   }
+}
+
+export function fetch(req: Request): Step<Request> {
+  const { core } = req;
+  const { oc } = req.attempt;
+  if (req.aborted) return FINISH;
+  if (core.cache.facts.isFailed(oc)) {
+    // Not even an error object could be made.
+    req.log.timestamp('Fetch', core.clock.now());
+    req.dropObject();
+    req.attempt.synthStatus = 503;
+    req.attempt.synthReason = 'Service Unavailable';
+    return SYNTH;
+  }
+  if (isReady(req)) {
+    req.log.timestamp('Fetch', core.clock.now());
+    return req.attempt.replacesOthers && !core.cache.facts.has(oc, OF_FAILURE) ? replaceOthers(req) : DELIVER;
+  }
+  const isOver = (): boolean => isReady(req) || core.cache.facts.isFailed(oc);
+  const wait = new ObjectWait(core.cache, oc, isOver, () => {
+    req.onAbort = null;
+    req.resume(fetch(req));
+  });
+  req.onAbort = () => {
+    wait.leave();
+    req.resume(FINISH);
+  };
+  return PARKED;
+}
+
+/** An object that replaces others must be whole first, unless it is kept only as fast as its client takes it. */
+function isReady({ core, attempt }: Request): boolean {
+  const { facts } = core.cache;
+  if (!facts.isDeliverable(attempt.oc)) return false;
+  return !attempt.replacesOthers || facts.isFinished(attempt.oc) || facts.isUncacheable(attempt.oc);
+}
+
+/** Edge and fleet have it before the client is answered. */
+function replaceOthers(req: Request): Step<Request> {
+  req.attempt.replacesOthers = false;
+  purgeRest(req);
+  return afterWriting(req, State.deliver, RETURN.deliver as ReturnCode, (_req, ret) => {
+    if (req.aborted) return FINISH;
+    if (ret === RETURN.deliver) return DELIVER;
+    req.dropObject();
+    req.attempt.synthStatus = req.ctx.synthStatus;
+    req.attempt.synthReason = req.ctx.synthReason;
+    return SYNTH;
+  });
 }

@@ -1,5 +1,5 @@
 // The fragments of one page of edge-side includes, or of a fragment that is one itself. They are written in their order.
-// When one is not there at once, those behind it are started ahead, so that their origins work at the same time: they
+// When one is not there at once, those after it are started ahead, so that their origins work at the same time: they
 // come as far as their body, which waits for its turn where every fetched body is, in the store. Nothing is kept here.
 
 import { includeFailureText } from '../../protocol/esi-notes.ts';
@@ -23,7 +23,7 @@ export class PageFragments implements Page, StartsAhead {
   private turn = 0;
   private next = 0;
   private readonly ahead: PlanCursor;
-  /** Starting ahead goes on in a later turn of the event loop. */
+  /** Starting ahead continues in a later turn of the event loop. */
   private startsLater = false;
   private closed = false;
   private onOver: (() => void) | null = null;
@@ -89,15 +89,15 @@ export class PageFragments implements Page, StartsAhead {
     }
   }
 
-  /** Has fragments come: something is waited for, and so does whoever waits for this page. */
+  /** Starts fragments ahead: this page waits for something, and so do the pages that it is part of. */
   waits(): void {
     this.budget.add(this);
     const { fragment } = this.req;
     if (fragment?.isInTurn === true) fragment.waits();
   }
 
-  later(goOn: () => void): void {
-    this.budget.leaveTurn(goOn);
+  later(proceed: () => void): void {
+    this.budget.leaveTurn(proceed);
   }
 
   close(): void {
@@ -120,15 +120,15 @@ export class PageFragments implements Page, StartsAhead {
     const fragment = new Fragment(this, this.budget, () => {
       this.started.delete(n);
       if (this.started.size > 0 || !this.closed) return;
-      const told = this.onOver;
+      const { onOver } = this;
       this.onOver = null;
-      told?.();
+      onOver?.();
     });
     this.started.set(n, fragment);
     return fragment;
   }
 
-  /** Says that a fragment failed, and whether the page goes on without it. */
+  /** Logs that a fragment failed; whether the page continues without it. */
   private forgives(part: PlanInclude, reason: string): boolean {
     const { core, log } = this.req;
     log.put(Tag.Error, includeFailureText({ url: part.url, reason }));
@@ -150,7 +150,7 @@ class Fragment implements FragmentPlace {
   private reason: string | null = null;
   private counts = true;
 
-  /** @param leave called when it is over, before its page hears of it */
+  /** @param leave called when it is over, before its page is */
   constructor(page: PageFragments, budget: FragmentBudget, leave: () => void) {
     this.page = page;
     this.budget = budget;

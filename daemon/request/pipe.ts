@@ -1,22 +1,25 @@
-// return (pipe): the request goes to the origin as it is, and from then on bytes are shovelled both ways without
-// looking, until both sides have ended or nothing moved for pipe_timeout.
+// return (pipe): the request goes to the origin as it is, and from then on bytes pass both ways unread, until both sides
+// have ended or nothing moved for pipe_timeout. A side's end is passed on alone, so a half-closed exchange still finishes.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
+import { DISCARD, type Sink, type Writer } from '../flow/flow.ts';
+import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
+import { behindEnd, socketDescriptor } from '../system-error.ts';
+import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
-import { inClientState } from './client-state.ts';
-import { Pipe } from './pipe-run.ts';
-import { FAIL, FINISH, SYNTH } from './request-steps.ts';
+import { FAIL, FINISH, inClientState, SYNTH } from './request-steps.ts';
 
 export function pipe(req: Request): Step<Request> {
   const { core, log, ctx } = req;
@@ -138,10 +141,10 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
   core.stats.n_pipe++;
-  const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, unheard) => {
+  const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, untouched) => {
     core.stats.n_pipe--;
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
-    if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
+    if (untouched && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
       session.interruptPipe();
       connectAndRun(req, bo, true).catch((error: Error) => broken(req, error));
@@ -161,7 +164,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
     session.pipeEnded();
     req.resume(FINISH);
   });
-  // What the origin will want to see comes only after this.
+  // The client's body comes only after this.
   req.askForBody();
   const sent = head.subarray(0, length);
   run.start(req.cachedBody === null ? sent : Buffer.concat([sent, req.cachedBody.bytes()]));
@@ -178,7 +181,7 @@ function broken(req: Request, error: Error): void {
   req.resume(FINISH);
 }
 
-/** The place of a pipe is taken before there is a connection: so many may be on the way to one. */
+/** The place of a pipe is taken before there is a connection: many may be on the way to one. */
 function endPipe(core: Core, bo: BusyObj): void {
   core.pipes.add(-1);
   endBereq(bo);
@@ -188,4 +191,95 @@ function endBereq(bo: BusyObj): void {
   bo.log.acct(Tag.BereqAcct, bo.headBytesOut, 0, bo.headBytesOut, 0, 0, 0);
   bo.log.end();
   bo.programRef.refs--;
+}
+
+interface PipeBytes {
+  fromClient: number;
+  toClient: number;
+}
+
+/** The two directions of a pipe: the client's bytes into the origin's socket, and the other way. */
+class Pipe {
+  private readonly session: ClientSession;
+  private readonly conn: OriginConnection;
+  private readonly done: (bytes: PipeBytes, untouched: boolean) => void;
+  private readonly timeout: number;
+  private readonly bytes: PipeBytes = { fromClient: 0, toClient: 0 };
+  private client: Writer | null = null;
+  private originDone = false;
+  private over = false;
+
+  /**
+   * @param timeout seconds without any byte
+   * @param done gets the bytes that passed, and whether the origin has left before any did
+   */
+  constructor(
+    session: ClientSession,
+    conn: OriginConnection,
+    timeout: number,
+    done: (bytes: PipeBytes, untouched: boolean) => void,
+  ) {
+    this.session = session;
+    this.conn = conn;
+    this.timeout = timeout;
+    this.done = done;
+  }
+
+  start(head: Buffer): void {
+    const origin = this.conn.socket;
+    origin.setTimeout(this.timeout * 1000, () => this.finish());
+    origin.on('end', () => this.originEnded(behindEnd(socketDescriptor(origin)).code !== ''));
+    origin.on('drain', () => this.client?.room());
+    origin.on('error', () => this.originEnded(true));
+    origin.on('close', () => this.finish());
+    origin.write(head);
+    this.session.startPipe(this.toOrigin);
+    const room = this.conn.handOver(this.toClient);
+    if (room === null) this.originEnded(false);
+    else if (room === 'more') origin.resume();
+  }
+
+  private readonly toOrigin: Sink = {
+    ...DISCARD,
+    connect: (writer) => {
+      this.client = writer;
+    },
+    write: (piece) => {
+      if (this.over || this.originDone) return 'more';
+      this.bytes.fromClient += piece.length;
+      return this.conn.socket.write(buffersOf(piece)[0] as Buffer) ? 'more' : 'wait';
+    },
+    end: () => {
+      this.conn.socket.end();
+      return 'more';
+    },
+    abort: () => this.finish(),
+  };
+
+  private readonly toClient: Sink<AnyPiece> = {
+    ...DISCARD,
+    write: (piece) => {
+      this.bytes.toClient += piece.length;
+      const room = this.session.write(own(copyOf(piece)));
+      if (room === 'wait') this.session.onRoom(this.conn);
+      return room;
+    },
+  };
+
+  /** An origin whose request said `Connection: close` needs nothing more once it has answered. */
+  private originEnded(reset: boolean): void {
+    this.originDone = true;
+    this.finish(reset);
+  }
+
+  /** @param broken the origin's answer did not come to its end, and the client shall see that */
+  private finish(broken = false): void {
+    if (this.over) return;
+    this.over = true;
+    this.conn.destroy();
+    const { fromClient, toClient } = this.bytes;
+    const untouched = this.originDone && toClient === 0 && fromClient === 0;
+    if (broken && !untouched) this.session.reset('TX_PIPE');
+    this.done(this.bytes, untouched);
+  }
 }

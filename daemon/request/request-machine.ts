@@ -4,17 +4,14 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { deliver } from './deliver.ts';
-import { fetch } from './fetch-wait.ts';
 import { finish } from './finish.ts';
 import { lookup } from './lookup-step.ts';
-import { hit, miss, pass, purge } from './outcomes.ts';
+import { fetch, hit, miss, pass, purge } from './outcomes.ts';
 import { pipe } from './pipe.ts';
-import { recv } from './recv.ts';
+import { recv, restart, transport } from './receive.ts';
 import * as steps from './request-steps.ts';
-import { restart } from './restart.ts';
 import { fail, synth } from './synth.ts';
 import { transmit } from './transmit.ts';
-import { transport } from './transport.ts';
 
 bindSteps<Request>([
   [steps.TRANSPORT, transport],

@@ -6,16 +6,16 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { endPrivs } from '../contract/priv.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { usualDeliveryFilters } from '../filters/filter-table.ts';
+import { own } from '../flow/piece.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
-import { inClientState } from './client-state.ts';
 import { logStatus } from './deliver.ts';
-import { openChain } from './delivery-filters.ts';
-import { answerOverflow, askForUnwanted, drainAtOnce, setConnection } from './keep-alive.ts';
-import { FINISH, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
+import { openChain } from './delivery.ts';
+import { answerOverflow, askForUnwanted, drainAtOnce, setConnection } from './finish.ts';
+import { FINISH, inClientState, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
 
 const LAST_STATUS = 500;
 const LAST_REASON = 'Internal Server Error';
@@ -83,11 +83,11 @@ function send(req: Request): Step<Request> {
   if (sent > 0) body.copy(out, head, from, to);
   req.attempt.headBytesOut = head;
   req.attempt.bodyBytesOut = sent;
-  session.writeOutput(out, 0, head + sent);
+  session.write(core.outputPiece(out, 0, head + sent));
   return FINISH;
 }
 
-/** What is left to say when vcl_synth itself fails. */
+/** The answer when vcl_synth itself fails. */
 function lastResort(req: Request): Step<Request> {
   const { core, log, session } = req;
   core.stats.vcl_fail++;
@@ -100,7 +100,7 @@ function lastResort(req: Request): Step<Request> {
     return FINISH;
   }
   session.closeAfter = 'VCL_FAILURE';
-  session.write(LAST_WORDS);
+  session.write(own(LAST_WORDS));
   req.attempt.headBytesOut = LAST_WORDS.length;
   req.attempt.bodyBytesOut = 0;
   return FINISH;

@@ -1,23 +1,18 @@
 // Sends the response. Decides how the body is framed and whether the connection can
-// live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
+// live on; a whole small body leaves in one write with its head, everything else by a flow.
 
 import { BODY_ALIGN } from '../cache/object-store.ts';
-import type { Outlet } from '../filters/filter.ts';
+import { DISCARD } from '../flow/flow.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { turns } from '../turns/turns.ts';
-import { BodyWriter } from './body-writer.ts';
-import { ClientBody } from './client-body.ts';
-import { chooseFilters, finishAlone, openBody } from './delivery-filters.ts';
+import { COPIED, sendInPlace } from './deliver.ts';
+import { ClientBody, chooseFilters, finishAlone, openBody, startBody } from './delivery.ts';
+import { answerOverflow, setConnection } from './finish.ts';
 import { transmitFragment } from './fragment-body.ts';
-import { answerOverflow, setConnection } from './keep-alive.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
-import { COPIED, sendInPlace } from './send-in-place.ts';
-
-/** Takes nothing: filters that a response without a body passes are opened, and given nothing. */
-const NOBODY: Outlet = { data: () => true, ready: () => undefined, fail: () => undefined };
 
 /** Milliseconds between the last bytes and a reset: many clients take one that comes with bytes for an orderly end. */
 const RESET_DELAY = 50;
@@ -52,27 +47,25 @@ export function transmit(req: Request): Step<Request> {
   const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !works && length <= ONE_WRITE;
   const sent = sendHead(req, from, whole ? length : 0);
-  if (!sendBody && works) chain.connect(NOBODY);
+  // Filters of a response without a body are opened, and given nothing.
+  if (!sendBody && works) chain.connect(DISCARD);
   if (!sendBody || whole) return sent;
-  const plan = {
+  const part = {
     from,
     // Never more than was promised: the program may have changed what the origin announced.
     to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
-    length,
   };
-  return waitFor(req, (goOn) =>
-    new BodyWriter(req, plan, works ? chain : null, new ClientBody(req, chunked), (ok) => {
+  const framing = chunked ? 'chunked' : length >= 0 ? 'length' : 'close';
+  return waitFor(req, (proceed) =>
+    startBody(req, part, works ? chain : null, new ClientBody(req, framing, length), (reason) => {
       // Where the end of the connection ends the body, an orderly end would say that all was sent.
-      if (!ok && length < 0 && !chunked) {
+      if (reason !== null && framing === 'close') {
         setTimeout(() => {
           req.session.reset('REM_CLOSE');
-          finishAlone(req, goOn);
+          finishAlone(req, proceed);
         }, RESET_DELAY);
-        return;
-      }
-      if (!ok) req.session.cut('REM_CLOSE');
-      finishAlone(req, goOn);
-    }).start(),
+      } else finishAlone(req, proceed);
+    }),
   );
 }
 
@@ -81,8 +74,8 @@ export function transmit(req: Request): Step<Request> {
 function leaveTurn(req: Request): Step<Request> {
   // Bytes that are lent for this turn only.
   req.resp.raw = null;
-  return waitFor(req, (goOn) => {
-    turns.later(() => goOn(req.aborted ? FINISH : TRANSMIT));
+  return waitFor(req, (proceed) => {
+    turns.later(() => proceed(req.aborted ? FINISH : TRANSMIT));
   });
 }
 
@@ -101,6 +94,6 @@ function sendHead(req: Request, from: number, length: number): Step<Request> {
   req.attempt.bodyBytesOut = length;
   if (copied < length) return sendInPlace(req, out, head, from, length);
   if (length > 0) core.cache.reading.copyBody(req.attempt.oc, from, out, start + head, length);
-  session.writeOutput(out, start, start + head + length);
+  session.write(core.outputPiece(out, start, start + head + length));
   return FINISH;
 }

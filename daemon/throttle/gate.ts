@@ -3,8 +3,7 @@
 // and run in the next.
 
 import { type CallWindow, FixedWindow } from './fixed-window.ts';
-import type { LimitFigures } from './limit-options.ts';
-import { NEVER, WORD } from './limit-options.ts';
+import { type LimitFigures, NEVER, WORD } from './limit-options.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { type HeldSlot, Slots } from './slots.ts';
 

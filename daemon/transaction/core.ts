@@ -1,9 +1,11 @@
-// What the state machines share inside one worker: the services, the parameters they read on every request
+// The services that the state machines share inside one worker, the parameters they read on every request
 // and the programs. The composition (daemon/worker) makes the one instance; nothing here has behaviour.
 
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
 import type { VclHost, VclProgram } from '../contract/context.ts';
+import type { Piece } from '../flow/piece.ts';
+import type { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
@@ -11,12 +13,10 @@ import type { MainCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { Turns } from '../turns/turns.ts';
-import type { EsiState } from './esi-state.ts';
+import type { StepChecks } from './drive.ts';
+import type { EsiState } from './fragment-place.ts';
 import type { HeldLookups } from './held-lookups.ts';
-import type { HotHeads } from './hot-heads.ts';
-import type { IdHeader } from './id-header.ts';
-import type { SendTurns } from './send-turns.ts';
-import type { StepChecks } from './step-checks.ts';
+import type { HotHeads, IdHeader } from './hot-heads.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
 export type HotParams = Params['hot'];
@@ -34,7 +34,7 @@ export interface ProgramRef {
   readonly plainDeliver: boolean;
   /** Whether vcl_hash is the builtin one: keys are URL and host. */
   readonly plainHash?: boolean;
-  /** Where `return (vcl(label))` goes on, by label; a label may be pointed elsewhere at any time. */
+  /** The programs of `return (vcl(label))`, by label; a label may be pointed elsewhere at any time. */
   readonly labels: ReadonlyMap<string, { readonly target: ProgramRef }>;
 }
 
@@ -62,7 +62,7 @@ export interface Core {
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
-  /** What ended fetches left for the next ones: FetchBuffers of fetch/, which nobody else looks into. */
+  /** Left by ended fetches for the next ones: FetchBuffers of fetch/, which no other code looks into. */
   readonly spareFetchBuffers: object[];
   /** Background fetches under way. */
   readonly bgFetches: SharedCount;
@@ -74,17 +74,15 @@ export interface Core {
   newLog(): TxLog;
   /** A shared output buffer of at least `size` bytes; replaced when a write could not finish at once. */
   output(size: number): Buffer;
-  /** The bytes [start, end) of it, as a view that is made only when it was not asked for of late. */
-  outputPart(out: Buffer, start: number, end: number): Buffer;
-  /** Tells that a write from the output buffer is still pending, so that it must not be reused. */
-  outputTaken(): void;
+  /** The bytes [start, end) of it; while they are held, the buffer is not used again. */
+  outputPiece(out: Buffer, start: number, end: number): Piece;
   /** The debug mode of steps; null when it is off. */
   readonly stepChecks: StepChecks | null;
   /** The longest turns of this thread; null where nobody watches them. */
   readonly turnWatch: TurnWatch | null;
   /** The turns of this thread, for work that may be long. */
   readonly turns: Turns;
-  /** Who may send how much of a body in this turn. */
+  /** Per-turn send budget. */
   readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */
   later(step: () => void): void;

@@ -1,9 +1,12 @@
-// What drives a request or a fetch: calls one step after another until the transaction is over or waits. A step returns
-// the next one and never calls it, so that restarts, retries and waits do not grow the stack. Here alone is caught what
+// The driver of requests and fetches: calls one step after another until the transaction is over or waits. A step returns
+// the next one and never calls it, so that restarts, retries and waits do not grow the stack. Only here is caught what
 // a step throws: a defect of ours, which ends its transaction and never the worker.
+//
+// StepChecks is its debug mode (param.set debug +req_state): every step has a Debug record, and what must hold of every
+// transaction is asserted. An assertion that fails is thrown out of the driver and ends the worker, whose panic names it.
 
+import { Tag } from '../../protocol/tables/tags.ts';
 import { NOTED, type TurnWatch } from '../turns/turn-watch.ts';
-import type { StepChecks } from './step-checks.ts';
 
 /** One thing that is done of a transaction. Steps are compared by identity. */
 export interface Step<T> {
@@ -31,12 +34,12 @@ export const DONE: Step<unknown> = step('done');
 export const PARKED: Step<unknown> = step('parked');
 
 /**
- * The end of a step that begins something: parks until that calls `goOn` with the next step, which may be at once, in the
+ * The end of a step that begins something: parks until that calls `proceed` with the next step, which may be at once, in the
  * turn of the step itself.
  */
 export function waitFor<T extends { resume(next: Step<T>): void }>(
   tx: T,
-  begin: (goOn: (next: Step<T>) => void) => void,
+  begin: (proceed: (next: Step<T>) => void) => void,
 ): Step<T> {
   let next: Step<T> = PARKED;
   let begun = false;
@@ -53,7 +56,7 @@ export interface Transaction {
   readonly log: { put(tag: number, text: string): void };
   /** Nothing resumes it any more with any effect. */
   readonly ended: boolean;
-  /** What it has not let go of, for the checks of the debug mode: names of references to objects, connections,
+  /** References that it has not dropped, for the checks of the debug mode: names of objects, connections,
    * programs. */
   held(): readonly string[];
 }
@@ -86,7 +89,7 @@ export class Driver<T extends Transaction> {
 
   /** Runs `tx` from a step on. */
   readonly run = (tx: T, from: Step<T>): void => {
-    // It may be a while since somebody has read the clock.
+    // It may be a while since the clock was read.
     tx.core.turnWatch?.clock.now();
     this.start(tx, from);
   };
@@ -95,7 +98,7 @@ export class Driver<T extends Transaction> {
   start(tx: T, from: Step<T>): void {
     const { stepChecks, turnWatch } = tx.core;
     if (stepChecks !== null) stepChecks.entered(tx);
-    // One that a defect has ended may still hear of what it waited for.
+    // One that a defect has ended may still be resumed by what it waited for.
     if (tx.ended) return;
     let next = from;
     try {
@@ -117,5 +120,47 @@ export class Driver<T extends Transaction> {
     }
     if (next === DONE) this.ends.done(tx);
     if (stepChecks !== null) stepChecks.left(tx);
+  }
+}
+
+/** Fills a read buffer after its turn: no byte of a head, and none that UTF-8 text begins with. */
+const GONE = 0xbf;
+
+type Phase = 'runs' | 'parked' | 'over' | 'broken';
+
+export class StepChecks {
+  private readonly phases = new WeakMap<object, Phase>();
+
+  /** A transaction begins or is resumed: one that runs or is over must not be. */
+  entered(tx: Transaction): void {
+    const phase = this.phases.get(tx) ?? 'parked';
+    if (phase === 'broken') return;
+    if (phase !== 'parked')
+      throw new Error(`a transaction that ${phase === 'runs' ? 'runs' : 'is over'} was resumed`);
+    this.phases.set(tx, 'runs');
+  }
+
+  /** A step is about to run. */
+  about(tx: Transaction, name: string): void {
+    if (tx.ended) throw new Error(`step ${name} follows the end of its transaction`);
+    tx.log.put(Tag.Debug, `step ${name}`);
+  }
+
+  /** A defect has ended it: it may still be resumed by what it waited for, without effect. */
+  broke(tx: Transaction): void {
+    this.phases.set(tx, 'broken');
+  }
+
+  /** The bytes of a read buffer are lent for one turn: code that looks at them later sees that they are gone. */
+  turnOver(buffer: Uint8Array, length: number): void {
+    buffer.fill(GONE, 0, length);
+  }
+
+  /** The last step of this turn was over: the transaction waits or has ended. */
+  left(tx: Transaction): void {
+    this.phases.set(tx, tx.ended ? 'over' : 'parked');
+    if (!tx.ended) return;
+    const held = tx.held();
+    if (held.length > 0) throw new Error(`a transaction that is over holds ${held.join(', ')}`);
   }
 }

@@ -1,7 +1,55 @@
-// The place of a fragment in its page, as the request for it sees it, and what all fragments of a page share.
+// Edge-side includes as a worker and a request know them: the settings and the plans of pages that were delivered last,
+// the place of a fragment in its page, and the budget that all fragments of a page share.
 
+import type { EsiFeatures } from '../esi/esi-parser.ts';
+import { PagePlan } from '../esi/page-plan.ts';
 import type { PageOutput } from '../filters/page-output.ts';
 import { turns } from '../turns/turns.ts';
+import type { RequestBuffers } from './request-buffers.ts';
+
+/** Short plans that are kept ready for use: a guess. */
+const PLANS = 256;
+
+type EsiBit =
+  | 'esi_ignore_https'
+  | 'esi_disable_xml_check'
+  | 'esi_ignore_other_elements'
+  | 'esi_remove_bom'
+  | 'esi_include_onerror';
+
+export class EsiState implements EsiFeatures {
+  ignoreHttps = false;
+  disableXmlCheck = false;
+  ignoreOtherElements = false;
+  removeBom = false;
+  /** Whether a page ends where a fragment fails, unless its include says otherwise. */
+  includeOnerror = false;
+  /** Whether there has been any page: requests then keep their heads for the sake of fragments. */
+  pages = false;
+  readonly spareBuffers: RequestBuffers[] = [];
+  /** By the transaction id of the page's fetch, which no other object has. */
+  private readonly plans = new Map<number, PagePlan>();
+
+  /** @param feature whether a bit of the parameter `feature` is set */
+  set(feature: (bit: EsiBit) => boolean): void {
+    this.ignoreHttps = feature('esi_ignore_https');
+    this.disableXmlCheck = feature('esi_disable_xml_check');
+    this.ignoreOtherElements = feature('esi_ignore_other_elements');
+    this.removeBom = feature('esi_remove_bom');
+    this.includeOnerror = feature('esi_include_onerror');
+  }
+
+  /** @param encoded gives what is kept of the plan */
+  planOf(vxid: number, encoded: () => Buffer): PagePlan {
+    const known = this.plans.get(vxid);
+    if (known !== undefined) return known;
+    const plan = new PagePlan(encoded());
+    if (!plan.isShort) return plan;
+    if (this.plans.size >= PLANS) this.plans.clear();
+    this.plans.set(vxid, plan);
+    return plan;
+  }
+}
 
 /** A page, or a fragment that is one itself, that may start fragments ahead of their turn. */
 export interface StartsAhead {
@@ -18,7 +66,7 @@ export class FragmentBudget {
   underway = 0;
   /** All that are begun and not over. */
   held = 0;
-  /** What is in turn has left the event loop to others, and waits for nothing else. */
+  /** The fragment in turn has left the event loop to others, and waits for nothing else. */
   pauses = false;
   private readonly limit: number;
   private readonly pages = new Set<StartsAhead>();
@@ -34,11 +82,11 @@ export class FragmentBudget {
   }
 
   /** Goes on with what is in turn in a later turn of the event loop. */
-  leaveTurn(goOn: () => void): void {
+  leaveTurn(proceed: () => void): void {
     this.pauses = true;
     turns.later(() => {
       this.pauses = false;
-      goOn();
+      proceed();
     });
   }
 
@@ -67,11 +115,11 @@ export interface FragmentPlace {
   readonly budget: FragmentBudget;
   /** Whether all before it is written: only then may its own body be. */
   readonly isInTurn: boolean;
-  /** What the page, or the fragment that it is within, is written into; once it is in turn. */
+  /** The output of the page, or of the fragment that it is within; once it is in turn. */
   readonly output: PageOutput;
   /** Something that it includes is waited for. */
   waits(): void;
-  /** Has its turn told, once. @param isWhole whether nothing more is to come from its origin */
+  /** Calls back once, when its turn comes. @param isWhole whether nothing more is to come from its origin */
   awaitTurn(isWhole: boolean, callback: () => void): void;
   /** Its body could not be delivered, or not as a whole. @param reason for the log */
   failed(reason: string): void;

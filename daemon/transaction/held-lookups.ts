@@ -10,7 +10,7 @@ export class HeldLookups {
   private waiting = new Set<() => void>();
 
   hold(now: number): void {
-    // What another thread, whose clock is ahead, has fetched before is not to look as if it came after.
+    // An object that another thread, whose clock is ahead, has fetched before must not look as if it came after.
     this.since = now + CLOCKS_APART;
   }
 
@@ -22,7 +22,7 @@ export class HeldLookups {
     return () => waiting.delete(wake);
   }
 
-  /** They may be served again. Those who waited go on over as many turns as they need, in the order in which they came. */
+  /** They may be served again. Waiting requests resume over as many turns as they need, in the order in which they came. */
   letGo(): void {
     this.since = 0;
     const woken = this.waiting;
@@ -30,7 +30,7 @@ export class HeldLookups {
     void turns.over(woken, (wake) => {
       woken.delete(wake);
       wake();
-      // What a request does when it goes on may take as long as it likes.
+      // The request may take long when it resumes.
       turns.tookLong();
     });
   }

@@ -5,8 +5,7 @@
 // Bounded in number, and dropped as a whole when full: the hottest are back after two hits.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Oc } from '../cache/objcore.ts';
-import { OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
+import { type Oc, OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
 import type { Facts, Reading } from '../cache/roles.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
@@ -20,7 +19,7 @@ const MAX = 1024;
 const HITS = 2;
 /** Places in which an object is noted at a hit. If it is still there at its next one, few others came between. */
 const NOTED = 1024;
-/** A body up to this size is copied behind its head and sent at once. */
+/** A body up to this size is sent at once with its head. */
 export const ONE_WRITE = 64 * 1024;
 /** Fields that the proxy adds or that change how the body is sent. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
@@ -162,5 +161,24 @@ export class HotHeads {
     noted[at] = oc;
     noted[at + 1] = hits;
     return false;
+  }
+}
+
+/** One name of it. */
+export class IdHeader {
+  readonly name: string;
+  /** The name as fields of a message are found by it. */
+  readonly key: string;
+  /** The line up to its value. */
+  readonly start: string;
+  /** Since when it has this name, in epoch seconds; 0 from the beginning. An object from before may have come with a
+   * field of the name, which a delivery takes away. */
+  readonly since: number;
+
+  constructor(name: string, since: number) {
+    this.name = name;
+    this.key = name.toLowerCase();
+    this.start = `${name}: `;
+    this.since = since;
   }
 }

@@ -1,19 +1,25 @@
-// A request body that std.cache_req_body has read, in storage: it can be sent as often as retries and restarts need it, and
-// lies there until the request and all of its fetches, those in the background too, have let go of it.
+// std.cache_req_body: reads the whole body of a request into storage while vcl_recv waits, so that it can be looked at and
+// sent as often as retries and restarts need it. It lies there until the request and all of its fetches, those in the
+// background too, have let go of it. A body that is longer than the program allows, or than there is room for, is given up,
+// and with it the request: what came of it cannot be put back, and half a body must not be taken for a whole one (SAFETY
+// rule 3).
 
+import { Tag } from '../../protocol/tables/tags.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { VclKeptBody } from '../contract/context.ts';
-import type { LentBytes } from '../http1/lent-bytes.ts';
+import { Waiting } from '../contract/waiting.ts';
+import { type Abort, Flow, type Room, type Sink, type Writer } from '../flow/flow.ts';
+import { type AnyPiece, type Holder, NOTHING, type Piece, stored } from '../flow/piece.ts';
 import { NO_ERROR } from '../system-error.ts';
-import type { BodySink, BodySource } from './request-body.ts';
+import type { Request } from './request.ts';
+import type { UploadSource } from './request-body.ts';
+import { SLICE, StoreSink } from './store-flow.ts';
 
-const SLICE = 64 * 1024;
-
-/** What of the cache a body needs. */
+/** The roles of the cache that a body needs. */
 type Storing = Pick<Cache, 'filling' | 'reading' | 'references'>;
 
-export class KeptBody implements VclKeptBody {
+export class KeptBody implements VclKeptBody, Holder {
   private readonly cache: Storing;
   private readonly oc: Oc;
 
@@ -34,9 +40,9 @@ export class KeptBody implements VclKeptBody {
     return null;
   }
 
-  /** False when the storage has no more room. */
-  append(buf: LentBytes, start: number, end: number): boolean {
-    return this.cache.filling.append(this.oc, buf, start, end);
+  /** For its bytes. */
+  get sink(): Sink<AnyPiece> {
+    return new StoreSink(this.cache.filling, this.oc, 'none');
   }
 
   /** All of it is there. */
@@ -55,8 +61,8 @@ export class KeptBody implements VclKeptBody {
   }
 
   /** Bytes from there on, as they lie in storage: some, and not necessarily all. */
-  slice(from: number): Buffer {
-    return this.cache.reading.slice(this.oc, from, SLICE);
+  slice(from: number): Piece {
+    return stored([this.cache.reading.slice(this.oc, from, SLICE)], this);
   }
 
   hold(): void {
@@ -68,9 +74,8 @@ export class KeptBody implements VclKeptBody {
   }
 }
 
-/** Sends a kept body: each fetch has one of these over the same bytes, which nobody changes. It is handed out in slices, so
- * that an origin that reads slowly holds it up like any other body. */
-export class KeptBodySource implements BodySource {
+/** Sends a kept body: each fetch has one of these over the same bytes, which nobody changes. */
+export class KeptBodySource implements UploadSource {
   readonly chunked = false;
   readonly replayable = true;
   readonly complete = true;
@@ -80,48 +85,128 @@ export class KeptBodySource implements BodySource {
   readonly length: number;
   private readonly kept: KeptBody;
   private at = 0;
-  private paused = false;
-  private pumping = false;
-  private sink: BodySink | null = null;
+  private sink: Sink<AnyPiece> | null = null;
 
   constructor(kept: KeptBody) {
     this.kept = kept;
     this.length = kept.length;
   }
 
-  start(sink: BodySink): void {
+  start(sink: Sink<AnyPiece>): void {
     this.at = 0;
-    this.paused = false;
     this.sink = sink;
-    this.pump();
+    sink.connect(this);
+    this.room();
   }
 
-  pause(): void {
-    this.paused = true;
-  }
-
-  resume(): void {
-    this.paused = false;
-    this.pump();
-  }
-
-  abandon(): void {
-    this.sink = null;
-  }
-
-  private pump(): void {
-    // A sink that resumes from within data() goes on in the loop it was called from.
-    if (this.pumping) return;
-    this.pumping = true;
-    while (this.sink !== null && !this.paused && this.at < this.length) {
+  room(): void {
+    while (this.sink !== null && this.at < this.length) {
       const piece = this.kept.slice(this.at);
       this.at += piece.length;
-      this.sink.data(piece, 0, piece.length);
+      if (this.sink.write(piece) === 'wait') return;
     }
-    this.pumping = false;
-    if (this.sink === null || this.paused || this.at < this.length) return;
     const { sink } = this;
     this.sink = null;
-    sink.end();
+    sink?.end(NOTHING);
+  }
+
+  stop(): void {
+    this.sink = null;
+  }
+}
+
+const TOO_BIG = 'Request body too big to cache';
+const NO_ROOM = 'Could not get storage';
+
+/** @param limit largest body in bytes; false when there is no whole body within it */
+export function cacheBody(req: Request, limit: number): boolean | Waiting {
+  const { body, core, log } = req;
+  if (body === null || req.cachedBody !== null) return true;
+  if (body.failed !== null) return false;
+  if (body.started) {
+    log.put(Tag.VCL_Error, 'Had failed reading req.body before.');
+    return false;
+  }
+  if (body.length > limit) {
+    log.put(Tag.FetchError, TOO_BIG);
+    body.failed = 'overflow';
+    return false;
+  }
+  return new Waiting((done) => {
+    // Before the client is asked to send it.
+    const kept = KeptBody.begin(core.cache, req.bodyStorage, body.length);
+    if (kept === null) {
+      log.put(Tag.FetchError, NO_ROOM);
+      body.failed = 'storage';
+      done(false);
+      return;
+    }
+    const into = new Limited(kept.sink, limit, (reason) => log.put(Tag.FetchError, reason));
+    const flow = new Flow<AnyPiece>(body, into, core.stepChecks !== null, (reason) => {
+      if (reason !== null) {
+        kept.release();
+        done(false);
+        return;
+      }
+      kept.complete();
+      req.cachedBody = kept;
+      if (body.chunked) stateLength(req, kept.length);
+      done(true);
+    });
+    flow.start();
+  });
+}
+
+/** Stops a body that is longer than its limit; logs why the sink takes no more before the body ends with it. */
+class Limited implements Sink<AnyPiece>, Writer {
+  readonly gathers = 0;
+  private readonly sink: Sink<AnyPiece>;
+  private readonly log: (reason: string) => void;
+  private left: number;
+  private writer: Writer | null = null;
+
+  constructor(sink: Sink<AnyPiece>, limit: number, log: (reason: string) => void) {
+    this.sink = sink;
+    this.left = limit;
+    this.log = log;
+  }
+
+  connect(writer: Writer): void {
+    this.writer = writer;
+    this.sink.connect(this);
+  }
+
+  write(piece: AnyPiece): Room {
+    this.left -= piece.length;
+    if (this.left >= 0) return this.sink.write(piece);
+    this.stop('overflow');
+    return 'wait';
+  }
+
+  end(piece: AnyPiece): Room {
+    return this.sink.end(piece);
+  }
+
+  flush(): void {}
+
+  abort(reason: Abort): void {
+    this.sink.abort(reason);
+  }
+
+  room(): void {
+    this.writer?.room();
+  }
+
+  stop(reason: Abort): void {
+    this.log(reason === 'overflow' ? TOO_BIG : NO_ROOM);
+    this.writer?.stop(reason);
+  }
+}
+
+/** The length is known now. */
+function stateLength(req: Request, length: number): void {
+  for (const http of [req.http, req.http0]) {
+    http?.unset('transfer-encoding');
+    http?.set('Content-Length', String(length));
   }
 }

@@ -1,15 +1,26 @@
 // Runs a state of the program for a request or a fetch. Where the state makes calls of extensions that may wait, its
-// transaction is parked meanwhile and goes on with a step of its own; where it makes none, this is a plain call.
+// transaction is parked meanwhile and continues with a step of its own; where it makes none, this is a plain call.
+//
+// A state that has invalidated something is over when the edge's queue and the fleet have it, or have refused it: an answer
+// that the program makes itself then says so, 207 or 504 in place of 200. What was done here stays done.
 
+import { RETURN, RETURNS } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from '../contract/context.ts';
-import type { ReturnCode } from '../contract/program.ts';
+import {
+  type EdgeReceipt,
+  type FleetReceipt,
+  fleetFailure,
+  fleetReply,
+  isRefused,
+} from '../contract/invalidation.ts';
+import { type ReturnCode, STATES, State } from '../contract/program.ts';
+import { reasonOf } from '../http1/status-reasons.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import { PARKED, type Step } from './drive.ts';
-import { afterEdge } from './edge-answer.ts';
-import { afterPublishing } from './fleet-answer.ts';
 
-/** What runs a program: a request or a fetch. */
+/** A request or a fetch, which runs a program. */
 interface ProgramTask<T> {
   readonly ctx: VclContext;
   readonly core: { readonly turnWatch: TurnWatch | null };
@@ -63,8 +74,8 @@ export function afterWriting<T extends ProgramTask<T>>(
   return isOwed(tx.ctx) ? whenWritten(tx, stateId, code, after) : after(tx, code);
 }
 
-/** The state has invalidated something of which the edge or the fleet is to hear: whoever asked for it is answered when
- * that cannot be lost any more, or that it may be. */
+/** The state has invalidated something of which the edge or the fleet must know: the client is answered when
+ * that cannot be lost any more, or with the warning that it may be. */
 function whenWritten<T extends ProgramTask<T>>(
   tx: T,
   stateId: number,
@@ -81,4 +92,54 @@ function whenWritten<T extends ProgramTask<T>>(
     tx.resume({ name: 'written', run });
   });
   return PARKED;
+}
+
+const OK = 200;
+const MULTI_STATUS = 207;
+
+/** Only of answers that the program makes itself: what a client gets of an object is none to an invalidation. */
+function afterEdge(
+  ctx: VclContext,
+  stateId: number,
+  code: ReturnCode,
+  receipts: readonly EdgeReceipt[],
+): void {
+  if (ctx.req === null || !receipts.some(isRefused)) return;
+  const reason = reasonOf(MULTI_STATUS);
+  const { resp } = ctx.req;
+  if (stateId === State.synth && code !== RETURN.fail && resp.status === OK) {
+    resp.status = MULTI_STATUS;
+    resp.reason = reason;
+  } else if (code === RETURN.synth && ctx.synthStatus === OK) {
+    ctx.synthStatus = MULTI_STATUS;
+    ctx.synthReason = reason;
+  }
+}
+
+const GATEWAY_TIMEOUT = 504;
+const MAY_SYNTH: ReadonlySet<string> = new Set(RETURNS.find(({ name }) => name === 'synth')?.states);
+
+/** The code with which the state ends. */
+function afterPublishing(
+  ctx: VclContext,
+  stateId: number,
+  code: ReturnCode,
+  receipts: readonly FleetReceipt[],
+): ReturnCode {
+  if (receipts.length === 0) return code;
+  for (const receipt of receipts) ctx.log.put(Tag.Notice, `fleet: ${fleetReply(receipt)}`);
+  const failed = receipts.find(({ state }) => state !== 'stored');
+  ctx.fleetReply = fleetReply(failed ?? (receipts.at(-1) as FleetReceipt));
+  if (failed === undefined || ctx.req === null || code === RETURN.fail) return code;
+  const reason = fleetFailure(failed);
+  if (stateId === State.synth) {
+    ctx.req.resp.status = GATEWAY_TIMEOUT;
+    ctx.req.resp.reason = reason;
+    return code;
+  }
+  // A state that may not end so says no more than its log record.
+  if (!MAY_SYNTH.has(STATES[stateId] ?? '')) return code;
+  ctx.synthStatus = GATEWAY_TIMEOUT;
+  ctx.synthReason = reason;
+  return RETURN.synth as ReturnCode;
 }

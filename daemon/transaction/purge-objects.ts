@@ -31,7 +31,7 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
   return count;
 }
 
-/** What this request has fetched is whole: all else under its key goes, and fetches under way with it. */
+/** The object that this request has fetched is whole: all else under its key goes, fetches under way included. */
 export function purgeRest(req: Request): void {
   const { core, ctx, attempt } = req;
   ctx.now = core.clock.now();

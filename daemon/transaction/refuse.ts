@@ -9,6 +9,7 @@ import {
   refusalText,
 } from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { own } from '../flow/piece.ts';
 import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
@@ -60,7 +61,7 @@ function endsWithin(buf: LentBytes, start: number, end: number, most: number): b
 /** One refusal of a request whose head parsed but whose framing, Host or expectation cannot be accepted. */
 export interface RequestRefusal {
   readonly name: Refusal;
-  /** What stood there. */
+  /** The offending text. */
   readonly place: string;
   readonly status: 400 | 417;
   readonly close: CloseReason;
@@ -100,7 +101,7 @@ function finishRefused(req: Request, close: CloseReason, status: number, reason:
   if (status !== 0 && session.isOpen) {
     const text = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n\r\n`;
     sent = text.length;
-    session.write(Buffer.from(text, 'latin1'));
+    session.write(own(Buffer.from(text, 'latin1')));
     log.put(Tag.RespProtocol, 'HTTP/1.1');
     log.put(Tag.RespStatus, String(status));
     log.put(Tag.RespReason, reason);

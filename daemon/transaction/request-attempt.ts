@@ -1,5 +1,5 @@
-// What one attempt at a request knows: from its beginning to a restart, or from one restart to the next. A restart puts
-// a new one in its place, so that nothing of a former attempt is left.
+// The state of one attempt at a request: from its beginning to a restart, or from one restart to the next. A restart
+// replaces it whole, so that nothing of a former attempt is left.
 
 import type { Oc } from '../cache/objcore.ts';
 import type { VclAttempt } from '../contract/context.ts';
@@ -25,8 +25,6 @@ export class RequestAttempt implements VclAttempt {
   hashKey = '';
   /** The object that is delivered; 0 is none. The request holds a reference, as for the next two. */
   oc: Oc = 0;
-  /** Bytes of it were written where they are stored. */
-  lent = false;
   /** The busy object that the lookup made, until a fetch fills it. */
   busyOc: Oc = 0;
   staleOc: Oc = 0;
@@ -41,7 +39,7 @@ export class RequestAttempt implements VclAttempt {
   counted = false;
   /** The lookup has waited for the fetch of another. */
   waited = false;
-  /** What is fetched takes the place of all others under its key, once it is whole and no failure. */
+  /** The fetched object replaces all others under its key, once it is whole and no failure. */
   replacesOthers = false;
   /** The object's transaction id, which the header of ids names on a hit. */
   hitVxid = 0;

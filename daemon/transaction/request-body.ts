@@ -1,21 +1,14 @@
-// The body of a client request: a pull-less source with one consumer at a time. Bytes arrive from the session
-// (feed), are unframed here and handed to the sink. Never holds bytes itself: what the consumer cannot take
-// stays in the session, which stops reading the socket. A body cut short ends in error(), never in end().
+// The body of a client request as the source of a flow. Bytes arrive from the session (feed), are unframed here and
+// written to the sink. Never holds bytes itself: while the sink has no room they stay in the session, which stops
+// reading the socket. A body cut short ends in abort(), never in end().
 
+import type { Abort, BodyError, Sink, Source } from '../flow/flow.ts';
+import { type AnyPiece, LentPiece, NOTHING } from '../flow/piece.ts';
 import { type ChunkError, ChunkedDecoder } from '../http1/chunked.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { NO_ERROR, type SystemError } from '../system-error.ts';
 
-/** Takes a request body. Bytes are lent until data() returns. */
-export interface BodySink {
-  readonly data: (buf: LentBytes, start: number, end: number) => void;
-  end(): void;
-  error(reason: BodyError): void;
-}
-
-export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'storage' | 'closed';
-
-/** What the body asks of its session. */
+/** The session of a body, which feeds it. */
 export interface BodyCarrier {
   /** Called once, before the first byte is asked for. */
   bodyBegins(): void;
@@ -26,23 +19,19 @@ export interface BodyCarrier {
 }
 
 /** A body that a fetch can send to an origin. */
-export interface BodySource {
+export interface UploadSource extends Source<AnyPiece> {
   readonly chunked: boolean;
   /** Declared length, or -1 when chunked. */
   readonly length: number;
   readonly complete: boolean;
   readonly started: boolean;
-  /** What the system said when it could not be read to its end. */
+  /** The system's error when it could not be read to its end. */
   readonly error: SystemError;
   /** Whether it can be sent again. */
   readonly replayable: boolean;
-  start(sink: BodySink): void;
-  pause(): void;
-  resume(): void;
-  abandon(): void;
 }
 
-export class RequestBody implements BodySource {
+export class RequestBody implements UploadSource {
   readonly replayable = false;
   readonly chunked: boolean;
   /** Declared length, or -1 when chunked. */
@@ -61,7 +50,7 @@ export class RequestBody implements BodySource {
   private readonly carrier: BodyCarrier;
   private readonly decoder: ChunkedDecoder | null;
   private remaining: number;
-  private sink: BodySink | null = null;
+  private sink: Sink<AnyPiece> | null = null;
 
   constructor(carrier: BodyCarrier, length: number) {
     this.carrier = carrier;
@@ -72,36 +61,33 @@ export class RequestBody implements BodySource {
     if (length === 0) this.complete = true;
   }
 
-  /** Begins delivery to `sink`; the first bytes may come before this returns. */
-  start(sink: BodySink): void {
+  start(sink: Sink<AnyPiece>): void {
     this.started = true;
     this.sink = sink;
+    sink.connect(this);
     if (this.complete) {
-      sink.end();
+      sink.end(NOTHING);
       return;
     }
     if (this.failed !== null) {
-      sink.error(this.failed);
+      sink.abort(this.failed);
       return;
     }
     this.carrier.bodyBegins();
     this.carrier.bodyWanted();
   }
 
-  pause(): void {
-    this.paused = true;
-  }
-
-  resume(): void {
+  room(): void {
     if (!this.paused) return;
     this.paused = false;
     if (!this.complete && this.failed === null) this.carrier.bodyWanted();
   }
 
-  /** Detaches the consumer; what still comes is discarded by the session. */
-  abandon(): void {
+  /** The rest is discarded by the session; for `overflow` and `storage` the body has failed. */
+  stop(reason: Abort): void {
     this.sink = null;
     this.paused = false;
+    if (reason === 'overflow' || reason === 'storage') this.fail(reason);
   }
 
   get wantsData(): boolean {
@@ -116,24 +102,24 @@ export class RequestBody implements BodySource {
     this.remaining -= take;
     this.received += take;
     this.pieces++;
-    if (take > 0) this.sink?.data(buf, start, start + take);
+    if (take > 0) this.write(buf, start, start + take);
     if (this.remaining === 0) this.settle();
     return take;
   }
 
-  /** @param error what the system said, where it was the connection that failed */
+  /** @param error of the system, where it was the connection that failed */
   fail(reason: BodyError, error: SystemError = NO_ERROR): void {
     if (this.complete || this.failed !== null) return;
     this.failed = reason;
     this.error = error;
     const sink = this.sink;
     this.sink = null;
-    // First the carrier: the consumer may end the request, and with it what the carrier tells about it.
+    // First the carrier: the sink may end the request, and with it the log that the carrier writes to.
     this.carrier.bodySettled();
-    sink?.error(reason);
+    sink?.abort(reason);
   }
 
-  /** What the log says of a body that broke off; null when it did not, or when that was logged already. */
+  /** The log's text for a body that broke off; null when it did not, or when that was logged already. */
   get fault(): string | null {
     if (this.failed === null || this.failed === 'overflow' || this.failed === 'storage') return null;
     return this.decoder?.fault ?? 'straight insufficient bytes';
@@ -146,11 +132,15 @@ export class RequestBody implements BodySource {
     return { name: decoder.error, place: decoder.place };
   }
 
+  private write(buf: LentBytes, start: number, end: number): void {
+    if (this.sink?.write(new LentPiece(buf, start, end)) === 'wait' && this.sink !== null) this.paused = true;
+  }
+
   private feedChunked(decoder: ChunkedDecoder, buf: LentBytes, start: number, end: number): number {
     const used = decoder.decode(buf, start, end, (b, s, e, pieces) => {
       this.received += e - s;
       this.pieces += pieces;
-      this.sink?.data(b, s, e);
+      this.write(b, s, e);
     });
     if (decoder.error !== null) this.fail('chunked');
     else if (decoder.done) this.settle();
@@ -164,6 +154,6 @@ export class RequestBody implements BodySource {
     const sink = this.sink;
     this.sink = null;
     this.carrier.bodySettled();
-    sink?.end();
+    sink?.end(NOTHING);
   }
 }

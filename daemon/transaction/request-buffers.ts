@@ -1,13 +1,81 @@
-// What a connection keeps from one request to the next, because making it costs more than emptying it: messages with
-// their arrays, the log, and the records of a lookup. Everything else of a request is made new with it. Each part is
-// emptied by the constructor of Request or overwritten by the one step that uses it; a test holds them to that.
+// Parts of a request that its connection keeps from one to the next, because making them costs more than emptying them:
+// messages with their arrays, the log, the records of a lookup, and the view of obj.*, which is decoded when first asked
+// for. Each part is emptied by the constructor of Request or overwritten by the one step that uses it; a test holds them
+// to that. Everything else of a request is made new with it.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
+import { type Oc, OF_ESI } from '../cache/objcore.ts';
+import type { VclObject } from '../contract/context.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { Core } from './core.ts';
-import { ObjectView } from './object-view.ts';
+
+export class ObjectView implements VclObject {
+  private readonly core: Core;
+  private readonly message = new HttpMessage(Tag.ObjMethod);
+  private oc: Oc = 0;
+  private decoded = false;
+  private now = 0;
+
+  constructor(core: Core) {
+    this.core = core;
+  }
+
+  show(oc: Oc, now: number): this {
+    if (oc !== this.oc) this.decoded = false;
+    this.oc = oc;
+    this.now = now;
+    return this;
+  }
+
+  /** Forgets the object: handles are reused. */
+  clear(): void {
+    this.oc = 0;
+    this.decoded = false;
+  }
+
+  get http(): HttpMessage {
+    if (!this.decoded) {
+      this.message.reset();
+      this.core.cache.reading.head(this.oc, this.message);
+      this.decoded = true;
+    }
+    return this.message;
+  }
+
+  get hits(): number {
+    return this.core.cache.facts.hitsOf(this.oc);
+  }
+
+  get age(): number {
+    return this.now - this.core.cache.facts.tOriginOf(this.oc);
+  }
+
+  get ttl(): number {
+    return Math.max(0, this.core.cache.facts.ttlOf(this.oc)) - this.age;
+  }
+
+  get grace(): number {
+    return this.core.cache.facts.graceOf(this.oc);
+  }
+
+  get keep(): number {
+    return this.core.cache.facts.keepOf(this.oc);
+  }
+
+  get uncacheable(): boolean {
+    return this.core.cache.facts.isUncacheable(this.oc);
+  }
+
+  get storageName(): string {
+    return this.core.cache.facts.storageOf(this.oc);
+  }
+
+  get canEsi(): boolean {
+    return this.core.cache.facts.has(this.oc, OF_ESI);
+  }
+}
 
 export class RequestBuffers {
   readonly http = new HttpMessage(Tag.ReqMethod);

@@ -3,7 +3,7 @@
 // control flow of its own beyond beginning, refusing, aborting and ending.
 //
 // Caution: the client may vanish while the request is parked. abort() only notes it and wakes the loop; every
-// step that parks must look at `aborted` when it goes on.
+// step that parks must check `aborted` when it resumes.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -22,6 +22,7 @@ import { endPrivs, type PrivMap } from '../contract/priv.ts';
 import type { Waiting } from '../contract/waiting.ts';
 import type { DeliveryFacts } from '../filters/filter.ts';
 import { usualDeliveryFilters } from '../filters/filter-table.ts';
+import { own } from '../flow/piece.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { Leniencies } from '../http1/leniency.ts';
@@ -30,18 +31,16 @@ import type { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/body-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { errorMessage } from '../system-error.ts';
-import { cacheBody } from './cache-body.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
 import type { Step, Transaction } from './drive.ts';
 import type { FragmentPlace } from './fragment-place.ts';
-import type { KeptBody } from './kept-body.ts';
-import type { ObjectView } from './object-view.ts';
+import { cacheBody, type KeptBody } from './kept-body.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { noteRefusal, refuseHead } from './refuse.ts';
 import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
-import type { RequestBuffers } from './request-buffers.ts';
+import type { ObjectView, RequestBuffers } from './request-buffers.ts';
 
 const NO_STRANDS: readonly string[] = [];
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
@@ -63,7 +62,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   readonly objectView: ObjectView;
   /** From the beginning or one restart to the next. */
   attempt = new RequestAttempt();
-  /** What the program has set; replaced when another program takes over. */
+  /** Set by the program; replaced when another program takes over. */
   settings = new RequestSettings();
   restarts = 0;
   esiLevel = 0;
@@ -73,16 +72,16 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   /** The whole body, once the program has had it cached. */
   cachedBody: KeptBody | null = null;
   late100Continue = false;
-  /** What the client asked, before the program changed it: rollback needs it. */
+  /** The request as the client sent it, before the program changed it: for rollback. */
   http0: HttpMessage | null = null;
   isHead = false;
   isHttp10 = false;
   /** The client sent no Host. One that the program takes away is the backend's to replace. */
   hostless = false;
   programRef: ProgramRef | null = null;
-  /** The program the request began with, once it goes on in another; fragments begin in it too. */
+  /** The program the request began with, once it continues in another; fragments begin in it too. */
   entryRef: ProgramRef | null = null;
-  /** Where return (vcl(label)) goes on, between the return and the switch. */
+  /** The program of return (vcl(label)), between the return and the switch. */
   nextProgram: ProgramRef | null = null;
   aborted = false;
   /** The transaction is over. */
@@ -169,7 +168,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     return !facts.isFinished(oc) || !(isHit || facts.has(oc, OF_UNSTREAMED));
   }
 
-  /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
+  /** Opens the transaction for a head that parsed; TRANSPORT continues. */
   begin(head: HeadResult, buf: LentBytes, now: number): void {
     if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
     const { core, session, log, attempt } = this;
@@ -221,7 +220,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     this.log.put(Tag.RespProtocol, 'HTTP/1.1');
     this.log.put(Tag.RespStatus, '100');
     this.log.put(Tag.RespReason, 'Continue');
-    this.session.write(CONTINUE);
+    this.session.write(own(CONTINUE));
     this.interimBytesOut += CONTINUE.length;
   }
 
@@ -354,14 +353,9 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     return Object.entries(held).flatMap(([name, value]) => (value === 0 || value === null ? [] : [name]));
   }
 
-  /** Lets go of the object; bytes of it that have been written and have not left yet still hold it. */
   dropObject(): void {
-    const { attempt, session } = this;
-    const { oc } = attempt;
-    if (oc === 0) return;
-    attempt.oc = 0;
-    const { references } = this.core.cache;
-    if (attempt.lent && session.isSending) session.onceReleased(() => references.deref(oc));
-    else references.deref(oc);
+    const { oc } = this.attempt;
+    this.attempt.oc = 0;
+    if (oc !== 0) this.core.cache.references.deref(oc);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { CacheLimits } from '../cache/cache-state.ts';
 import { headerNames } from '../cache/tags/tag-headers.ts';
-import { isStrict } from '../fetch/rfc9111.ts';
+import { isStrict } from '../fetch/lifetime.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import type { Params } from '../params/parameter-set.ts';
 

@@ -10,6 +10,8 @@ import { Clock } from '../clock.ts';
 import type { VclHost } from '../contract/context.ts';
 import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
+import type { Piece } from '../flow/piece.ts';
+import { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage } from '../link.ts';
@@ -27,12 +29,10 @@ import {
 import type { Companions } from '../threads/seat.ts';
 import { SharedCount } from '../threads/shared-count.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
-import { EsiState } from '../transaction/esi-state.ts';
+import { StepChecks } from '../transaction/drive.ts';
+import { EsiState } from '../transaction/fragment-place.ts';
 import { HeldLookups } from '../transaction/held-lookups.ts';
-import { HotHeads } from '../transaction/hot-heads.ts';
-import { IdHeader } from '../transaction/id-header.ts';
-import { SendTurns } from '../transaction/send-turns.ts';
-import { StepChecks } from '../transaction/step-checks.ts';
+import { HotHeads, IdHeader } from '../transaction/hot-heads.ts';
 import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
@@ -185,12 +185,8 @@ export abstract class WorkerCore implements Core {
     return this.out.room(size);
   }
 
-  outputPart(out: Buffer, start: number, end: number): Buffer {
-    return this.out.part(out, start, end);
-  }
-
-  outputTaken(): void {
-    this.out.taken();
+  outputPiece(out: Buffer, start: number, end: number): Piece {
+    return this.out.piece(out, start, end);
   }
 
   later(step: () => void): void {

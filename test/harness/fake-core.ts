@@ -5,12 +5,13 @@
 import { type Director, RequestSettings, type VclProgram } from '../../daemon/contract/context.ts';
 import { State, type StateName } from '../../daemon/contract/program.ts';
 import { BusyObj, type FetchMode } from '../../daemon/fetch/busyobj.ts';
+import { own } from '../../daemon/flow/piece.ts';
 import { newMainCounters } from '../../daemon/stats/counter-fields.ts';
 import { SharedCount } from '../../daemon/threads/shared-count.ts';
 import type { ClientSession } from '../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../daemon/transaction/core.ts';
 import type { Step } from '../../daemon/transaction/drive.ts';
-import { EsiState } from '../../daemon/transaction/esi-state.ts';
+import { EsiState } from '../../daemon/transaction/fragment-place.ts';
 import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
@@ -92,6 +93,7 @@ export class FakeCore {
       newLog: () => textLog(this.records),
       idHeader: { key: 'x-proxy-id', name: 'X-Proxy-Id', start: 'X-Proxy-Id: ', since: 0 },
       output: (size: number) => Buffer.alloc(size),
+      outputPiece: (out: Buffer, start: number, end: number) => own(out.subarray(start, end)),
       later: (run: () => void) => this.later.push(run),
       cache: silent({
         facts: silent({
@@ -115,8 +117,7 @@ export class FakeCore {
       closeAfter: null,
       isOpen: true,
       clientIp: '192.0.2.1',
-      write: () => true,
-      writeOutput: () => undefined,
+      write: () => 'more',
       requestDone: () => this.calls.push('done'),
       cut: (reason: string) => this.calls.push(`cut ${reason}`),
       close: (reason: string) => this.calls.push(`close ${reason}`),

@@ -86,6 +86,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'console/documents': ['protocol', 'queries', 'console/ncsa'],
   'daemon/http1': ['protocol'],
+  'daemon/flow': ['protocol', 'daemon/http1'],
   'daemon/large-map': [],
   'daemon/keyed-heap': [],
   'daemon/lowest-first': [],
@@ -102,6 +103,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'protocol',
     'daemon/lowest-first',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/stats',
@@ -160,6 +162,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/filters': [
     'protocol',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/esi',
@@ -168,6 +171,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/transaction': [
     'protocol',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/stats',
@@ -184,6 +188,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/fetch': [
     'protocol',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/backend',
@@ -226,6 +231,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/request': [
     'protocol',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/vcl',
@@ -241,6 +247,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/net': [
     'protocol',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/stats',
@@ -257,6 +264,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'protocol',
     'queries',
     'daemon/http1',
+    'daemon/flow',
     'daemon/contract',
     'daemon/log',
     'daemon/stats',

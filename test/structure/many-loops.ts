@@ -43,7 +43,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'has a budget of its own for each turn': [
     'daemon/backend/piece-pacer.ts held',
     'daemon/cache/ban/test-turns.ts queue',
-    'daemon/transaction/send-turns.ts queue',
+    'daemon/flow/send-turns.ts queue',
   ],
   'a share of them a turn': [
     'daemon/stats/counter-relay.ts backends',

@@ -41,9 +41,8 @@ export function openSession(worker, written = () => {}) {
     queued: 0,
     write() {
       written();
-      return true;
+      return 'more';
     },
-    writeAll: () => true,
     flushed() {},
     pause() {},
     resume() {},

@@ -15,6 +15,8 @@ import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
+import { DISCARD, type Room } from '../../../daemon/flow/flow.ts';
+import { type AnyPiece, own } from '../../../daemon/flow/piece.ts';
 import {
   type BodyFraming,
   CHUNKED,
@@ -26,7 +28,8 @@ import { Leniencies } from '../../../daemon/http1/leniency.ts';
 import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { type MainCounters, newMainCounters, newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
-import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
+import { StepChecks } from '../../../daemon/transaction/drive.ts';
+import { bytesOf, sinkOf, textOf } from '../flow/flow-ends.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -113,13 +116,17 @@ interface Body {
 function body(conn: OriginConnection, framing: BodyFraming): Promise<Body> {
   let text = '';
   return new Promise((done) => {
-    conn.readBody(framing, {
-      data: (buf, start, end) => {
-        text += keep(buf, start, end).toString('latin1');
-      },
-      end: () => done({ text, end: 'end' }),
-      error: (reason) => done({ text, end: reason }),
-    });
+    const take = (piece: AnyPiece): void => {
+      text += textOf(piece);
+    };
+    conn.readBody(
+      framing,
+      sinkOf(
+        take,
+        () => done({ text, end: 'end' }),
+        (reason) => done({ text, end: reason }),
+      ),
+    );
   });
 }
 
@@ -136,7 +143,7 @@ function head(
 
 async function get(conn: OriginConnection): Promise<{ msg: HttpMessage; body: Body }> {
   const msg = new HttpMessage(0);
-  conn.sendHead(GET, NO_BODY);
+  conn.sendHead(own(GET), NO_BODY);
   const failed = await head(conn, msg, 60);
   if (failed !== null) throw new Error(failed.reason);
   return { msg, body: await body(conn, responseBody(msg, 'GET', new Leniencies())) };
@@ -151,7 +158,7 @@ async function reasonFor(response: string, close = false): Promise<string> {
   });
   const conn = await connection(backendAt(at.port));
   const msg = new HttpMessage(0);
-  conn.sendHead(GET, NO_BODY);
+  conn.sendHead(own(GET), NO_BODY);
   const failed = await head(conn, msg, 60);
   if (failed !== null) return failed.bogus === '' ? failed.reason : `${failed.reason}: ${failed.bogus}`;
   const got = await body(conn, responseBody(msg, 'GET', new Leniencies()));
@@ -309,7 +316,7 @@ describe('an exchange', () => {
         socket.resetAndDestroy();
       });
       const conn = await connection(backendAt(at.port));
-      conn.sendHead(GET, NO_BODY);
+      conn.sendHead(own(GET), NO_BODY);
       // The head may be lost with the rest, as the kernel likes.
       if ((await head(conn, new HttpMessage(0), 60)) !== null) continue;
       expect((await body(conn, UNTIL_EOF)).end).toBe('reset');
@@ -326,7 +333,7 @@ describe('an exchange', () => {
     const backend = backendAt(at.port);
     const conn = await connection(backend);
     const msg = new HttpMessage(0);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     const failed = await head(conn, msg, 60);
     if (failed !== null) return failed.text;
     await pause();
@@ -369,8 +376,8 @@ describe('an exchange', () => {
       socket.resetAndDestroy();
     });
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, CHUNKED);
-    conn.write(Buffer.from('hello'), 0, 5);
+    conn.sendHead(own(POST), CHUNKED);
+    conn.write(bytesOf('hello'));
     while (!conn.socket.destroyed && !conn.socket.readableEnded) await turn();
     await turn();
     const msg = new HttpMessage(0);
@@ -383,7 +390,7 @@ describe('an exchange', () => {
     const at = await script((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nok'));
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect(await head(conn, msg, 60)).toBeNull();
     const reading = body(conn, UNTIL_EOF);
     at.sockets[0]?.resetAndDestroy();
@@ -414,28 +421,26 @@ describe('an exchange', () => {
     const at = await origin(`HTTP/1.1 200 OK\r\nContent-Length: ${big.length}\r\n\r\n${big}`);
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect(await head(conn, msg, 60)).toBeNull();
     let got = 0;
     let pauses = 0;
     let pausedAt = -1;
     await new Promise<void>((done, broke) => {
-      conn.readBody(responseBody(msg, 'GET', new Leniencies()), {
-        data: (_, start, end) => {
-          if (pausedAt >= 0) broke(new Error('bytes came while paused'));
-          got += end - start;
-          if (pauses >= 5) return;
-          pauses++;
-          pausedAt = got;
-          conn.pause();
-          setTimeout(() => {
-            pausedAt = -1;
-            conn.resume();
-          }, 5);
-        },
-        end: () => done(),
-        error: (reason) => broke(new Error(reason)),
-      });
+      const take = ({ length }: AnyPiece): Room => {
+        if (pausedAt >= 0) broke(new Error('bytes came while paused'));
+        got += length;
+        if (pauses >= 5) return 'more';
+        pauses++;
+        pausedAt = got;
+        setTimeout(() => {
+          pausedAt = -1;
+          conn.room();
+        }, 5);
+        return 'wait';
+      };
+      const sink = sinkOf(take, done, (reason) => broke(new Error(reason)));
+      conn.readBody(responseBody(msg, 'GET', new Leniencies()), sink);
     });
     expect([got, pauses]).toEqual([big.length, 5]);
   });
@@ -445,7 +450,7 @@ describe('timeouts', () => {
   it('ends an exchange without a head', async () => {
     const at = await script(() => {});
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect((await head(conn, new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
     await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
   });
@@ -456,7 +461,7 @@ describe('timeouts', () => {
       cleanup.push(() => clearInterval(timer));
     });
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect((await head(conn, new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
   });
 
@@ -467,7 +472,7 @@ describe('timeouts', () => {
     const early = new Promise<void>((done) => {
       conn.onDrain = done;
     });
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     await early;
     const told = head(conn, new HttpMessage(0), firstByte, betweenBytes);
     if (rest !== null) setTimeout(() => at.sockets[0]?.write(rest), 80);
@@ -499,7 +504,7 @@ describe('timeouts', () => {
       next();
     });
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect((await head(conn, new HttpMessage(0), 60, 60))?.reason).toBe('head-overflow');
   });
 
@@ -509,7 +514,7 @@ describe('timeouts', () => {
     });
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     await head(conn, msg, 60, 0.02);
     expect(await body(conn, responseBody(msg, 'GET', new Leniencies()))).toEqual({
       text: 'ok',
@@ -528,9 +533,9 @@ describe('a request body', () => {
       if (received.endsWith('0\r\n\r\n')) socket.write(OK);
     });
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, CHUNKED);
-    conn.write(Buffer.from('..hello..'), 2, 7);
-    conn.write(Buffer.from('!'), 0, 1);
+    conn.sendHead(own(POST), CHUNKED);
+    conn.write(bytesOf('hello'));
+    conn.write(bytesOf('!'));
     conn.endBody();
     expect(await head(conn, new HttpMessage(0), 60)).toBeNull();
     expect(at.received[0]).toBe('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n');
@@ -540,8 +545,8 @@ describe('a request body', () => {
   it('that is given up never looks complete', async () => {
     const at = await script(() => {});
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, CHUNKED);
-    conn.write(Buffer.from('hello'), 0, 5);
+    conn.sendHead(own(POST), CHUNKED);
+    conn.write(bytesOf('hello'));
     await at.until(() => (at.received[0] ?? '').includes('hello'));
     conn.destroy();
     await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
@@ -551,8 +556,8 @@ describe('a request body', () => {
   it('shorter than announced cuts the connection', async () => {
     const at = await script(() => {});
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, { kind: 'length', length: 6 });
-    conn.write(Buffer.from('hello'), 0, 5);
+    conn.sendHead(own(POST), { kind: 'length', length: 6 });
+    conn.write(bytesOf('hello'));
     conn.endBody();
     expect(conn.isOpen).toBe(false);
     expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('request-body');
@@ -561,8 +566,8 @@ describe('a request body', () => {
   it('longer than announced is a fault of ours', async () => {
     const at = await script(() => {});
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, { kind: 'length', length: 4 });
-    expect(() => conn.write(Buffer.from('hello'), 0, 5)).toThrow('more body bytes');
+    conn.sendHead(own(POST), { kind: 'length', length: 4 });
+    expect(() => conn.write(bytesOf('hello'))).toThrow('more body bytes');
     conn.destroy();
   });
 
@@ -571,13 +576,13 @@ describe('a request body', () => {
       if (received.includes('hello')) socket.write(OK);
     });
     const conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, CHUNKED);
+    conn.sendHead(own(POST), CHUNKED);
     const early = new Promise<void>((done) => {
       conn.onDrain = () => {
         if (conn.answered) done();
       };
     });
-    conn.write(Buffer.from('hello'), 0, 5);
+    conn.write(bytesOf('hello'));
     await early;
     const msg = new HttpMessage(0);
     expect(await head(conn, msg, 60)).toBeNull();
@@ -592,12 +597,12 @@ describe('a request body', () => {
     });
     const conn = await connection(backendAt(at.port));
     const size = 20_000_000;
-    conn.sendHead(POST, { kind: 'length', length: size });
+    conn.sendHead(own(POST), { kind: 'length', length: size });
     await at.until(() => at.sockets[0]?.isPaused() === true);
     const block = Buffer.alloc(1_000_000, 'x');
     let drains = 0;
     for (let sent = 0; sent < size; sent += block.length) {
-      if (conn.write(block, 0, block.length)) continue;
+      if (conn.write(own(block)) === 'more') continue;
       const drained = new Promise<void>((done) => {
         conn.onDrain = done;
       });
@@ -617,7 +622,7 @@ describe('a request body', () => {
     const woken = new Promise<boolean>((done) => {
       conn.onDrain = () => done(conn.isOpen);
     });
-    conn.sendHead(POST, CHUNKED);
+    conn.sendHead(own(POST), CHUNKED);
     expect(await woken).toBe(false);
     expect(await head(conn, new HttpMessage(0), 60)).toMatchObject({
       reason: 'send-failed',
@@ -637,14 +642,14 @@ describe('a request body', () => {
       if (answers) socket.write(OK);
       socket.resetAndDestroy();
       // In the same turn: nothing has been read yet.
-      conn?.write(Buffer.from('again'), 0, 5);
+      conn?.write(bytesOf('again'));
     });
     conn = await connection(backendAt(at.port));
-    conn.sendHead(POST, CHUNKED);
+    conn.sendHead(own(POST), CHUNKED);
     const woken = new Promise<void>((done) => {
       (conn as OriginConnection).onDrain = done;
     });
-    conn.write(Buffer.from('hello'), 0, 5);
+    conn.write(bytesOf('hello'));
     await woken;
     const msg = new HttpMessage(0);
     const failed = await head(conn, msg, 60);
@@ -740,7 +745,7 @@ describe('kept connections', () => {
     const backend = backendAt(at.port);
     await keepOne(at, backend);
     const conn = await connection(backend);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
     expect(conn.wasStale).toBe(true);
   });
@@ -752,7 +757,7 @@ describe('kept connections', () => {
     const backend = backendAt(at.port);
     await keepOne(at, backend);
     const conn = await connection(backend);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect((await head(conn, new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
     expect([conn.reused, conn.wasStale]).toEqual([true, false]);
   });
@@ -862,7 +867,7 @@ describe('acquire', () => {
     const at = await origin('HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 4\r\n\r\nbody');
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     expect(await head(conn, msg, 60)).toBeNull();
     const raw = msg.raw as LentBytes;
     const afterwards = (bytes: LentBytes): string => keep(bytes, 0, bytes.length).toString('latin1');
@@ -877,17 +882,19 @@ describe('acquire', () => {
     });
     conn.destroy();
     const other = await connection(backendAt(late.port));
-    other.sendHead(GET, NO_BODY);
+    other.sendHead(own(GET), NO_BODY);
     expect(await head(other, msg, 60)).toBeNull();
     await new Promise<void>((done, broke) => {
-      other.readBody(responseBody(msg, 'GET', new Leniencies()), {
-        data: (buf, start, end) => {
-          lent.push(buf.subarray(start, end));
-          kept.push(keep(buf, start, end).toString('latin1'));
-        },
-        end: () => setImmediate(done),
-        error: (reason) => broke(new Error(reason)),
-      });
+      const take = (piece: AnyPiece): void => {
+        lent.push(...piece.parts);
+        kept.push(textOf(piece));
+      };
+      const sink = sinkOf(
+        take,
+        () => setImmediate(done),
+        (reason) => broke(new Error(reason)),
+      );
+      other.readBody(responseBody(msg, 'GET', new Leniencies()), sink);
     });
     expect([kept, lent.map(afterwards)]).toEqual([['late'], ['\xbf\xbf\xbf\xbf']]);
     other.destroy();
@@ -900,20 +907,22 @@ describe('acquire', () => {
     const answered = new Promise<void>((done) => {
       conn.onDrain = done;
     });
-    conn.sendHead(GET, NO_BODY);
+    conn.sendHead(own(GET), NO_BODY);
     await answered;
-    const later = new Promise<string>((done) => {
-      const early = conn.handOver((buf, start, end) => {
-        done(keep(buf, start, end).toString('latin1'));
-        return true;
+    const got: string[] = [];
+    const later = new Promise<void>((done) => {
+      const sink = sinkOf((piece) => {
+        if (got.push(textOf(piece)) === 2) done();
       });
-      expect(early?.toString()).toBe('early');
+      expect(conn.handOver(sink)).toBe('more');
     });
+    expect(got).toEqual(['early']);
     conn.socket.resume();
     at.sockets[0]?.write('later');
-    expect([await later, backend.inUse]).toEqual(['later', 1]);
+    await later;
+    expect([got, backend.inUse]).toEqual([['early', 'later'], 1]);
     conn.destroy();
-    expect([backend.inUse, conn.handOver(() => true)]).toEqual([0, null]);
+    expect([backend.inUse, conn.handOver(DISCARD)]).toEqual([0, null]);
   });
 });
 

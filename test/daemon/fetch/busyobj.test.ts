@@ -1,8 +1,6 @@
 // A fetch is new, but its messages and its log may be those of a former one: nothing of that may be seen.
 import { describe, expect, it } from 'vitest';
-import { BusyObj } from '../../../daemon/fetch/busyobj.ts';
-import { FetchAttempt } from '../../../daemon/fetch/fetch-attempt.ts';
-import { FetchBuffers } from '../../../daemon/fetch/fetch-buffers.ts';
+import { BusyObj, FetchAttempt, FetchBuffers } from '../../../daemon/fetch/busyobj.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { soil, visible } from '../transaction/soil.ts';

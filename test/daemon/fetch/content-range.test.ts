@@ -1,7 +1,7 @@
 // Content-Range of responses against the requested range: with Varnish's verdict on each.
 
 import { expect, test } from 'vitest';
-import { contentRangeFault } from '../../../daemon/fetch/content-range.ts';
+import { contentRangeFault } from '../../../daemon/fetch/prepare.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
 const PART = 'bytes 5-24/35';

@@ -1,6 +1,6 @@
 // http_profile=rfc9111: whether a response is stored, how long it is fresh, and how long usable after that.
 import { describe, expect, it } from 'vitest';
-import { type SharedLife, sharedLife } from '../../../daemon/fetch/rfc9111.ts';
+import { type SharedLife, sharedLife } from '../../../daemon/fetch/lifetime.ts';
 import { httpDate } from '../../../daemon/http1/date.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';

@@ -1,8 +1,11 @@
 // The client's body on its way to an origin: backpressure, origins that answer early, leave, or never take it.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OriginConnection } from '../../../daemon/backend/connection.ts';
-import { sendBody } from '../../../daemon/fetch/send-body.ts';
+import { sendBody } from '../../../daemon/fetch/body.ts';
+import type { Room } from '../../../daemon/flow/flow.ts';
+import type { AnyPiece } from '../../../daemon/flow/piece.ts';
 import { RequestBody } from '../../../daemon/transaction/request-body.ts';
+import { textOf } from '../flow/flow-ends.ts';
 
 class Upload {
   isOpen = true;
@@ -20,15 +23,15 @@ class Upload {
       { bodyBegins: () => undefined, bodyWanted: () => this.wanted++, bodySettled: () => {} },
       length,
     );
-    this.result = sendBody(this as unknown as OriginConnection, this.body, 60);
+    this.result = sendBody(this as unknown as OriginConnection, this.body, 60, true);
     void this.result.then((value) => {
       this.settled = value;
     });
   }
 
-  write(buf: Uint8Array, start: number, end: number): boolean {
-    this.got += Buffer.from(buf.subarray(start, end)).toString();
-    return this.takes;
+  write(piece: AnyPiece): Room {
+    this.got += textOf(piece);
+    return this.takes ? 'more' : 'wait';
   }
 
   feed(text: string): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lifetime } from '../../../daemon/fetch/ttl.ts';
+import { lifetime } from '../../../daemon/fetch/lifetime.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
 

@@ -2,8 +2,9 @@
 
 import type { Extension } from '../../../daemon/contract/extension.ts';
 import { DeliveryChain, FetchChain } from '../../../daemon/filters/chain.ts';
-import type { Outlet } from '../../../daemon/filters/filter.ts';
 import { namedDeliveryFilters, namedFetchFilters } from '../../../daemon/filters/filter-table.ts';
+import { DISCARD, Flow, type Room, type Sink, type Source, type Writer } from '../../../daemon/flow/flow.ts';
+import { copyOf, NOTHING, own, type Piece } from '../../../daemon/flow/piece.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 
@@ -65,52 +66,84 @@ export function deliveryChain(
   };
 }
 
-/** Takes what comes out of a chain; a slow one only after a while, and never more than one piece until then. */
-export class Taking implements Outlet {
+/** A chain, as far as a body that passes it needs one. */
+export interface Passed {
+  connect(sink: Sink, asserts?: boolean): Sink;
+}
+
+/** Both ends of a chain: gives it a body and takes what comes out; a slow one only after a while, and never more than one
+ * piece until then. The contract is asserted at each edge. */
+export class Taking implements Sink, Source {
+  readonly gathers = 0;
   readonly got: Buffer[] = [];
   outcome: 'whole' | 'broken' | null = null;
   readonly done: Promise<this>;
   /** The most that was made to wait at one time. */
   most = 0;
+  /** How often the chain has asked for more. */
+  asked = 0;
   private waiting = false;
-  private readonly chain: { resume(): void; close(): void; data(b: Buffer, last: boolean): boolean };
+  private writer: Writer | null = null;
   private readonly slow: boolean;
+  private readonly flow: Flow;
+  private into: Sink = DISCARD;
   private settle: (self: this) => void = () => undefined;
   private taken: (() => void) | null = null;
 
-  constructor(chain: Taking['chain'] & { connect(owner: Outlet): void }, slow = false) {
-    this.chain = chain;
+  constructor(chain: Passed, slow = false) {
     this.slow = slow;
     this.done = new Promise((resolve) => {
       this.settle = resolve;
     });
-    chain.connect(this);
-  }
-
-  data(bytes: Buffer, last: boolean): boolean {
-    if (this.outcome !== null) throw new Error('bytes after the end');
-    if (this.waiting && !(last && bytes.length === 0)) throw new Error('bytes after a refusal');
-    this.got.push(Buffer.from(bytes));
-    this.most = Math.max(this.most, bytes.length);
-    if (last) this.end('whole');
-    if (!this.slow || last) return true;
-    this.waiting = true;
-    setImmediate(() => {
-      this.waiting = false;
-      if (this.outcome === null) this.chain.resume();
+    this.flow = new Flow(this, chain.connect(this, true), true, (reason) => {
+      this.outcome = reason === null ? 'whole' : 'broken';
+      this.settle(this);
     });
-    return false;
+    this.flow.start();
   }
 
-  ready(): void {
-    if (this.outcome !== null) throw new Error('a wish after the end');
-    const go = this.taken;
-    this.taken = null;
-    go?.();
+  start(sink: Sink): void {
+    sink.connect(this.source);
+    this.into = sink;
   }
 
-  fail(): void {
-    this.end('broken');
+  connect(writer: Writer): void {
+    this.writer = writer;
+  }
+
+  write(piece: Piece): Room {
+    this.take(piece);
+    if (!this.slow) return 'more';
+    this.waitATurn();
+    return 'wait';
+  }
+
+  end(piece: Piece): Room {
+    this.take(piece);
+    if (!this.slow) return 'more';
+    this.waitATurn();
+    return 'wait';
+  }
+
+  flush(): void {}
+
+  abort(): void {}
+
+  room(): void {
+    this.source.room();
+  }
+
+  stop(): void {}
+
+  /** Ends it from outside. */
+  cancel(): void {
+    this.flow.cancel('left');
+  }
+
+  /** Gives the chain one piece. */
+  put(bytes: Buffer, isLast = false): Room {
+    const piece = bytes.length === 0 ? NOTHING : own(bytes);
+    return isLast ? this.into.end(piece) : this.into.write(piece);
   }
 
   /** Gives the chain these pieces in its own time, then the end: with the last piece or by itself. */
@@ -122,8 +155,8 @@ export class Taking implements Outlet {
       const ready = new Promise<void>((resolve) => {
         this.taken = resolve;
       });
-      const last = i === all.length - 1;
-      if (!this.chain.data(piece, last) && !last) await Promise.race([ready, this.done]);
+      const isLast = i === all.length - 1;
+      if (this.put(piece, isLast) === 'wait' && !isLast) await Promise.race([ready, this.done]);
     }
     return this.done;
   }
@@ -132,10 +165,28 @@ export class Taking implements Outlet {
     return Buffer.concat(this.got);
   }
 
-  private end(outcome: 'whole' | 'broken'): void {
-    if (this.outcome !== null) throw new Error('two ends');
-    this.outcome = outcome;
-    this.chain.close();
-    this.settle(this);
+  private readonly source: Writer = {
+    room: () => {
+      this.asked++;
+      const go = this.taken;
+      this.taken = null;
+      go?.();
+    },
+    stop: () => undefined,
+  };
+
+  private take(piece: Piece): void {
+    if (this.outcome !== null) throw new Error('bytes after the end');
+    if (this.waiting) throw new Error('bytes after a wait');
+    if (piece.length > 0) this.got.push(copyOf(piece));
+    this.most = Math.max(this.most, piece.length);
+  }
+
+  private waitATurn(): void {
+    this.waiting = true;
+    setImmediate(() => {
+      this.waiting = false;
+      if (this.outcome === null) this.writer?.room();
+    });
   }
 }

@@ -152,45 +152,21 @@ describe('filters of a fetch', () => {
   it('a bomb waits for its taker', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const { chain } = fetchChain('gunzip', GZIP);
-    const sizes: number[] = [];
-    let refused = false;
-    const end = new Promise<void>((resolve) => {
-      chain.connect({
-        data: (bytes) => {
-          expect(refused).toBe(false);
-          sizes.push(bytes.length);
-          refused = true;
-          if (sizes.length === 20) resolve();
-          else
-            setTimeout(() => {
-              refused = false;
-              chain.resume();
-            }, 1);
-          return false;
-        },
-        ready: () => undefined,
-        fail: () => undefined,
-      });
-    });
-    expect(chain.data(bomb, true)).toBe(false);
-    await end;
-    chain.close();
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(65_536);
+    const taking = new Taking(chain, true);
+    expect(taking.put(bomb, true)).toBe('wait');
+    while (taking.got.length < 20) await nextTurn();
+    taking.cancel();
+    expect(taking.most).toBeLessThanOrEqual(65_536);
   });
 
-  it('call nobody after the chain was closed', async () => {
+  it('call nobody after the flow was cancelled', async () => {
     for (const names of ['gzip', 'gunzip', 'testgunzip']) {
       const { chain } = fetchChain(names, names === 'gzip' ? {} : GZIP);
-      const heard: string[] = [];
-      chain.connect({
-        data: () => heard.push('data') > 0,
-        ready: () => heard.push('ready'),
-        fail: () => heard.push('fail'),
-      });
-      chain.data(names === 'gzip' ? TEXT : PACKED.subarray(0, 40), false);
-      chain.close();
+      const taking = new Taking(chain);
+      taking.put(names === 'gzip' ? TEXT : PACKED.subarray(0, 40));
+      taking.cancel();
       await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(heard).toEqual([]);
+      expect([taking.got, taking.asked, taking.outcome]).toEqual([[], 0, 'broken']);
     }
   });
 });
@@ -255,24 +231,18 @@ describe('filters that read a page for includes', () => {
     });
 
     it.each(['esi', 'esi_gzip', 'gunzip esi', 'gunzip esi_gzip'])(
-      '%s does nothing after the chain was closed, wherever that is',
+      '%s does nothing after the flow was cancelled, wherever that is',
       async (names) => {
         const body = of('a<esi:remove>b</esi:remove><esi:bogus/>', 20_000);
         for (let at = 0; at < 60; at += 3) {
           const { chain, records } = fetchChain(names, names.startsWith('gunzip') ? GZIP : {});
-          const heard: string[] = [];
-          chain.connect({
-            data: () => heard.push('data') > 0,
-            ready: () => heard.push('ready'),
-            fail: () => heard.push('fail'),
-          });
-          chain.data(names.startsWith('gunzip') ? gzipSync(body) : body, true);
+          const taking = new Taking(chain);
+          taking.put(names.startsWith('gunzip') ? gzipSync(body) : body, true);
           for (let turn = 0; turn < at; turn++) await nextTurn();
-          chain.close();
-          heard.length = 0;
-          const logged = records.length;
+          taking.cancel();
+          const before = [taking.got.length, taking.asked, records.length];
           for (let turn = 0; turn < 10; turn++) await nextTurn();
-          expect([heard, records.length]).toEqual([[], logged]);
+          expect([taking.got.length, taking.asked, records.length]).toEqual(before);
         }
       },
     );

@@ -2,7 +2,7 @@
 import { crc32, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GzipHead, GzipTrailer } from '../../../daemon/filters/gzip-frame.ts';
-import { Unpacker, unpackAtOnce } from '../../../daemon/filters/unpacker.ts';
+import { Unpacker, unpackAtOnce } from '../../../daemon/filters/zlib-filter.ts';
 
 const TEXT = Buffer.from('the text that is packed');
 const DATA = gzipSync(TEXT).subarray(10);

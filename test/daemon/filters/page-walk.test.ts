@@ -3,10 +3,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PagePlan, PlanCursor, PlanMaker, type PlanPart } from '../../../daemon/esi/page-plan.ts';
-import { ESI } from '../../../daemon/filters/esi.ts';
-import type { DeliveredBody, Page, Processor, ProcessorMaker } from '../../../daemon/filters/filter.ts';
+import { ESI } from '../../../daemon/filters/esi-deliver.ts';
+import type { DeliveredBody, FilterMaker, Page } from '../../../daemon/filters/filter.ts';
+import { asserted, type Sink } from '../../../daemon/flow/flow.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
 import { runs } from '../../harness/runs.ts';
+import { bytesOf } from '../flow/flow-ends.ts';
 import { message, Taking } from './filter-setup.ts';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -39,33 +41,25 @@ function walkOf(shape: string, slow = false) {
       if (url === 'w') output.flush();
       const written = (): void => {
         // As a fragment whose body has its own way: the page may have no room for it yet.
-        if (output.write(Buffer.from(url))) done(true);
-        else output.drained(() => done(true));
+        if (output.writePlain(bytesOf(url)) === 'more') done(true);
+        else output.onRoom({ room: () => done(true) });
       };
       if (url === 'i') written();
       else setImmediate(written);
     },
-    later: (goOn) => {
+    later: (proceed) => {
       seen.pauses++;
-      turns.later(goOn);
+      turns.later(proceed);
     },
     close: () => {
       seen.closed++;
     },
   };
   const body = { head: message(0, {}), length: 0, openPage: () => page } as unknown as DeliveredBody;
-  const make = ESI.open(body) as ProcessorMaker;
-  let processor: Processor;
-  const chain = {
-    connect: (owner: Taking) => {
-      processor = make(owner);
-    },
-    data: (bytes: Buffer, last: boolean) => processor.data(bytes, last),
-    resume: () => processor.resume(),
-    close: () => processor.close(),
-  };
+  const make = ESI.open(body) as FilterMaker;
+  const chain = { connect: (sink: Sink) => make(asserted(sink, true)) };
   const stored = Buffer.from(shape.replaceAll(/[iw]/g, ''));
-  return { seen, chain, stored, taking: new Taking(chain, slow) };
+  return { seen, stored, taking: new Taking(chain, slow) };
 }
 
 const shapes = fc
@@ -106,15 +100,20 @@ describe('the walk through a page, in turns without time', () => {
   it('reports nothing more once it is closed, wherever that is', async () => {
     await fc.assert(
       fc.asyncProperty(shapes, fc.boolean(), fc.nat(30), async (shape, slow, at) => {
-        const { chain, seen, taking, stored } = walkOf(shape, slow);
+        const { seen, taking, stored } = walkOf(shape, slow);
         void taking.give([stored], false);
         for (let turn = 0; turn < at && taking.outcome === null; turn++) await nextTurn();
         if (taking.outcome !== null) return;
-        chain.close();
+        taking.cancel();
         const { parts } = seen;
         const got = taking.got.length;
         for (let turn = 0; turn < 6; turn++) await nextTurn();
-        expect([seen.parts, taking.got.length, taking.outcome, seen.closed]).toEqual([parts, got, null, 1]);
+        expect([seen.parts, taking.got.length, taking.outcome, seen.closed]).toEqual([
+          parts,
+          got,
+          'broken',
+          1,
+        ]);
       }),
       { numRuns: runs(200) },
     );

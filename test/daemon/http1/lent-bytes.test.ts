@@ -1,9 +1,9 @@
 // Lent bytes by their type: `tsc -p test` fails where one of these lines is no error. What runs is the copy.
 import { expect, it } from 'vitest';
-import type { OriginBodySink } from '../../../daemon/backend/exchange-roles.ts';
-import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
+import { DISCARD, type Room, type Sink } from '../../../daemon/flow/flow.ts';
+import { type AnyPiece, LentPiece, own, type Piece } from '../../../daemon/flow/piece.ts';
+import { keep, type LentBytes, type StoredBytes } from '../../../daemon/http1/lent-bytes.ts';
 import type { MessageLog } from '../../../daemon/http1/message.ts';
-import type { BodySink } from '../../../daemon/transaction/request-body.ts';
 
 const owned = Buffer.from('owned');
 const lent: LentBytes = owned;
@@ -32,13 +32,24 @@ it('is not stored unseen', () => {
 });
 
 it('is what sinks and logs are given', () => {
-  const taker = (_buf: Buffer, _start: number, _end: number): void => undefined;
-  const rest = { end: () => undefined, error: () => undefined };
-  // @ts-expect-error A sink of response bodies that asks for a Buffer could keep it.
-  const origin: OriginBodySink = { data: taker, ...rest };
-  // @ts-expect-error So could one of request bodies.
-  const client: BodySink = { data: taker, ...rest };
-  // @ts-expect-error So could a log.
+  const holding = { ...DISCARD, write: (_piece: Piece): Room => 'more' };
+  // @ts-expect-error A sink that holds its pieces is none for lent ones, which cannot be held.
+  const sink: Sink<AnyPiece> = holding;
+  // @ts-expect-error A log that asks for a Buffer could keep it.
   const log: MessageLog['putBytes'] = (_tag: number, src: Uint8Array) => void src;
-  expect([origin.data, client.data, typeof log]).toEqual([taker, taker, 'function']);
+  expect([sink, typeof log]).toEqual([holding, 'function']);
+});
+
+it('is no piece that can be held, and neither is what is stored without its object', () => {
+  const piece = new LentPiece(lent, 0, 2);
+  // @ts-expect-error It has no hold().
+  const held: Piece = piece;
+  // @ts-expect-error Nor are its parts to be had as buffers.
+  const parts: readonly Buffer[] = piece.parts;
+  const bytes = owned as unknown as StoredBytes;
+  // @ts-expect-error Stored bytes are no Buffer.
+  const kept: Buffer = bytes;
+  // @ts-expect-error Nor are they own bytes.
+  own(bytes);
+  expect([held, parts, kept]).toEqual([piece, piece.parts, owned]);
 });

@@ -7,7 +7,7 @@ import { Acceptor } from '../../../daemon/net/acceptor.ts';
 import type { DescriptorGuard } from '../../../daemon/net/descriptor-guard.ts';
 import type { Session } from '../../../daemon/net/session.ts';
 import { runtimeHandles } from '../../../daemon/runtime-handles.ts';
-import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
+import { StepChecks } from '../../../daemon/transaction/drive.ts';
 import { FakeCore } from '../../harness/fake-core.ts';
 
 /** "GET" in the next turn, as seen by a session that keeps the lent buffer. */

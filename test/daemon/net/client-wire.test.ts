@@ -6,12 +6,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Holder, NOTHING, own, Piece } from '../../../daemon/flow/piece.ts';
 import { keep } from '../../../daemon/http1/lent-bytes.ts';
 import { HandleWires } from '../../../daemon/net/client-handle.ts';
-import { SocketWire } from '../../../daemon/net/client-socket.ts';
-import type { ClientWire } from '../../../daemon/net/client-wire.ts';
+import { type ClientWire, SocketWire } from '../../../daemon/net/client-wire.ts';
 import { type RuntimeHandle, type RuntimeHandles, runtimeHandles } from '../../../daemon/runtime-handles.ts';
 import { until } from '../../harness/processes.ts';
+import { bytesOf } from '../flow/flow-ends.ts';
 
 type Accept = (server: Server, accepted: (wire: ClientWire) => void) => void;
 
@@ -74,7 +75,7 @@ const piece = (n: number, length = 256 * 1024): Buffer => Buffer.alloc(length, `
 function fill(wire: ClientWire): Buffer[] {
   const written: Buffer[] = [];
   do written.push(piece(written.length));
-  while (wire.write(written.at(-1) as Buffer));
+  while (wire.write(own(written.at(-1) as Buffer)) === 'more');
   return written;
 }
 
@@ -105,9 +106,9 @@ describe.each([
     await until('the question', () => heard.length > 0);
     expect(heard).toEqual(['question']);
     if (kind === 'handles') expect(turns).toEqual([8]);
-    expect(wire.write(Buffer.from('ans'))).toBe(true);
-    expect(wire.writeAll([Buffer.from('we'), Buffer.from('r')])).toBe(true);
-    expect([wire.writeAll([]), wire.write(Buffer.alloc(0)), wire.isGone]).toEqual([true, true, false]);
+    expect(wire.write(bytesOf('ans'))).toBe('more');
+    expect(wire.write(own(Buffer.from('we'), Buffer.from('r')))).toBe('more');
+    expect([wire.write(NOTHING), wire.write(bytesOf('')), wire.isGone]).toEqual(['more', 'more', false]);
     expect([wire.isSending, wire.queued]).toEqual([false, 0]);
     expect((await received(client, 6)).toString()).toBe('answer');
   });
@@ -136,8 +137,8 @@ describe.each([
     let flushed = 0;
     wire.flushed(() => flushed++);
     const more = [piece(90, 10), piece(91, 300_000)];
-    expect(wire.writeAll(more)).toBe(false);
-    expect(wire.write(piece(92, 5))).toBe(false);
+    expect(wire.write(own(...more))).toBe('wait');
+    expect(wire.write(own(piece(92, 5)))).toBe('wait');
     wire.flushed(() => {
       flushed++;
       expect(wire.isSending).toBe(false);
@@ -149,6 +150,36 @@ describe.each([
     await until('both are told', () => flushed === 2);
     expect(wire.queued).toBe(0);
     expect(heard).not.toContain('end');
+  });
+
+  it.each([
+    ['when the client has taken them', false],
+    ['when the connection goes first', true],
+  ])('holds pieces that the kernel has not taken, and releases them %s', async (_when, goes) => {
+    const { wire, client } = await pair(accept);
+    const holds: number[] = [];
+    const made: Buffer[] = [];
+    let room: string;
+    do {
+      const at = holds.push(0) - 1;
+      const holder: Holder = {
+        hold: () => {
+          holds[at] = (holds[at] ?? 0) + 1;
+        },
+        release: () => {
+          holds[at] = (holds[at] ?? 0) - 1;
+        },
+      };
+      made.push(piece(at));
+      room = wire.write(new Piece([made.at(-1) as Buffer], holder));
+    } while (room === 'more');
+    const written = holds.length;
+    expect(holds).toEqual([...Array.from({ length: written - 1 }, () => 0), 1]);
+    for (let i = 0; i < 5; i++) await turn();
+    expect(holds.at(-1)).toBe(1);
+    if (goes) wire.destroy();
+    else await received(client, written * piece(0).length);
+    await until('it is released', () => holds.at(-1) === 0);
   });
 
   it('tells in a later turn that nothing waits', async () => {
@@ -167,7 +198,7 @@ describe.each([
     client.end('last');
     await until('the end', () => heard.includes('end'));
     expect([...heard, wire.isGone]).toEqual(['last', 'end', false]);
-    wire.write(Buffer.from('answer'));
+    wire.write(bytesOf('answer'));
     wire.end();
     expect((await received(client, Number.POSITIVE_INFINITY)).toString()).toBe('answer');
     await until('it is gone', () => heard.includes('lost'));
@@ -183,8 +214,8 @@ describe.each([
     wire.flushed(() => {
       flushed = true;
     });
-    expect(wire.write(Buffer.from('late'))).toBe(true);
-    expect(wire.writeAll([Buffer.from('later'), Buffer.from('still')])).toBe(true);
+    expect(wire.write(bytesOf('late'))).toBe('more');
+    expect(wire.write(own(Buffer.from('later'), Buffer.from('still')))).toBe('more');
     expect((await received(client, Number.POSITIVE_INFINITY)).equals(written)).toBe(true);
     await until('all has left', () => flushed);
     expect(heard).toEqual([]);
@@ -203,7 +234,7 @@ describe.each([
     wire.reset();
     wire.end();
     wire.resume();
-    expect([wire.isGone, heard, wire.write(piece(1))]).toEqual([true, [], true]);
+    expect([wire.isGone, heard, wire.write(own(piece(1)))]).toEqual([true, [], 'more']);
     client.on('error', () => undefined).resume();
     await until('it is gone', () => heard.length > 0);
     for (let i = 0; i < 5; i++) await turn();
@@ -229,7 +260,7 @@ describe.each([
       if (!reads) {
         // The first may still be taken.
         for (let i = 0; i < 5 && !wire.isGone; i++) {
-          wire.write(Buffer.from('x'));
+          wire.write(bytesOf('x'));
           await turn();
         }
       }
@@ -256,7 +287,7 @@ describe.each([
     wire.resume();
     client.write('question');
     await until('the question', () => heard.length > 0);
-    wire.write(Buffer.from('answer'));
+    wire.write(bytesOf('answer'));
     wire.end();
     expect((await received(client, Number.POSITIVE_INFINITY)).toString()).toBe('answer');
     client.end();

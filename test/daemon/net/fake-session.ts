@@ -1,6 +1,8 @@
 // A session without a network: a wire that accepts a set number of bytes, a manual clock, a log of texts, and
 // requests answered by the test instead of the state machine.
 
+import type { Room } from '../../../daemon/flow/flow.ts';
+import type { Piece } from '../../../daemon/flow/piece.ts';
 import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
@@ -9,6 +11,7 @@ import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { Turns } from '../../../daemon/turns/turns.ts';
 import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
+import { textOf } from '../flow/flow-ends.ts';
 
 /** Takes every call and keeps texts alone; numbers where a request reads them. */
 function forgetfulLog(records: string[]): object {
@@ -48,15 +51,11 @@ export class FakeWire implements ClientWire {
     return this.queued > 0;
   }
 
-  write(bytes: Uint8Array): boolean {
-    this.written.push(Buffer.from(bytes).toString('latin1'));
-    if (!this.takes) this.queued += bytes.length;
-    return this.takes;
-  }
-
-  writeAll(parts: readonly Uint8Array[]): boolean {
-    for (const part of parts) this.write(part);
-    return this.takes;
+  write(piece: Piece): Room {
+    this.written.push(textOf(piece));
+    if (this.takes) return 'more';
+    this.queued += piece.length;
+    return 'wait';
   }
 
   flushed(callback: () => void): void {
@@ -130,8 +129,6 @@ export class FakeSession {
       stats: this.stats,
       newVxid: () => 1,
       newLog: () => forgetfulLog(this.records),
-      outputPart: (out: Buffer, start: number, end: number) => out.subarray(start, end),
-      outputTaken: () => {},
     } as unknown as Core;
     this.session = new Session(
       core,

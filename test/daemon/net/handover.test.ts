@@ -1,8 +1,7 @@
 // Hand-over of connections between threads with simulated channels: the recorded number of each thread stays exact
 // whatever happens on the way.
 import { expect, it } from 'vitest';
-import type { HandleChannels, PipeHandle } from '../../../daemon/net/handle-channels.ts';
-import { Handover } from '../../../daemon/net/handover.ts';
+import { type HandleChannels, Handover, type PipeHandle } from '../../../daemon/net/handover.ts';
 import type { RuntimeHandle } from '../../../daemon/runtime-handles.ts';
 
 type Trouble = 'none' | 'lost' | 'not sent' | 'not connected';

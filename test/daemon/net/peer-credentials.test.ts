@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SocketWire } from '../../../daemon/net/client-socket.ts';
+import { SocketWire } from '../../../daemon/net/client-wire.ts';
 import { PeerReader, wantsPeers } from '../../../daemon/net/peer-credentials.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import { installed } from '../../harness/processes.ts';

@@ -1,5 +1,5 @@
 // Bytes of PROXY preambles, right and wrong ones: shared by the tests of the parser, of sessions and of the daemon.
-import { crc32c } from '../../../daemon/net/crc32c.ts';
+import { crc32c } from '../../../daemon/net/proxy-protocol.ts';
 
 export const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 export const IPV4 = bytes(1, 2, 3, 4, 5, 6, 7, 8, 0x04, 0x57, 0x08, 0xae);

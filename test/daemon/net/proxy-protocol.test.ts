@@ -1,8 +1,12 @@
 // Every preamble whole, cut at every byte, and after other bytes: the outcome never depends on how it arrives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32c } from '../../../daemon/net/crc32c.ts';
-import { MAX_PREAMBLE, type ProxyPreamble, parseProxyPreamble } from '../../../daemon/net/proxy-protocol.ts';
+import {
+  crc32c,
+  MAX_PREAMBLE,
+  type ProxyPreamble,
+  parseProxyPreamble,
+} from '../../../daemon/net/proxy-protocol.ts';
 import { runs } from '../../harness/runs.ts';
 import { bytes, IPV4, IPV6, SIGNATURE, TLS, tlv, v1, v2, v2WithChecksum } from './proxy-bytes.ts';
 
@@ -14,7 +18,7 @@ const join = (...parts: Uint8Array[]): Buffer => Buffer.concat(parts);
 
 /** An outcome in one line: records, then addresses, or the close reason. */
 function summary(found: ProxyPreamble): string {
-  const parts = [found.told, found.garbage];
+  const parts = [found.text, found.garbage];
   if (found.state === 'refused') parts.push(found.reason);
   if (found.client !== null) parts.push(`${found.client.ip} ${found.client.port}`);
   if (found.server !== null) parts.push(`${found.server.ip} ${found.server.port}`);

@@ -1,8 +1,10 @@
 // Many requests on one connection, some in each turn of the event loop, and what may happen between two turns.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AnyPiece } from '../../../daemon/flow/piece.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { runs } from '../../harness/runs.ts';
+import { bytesOf, sinkOf, textOf } from '../flow/flow-ends.ts';
 import { FakeSession, get } from './fake-session.ts';
 
 /** Milliseconds that each request takes, and how many a turn takes: its time begins when the first is over. */
@@ -180,7 +182,7 @@ describe('any history of a connection', () => {
             const n = Number(req.http.url.slice(1));
             one.millis += kinds[n] === 'slow' ? 3 : 0.3;
             const done = (): void => {
-              req.session.writeOutput(Buffer.from(`${n} `), 0, `${n} `.length);
+              req.session.write(bytesOf(`${n} `));
               req.session.requestDone();
             };
             if (kinds[n] === 'later') waiting = req;
@@ -192,17 +194,17 @@ describe('any history of a connection', () => {
                 bodies.push(body);
                 done();
               };
-              const data = (buf: ArrayLike<number>, start: number, stop: number): void => {
-                for (let i = start; i < stop; i++) body += String.fromCharCode(buf[i] as number);
+              const take = (piece: AnyPiece): void => {
+                body += textOf(piece);
               };
-              req.body?.start({ data, end, error: () => req.session.requestDone() });
+              req.body?.start(sinkOf(take, end, () => req.session.requestDone()));
             }
           };
           const finish = (): void => {
             const req = waiting;
             waiting = null;
             if (req === null) return;
-            one.session.writeOutput(Buffer.from(`${req.http.url.slice(1)} `), 0, req.http.url.length);
+            one.session.write(bytesOf(`${req.http.url.slice(1)} `));
             one.session.requestDone();
           };
           let at = 0;

@@ -1,14 +1,16 @@
 // One client connection without a network: order, backpressure, half-closed clients and time limits.
 import { describe, expect, it } from 'vitest';
-import type { PipeTap } from '../../../daemon/transaction/client-session.ts';
+import type { Sink } from '../../../daemon/flow/flow.ts';
+import { own } from '../../../daemon/flow/piece.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
+import { sinkOf, textOf } from '../flow/flow-ends.ts';
 import { FakeSession, get } from './fake-session.ts';
 
 /** Answers with this many bytes and ends the request. */
 const reply =
   (bytes: number) =>
   (req: Request): void => {
-    req.session.writeOutput(Buffer.alloc(bytes, 'x'), 0, bytes);
+    req.session.write(own(Buffer.alloc(bytes, 'x')));
     req.session.requestDone();
   };
 
@@ -18,7 +20,7 @@ const drain =
   (req: Request): void => {
     req.attachBody(length);
     const end = (): void => req.session.requestDone();
-    req.body?.start({ data: () => {}, end, error: end });
+    req.body?.start(sinkOf(() => undefined, end, end));
   };
 
 describe('requests on one connection', () => {
@@ -55,28 +57,6 @@ describe('requests on one connection', () => {
     expect(one.ran).toEqual(['/a']);
     one.wire.drain();
     expect(one.ran).toEqual(['/a', '/b', '/c']);
-  });
-
-  it('reports when the runtime has let go of what was written: once it has left, or with the connection', () => {
-    const released: string[] = [];
-    const one = new FakeSession();
-    one.answer = (req) => {
-      req.session.writeOutput(Buffer.alloc(10), 0, 10);
-      req.session.onceReleased(() => released.push(req.http.url));
-      req.session.requestDone();
-    };
-    one.wire.takes = false;
-    one.receive(get('/a'));
-    expect(released).toEqual([]);
-    one.wire.drain();
-    expect(released).toEqual(['/a']);
-    one.wire.takes = false;
-    one.receive(get('/b'));
-    one.wire.isGone = true;
-    one.session.lost();
-    expect(released).toEqual(['/a', '/b']);
-    one.wire.drain();
-    expect(released).toEqual(['/a', '/b']);
   });
 
   it('thousands of requests with an empty body do not nest', () => {
@@ -123,11 +103,16 @@ describe('a client that has ended its side', () => {
       one.answer = (req) => req.attachBody(5);
       one.receive(get('/up', 'Content-Length: 5\r\n') + sent);
       one.session.receivedEnd();
-      one.session.body?.start({
-        data: () => {},
-        end: () => (what = 'end'),
-        error: (reason) => (what = reason),
-      });
+      const heard = (how: string): void => {
+        what = how;
+      };
+      one.session.body?.start(
+        sinkOf(
+          () => undefined,
+          () => heard('end'),
+          heard,
+        ),
+      );
       expect(what).toBe(expected);
     }
   });
@@ -140,11 +125,13 @@ describe('a pipe', () => {
     one.answer = () => {};
     one.receive(`${get('/pipe')}more`);
     one.session.receivedEnd();
-    one.session.startPipe({
-      fromClient: (bytes) => heard.push(bytes.toString()),
-      clientEnded: () => heard.push('end'),
-      clientLost: () => heard.push('lost'),
-    });
+    one.session.startPipe(
+      sinkOf(
+        (piece) => void heard.push(textOf(piece)),
+        () => heard.push('end'),
+        () => heard.push('lost'),
+      ),
+    );
     expect(heard).toEqual(['more', 'end']);
   });
 
@@ -152,11 +139,12 @@ describe('a pipe', () => {
   function interrupted() {
     const one = new FakeSession();
     const heard: string[] = [];
-    const tap = (name: string): PipeTap => ({
-      fromClient: (bytes) => heard.push(`${name} ${bytes}`),
-      clientEnded: () => heard.push(`${name} end`),
-      clientLost: () => heard.push(`${name} lost`),
-    });
+    const tap = (name: string): Sink =>
+      sinkOf(
+        (piece) => void heard.push(`${name} ${textOf(piece)}`),
+        () => heard.push(`${name} end`),
+        () => heard.push(`${name} lost`),
+      );
     let req: Request | null = null;
     one.answer = (begun) => {
       req = begun;
@@ -210,12 +198,20 @@ describe('time', () => {
     let failed = '';
     one.answer = (req) => {
       req.attachBody(100);
-      req.body?.start({ data: () => req.body?.pause(), end: () => {}, error: (reason) => (failed = reason) });
+      req.body?.start(
+        sinkOf(
+          () => 'wait',
+          () => undefined,
+          (reason) => {
+            failed = reason;
+          },
+        ),
+      );
     };
     one.receive(`${get('/up', 'Content-Length: 100\r\n')}some`);
     one.pass(30);
     expect(failed).toBe('');
-    one.session.body?.resume();
+    one.session.body?.room();
     one.pass(6);
     expect(failed).toBe('timeout');
   });

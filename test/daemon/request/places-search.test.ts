@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Cache } from '../../../daemon/cache/cache.ts';
 import { deflatePlaces } from '../../../daemon/filters/deflate-places.ts';
-import { PlacesSearch } from '../../../daemon/request/places-search.ts';
+import { PlacesSearch } from '../../../daemon/request/fragment-body.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
 
 const OC = 1;

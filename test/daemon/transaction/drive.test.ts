@@ -1,7 +1,14 @@
 // The driver: steps in order until the end or a wait, defects contained, and what the debug mode asserts.
 import { describe, expect, it } from 'vitest';
-import { bindSteps, DONE, Driver, PARKED, type Step, step } from '../../../daemon/transaction/drive.ts';
-import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
+import {
+  bindSteps,
+  DONE,
+  Driver,
+  PARKED,
+  type Step,
+  StepChecks,
+  step,
+} from '../../../daemon/transaction/drive.ts';
 import { TurnWatch } from '../../../daemon/turns/turn-watch.ts';
 
 class FakeTransaction {

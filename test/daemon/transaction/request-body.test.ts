@@ -1,10 +1,14 @@
 // The request body alone: order of calls to the consumer and the carrier; an abandoned body never becomes complete.
 import { describe, expect, it } from 'vitest';
-import { type BodyError, RequestBody } from '../../../daemon/transaction/request-body.ts';
+import type { Room } from '../../../daemon/flow/flow.ts';
+import type { AnyPiece } from '../../../daemon/flow/piece.ts';
+import { RequestBody } from '../../../daemon/transaction/request-body.ts';
+import { sinkOf, textOf } from '../flow/flow-ends.ts';
 
 class Both {
   readonly told: string[] = [];
   readonly body: RequestBody;
+  room: Room = 'more';
   constructor(length: number) {
     this.body = new RequestBody(
       {
@@ -16,14 +20,18 @@ class Both {
     );
   }
   start(onData: () => void = () => {}): void {
-    this.body.start({
-      data: (buf, start, end) => {
-        this.told.push(Buffer.from(buf.subarray(start, end)).toString());
-        onData();
-      },
-      end: () => this.told.push('end'),
-      error: (reason: BodyError) => this.told.push(reason),
-    });
+    const take = (piece: AnyPiece): Room => {
+      this.told.push(textOf(piece));
+      onData();
+      return this.room;
+    };
+    this.body.start(
+      sinkOf(
+        take,
+        () => this.told.push('end'),
+        (reason) => this.told.push(reason),
+      ),
+    );
   }
   feed(text: string): number {
     return this.body.feed(Buffer.from(text), 0, text.length);
@@ -80,8 +88,10 @@ describe('RequestBody', () => {
   it('is not called paused once its consumer has left', () => {
     const both = new Both(5);
     both.start();
-    both.body.pause();
-    both.body.abandon();
+    both.room = 'wait';
+    both.feed('hel');
+    expect(both.body.paused).toBe(true);
+    both.body.stop('left');
     expect(both.body.paused).toBe(false);
     expect(both.body.wantsData).toBe(false);
   });

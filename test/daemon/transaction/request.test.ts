@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import type { ClientSession } from '../../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../../daemon/transaction/core.ts';
-import { ObjectView } from '../../../daemon/transaction/object-view.ts';
 import { Request } from '../../../daemon/transaction/request.ts';
-import { RequestBuffers } from '../../../daemon/transaction/request-buffers.ts';
+import { ObjectView, RequestBuffers } from '../../../daemon/transaction/request-buffers.ts';
 import { soil, visible } from './soil.ts';
 
 /** Parts of RequestBuffers that are not emptied when a request begins, and why that is right. */
@@ -62,27 +61,14 @@ describe('Request', () => {
     expect(used.query).not.toEqual(fresh.query);
   });
 
-  it.each([
-    ['at once when no bytes of it were written', false, true, [3]],
-    ['at once when they have all left', true, false, [3]],
-    ['when they have', true, true, []],
-  ])('lets go of its object %s', (_, lent, isSending, atOnce) => {
+  it('lets go of its object once', () => {
     const dropped: number[] = [];
-    const releases: (() => void)[] = [];
     const holding = { ...core, cache: { references: { deref: (oc: number) => dropped.push(oc) } } };
-    const sending = { isSending, onceReleased: (release: () => void) => releases.push(release) };
-    const req = new Request(
-      holding as unknown as Core,
-      sending as unknown as ClientSession,
-      new RequestBuffers(core),
-      () => undefined,
-    );
+    const buffers = new RequestBuffers(core);
+    const req = new Request(holding as unknown as Core, {} as ClientSession, buffers, () => undefined);
     req.attempt.oc = 3;
-    req.attempt.lent = lent;
     req.dropObject();
     req.dropObject();
-    expect(dropped).toEqual(atOnce);
-    for (const release of releases) release();
     expect(dropped).toEqual([3]);
   });
 

@@ -3,8 +3,7 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Oc } from '../../../../daemon/cache/objcore.ts';
-import { OF_HIT_MISS } from '../../../../daemon/cache/objcore.ts';
+import { type Oc, OF_HIT_MISS } from '../../../../daemon/cache/objcore.ts';
 import { RowTable } from '../../../../daemon/cache/row-table.ts';
 import { headerNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-headers.ts';
 import { TagPurges } from '../../../../daemon/cache/tags/tag-purges.ts';
