@@ -3,7 +3,7 @@
 import { readSecretFile } from '../../protocol/files/secret-file.ts';
 import { systemText } from '../../protocol/system-text.ts';
 
-/** Throws an Error that says which file, what is wrong with it and what to do. */
+/** Throws an Error with the file, the problem and the remedy. */
 export function readSecret(path: string): Buffer {
   try {
     const { bytes, warning } = readSecretFile(path, false);

@@ -1,8 +1,7 @@
-// A connection to a daemon's manager: hello, challenge, commands, log and counter subscriptions.
-//
-// One Client is one connection; it never reconnects (live-source.ts does). Caution: a Unix socket is
-// reached through its directory's descriptor when its path is longer than the kernel takes, and the loss of
-// the connection fails every command in flight and ends every subscription exactly once.
+// A connection to a daemon's manager: hello, challenge, commands, log and counter subscriptions. One Client is one
+// connection; it never reconnects (live-source.ts does). Caution: a Unix socket is reached through its directory's
+// descriptor when its path is longer than the kernel takes, and the loss of the connection fails every command in
+// flight and ends every subscription exactly once.
 
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -39,7 +38,7 @@ export interface ConnectOptions {
   timeout?: number | undefined;
   /** Name of the program, for the daemon's log. */
   name?: string | undefined;
-  /** The daemon is to refuse on this connection what changes something. */
+  /** The daemon refuses changes on this connection. */
   readonly?: boolean | undefined;
 }
 
@@ -52,13 +51,13 @@ export interface SubscriptionError {
 export interface FrameHandlers {
   /** A binary frame of transactions, for protocol/log-frame.ts. */
   frame(data: Uint8Array): void;
-  /** The subscription is in place; with the mark of its beginning where something is older. */
+  /** The subscription is in place; with the mark of its beginning if there is an older log. */
   ready?(mark?: string): void;
-  /** Of one with `before`: all that was complete has come. */
+  /** Of one with `before`: all complete groups have arrived. */
   reached?(): void;
   /** Records this subscriber will not see. */
   lost?(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
-  /** Over: nothing more comes. Without an error when it was asked for or the log was read to its end. */
+  /** The end. Without an error when it was requested, or the log was read to its end. */
   end?(error: SubscriptionError | null): void;
 }
 
@@ -81,7 +80,7 @@ export interface HistoryHandlers {
 /** After close(), `end` of its handlers follows once. */
 export interface ClientSubscription extends Subscription {
   readonly id: number;
-  /** Of a log: has what is incomplete sent as it is. */
+  /** Of a log: has incomplete groups sent. */
   flush(): void;
 }
 
@@ -89,7 +88,7 @@ export type DaemonEvent = Extract<ServerMessage, { t: 'event' }>;
 
 /** Why a connection could not be made or was lost. */
 export class ConnectError extends Error {
-  /** `unreachable`: nobody answers there; `auth`: refused; `protocol`: not a daemon of this version. */
+  /** `unreachable`: no answer; `auth`: refused; `protocol`: not a daemon of this version. */
   readonly kind: 'unreachable' | 'auth' | 'protocol' | 'closed';
   constructor(kind: ConnectError['kind'], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -166,14 +165,14 @@ export class Client {
     return this.subscription(id);
   }
 
-  /** The past of the counters; it ends by itself. */
+  /** The history of the counters; it ends by itself. */
   history(request: HistoryRequest, handlers: HistoryHandlers): void {
     const id = this.nextId++;
     this.histories.set(id, handlers);
     this.send({ t: 'history', id, history: request });
   }
 
-  /** Stops reading from the connection, so that backpressure reaches the daemon; resume() goes on. */
+  /** Stops reading from the connection, so that backpressure reaches the daemon, until resume(). */
   pause(): void {
     this.ws.pause();
   }
@@ -304,7 +303,7 @@ function openSocket(o: ConnectOptions): Socket {
   return netConnect(findDaemon(o.dir).socket);
 }
 
-/** The directory, or all that were looked into. */
+/** The directory, or all that were tried. */
 function placeText(name: string | undefined): string {
   const { dir, socket, places } = findDaemon(name);
   return places.length === 1 || existsSync(socket) ? dir : `looked in ${places.join(', ')}`;
@@ -343,11 +342,11 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
       return;
     }
     ws.on('error', (cause: NodeJS.ErrnoException) => {
-      const spoken = typeof cause.code === 'string' && cause.code.startsWith('HPE_');
-      const what = spoken
+      const isHttp = typeof cause.code === 'string' && cause.code.startsWith('HPE_');
+      const what = isHttp
         ? `no console is served there; that is the address of --console, not of -T`
         : systemText(cause);
-      fail(new ConnectError(spoken ? 'protocol' : 'unreachable', `${where}: ${what}`, cause));
+      fail(new ConnectError(isHttp ? 'protocol' : 'unreachable', `${where}: ${what}`, cause));
     });
     ws.on('close', (code: number) =>
       fail(new ConnectError('protocol', `${where}: closed by the daemon (${code})`)),

@@ -1,18 +1,18 @@
-// Reads the log backwards from where a subscription begins: a small run before it, so that a screen is full at once, then
-// larger ones before that, as long as more is wanted. What of a run ends only now comes with the live log, because that is
-// when it was logged. A run that is refused or broken off is the last.
+// Reads the log backwards from the beginning of a subscription: a small run first, so that a screen is full at once,
+// then larger ones as long as more is wanted. Groups of a run that end only now arrive with the live log. A run that is
+// refused or fails is the last.
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
 import type { Client, ClientSubscription } from './client.ts';
 import type { EarlierRun } from './source.ts';
 
-/** Bytes of log in the first run and in the largest (chosen): some hundred requests, and what the daemon reads in a
- * fraction of a second. */
+/** Bytes of log in the first run and in the largest (chosen): some hundred requests, and as much as the daemon reads
+ * in a fraction of a second. */
 const FIRST = 256 << 10;
 const MOST = 64 << 20;
 const GROWTH = 4;
-/** Milliseconds between two runs (chosen): what has come is drawn first. */
+/** Milliseconds between two runs (chosen): the last one is drawn first. */
 const PAUSE_MS = 250;
 
 export class EarlierLog {
@@ -24,7 +24,7 @@ export class EarlierLog {
   private closed = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** `live` takes groups that began earlier and end now. */
+  /** `live` gets groups that began earlier and end now. */
   constructor(
     client: Client,
     sub: LogSubscription,
@@ -32,14 +32,14 @@ export class EarlierLog {
     live: (transactions: LogTransaction[]) => void,
   ) {
     this.client = client;
-    // A rate is one of reading, which has nothing to do with when things were logged.
+    // A rate limits reading, and has no meaning for the past.
     const { rate: _, ...rest } = sub;
     this.sub = rest;
     this.begin = begin;
     this.live = live;
   }
 
-  /** Reads what lies before a mark. */
+  /** Reads a run before a mark. */
   read(mark: string, bytes = FIRST): void {
     const run = this.begin();
     let older: string | undefined;

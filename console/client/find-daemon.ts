@@ -1,7 +1,6 @@
-// Where a daemon is: the working directory that -n means for the tools, and the socket in it that this user may use.
-//
-// A daemon takes the first place that its name may mean; a tool may be another user's, so it looks in each. A place
-// that is not under /run counts only when it is this user's own: nobody else's daemon is found without being named.
+// Finds a daemon: the working directory that -n names, and the socket in it that this user may use. A daemon takes the
+// first place that its name may mean; a tool may run as another user, so it tries each. A place outside of /run counts
+// only if this user owns it: no daemon of another user is found unless it is named.
 
 import { accessSync, constants, lstatSync } from 'node:fs';
 import { ownUid } from '../../protocol/files/trust.ts';
@@ -10,13 +9,13 @@ import { surroundings, WORKDIR_FILES, workdirPlaces } from '../../protocol/workd
 export interface FoundDaemon {
   dir: string;
   socket: string;
-  /** The socket is that for readers: the daemon takes no command that changes anything. */
+  /** The socket is read-only: the daemon refuses commands that change something. */
   readonly: boolean;
-  /** Where it was looked for; more than one only where no directory was named. */
+  /** The places tried; several only where no directory was named. */
   places: readonly string[];
 }
 
-/** Looks for the daemon of `-n name`; the first place when it is in none. */
+/** Finds the daemon of `-n name`; the first place if there is none. */
 export function findDaemon(name: string | undefined): FoundDaemon {
   const places = workdirPlaces(name, surroundings());
   for (const dir of places) {
@@ -25,7 +24,7 @@ export function findDaemon(name: string | undefined): FoundDaemon {
     const read = `${dir}/${WORKDIR_FILES.readSocket}`;
     if (mayUse(own)) return { dir, socket: own, readonly: false, places };
     if (mayUse(read)) return { dir, socket: read, readonly: true, places };
-    // It is there, and the system says what is in the way.
+    // It exists: connecting reports the reason.
     if (exists(own)) return { dir, socket: own, readonly: false, places };
   }
   const dir = places[0] as string;

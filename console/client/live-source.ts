@@ -1,6 +1,6 @@
-// The source that is a live daemon. It comes back: after a lost connection it tries again with backoff, and renews its
-// subscriptions, the log's from the tail. Commands are never repeated: one may have been carried out before the
-// connection broke, so that without a connection they fail.
+// A source for a live daemon. After a lost connection it reconnects with backoff, and renews its subscriptions, the
+// log's from the tail. Commands are never repeated, because one may have been carried out before the connection broke:
+// without a connection they fail.
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { CommandReply, CounterInfo, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
@@ -16,12 +16,12 @@ import {
   type Subscription,
 } from './source.ts';
 
-/** Milliseconds until the first attempt after a loss; each waits twice as long as the last. Guessed. */
+/** Milliseconds until the first attempt after a loss; each next delay doubles. Guessed. */
 const FIRST_DELAY = 100;
 const LAST_DELAY = 3000;
 
-/** Seconds of the past that are asked for before anything is shown: of traffic what its charts begin with, of all counters what
- * sparklines and the shortest average hold. */
+/** Seconds of history to load before the first screen: of the traffic counters for its charts, of all counters for
+ * sparklines and the shortest average. */
 const RECALLED = 1000;
 const RECALLED_WHOLE = 17;
 
@@ -34,7 +34,7 @@ interface PastHandlers {
 interface OpenLog {
   sub: LogSubscription;
   readonly handlers: LogHandlers;
-  /** What was logged before it has been asked for. */
+  /** The earlier log has been requested. */
   known: boolean;
 }
 
@@ -51,7 +51,7 @@ export class LiveSource implements Source {
   private delay = FIRST_DELAY;
   /** Epoch seconds, by the daemon's clock, of the last sample of the counters; 0 before any. */
   private sampledAt = 0;
-  /** Tells of the past of a few counters, before all of them are described. */
+  /** Delivers the history of the traffic counters, before all counters are described. */
   private beforeCounters: (() => void) | null = null;
   /** Attempts since the connection was lost. */
   private attempt = 0;
@@ -63,7 +63,7 @@ export class LiveSource implements Source {
     this.label = options.address ?? findDaemon(options.dir).dir;
   }
 
-  /** The daemon can tell again what it has told. */
+  /** Whether the daemon can replay its log. */
   get retells(): boolean {
     return this.client?.keepsHistory === true;
   }
@@ -145,7 +145,7 @@ export class LiveSource implements Source {
         events.event(event, text, at === undefined || kind === undefined ? undefined : { at, kind });
       client.onClose = (error) => this.lose(events, error);
       for (const log of this.logs.keys()) {
-        // The log before this moment is known, or lies in the gap that the lost connection left.
+        // The log before this moment is known, or was lost with the connection.
         if (again) log.sub = { ...log.sub, from: 'tail' };
         this.logs.set(log, this.subscribe(client, log));
       }
@@ -180,7 +180,7 @@ export class LiveSource implements Source {
       ready: (mark) => {
         if (this.logs.has(log)) handlers.ready?.();
         const begin = handlers.earlier;
-        // What came before a lost connection is known.
+        // The log before a lost connection is known.
         if (begin === undefined || mark === undefined || log.known || !this.logs.has(log)) return;
         log.known = true;
         earlier = new EarlierLog(client, log.sub, begin, (transactions) => handlers.batch(transactions));
@@ -194,7 +194,7 @@ export class LiveSource implements Source {
         if (this.logs.has(log)) handlers.lost(records, reason);
       },
       end: (error) => {
-        // A subscription that is lost with its connection is renewed, and its owner hears nothing.
+        // A subscription that is lost with its connection is renewed without a call to its owner.
         if (client.closed || !this.logs.delete(log)) return;
         if (error !== null) handlers.failed(error.detail ?? error.message);
         else handlers.ended?.();
@@ -208,7 +208,7 @@ export class LiveSource implements Source {
     };
   }
 
-  /** What was counted before, as far as it is not known already; then what is counted now. */
+  /** Loads the missing history, then subscribes to the counters. */
   private recall(client: Client): void {
     if (!client.keepsHistory) {
       this.subscribeCounters();
@@ -216,9 +216,14 @@ export class LiveSource implements Source {
     }
     const now = Date.now() / 1000;
     const end = (): void => this.subscribeCounters();
-    // What a lost connection has missed is asked for of all counters: they are shown.
+    // The gap of a lost connection is loaded for all counters: they are on screen.
     if (this.sampledAt > 0) {
-      this.readPast(client, { from: Math.max(this.sampledAt, now - RECALLED), step: 1 }, this.told(), end);
+      this.readPast(
+        client,
+        { from: Math.max(this.sampledAt, now - RECALLED), step: 1 },
+        this.handlers(),
+        end,
+      );
       return;
     }
     const whole = now - RECALLED_WHOLE;
@@ -226,37 +231,37 @@ export class LiveSource implements Source {
     const held: PastHandlers = {
       counters: (info) => rated.push(() => this.events?.counters(info)),
       sample: (at, values) => {
-        if (at < whole) rated.push(() => this.tellPast(at, values));
+        if (at < whole) rated.push(() => this.onPast(at, values));
       },
     };
-    // Nobody hears of the few counters before all are known: what is shown of others would be nothing.
+    // The traffic counters are held back until all are known: other counters would show as empty.
     this.beforeCounters = () => {
-      for (const tell of rated) tell();
+      for (const deliver of rated) deliver();
     };
     this.readPast(client, { from: now - RECALLED, step: 1, filters: ONLY_RATED }, held, () =>
-      this.readPast(client, { from: whole, step: 1 }, this.told(), end),
+      this.readPast(client, { from: whole, step: 1 }, this.handlers(), end),
     );
   }
 
-  private told(): PastHandlers {
+  private handlers(): PastHandlers {
     return {
-      counters: (info) => this.tellCounters(info),
-      sample: (at, values) => this.tellPast(at, values),
+      counters: (info) => this.onCounters(info),
+      sample: (at, values) => this.onPast(at, values),
     };
   }
 
-  private tellCounters(info: CounterInfo[]): void {
+  private onCounters(info: CounterInfo[]): void {
     this.beforeCounters?.();
     this.beforeCounters = null;
     this.events?.counters(info);
   }
 
-  private tellPast(at: number, values: bigint[]): void {
+  private onPast(at: number, values: bigint[]): void {
     this.sampledAt = at;
     this.events?.past(at, values);
   }
 
-  /** Reads a part of the past, and then goes on, if the connection is still the same. */
+  /** Loads a part of the history, then calls `then` if the connection is still the same. */
   private readPast(client: Client, request: HistoryRequest, to: PastHandlers, then: () => void): void {
     const values: bigint[] = [];
     client.history(request, {
@@ -288,7 +293,7 @@ export class LiveSource implements Source {
       { interval: this.interval },
       {
         counters: (info) => {
-          if (open) this.tellCounters(info);
+          if (open) this.onCounters(info);
         },
         values: (at, values) => {
           if (!open) return;

@@ -1,5 +1,5 @@
-// Asks the daemon for a page as any client would, on the address where it listens: one GET on a connection of its own,
-// without cookies and without a body. The answer's body is counted and hashed and not kept.
+// Requests a page from the daemon as any client would, at the address where it listens: one GET on a connection of its
+// own, without cookies and body. The body of the response is counted and hashed, not kept.
 
 import { createHash } from 'node:crypto';
 import { type ClientRequest, request } from 'node:http';
@@ -17,23 +17,24 @@ export interface PageAnswer {
   /** Of the body. */
   bytes: number;
   sha256: string;
-  /** Until the head was there. */
+  /** Until the response head arrived. */
   seconds: number;
 }
 
-/** Sends the request when `connected` has resolved, which is told the port of this end. Rejects with a plain sentence. */
+/** Sends the request once `connected` has resolved, which gets the local port. Rejects with a sentence for the
+ * operator. */
 export type AskForPage = (
   at: PageAddress,
   page: { host: string; url: string },
   connected: (port: number) => Promise<void>,
 ) => Promise<PageAnswer>;
 
-/** What is sent besides the line of the request. */
+/** Headers of the request. */
 export function pageHeaders(host: string): Record<string, string> {
   return { Host: host, 'User-Agent': 'proxyadm', Accept: '*/*', Connection: 'close' };
 }
 
-/** A page that takes longer is not waited for, and of a larger one it is not said what it is (chosen). */
+/** Limits of a response, in time and in size (chosen). */
 const LONGEST_MS = 30_000;
 const MOST_BYTES = 256 << 20;
 

@@ -1,6 +1,6 @@
-// The source of the console's data: a live daemon, a recording, or a script in a test. The model and
-// the screens know only this interface; a source never touches the terminal and never throws at its user:
-// failures arrive as events, because the console outlives its daemon.
+// The source of the console's data: a live daemon, a recording, or a script in a test. The model and the screens know
+// only this interface; a source never touches the terminal and never throws: failures are events, because the console
+// outlives its daemon.
 
 import type {
   CommandReply,
@@ -28,14 +28,14 @@ export interface LogHandlers {
   failed(message: string): void;
   /** A subscription with `once` has read the log to its end. */
   ended?(): void;
-  /** Where what was logged before the subscription goes, as far back as it is wanted; absent: it is not. */
+  /** Gets the log from before the subscription, as far back as wanted; absent: not wanted. */
   earlier?(): EarlierRun;
 }
 
-/** Groups that lie before all that came so far. */
+/** Groups older than all that arrived so far. */
 export interface EarlierRun {
   batch(transactions: LogTransaction[]): void;
-  /** The run is complete, and there is `more` before it; true: that is wanted, too. */
+  /** The run is complete, with `more` before it; returns whether that is wanted. */
   done(more: boolean): boolean;
 }
 
@@ -43,20 +43,20 @@ export interface SourceEvents {
   connection(state: ConnectionState): void;
   /** The names of the next `values`; sent again when the set changes. */
   counters(info: CounterInfo[]): void;
-  /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
+  /** `at` in epoch seconds. `steady`: no counter is reset, because the source has handled restarts. */
   values(at: number, values: bigint[], steady?: boolean): void;
-  /** A sample of before the connection, the oldest first; `counters` and `values` follow. The older ones may have no more
-   * counters than charts of traffic need. */
+  /** A sample of the history, the oldest first; `counters` and `values` follow. The older ones may have only the
+   * counters of traffic charts. */
   past(at: number, values: bigint[], steady?: boolean): void;
-  /** `noted` where the daemon has it in its list of events. */
+  /** `noted` if it is in the daemon's list of events. */
   event(event: EventWord, text: string, noted?: NotedAs): void;
 }
 
 export type EventWord = Extract<ServerMessage, { t: 'event' }>['event'];
-/** When it happened by the daemon's clock, and its kind. */
+/** Its time by the daemon's clock, and its kind. */
 export type NotedAs = Omit<NotedEvent, 'text'>;
 
-/** Counters of which charts of traffic are made, and that are asked for where nothing else is wanted. */
+/** Counters of traffic charts. */
 export const RATED = [
   'MAIN.uptime',
   'MAIN.client_req',
@@ -65,10 +65,10 @@ export const RATED = [
   'MAIN.cache_miss',
 ] as const;
 
-/** They alone, as a question has it. */
+/** A filter for them alone. */
 export const ONLY_RATED = RATED.map((glob) => ({ kind: 'include', glob }) as const);
 
-/** A sample of the counters from before, as doubles. */
+/** A sample of the counter history, as doubles. */
 export interface PastPoint {
   /** Epoch seconds. */
   at: number;
@@ -82,29 +82,29 @@ export interface Subscription {
 }
 
 export interface Source {
-  /** The name that is shown until the instance has sent its identity. */
+  /** The name shown until the instance has sent its identity. */
   readonly label: string;
-  /** Names of the instances that this source shows as one; see instance-address.ts for how a command finds one. */
+  /** Names of the instances that this source merges; admin-line.ts addresses commands to one. */
   readonly parts?: readonly string[];
   /** Does the daemon see the same files as the console? */
   readonly local?: boolean;
-  /** A log subscription brings what was there before it, too. */
+  /** A log subscription also delivers the log from before it. */
   readonly retells?: boolean;
-  /** What it tells was recorded; its newest is not of now. */
+  /** Its data is recorded: the newest is not of now. */
   readonly recorded?: boolean;
-  /** What it is, where it is not this project's daemon: it has some of its facts and commands, and not others. */
+  /** The product, if it is not this project's daemon: it has only some of the commands and data. */
   readonly product?: string | undefined;
-  /** A sentence on where its events come from and which it cannot know of; absent: it has a list of all of them. */
+  /** A sentence on the origin and limits of its events; absent: it has a list of all of them. */
   readonly eventsTell?: string | undefined;
-  /** Names of the commands it has, where that is known and they are not all of this project's daemon. */
+  /** Names of its commands, if they are known and not all of this project's daemon. */
   readonly commands?: ReadonlySet<string> | undefined;
-  /** Begins to deliver. Called once. */
+  /** Starts delivery. Called once. */
   start(events: SourceEvents): void;
-  /** Never rejects; status 0 means that the command was never answered. */
+  /** Never rejects; status 0 means that there was no reply. */
   command(line: string): Promise<CommandReply>;
   /** Survives reconnects: the source subscribes again, from the tail. */
   log(sub: LogSubscription, handlers: LogHandlers): Subscription;
-  /** The past of the counters, the oldest first, as far as it is known; absent where none is. Never rejects. */
+  /** The history of the counters, the oldest first, as far as it is known; absent if there is none. Never rejects. */
   history?(request: HistoryRequest): Promise<readonly PastPoint[]>;
   /** Seconds between counter samples. */
   setInterval(seconds: number): void;

@@ -1,5 +1,5 @@
-// A client of the text CLI protocol of varnish-cli(7), with its challenge: for `-T` addresses that do not speak
-// the console protocol, this project's or another VCL proxy's. One command at a time; no subscriptions.
+// A client of the text CLI protocol of varnish-cli(7), with its challenge: for `-T` addresses of this project's or
+// another VCL proxy. One command at a time; no subscriptions.
 
 import { createHash } from 'node:crypto';
 import { connect as netConnect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Why no daemon answers, in a sentence that says what lies where it was looked for and what to do.
+// The reason why no daemon answers, in a sentence with what was found there and the remedy.
 
 import { lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ const NOBODY = 'Could not get hold of proxyd, is it running?';
 /** @param name as -n gave it */
 export function whyUnreachable(name: string | undefined, error: ConnectError): string {
   const { dir, socket, places } = findDaemon(name);
-  // Each place was looked at, and the message lists them.
+  // The message lists the places.
   if (places.length > 1 && codeOf(error) !== 'EACCES') return `${NOBODY}\n(${error.message})`;
   const found = codeAt(dir);
   if (found === 'ENOENT') return `${NOBODY}\n(there is no directory ${dir}: name the daemon's with -n)`;

@@ -1,11 +1,10 @@
-// Which Varnish is meant: one of this host by its name as -n gives it, or one of another host over ssh. Both become words
-// of command lines, here and on the other host; therefore what is not plainly a name is refused, and nothing is quoted
-// away.
+// A Varnish to attach to: of this host by its name as -n gives it, or of another host over ssh. Both become words of
+// command lines, here and there; therefore anything that is not plainly a name is refused rather than quoted.
 
 export interface VarnishTarget {
-  /** Of the other host, as ssh takes it; '' is this host. */
+  /** The other host, as ssh takes it; '' is this host. */
   host: string;
-  /** Of ssh; '' is its own choice. */
+  /** Port of ssh; '' is its default. */
   port: string;
   /** As -n gives it; '' is Varnish's default. */
   name: string;
@@ -16,7 +15,7 @@ const NAME = /^[A-Za-z0-9_./][A-Za-z0-9_./+@:-]*$/;
 /** A name or an address, with the user before it if need be. */
 const HOST = /^(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?(?:[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])$/;
 
-/** NAME or ssh://host[:port][/NAME]. Throws a plain sentence. */
+/** NAME or ssh://host[:port][/NAME]. Throws an Error with a sentence for the operator. */
 export function parseVarnishTarget(text: string): VarnishTarget {
   if (!text.startsWith(SCHEME)) return { host: '', port: '', name: checkedName(text) };
   const rest = text.slice(SCHEME.length);
@@ -37,13 +36,13 @@ function checkedName(name: string): string {
   throw new Error(`"${name}" is no name of a Varnish: letters, digits, and . _ - + @ : / after the first`);
 }
 
-/** For the screen, before more is known. */
+/** The label until the identity is known. */
 export function targetLabel({ host, name }: VarnishTarget): string {
   if (host === '') return name === '' ? 'varnish' : name;
   return name === '' ? host : `${host}/${name}`;
 }
 
-/** Where it was looked for, to be put into a sentence. */
+/** The place that was tried, as part of a sentence. */
 export function placeText({ host, name }: VarnishTarget): string {
   const where = host === '' ? 'here' : `on ${host}`;
   return name === '' ? where : `${where} under the name ${name}`;

@@ -1,6 +1,6 @@
-// How many terminal cells a text takes, and cutting it to a width. Text is printable already (no control bytes). Widths
-// are those of single characters, as terminals and tmux count them, and not of whole clusters: one that is drawn as one
-// picture by some terminals takes its parts' cells in the others.
+// Width of texts in terminal cells, and cutting to a width. Text is printable already (no control bytes). Widths are
+// those of single characters, as terminals and tmux count them, not of grapheme clusters: some terminals draw a cluster
+// as one picture, others as its parts.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -13,7 +13,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** What combines with the character before it, or is not shown. */
+/** Combining and invisible characters. */
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
 function charWidth(code: number): 0 | 1 | 2 {
@@ -40,8 +40,7 @@ export function ellipsis(text: string, width: number, mark = '…'): string {
   return width <= 0 ? '' : clip(text, width - 1) + mark;
 }
 
-/** As many whole words as have room, and the mark where some had none. A word so long that much would stay empty is
- * cut. */
+/** As many whole words as fit, and a mark if some do not. A word is cut if a third of the width would stay empty. */
 export function wordsFit(text: string, width: number, mark = '…'): string {
   const cut = ellipsis(text, width, mark);
   if (cut === text) return text;
@@ -50,7 +49,7 @@ export function wordsFit(text: string, width: number, mark = '…'): string {
   return end < (width * 2) / 3 ? cut : `${kept.slice(0, end).replace(/[\s,;:]+$/, '')}${mark}`;
 }
 
-/** As many whole clauses of a remark as have room, at least the first, and the mark where some had none. */
+/** As many whole clauses of a remark as fit, at least the first, and a mark if some do not. */
 export function clausesFit(text: string, width: number, mark = '…'): string {
   if (widthOf(text) <= width) return text;
   const [first = '', ...more] = text.split(/(?<=[,;]) /);
@@ -85,7 +84,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   '↓': 'v',
 };
 
-/** The text in ASCII, as many cells wide: what looks alike, or a question mark a cell. */
+/** The text in ASCII of the same width: similar characters, or a question mark per cell. */
 export function toAscii(text: string): string {
   if (ASCII.test(text)) return text;
   let out = '';

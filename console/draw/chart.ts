@@ -1,6 +1,6 @@
-// Charts over time: lines and filled areas in braille dots, or in plain characters where there is no braille. Each value
-// stands exactly over its time, nothing is drawn where there is none, and where several values share a column the highest
-// is drawn. Donuts come from a library.
+// Charts over time: lines and filled areas in braille dots, or in plain characters without braille. Each value is
+// exactly over its time, nothing is drawn without a value, and of several values in one column the highest is drawn.
+// Donuts come from a library.
 
 import { padStart } from './cells.ts';
 import { DonutPainter, type Segment } from './donut.ts';
@@ -8,10 +8,10 @@ import { type Row, type Span, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
 
 export interface ChartSeries {
-  /** Values from the oldest to the newest; NaN is a hole. */
+  /** Values from the oldest to the newest; NaN is a gap. */
   values: readonly number[];
   style: StyleName;
-  /** An area down to the axis instead of a line. It belongs behind the lines, so after them. */
+  /** An area down to the axis instead of a line. Listed after the lines, which are drawn over it. */
   filled?: boolean;
 }
 
@@ -136,7 +136,7 @@ function braille(series: readonly ChartSeries[], width: number, height: number, 
         continue;
       }
       const level = Math.round((Math.min(value, max) / max) * (height * 4 - 1));
-      // A line goes on from where it was.
+      // A line connects to its last value.
       const [from, to] =
         filled === true
           ? [0, level]

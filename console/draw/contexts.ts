@@ -1,4 +1,4 @@
-// What every component may need: the theme, the charts, how times are written. Made once by main.tsx.
+// React contexts of all components: the theme, the charts, the format of times. Made once by mount.tsx.
 
 import { createContext } from 'react';
 import type { ChartPainter } from './chart.ts';

@@ -1,4 +1,4 @@
-// What the console takes of Ink, in one place.
+// The parts of Ink that the console uses, in one place.
 
 import './chalk-level.ts';
 

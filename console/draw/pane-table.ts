@@ -1,18 +1,18 @@
-// Rows that Ink only makes room for. Ink lays out a constant placeholder, a rectangle of one character; the character
-// names a pane, and the frame sink puts the pane's rows in its place. So Ink never reads or measures the rows, the
-// caches of its measuring do not grow, and a frame of new rows costs it nothing.
+// Rows for which Ink only makes room. Ink lays out a constant placeholder, a rectangle of one character; the character
+// names a pane, and the frame sink replaces it with the pane's rows. So Ink never reads or measures the rows, its
+// unbounded caches of measured texts do not grow, and new rows cost it nothing.
 
 import { markCut, paint, type Row, sliceRow } from './spans.ts';
 import type { FillName, Theme } from './theme.ts';
 
-/** Characters of the private use area, one cell wide: no text of the console has them. */
+/** Characters of the private use area, one cell wide, which no text of the console has. */
 const FIRST = 0xe000;
 const LAST = 0xe0ff;
 
 /** Runs of one placeholder in a line of a frame. */
 export const PLACEHOLDERS = /([\ue000-\ue0ff])\1*/g;
 
-/** The rows of one pane, painted when they are asked for. */
+/** The rows of one pane, painted on demand. */
 export class PaneContent {
   readonly rows: readonly Row[];
   readonly width: number;
@@ -47,7 +47,7 @@ export interface Corner {
 
 export interface Pane {
   content: PaneContent;
-  /** Where the pane is in the frame; null before its first one is whole. */
+  /** Position of the pane in the frame; null before its first frame is complete. */
   corner(): Corner | null;
 }
 

@@ -74,14 +74,14 @@ export function Panel({
   );
 }
 
-/** What Ink draws of a panel's border. The object of glyphs must stay one: a change of it has Ink forget which sides
- * are off. */
+/** Ink's part of a panel's border. The object of glyphs must stay the same: Ink forgets which sides are off when it
+ * changes. */
 function borders(theme: Theme, style: StyleName) {
   const { color } = theme.style(style);
   return { borderStyle: theme.glyphs.box, ...(color === undefined ? {} : { borderColor: color }) };
 }
 
-/** A remark in a panel's border: a row where there is room for it. */
+/** A remark in a panel's border, if there is room for it. */
 export function Remark({ row, room }: { row: Row; room: number }): ReactNode {
   const width = rowWidth(row);
   return width === 0 || width > room ? null : (

@@ -1,6 +1,6 @@
-// Rows of styled text whose words follow the data. Ink keeps every text that it ever measured, so it measures constants
-// here: `Lines` are Ink's own text, a block of blanks that a Transform puts the words into, and cost Ink some
-// microseconds a character; `Rows` is for what is long or changes many times a second: the sink paints it
+// Rows of styled text that changes with the data. Ink caches each text that it measures, without a bound, so it
+// measures constants here: `Lines` are Ink's own text, a block of blanks that a Transform replaces, and cost Ink some
+// microseconds per character; `Rows` is for text that is long or changes many times a second: the sink paints it
 // (pane-table.ts).
 
 import { type ReactNode, useContext, useLayoutEffect, useMemo, useRef, useState } from 'react';
@@ -19,12 +19,12 @@ export interface RowsProps {
   fill?: FillName;
 }
 
-/** Blanks for Ink to measure: ASCII, which takes it no time. */
+/** Blanks for Ink to measure: ASCII is fast. */
 export function block(width: number, height: number): string {
   return Array.from({ length: height }, () => ' '.repeat(width)).join('\n');
 }
 
-/** Rows in Ink's text. As long as they stay the same Ink has nothing to do. */
+/** Rows in Ink's text. Unchanged rows cost Ink nothing. */
 export function Lines({ rows, width, height, fills, fill }: RowsProps): ReactNode {
   const theme = useContext(ThemeContext);
   const blanks = useMemo(() => block(width, height), [width, height]);
@@ -39,22 +39,20 @@ export function Lines({ rows, width, height, fills, fill }: RowsProps): ReactNod
   return width <= 0 || height <= 0 ? null : element;
 }
 
-/**
- * Rows that the sink paints. They are handed over while rendering, which is allowed because nothing reads them before
- * the frame is painted and a second render hands over the same.
- */
+/** Rows that the sink paints. They are passed on during the render, which is safe because they are read only when
+ * the frame is painted, and a repeated render passes the same. */
 export function Rows({ rows, width, height, fills, fill }: RowsProps): ReactNode {
   const theme = useContext(ThemeContext);
   const panes = useContext(PanesContext);
   const [placeholder] = useState(() => panes.claim());
-  // A layout effect: its cleanup runs before the frame without this pane is painted.
+  // A layout effect: its cleanup precedes the frame without this pane.
   useLayoutEffect(() => () => panes.release(placeholder), [panes, placeholder]);
   const box = useRef<DOMElement>(null);
   panes.set(placeholder, {
     content: new PaneContent(rows, width, theme, (row) => fills?.get(row) ?? fill),
     corner: () => cornerOf(box.current),
   });
-  // One element for one size: what does not change costs Ink no frame.
+  // One element per size: an unchanged element costs Ink no frame.
   const element = useMemo(
     () => (
       <Box ref={box} flexShrink={0}>
@@ -68,7 +66,7 @@ export function Rows({ rows, width, height, fills, fill }: RowsProps): ReactNode
   return width <= 0 || height <= 0 ? null : element;
 }
 
-/** Where Ink's layout has put a box; null as long as Ink has none. */
+/** Position of a box in Ink's layout; null while Ink has none. */
 function cornerOf(box: DOMElement | null): Corner | null {
   if (box === null) return null;
   const corner = { left: 0, top: 0 };

@@ -1,5 +1,5 @@
-// Rows of styled text before they become escape sequences: a row is a list of spans, and every row that
-// leaves here has exactly the width it was asked for. Screens make rows with these; panes show them.
+// Rows of styled text before they become escape sequences: a row is a list of spans, and each painted row has exactly
+// the requested width.
 
 import { clip, ellipsis, padEnd, padStart, widthOf } from './cells.ts';
 import type { FillName, StyleName, Theme } from './theme.ts';
@@ -36,7 +36,7 @@ export function fitRow(row: Row, width: number): Span[] {
   return out;
 }
 
-/** The row, or as much of it as has room with a mark that it goes on. */
+/** The row, or as much of it as fits, with a mark at the cut. */
 export function markCut(row: Row, width: number): Row {
   if (rowWidth(row) <= width || widthOf(plain(row).trimEnd()) <= width) return row;
   const kept = fitRow(row, Math.max(0, width - 1));
@@ -63,7 +63,7 @@ export function sliceRow(row: Row, from: number): Span[] {
   return out;
 }
 
-/** Left and right part on one row; the left one gives way, and shows that it does. */
+/** Left and right part on one row; the left one is cut, with a mark. */
 export function spread(left: Row, right: Row, width: number): Span[] {
   const r = rowWidth(right);
   if (r >= width) return fitRow(right, width);
@@ -74,7 +74,7 @@ export function spread(left: Row, right: Row, width: number): Span[] {
   return [...fitRow(markCut(left, cells), cells), span(' '.repeat(gap)), ...right];
 }
 
-/** How many rows of a list lie outside of its window; '' where none do. */
+/** Numbers of rows of a list outside of its window; '' for none. */
 export function moreRows(above: number, below: number): string {
   const parts = [above > 0 ? `${above} above` : '', below > 0 ? `${below} below` : ''];
   return parts.filter(Boolean).join(', ');
@@ -104,7 +104,7 @@ export function plain(row: Row): string {
   return row.map((s) => s.text).join('');
 }
 
-/** A cell a value, between `low` and the greatest of them; a line that does not move is flat, NaN is a blank. */
+/** One cell per value, between `low` and the greatest of them; a constant line is flat, NaN is a blank. */
 export function sparkline(
   values: readonly number[],
   theme: Theme,

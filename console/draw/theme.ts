@@ -1,6 +1,5 @@
-// Colours by meaning. A style has a code for 256 colours, one for 16, and attributes that also carry it
-// where there is no colour at all: nothing is said by colour alone. The depth comes from the environment
-// once, at the start.
+// Colours by meaning. A style has a code for 256 colours, one for 16, and attributes that carry it without colours:
+// nothing is expressed by colour alone. The depth comes from the environment, once at the start.
 
 import type { ThemeName } from '../model/ui/config.ts';
 import { toAscii } from './cells.ts';
@@ -69,7 +68,7 @@ const STYLES: Readonly<Record<StyleName, Style>> = {
   cursor: { inverse: true },
 };
 
-/** For a white or light grey ground: each readable on it, and on the fills below. */
+/** For a white or light grey background: each readable on it, and on the fills below. */
 const LIGHT: Readonly<Partial<Record<StyleName, Style>>> = {
   muted: { fg256: 239, fg16: 90 },
   faint: { fg256: 241, fg16: 90 },
@@ -91,7 +90,7 @@ const LIGHT: Readonly<Partial<Record<StyleName, Style>>> = {
   tag: { fg256: 24, fg16: 36 },
 };
 
-/** Only black, white and the bright colours, each with an attribute of its own. */
+/** Only black, white and the bright colours, each with its own attributes. */
 const CONTRAST: Readonly<Partial<Record<StyleName, Style>>> = {
   muted: { fg256: 231, fg16: 97 },
   faint: { fg256: 255, fg16: 37 },
@@ -121,7 +120,7 @@ const LIGHT_FILLS: Readonly<Record<FillName, Style>> = {
   banner: { bg256: 222, bg16: 43, inverse: true },
 };
 
-/** Which colours: for a dark ground, for a light one, or for eyes that need more contrast. */
+/** Colours for a dark or light background, or with more contrast. */
 export type Palette = 'dark' | 'light' | 'high-contrast';
 
 interface Colours {
@@ -159,7 +158,7 @@ export interface Glyphs {
   horizontal: string;
   vertical: string;
   corners: readonly [string, string, string, string];
-  /** The same as Ink's Box takes them. */
+  /** The same for Ink's Box. */
   box: BorderGlyphs;
   /** Shades of a bar from empty to full. */
   bar: { full: string; empty: string; parts: readonly string[] };
@@ -227,9 +226,9 @@ export interface TextStyle {
 export interface Theme {
   depth: ColorDepth;
   glyphs: Glyphs;
-  /** The text in the characters that the terminal has. */
+  /** The text in characters of the terminal. */
   text(text: string): string;
-  /** What Ink's Text takes for a style on a fill. */
+  /** Properties of Ink's Text for a style on a fill. */
   style(style: StyleName | undefined, fill?: FillName): TextStyle;
   /** Opening SGR sequence of a style on a fill, '' for plain text. */
   open(style: StyleName | undefined, fill: FillName | undefined): string;
@@ -270,15 +269,15 @@ function kept<T>(memo: Map<string, T>, key: string, make: () => T): T {
   return made;
 }
 
-/** What the operator's file asks for; the environment has its say where it is silent. */
-export interface ThemeWish {
-  /** `default` is light where the terminal says that its ground is. */
+/** Settings of the operator's file; the environment decides where they are absent. */
+export interface ThemeSettings {
+  /** `default` is light if the terminal reports a light background. */
   name?: ThemeName;
   ascii?: boolean | null;
 }
 
-/** NO_COLOR and TERM=dumb win, then FORCE_COLOR, then what the terminal says of itself. */
-export function themeFromEnv(env: NodeJS.ProcessEnv, wanted: ThemeWish = {}): Theme {
+/** NO_COLOR and TERM=dumb win, then FORCE_COLOR, then the description of the terminal. */
+export function themeFromEnv(env: NodeJS.ProcessEnv, wanted: ThemeSettings = {}): Theme {
   const term = env.TERM ?? '';
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
   const ascii =
@@ -288,8 +287,8 @@ export function themeFromEnv(env: NodeJS.ProcessEnv, wanted: ThemeWish = {}): Th
   return makeTheme(depth, ascii, term !== 'dumb', paletteOf(env, wanted.name ?? 'default'));
 }
 
-/** COLORFGBG is "front;ground" or "front;other;ground" in the sixteen colours; 7 and 15 are white. Terminals that do not set
- * it are taken for dark ones, as most are. */
+/** COLORFGBG is "foreground;background" or "foreground;other;background" in the sixteen colours; 7 and 15 are white.
+ * Terminals that do not set it are taken to be dark, as most are. */
 function paletteOf(env: NodeJS.ProcessEnv, name: ThemeName): Palette {
   if (name === 'light' || name === 'high-contrast') return name;
   return name === 'default' && /;(?:7|15)$/.test(env.COLORFGBG ?? '') ? 'light' : 'dark';
@@ -340,7 +339,7 @@ function openingSgr(look: Look, depth: ColorDepth): string {
   return out.length === 0 ? '' : `\x1b[${out.join(';')}m`;
 }
 
-/** Colours 0 to 7 as Ink calls them. */
+/** Ink's names of the colours 0 to 7. */
 const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'] as const;
 
 function textStyle(look: Look, depth: ColorDepth): TextStyle {

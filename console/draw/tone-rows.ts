@@ -22,7 +22,7 @@ function toneSpans(piece: ToneText, theme: Theme): Span[] {
   return out;
 }
 
-/** A cell of a list in `width` cells, not padded; `share` of a whole is drawn as a bar with the text after it. */
+/** A cell of a list in `width` cells, not padded; `share` is drawn as a bar with the text after it. */
 export function cellSpans(cell: ToneText & { share?: number }, width: number, theme: Theme): Span[] {
   if (cell.share === undefined) return toneSpans(cell, theme);
   const room = width - cell.text.length - 1;

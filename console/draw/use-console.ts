@@ -1,11 +1,11 @@
-// Subscriptions of components to what lives outside React.
+// Subscriptions of components to state outside of React.
 
 import { type ReactNode, useEffect, useLayoutEffect, useSyncExternalStore } from 'react';
 import type { DaemonSession } from '../model/session/daemon-session.ts';
 import type { UiState } from '../model/ui/ui-state.ts';
 import type { ViewContext } from '../model/ui/view.ts';
 
-/** Renders again whenever the session tells of new data; the number only differs. */
+/** Renders at each notification of the session; the number only differs. */
 function useSessionTick(session: DaemonSession): number {
   return useSyncExternalStore(session.subscribe, session.snapshot);
 }
@@ -14,12 +14,12 @@ export function useUi({ ui }: ViewContext): UiState {
   return useSyncExternalStore(ui.subscribe, ui.snapshot);
 }
 
-/** Renders again when the worker's threads are others. */
+/** Renders when the set of the worker's threads changes. */
 export function useThreads(session: DaemonSession): readonly string[] {
   return useSyncExternalStore(session.subscribe, () => session.counters.threads);
 }
 
-/** What is made again of new data, and nothing around it: a box that is rendered again costs Ink a frame. */
+/** Renders its children at each notification, and nothing around them: a box that renders costs Ink a frame. */
 export function Live({
   session,
   children,
@@ -31,10 +31,8 @@ export function Live({
   return children();
 }
 
-/**
- * Calls `paint` after everything else has been rendered: at once when `ui` has changed, for what a key does shows at
- * once, and otherwise a moment later, because a layout effect makes Ink write a frame.
- */
+/** Calls `paint` after all other components have rendered: synchronously when `ui` has changed, so that keys show
+ * their effect at once, and otherwise in an effect, because a layout effect makes Ink write a frame. */
 export function Painted({
   session,
   ui,

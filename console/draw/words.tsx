@@ -1,4 +1,4 @@
-// Text in the theme's styles, for words that are fixed or change at the operator's pace.
+// Text in the theme's styles that is constant, or changes at the operator's pace.
 
 import { Fragment, type ReactNode, useContext } from 'react';
 import { ThemeContext } from './contexts.ts';

@@ -1,6 +1,6 @@
-// Clicks of the mouse: a title of the header shows its view, a click on the body is the view's: a row is
-// selected and, when it was already, opened, a column's title sorts by it. With a question, a field or a panel open a
-// click does nothing: it must not answer what it did not aim at.
+// Clicks of the mouse: a title of the header shows its view, a click on the body goes to the view: it selects a row,
+// opens a selected one, sorts by a column's title. With a question, a field or a panel open a click does nothing: it
+// must not hit what is below.
 
 import { widthOf } from '../draw/cells.ts';
 import { bodyRows, fits, HEADER_ROWS, type Place } from '../model/ui/layout.ts';
@@ -16,7 +16,7 @@ export function click(c: ViewContext, { x, y }: Place) {
   if (row >= 0 && row < bodyRows(size)) c.view.click(c, { x, y: row });
 }
 
-/** The title that stands at `x` belongs to the last key before it. */
+/** The title at `x` belongs to the last key before it. */
 function header(c: ViewContext, x: number) {
   let at = 0;
   let titles = 0;

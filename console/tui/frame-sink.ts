@@ -1,7 +1,7 @@
-// The stdout that Ink writes to. In Ink's debug mode each write is one whole frame; the sink puts the rows of panes in
-// place of their placeholders (pane-table.ts), compares the result with what is on the screen row by row, and paints
-// only the rows that differ, inside synchronized output. It never lets the terminal scroll or wrap, and after close() it
-// swallows everything.
+// The stdout of Ink. In Ink's debug mode each write is one whole frame; the sink replaces placeholders by the rows of
+// their panes (pane-table.ts), compares the result with the screen row by row, and paints only rows that differ, inside
+// synchronized output. Ink itself clears the terminal at each frame of full height. The sink never lets the terminal
+// scroll or wrap, and after close() it ignores all writes.
 
 import { widthOf } from '../draw/cells.ts';
 import { type Corner, PaneTable, PLACEHOLDERS } from '../draw/pane-table.ts';
@@ -18,15 +18,15 @@ export interface SinkOutput {
 const INK_CUT = '…';
 
 export class FrameSink {
-  /** Ink asks these of its stdout. `isTTY` false keeps it from sending codes of its own. */
+  /** Read by Ink. `isTTY` false keeps it from sending codes of its own. */
   readonly isTTY = false;
   readonly writable = true;
   columns: number;
   rows: number;
-  /** Frames that changed the screen, and bytes they took: for tests and the curious. */
+  /** Frames that changed the screen, and their bytes: for tests. */
   frames = 0;
   bytes = 0;
-  /** The mark that is painted in its place: a terminal may have ASCII alone. */
+  /** The mark that replaces it: a terminal may have ASCII only. */
   cutMark = INK_CUT;
   readonly panes = new PaneTable();
   private readonly output: SinkOutput;
@@ -34,7 +34,7 @@ export class FrameSink {
   /** The lines of the latest frame. */
   private latest: readonly Piece[][] = [];
   private closed = false;
-  /** Somebody else has the terminal. */
+  /** Another program has the terminal. */
   private held = false;
 
   constructor(output: SinkOutput, columns: number, rows: number) {
@@ -51,14 +51,14 @@ export class FrameSink {
     return true;
   }
 
-  /** Paints what is new in the panes, in the layout of the latest frame. */
+  /** Paints changes of the panes, in the layout of the latest frame. */
   paint(): void {
     if (this.closed || this.held || this.latest.length === 0) return;
     const corners = new Map<string, Corner>();
     for (const { placeholder } of this.latest.flat()) {
       if (placeholder === '' || corners.has(placeholder)) continue;
       const corner = this.panes.get(placeholder)?.corner() ?? null;
-      // A pane of this very frame: Ink attaches its box after the write, and the paint after the render has it.
+      // A pane of this frame: Ink attaches its box after the write, and the paint after the render has it.
       if (corner === null) return;
       corners.set(placeholder, corner);
     }
@@ -67,7 +67,7 @@ export class FrameSink {
       const line = (this.latest[i] ?? []).map((piece) => this.painted(piece, i, corners)).join('');
       if (line === this.shown[i]) continue;
       this.shown[i] = line;
-      // A full row leaves the cursor on its last cell: erasing from there would eat it.
+      // After a full row the cursor is on its last cell, which erasing would clear.
       const erase = widthOf(line.replace(SGR, '')) < this.columns ? '\x1b[0m\x1b[K' : '\x1b[0m';
       out += `\x1b[${i + 1};1H${line}${erase}`;
     }
@@ -103,7 +103,7 @@ export class FrameSink {
     this.paint();
   }
 
-  /** Paints nothing until it is released, and then everything. */
+  /** Paints nothing until release(), and then everything. */
   hold(): void {
     this.held = true;
   }
@@ -117,7 +117,7 @@ export class FrameSink {
     this.closed = true;
   }
 
-  // Ink subscribes to `resize`; the console tells it about sizes by rendering instead.
+  // Ink subscribes to `resize`; sizes reach it by rendering instead.
   on(): this {
     return this;
   }
@@ -131,7 +131,7 @@ export class FrameSink {
   }
 }
 
-/** A stretch of a line: Ink's text, or `width` cells from column `x` on of a placeholder's pane. */
+/** A part of a line: Ink's text, or `width` cells from column `x` on of a placeholder's pane. */
 interface Piece {
   text: string;
   /** '' is Ink's text. */

@@ -1,12 +1,12 @@
-// Raw terminal input to key names: one parser for what all terminals send, because Ink's own hook loses
-// fast typing, function keys and pastes. It holds back an unfinished escape sequence; the caller flushes
-// it after a pause, and then a lone ESC is the Escape key. Never interprets what a key does.
+// Raw terminal input to names of keys, for all terminals: Ink's own hook loses fast typing, function keys and pastes.
+// An unfinished escape sequence is held back; the caller flushes it after a pause, and then a lone ESC is the Escape
+// key. The meaning of keys is elsewhere.
 
 export interface Key {
   kind: 'key' | 'paste' | 'click';
   /** Canonical: a, G, space, ctrl+b, alt+f, shift+tab, pageup, f5. '' for a paste. */
   name: string;
-  /** What the key types, or the pasted text. */
+  /** The text that the key types, or the pasted text. */
   text: string;
   /** Of a click: the cell, from 0. */
   at?: { x: number; y: number };
@@ -14,7 +14,7 @@ export interface Key {
 
 const PASTE_BEGIN = '\x1b[200~';
 const PASTE_END = '\x1b[201~';
-/** A paste without an end stops growing here. */
+/** Limit of a paste without an end. */
 const PASTE_LIMIT = 1 << 17;
 
 const FINALS: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ const CONTROLS: Readonly<Record<number, string>> = {
 export class KeyParser {
   private held = '';
 
-  /** Is the beginning of a sequence waiting for its rest? */
+  /** Is an unfinished sequence held back? */
   get pending(): boolean {
     return this.held !== '';
   }
@@ -85,7 +85,7 @@ export class KeyParser {
     return keys;
   }
 
-  /** No more came: what is held is what it is. */
+  /** After a pause: the unfinished sequence as keys. */
   flush(): Key[] {
     const held = this.held;
     this.held = '';

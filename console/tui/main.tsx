@@ -1,4 +1,4 @@
-// The console as a program. The daemon is asked first, and answers while the screens and Ink are loaded.
+// The console as a program. It connects first, and loads the screens and Ink while the daemon answers.
 
 import type { WriteStream } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
@@ -7,7 +7,7 @@ import { configPath, readConfig } from '../process/config-file.ts';
 import { type OpenInstances, openInstances } from '../process/open-instances.ts';
 import type { ConsoleOptions } from './start.tsx';
 
-/** How long a connection may take before the screens are loaded without it, and how often it is looked at (chosen). */
+/** How long to wait for the connection before the screens are loaded, and how often to look (chosen). */
 const PATIENCE_MS = 60;
 const LOOK_MS = 2;
 
@@ -18,10 +18,10 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stderr.write('The console needs a terminal; give a command, or use proxystat and proxylog.\n');
     return 2;
   }
-  // The drawing library makes its buffers in an old way: an operator can do nothing about what Node says of that.
+  // The drawing library uses deprecated buffer constructors: the warning is of no use to an operator.
   process.noDeprecation = true;
-  // Short-lived objects get two megabytes and not V8's 32: what a busy log leaves behind is collected as fast, and it is
-  // 50 MB less that the console keeps (test/bench/console-load.js).
+  // A young generation of two megabytes instead of V8's 32: the garbage of a busy log is collected as fast, and the
+  // console needs 50 MB less (test/bench/console-load.js).
   setFlagsFromString('--semi-space-growth-factor=1');
   const path = configPath(process.env);
   const file = readConfig(path);
@@ -32,13 +32,13 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stderr.write(`proxyadm: ${(error as Error).message}\n`);
     return 1;
   }
-  // A recording plays when it is shown.
+  // A recording starts when it is shown.
   if (open.player === null) await begin(open.instances.current);
   const [{ startConsole }] = await Promise.all([import('./start.tsx')]);
   return startConsole({ ...options, path, file, open }, stdin, stdout as WriteStream);
 }
 
-/** Connects, and returns as soon as the questions are on their way: nothing is sent while modules are loaded. */
+/** Connects, and returns as soon as the first requests are sent: nothing is sent while modules are loaded. */
 async function begin(session: DaemonSession): Promise<void> {
   session.start();
   const late = performance.now() + PATIENCE_MS;

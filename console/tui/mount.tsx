@@ -1,5 +1,5 @@
-// Puts the App on a frame sink through Ink. Everything that owns a process (terminal, signals, sockets) is
-// elsewhere, so that tests and screenshots mount the same screens on a sink of their own.
+// Mounts the App on a frame sink through Ink. Code that owns a process (terminal, signals, sockets) is elsewhere, so
+// that tests and screenshots mount the same screens on a sink of their own.
 
 import { PassThrough } from 'node:stream';
 import { ChartPainter } from '../draw/chart.ts';
@@ -41,7 +41,7 @@ export function mount({ c, sink, theme, utc }: MountOptions): Mounted {
       stderr: sink as unknown as NodeJS.WriteStream,
       // Not the terminal: keys are read by keys.ts.
       stdin: new PassThrough() as unknown as NodeJS.ReadStream,
-      // Each write is one whole frame: the sink does the rest.
+      // Each write is one whole frame.
       debug: true,
       patchConsole: false,
       exitOnCtrlC: false,

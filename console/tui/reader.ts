@@ -1,22 +1,22 @@
-// The console for a screen reader: no screen, but lines that are spoken once. What changes is spoken when it changes:
-// the view, the selected row, what is typed, questions, answers, errors, the connection. Keys are the same. The numbers of a
-// row move all the time: they are spoken when the operator does something, and now and then.
+// The console for a screen reader: lines that are spoken once instead of a screen. Changes are spoken when they occur:
+// the view, the selected row, the typed text, questions, replies, errors, the connection. Keys are the same. The
+// numbers of a row change all the time: they are spoken after a key, and periodically.
 
 import { clock } from '../model/ui/numbers.ts';
 import type { UiState } from '../model/ui/ui-state.ts';
 import type { ViewContext } from '../model/ui/view.ts';
 import { spokenHealth } from './components/health-strip.tsx';
 
-/** Seconds between two summaries of a view, and between two readings of a row that nobody has moved to. */
+/** Seconds between two summaries of a view, and between two readings of an unchanged selection. */
 const SUMMARY_SECONDS = 15;
 
 export class Reader {
   private readonly c: ViewContext;
   private readonly write: (text: string) => void;
-  private readonly told = new Map<string, string>();
+  private readonly spoken = new Map<string, string>();
   private summaryAt = 0;
   private rowAt = 0;
-  /** As it was then: it changes with what the operator does, and not with what the daemon sends. */
+  /** The state of the last reading: it changes by keys, not by data. */
   private seen: UiState | null = null;
 
   constructor(c: ViewContext, write: (text: string) => void) {
@@ -24,37 +24,37 @@ export class Reader {
     this.write = write;
   }
 
-  /** Called after every change; tells what is new. */
+  /** Speaks the changes; called after each one. */
   update(): void {
     const { session, view } = this.c;
     const { state } = this.c.ui;
-    this.tell('health', `${spokenHealth(this.c)}.`, true);
-    const told = this.told.get('row') ?? '';
-    if (state !== this.seen || told === '' || session.now() - this.rowAt >= SUMMARY_SECONDS) {
+    this.speak('health', `${spokenHealth(this.c)}.`, true);
+    const row = this.spoken.get('row') ?? '';
+    if (state !== this.seen || row === '' || session.now() - this.rowAt >= SUMMARY_SECONDS) {
       this.seen = state;
       this.rowAt = session.now();
-      this.tell('view', `${view.title} view. ${view.spokenRemark(this.c)}`);
-      this.tell('row', view.spokenRow(this.c));
+      this.speak('view', `${view.title} view. ${view.spokenRemark(this.c)}`);
+      this.speak('row', view.spokenRow(this.c));
     }
-    this.tell('field', this.field());
-    this.tell('confirm', state.confirm === null ? '' : `Question: ${state.confirm.text} y or n.`);
-    this.tell('panel', this.panel());
-    this.tell(
+    this.speak('field', this.field());
+    this.speak('confirm', state.confirm === null ? '' : `Question: ${state.confirm.text} y or n.`);
+    this.speak('panel', this.panel());
+    this.speak(
       'notice',
       state.notice === null ? '' : `${state.notice.level === 'info' ? '' : 'Warning: '}${state.notice.text}`,
     );
     const last = session.log.errors.at(session.log.errors.size - 1);
     if (last !== undefined && last.gap === '')
-      this.tell(
+      this.speak(
         'error',
         `Error ${last.summary.status} at ${clock(last.summary.at, session.utc)}: ${last.summary.method} ${last.summary.url} ${last.summary.error || last.fetchError}`,
       );
     this.summary();
   }
 
-  private tell(what: string, text: string, always = false): void {
-    if (this.told.get(what) === text) return;
-    this.told.set(what, text);
+  private speak(what: string, text: string, always = false): void {
+    if (this.spoken.get(what) === text) return;
+    this.spoken.set(what, text);
     if (text !== '' || always) this.write(`${text}\r\n`);
   }
 

@@ -1,5 +1,5 @@
-// Wires the console together on a real terminal: session, context, sink, keys, signals. It leaves the terminal as it
-// found it on every way out: quitting, signals, a lost terminal, an exception.
+// Assembles the console on a real terminal: session, context, sink, keys, signals. It restores the terminal on every
+// way out: quitting, signals, a lost terminal, an exception.
 
 import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
@@ -28,35 +28,35 @@ import { KeyParser } from './keys.ts';
 import { type Mounted, mount } from './mount.tsx';
 import { Reader } from './reader.ts';
 
-/** How long a lone ESC waits for the rest of a sequence. */
+/** Milliseconds to wait for the rest of a sequence after ESC. */
 const ESCAPE_MS = 50;
-/** The clock of the header and the strip's seconds. */
+/** Interval of the clock in the header and of the durations in the second row. */
 const CLOCK_MS = 1000;
-/** How long the first screen waits for data, and how often it looks (chosen). */
+/** How long to wait for data before the first screen, and how often to look (chosen). */
 const PATIENCE_MS = 500;
 const LOOK_MS = 5;
 
 const FROM_KEYS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
-/** The daemon lets this user look and nothing else. */
+/** Whether this user has read-only access to the daemon. */
 function mayOnlyRead({ dir, address, varnish }: ConsoleTarget): boolean {
   return address === undefined && varnish === undefined && findDaemon(dir).readonly;
 }
 
 /** Options of the console as a program. */
 export interface ConsoleOptions extends ConsoleTarget {
-  /** Commands that change something are refused here. */
+  /** Refuse commands that change something. */
   readonly?: boolean | undefined;
   /** Ends the console when it aborts. */
   signal?: AbortSignal | undefined;
-  /** Name of the view to begin with. */
+  /** Name of the first view. */
   view?: string | undefined;
-  /** What the view of the counters shows of them, and how. */
+  /** Initial state of the statistics view. */
   counters?: Pick<StatState, 'filters' | 'raw'> | undefined;
   /** A recording to show instead of a daemon. */
   replay?: string | undefined;
-  /** Stands in the bottom row until the first key. */
+  /** Shown in the bottom row until the first key. */
   greeting?: string | undefined;
   /** A panel over the first screen. */
   welcome?: Pick<TextPanel, 'title' | 'lines'> | undefined;
@@ -65,10 +65,10 @@ export interface ConsoleOptions extends ConsoleTarget {
 }
 
 export interface StartOptions extends ConsoleOptions {
-  /** The operator's file, and where it is. */
+  /** The operator's file and its path. */
   file: ConfigFile;
   path: string;
-  /** What is shown; of live daemons the first one has been asked already. */
+  /** The instances; the first live daemon is connected already. */
   open: OpenInstances;
 }
 
@@ -96,8 +96,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       stdin.off('data', onData);
       stdin.pause();
       stdout.off('resize', onResize);
-      // The handlers of signals stay: without them a library's own would end the process here and now, and with a core
-      // dump after SIGQUIT.
+      // Signal handlers stay: without them a library's own would end the process at once, with a core dump after
+      // SIGQUIT.
       process.off('SIGTSTP', suspend);
       process.off('SIGCONT', resume);
       terminal.restore();
@@ -139,7 +139,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       process.kill(process.pid, 'SIGSTOP');
     };
 
-    // Whoever stopped it: the shell had the terminal meanwhile, and its modes and the screen are not what they were.
+    // The shell had the terminal meanwhile: its modes and the screen are unknown.
     const resume = (): void => {
       if (handedOver) return;
       terminal.restore();
@@ -147,7 +147,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       if (!reading) sink.redraw();
     };
 
-    // The editor has the terminal as the shell would give it: nothing is read or painted meanwhile.
+    // The editor gets the terminal as the shell would give it: nothing is read or painted meanwhile.
     const edit = async (file: string): Promise<number | string> => {
       handedOver = true;
       sink.hold();
@@ -184,7 +184,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     const handlers: [NodeJS.Signals, () => void][] = Object.entries(SIGNALS).map(([signal, status]) => [
       signal as NodeJS.Signals,
       () => {
-        // Keys of the editor, which the terminal sends to both.
+        // Keys in the editor, which the terminal sends as signals to both.
         if (!handedOver || !FROM_KEYS.has(signal)) finish(status);
       },
     ]);
@@ -194,7 +194,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     process.on('exit', () => terminal.restore());
     process.on('uncaughtException', (error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
 
-    // A lost terminal shows itself as an error (EIO, EPIPE) or the end of input: never spin on it.
+    // A lost terminal is an error (EIO, EPIPE) or the end of input: never spin on it.
     const lost = (): void => finish(HUNG_UP);
     stdin.on('error', lost);
     stdin.on('end', lost);
@@ -244,8 +244,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
   });
 }
 
-/** Calls back when there is something to show, or after a moment: a screen that is drawn once, and full, is there sooner than one
- * that is drawn empty first, and then again with each thing that comes. */
+/** Calls back when there is data, or after the limit: a screen drawn once with data is there sooner than one drawn
+ * empty first. */
 function firstData(session: DaemonSession, then: () => void): void {
   const late = performance.now() + PATIENCE_MS;
   const timer = setInterval(() => {
@@ -256,7 +256,7 @@ function firstData(session: DaemonSession, then: () => void): void {
   }, LOOK_MS);
 }
 
-/** Keeps warnings of libraries off the screen while it is painted, and prints them afterwards. */
+/** Holds back warnings of libraries while the screen is painted, and prints them afterwards. */
 function holdStderr(): () => void {
   const { stderr } = process;
   const write = stderr.write;

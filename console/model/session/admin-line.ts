@@ -1,19 +1,19 @@
-// Command lines: which command one gives, what that does, and which of several instances shown as one it is for. Names of
-// things of one instance carry its name (`edge:boot.default`), and `@edge ` in front of a line sends it to that instance
-// whatever is in it. Conditions of bans are text: no names are looked for in them.
+// Command lines: the command, its effect, and the one of two merged instances that it is for. Names of things of one
+// instance carry its name (`edge:boot.default`), and `@edge ` in front of a line sends it to that instance whatever it
+// contains. Conditions of bans are text: no names are looked for in them.
 
 import { changingCommand, nameOf } from '../../../protocol/reading.ts';
 
 export interface Addressed {
   /** Name of the instance. */
   part: string;
-  /** The command as that instance understands it. */
+  /** The command in the names of that instance. */
   line: string;
 }
 
 const TEXT_COMMANDS: ReadonlySet<string> = new Set(['ban', 'ban.soft', 'ban.count']);
 
-/** The name of a thing of one instance. */
+/** A name with its instance. */
 export function placed(part: string, name: string): string {
   return `${part}:${name}`;
 }
@@ -23,7 +23,7 @@ export function bareName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** The instance of a name with its colon, '' when it has none. */
+/** The instance of a name with its colon, '' without one. */
 export function placeOfName(name: string): string {
   return name.slice(0, name.indexOf(':') + 1);
 }
@@ -32,7 +32,7 @@ export function addressTo(part: string, line: string): string {
   return part === '' ? line : `@${part} ${line}`;
 }
 
-/** Which instance a line is for; null when it names none, or things of more than one. */
+/** The instance that a line is for; null when it names none, or things of several. */
 export function addressOf(line: string, parts: readonly string[]): Addressed | null {
   const direct = /^\s*@(\S+)\s+([\s\S]*)$/.exec(line);
   if (direct !== null)

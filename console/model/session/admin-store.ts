@@ -1,5 +1,5 @@
-// Answers to admin commands that views are made of, kept fresh while such a view is open. The last answer
-// stays when a newer one fails, so that a view does not go blank with the daemon; every answer has its age.
+// Answers to admin commands that views show, polled while such a view is open. The last answer stays when a newer one
+// fails, so that a view does not go blank with the daemon; each answer has its time.
 
 import type { CommandReply } from '../../../protocol/messages.ts';
 import type { Source } from '../../client/source.ts';
@@ -8,9 +8,9 @@ const OK = 200;
 
 export interface Ask {
   line: string;
-  /** Seconds between two answers while the view is open. */
+  /** Seconds between two polls while the view is open. */
   every: number;
-  /** The view has rows without its answer. */
+  /** The view has rows without this answer. */
   optional?: true;
 }
 
@@ -27,7 +27,7 @@ export class AdminStore {
   private readonly changed: () => void;
   private readonly answers = new Map<string, Answer>();
   private readonly pending = new Set<string>();
-  /** Questions that were asked once, since something was changed. */
+  /** Commands of once() sent since the last change. */
   private readonly asked = new Set<string>();
   private watched: readonly Ask[] = [];
 
@@ -37,13 +37,13 @@ export class AdminStore {
     this.changed = changed;
   }
 
-  /** The open view's questions; asks those whose answers are too old at once. */
+  /** Sets the open view's commands; sends those whose answers are too old. */
   watch(asks: readonly Ask[]): void {
     this.watched = asks;
     this.tick();
   }
 
-  /** Asks again what is due, also after a clock was set back; called with every sample and by the clock. */
+  /** Sends what is due, also after a clock was set back; called with every sample and every second. */
   tick(): void {
     for (const { line, every } of this.watched) {
       const known = this.answers.get(line);
@@ -51,13 +51,13 @@ export class AdminStore {
     }
   }
 
-  /** What is known may be wrong now: a command was carried out, the worker restarted. */
+  /** Sends all again: a command was carried out, or the worker restarted. */
   refresh(): void {
     this.asked.clear();
     for (const { line } of this.watched) void this.ask(line);
   }
 
-  /** The body of what is asked once, and then only after a change; '' until it is there. */
+  /** The body of a command that is sent once, and again after a change; '' until it is answered. */
   once(line: string): string {
     if (!this.asked.has(line)) {
       this.asked.add(line);
@@ -76,13 +76,13 @@ export class AdminStore {
     return known?.status === OK ? known.body : '';
   }
 
-  /** Why there is no answer; '' when there is one. */
+  /** Why there is no answer; '' with one. */
   unanswered(line: string): string {
     const known = this.answers.get(line);
     return known === undefined ? 'not answered yet' : notKnown(known);
   }
 
-  /** Answers are kept by line; status 0 (no connection) never replaces an answer. */
+  /** Sends a command. Status 0 (no connection) never replaces an answer. */
   async ask(line: string): Promise<Answer> {
     if (this.pending.has(line)) return this.answers.get(line) ?? { status: 0, body: '', at: this.now() };
     this.pending.add(line);
@@ -95,13 +95,13 @@ export class AdminStore {
   }
 }
 
-/** Why an answer says nothing: without a worker there is nobody to ask. '' for one that does. */
+/** Why an answer has no data, such as that of a daemon without a worker; '' for one with data. */
 export function notKnown({ status, body }: CommandReply): string {
   if (status === OK) return '';
   return status === 0 ? 'no connection' : `not known: ${(body.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
 }
 
-/** The objects of a `-j` answer: what follows version, command and time; [] for anything else. */
+/** The objects of a `-j` answer, without version, command and time; [] for anything else. */
 export function answerItems(body: string): unknown[] {
   try {
     // Bitmaps are 64 bits wide: as numbers they would lose their last digits.

@@ -1,6 +1,5 @@
-// The backends and directors as `backend.list -j` reports them, with -p with what it says of probes and members. The
-// answer is read with suspicion: a shape that is not the expected one gives an empty list, never an exception in the
-// middle of a frame.
+// The backends and directors of `backend.list -j`, with -p their probes and members too. An answer of another shape
+// gives an empty list, never an exception in the middle of a frame.
 
 import { answerItems, textField } from './admin-store.ts';
 
@@ -10,14 +9,14 @@ export interface BackendRow {
   /** `backend`, or the kind of a director. */
   type: string;
   admin: string;
-  /** Good probes of the window, or null without a probe. */
+  /** Good probes of the window; null without a probe. */
   probe: { good: number; window: number } | null;
-  /** Of a director: how many of its members are healthy; null of a backend, and where it is not told. */
+  /** Of a director: its healthy members of all; null of a backend, and where the answer has none. */
   members: { healthy: number; all: number } | null;
   health: 'healthy' | 'sick' | 'unknown';
   /** Epoch seconds. */
   lastChange: number;
-  /** What -p adds; {} without it. Of a director `backends` are its members by their names. */
+  /** Fields that -p adds; {} without it. Of a director `backends` has its members by name. */
   details: Readonly<Record<string, unknown>>;
 }
 
@@ -50,7 +49,7 @@ export function shortName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/** Full names of a director's members: they are of its program. */
+/** Full names of a director's members, which are of its program. */
 export function memberNames({ name, details }: BackendRow): string[] {
   const program = name.slice(0, name.lastIndexOf('.') + 1);
   return Object.keys(record(details.backends)).map((member) => program + member);
@@ -69,15 +68,15 @@ function readMessage(
   const parts: unknown[] = Array.isArray(message) ? message : [message];
   const [good, of] = parts.filter((m): m is number => typeof m === 'number');
   const word = parts.find((m) => typeof m === 'string');
-  const said = admin === 'sick' || admin === 'healthy' ? admin : word;
+  const state = admin === 'sick' || admin === 'healthy' ? admin : word;
   return {
-    // 0 of 0 is a backend without a probe, or a director that says nothing of its members.
+    // 0 of 0 is a backend without a probe, or a director without counts.
     counts: good === undefined || of === undefined || of === 0 ? null : { good, of },
-    health: said === 'healthy' || said === 'sick' ? said : 'unknown',
+    health: state === 'healthy' || state === 'sick' ? state : 'unknown',
   };
 }
 
-/** How a health is drawn. Without a connection it is what was heard last, which looks like no news, good or bad. */
+/** The tone of a health. Without a connection it is the last known state, neither good nor bad news. */
 export function healthTone(health: string, cutOff: boolean): 'bad' | 'good' | 'warn' | 'muted' {
   if (cutOff) return 'muted';
   return health === 'sick' ? 'bad' : health === 'healthy' ? 'good' : 'warn';

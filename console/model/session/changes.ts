@@ -1,5 +1,5 @@
-// What is not as it was: the counters and the URLs whose rates moved most, a window of time against as long a time before
-// it. They are ranked by how many times more or less it is; what chance explains is left out.
+// The counters and URLs whose rates changed most between a window of time and the window before it, ranked by the
+// factor of the change; changes within chance are left out.
 
 import type { Movement } from '../counters/counter-trail.ts';
 import { requestsOf } from '../counters/rate-history.ts';
@@ -7,12 +7,12 @@ import { earliest } from '../traffic/rankings.ts';
 import type { AskedUrl } from '../traffic/url-trail.ts';
 import type { DaemonSession } from './daemon-session.ts';
 
-/** Counted in both windows together, below which nothing is said, and the factor from which something has moved (chosen). */
+/** Least count in both windows together, and least factor of a change (chosen). */
 const FEW = 20;
 const FACTOR = 1.25;
-/** Added to both counts: from nothing to a few is not infinitely more. */
+/** Added to both counts: a change from zero to a few is not infinite. */
 const SMOOTH = 10;
-/** Standard deviations of a count that chance does not explain. */
+/** Standard deviations beyond which a change is no chance. */
 const CHANCE = 3;
 const MOST = 40;
 
@@ -21,22 +21,22 @@ export interface Change {
   name: string;
   /** Of a URL. */
   asked?: AskedUrl;
-  /** A second. */
+  /** Per second. */
   before: number;
   now: number;
-  /** From 1 on: how many times more or less. */
+  /** Factor of the increase or decrease, from 1 on. */
   factor: number;
 }
 
 export interface Changes {
-  /** What moved most first. */
+  /** The largest factor first. */
   changes: Change[];
-  /** Whether counters and URLs were seen for long enough; else nothing is said of them. */
+  /** Whether counters and URLs were observed for long enough; else they are left out. */
   counters: boolean;
   urls: boolean;
 }
 
-/** Their rates go with others that say more. */
+/** Redundant: their rates follow those of more specific counters. */
 const LEFT_OUT = /^(THR|LCK|MGT)\./;
 
 export function changesOf(session: DaemonSession, window: number): Changes {
@@ -56,7 +56,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
   if (covered) {
     const late = urls.between(now - window, now + 1);
     const early = urls.between(now - 2 * window, now - window);
-    // The sample's share of all requests changes with the load: its shares are put on what was counted.
+    // The sample's share of all requests changes with the load: its shares are applied to the counted requests.
     const scale = (n: number, of: number, all: number): number => (of === 0 ? 0 : (n / of) * all);
     for (const [name, newest] of new Map([...early.urls, ...late.urls])) {
       const [after, first] = [late.urls.get(name)?.requests ?? 0, early.urls.get(name)];
@@ -75,7 +75,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
   };
 }
 
-/** `seen`: observations that both counts are made of. */
+/** `seen`: observations behind both counts. */
 function take(
   changes: Change[],
   what: Pick<Change, 'kind' | 'name' | 'asked'>,
@@ -85,7 +85,7 @@ function take(
   { seconds, secondsBefore }: Movement,
 ): void {
   if (seen < FEW) return;
-  // As if both had been seen equally long.
+  // Scaled to equal durations.
   const same = (before * seconds) / secondsBefore;
   if ((Math.abs(now - same) / (now + same)) * seen < CHANCE * Math.sqrt(seen)) return;
   const ratio = (now + SMOOTH) / (same + SMOOTH);

@@ -1,5 +1,5 @@
-// How the child of another product stands, in this project's words, so that the worse of two instances is found whatever
-// they are. Varnish does not say it; it has the child's uptime as long as there is a child.
+// Status of another product's child process as the counters of this project's daemon, so that the worse of two
+// instances is found. Varnish does not report it; its counters have the child's uptime only while there is a child.
 
 import type { CounterInfo } from '../../../protocol/messages.ts';
 import { WORKER_STATES } from '../../../protocol/tables/counters.ts';
@@ -8,11 +8,11 @@ export const STATE = 'MGT.worker_state';
 export const STATE_SINCE = 'MGT.worker_since';
 
 export class ChildStatus {
-  /** Place of the child's uptime; null where nothing is added. */
+  /** Index of the child's uptime; null where nothing is added. */
   private uptimeAt: number | null = null;
   private stoppedAt: number | null = null;
 
-  /** The counters, with two more that say it where the product does not. */
+  /** The counters, with the two of the status where the product has none. */
   describe(info: CounterInfo[], product: string | undefined): CounterInfo[] {
     this.uptimeAt = null;
     if (product === undefined || info.some((row) => row.name === STATE)) return info;
@@ -31,7 +31,7 @@ export class ChildStatus {
     ];
   }
 
-  /** The values of the counters described last; `at` in epoch seconds. */
+  /** The values of the last described counters; `at` in epoch seconds. */
   values(at: number, values: bigint[]): bigint[] {
     if (this.uptimeAt === null) return values;
     const uptime = values[this.uptimeAt];

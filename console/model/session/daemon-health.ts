@@ -1,43 +1,43 @@
-// How the daemon does, as the header's strip and the reader have it: the connection, the worker's standing and since when,
-// and what both processes use. It believes only what the daemon said within the last seconds: figures of a worker that
-// does not run are those of a dead one and are left out, and silence is a state of its own.
+// Health of the daemon for the header and the screen reader: the connection, the state of the worker and its duration,
+// and the resource usage of both processes. Only data of the last seconds counts: figures of a worker that is not
+// running are stale and left out, and silence is a state of its own.
 
 import { WORKER_STATES, type WorkerStanding } from '../../../protocol/tables/counters.ts';
 import type { CounterHistory } from '../counters/counter-history.ts';
 import type { DaemonSession } from './daemon-session.ts';
 
-/** Seconds without counters after which the daemon or the worker is said to be silent (chosen): they come every second. */
+/** Seconds without counters after which the daemon or the worker counts as silent (chosen): they come every second. */
 const SILENCE = 4;
 
 export type HealthState =
   | 'connecting'
-  /** Connected, and nothing heard yet. */
+  /** Connected, without data yet. */
   | 'waiting'
   | 'cut off'
   | 'daemon silent'
   | 'worker silent'
-  /** Only some of the worker's threads are. */
+  /** Only some of the worker's threads are silent. */
   | 'threads silent'
-  /** A daemon that does not say how its worker stands. */
+  /** The daemon does not report the state of its worker. */
   | 'unknown'
   | WorkerStanding;
 
 export interface ProcessFigures {
-  /** Processors in use: 1 is one of them. */
+  /** CPUs in use: 1 is one of them. */
   cpu: number;
   rss: number;
 }
 
 export interface Health {
   state: HealthState;
-  /** Epoch seconds of its beginning; null where nobody knows. */
+  /** Epoch seconds of its beginning; null if unknown. */
   since: number | null;
-  /** Names of the threads that are silent, where others are not. */
+  /** Names of the silent threads, while others are not. */
   silent: readonly string[];
-  /** Workers started after the first, and how many ended without being asked to. */
+  /** Workers started after the first, and workers that ended unexpectedly. */
   restarts: number;
   deaths: number;
-  /** Log records that this console should have got and did not. */
+  /** Log records that this console lost. */
   lost: number;
   /** The worst event loop delay of a thread in the last second, in seconds; null without a worker, and in Varnish. */
   lag: number | null;
@@ -47,8 +47,8 @@ export interface Health {
 
 export function readHealth(session: DaemonSession): Health {
   const { counters } = session;
-  const { state, since, silent = [] } = standing(session);
-  const spoken = state !== 'connecting' && state !== 'waiting' && state !== 'cut off';
+  const { state, since, silent = [] } = statusOf(session);
+  const connected = state !== 'connecting' && state !== 'waiting' && state !== 'cut off';
   const figure = (name: string): number => Number(counters.value(name));
   const uses = (prefix: string): ProcessFigures | null =>
     counters.get(`${prefix}.cpu`) === undefined
@@ -69,24 +69,24 @@ export function readHealth(session: DaemonSession): Health {
     lost: session.lostRecords,
     lag: runs && lags.length > 0 ? Math.max(...lags) : null,
     worker: runs ? uses('WRK') : null,
-    manager: spoken && state !== 'daemon silent' ? uses('MGT') : null,
+    manager: connected && state !== 'daemon silent' ? uses('MGT') : null,
   };
 }
 
-/** Whether there is no worker, whose figures and cache are gone with it. */
+/** Whether there is no worker, and with it neither figures nor cache. */
 export function hasNoWorker(session: DaemonSession): boolean {
   return ['starting', 'stopped', 'no program', 'dead, to be replaced', 'dead'].includes(
-    standing(session).state,
+    statusOf(session).state,
   );
 }
 
-/** Seconds by which a thread's event loop is late: in the last second the most, or those for which it stands still. */
+/** Delay of a thread's event loop in seconds: the maximum of the last second, or the duration of its silence. */
 export function threadDelay(counters: CounterHistory, thread: string): number {
   const figure = (name: string): number => Number(counters.value(`THR.${thread}.${name}`));
   return Math.max(figure('loop_lag_us') / 1e6, figure('silent'));
 }
 
-function standing(session: DaemonSession): {
+function statusOf(session: DaemonSession): {
   state: HealthState;
   since: number | null;
   silent?: readonly string[];
@@ -95,22 +95,22 @@ function standing(session: DaemonSession): {
   if (session.cutOff) return { state: 'cut off', since: session.everUp ? session.lastDataAt : null };
   if (connection.state !== 'up') return { state: 'connecting', since: null };
   if (valuesAt === 0) return { state: 'waiting', since: null };
-  // The interval of the counters may be longer than what counts as silence.
+  // The interval of the counters may exceed the limit.
   if (session.now() - valuesAt > SILENCE + session.interval)
     return { state: 'daemon silent', since: valuesAt };
   const state = counters.get('MGT.worker_state');
   if (state === undefined) {
     if (session.source.product === undefined) return { state: 'unknown', since: null };
-    // Varnish says it by what it counts: without a child there is nothing but what the manager counts.
+    // Varnish has the uptime of a child only while there is one.
     const uptime = counters.get('MAIN.uptime');
     return uptime === undefined
       ? { state: 'stopped', since: null }
       : { state: 'running', since: valuesAt - Number(uptime.current) };
   }
   const silent = Number(counters.value('MGT.worker_silent'));
-  const told = WORKER_STATES[Number(state.current)] ?? 'unknown';
-  if (told === 'running' && silent >= SILENCE) {
-    // The first thread says how long the others have been silent, as long as it is not silent itself.
+  const reported = WORKER_STATES[Number(state.current)] ?? 'unknown';
+  if (reported === 'running' && silent >= SILENCE) {
+    // The first thread reports the silence of the others, unless it is silent itself.
     const seconds = (thread: string): number => Number(counters.value(`THR.${thread}.silent`));
     const threads = counters.threads.filter((thread) => seconds(thread) >= SILENCE);
     const known = Math.max(0, ...threads.map(seconds));
@@ -118,5 +118,5 @@ function standing(session: DaemonSession): {
       ? { state: 'threads silent', since: valuesAt - known, silent: threads }
       : { state: 'worker silent', since: valuesAt - silent };
   }
-  return { state: told, since: valuesAt - Number(counters.value('MGT.worker_since')) };
+  return { state: reported, since: valuesAt - Number(counters.value('MGT.worker_since')) };
 }

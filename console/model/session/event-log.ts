@@ -1,5 +1,5 @@
-// What happened, in order: the daemon's list of events, which is asked for when the connection is up, those that it reports
-// after that, and the console's own losses of the connection.
+// Events in order: the daemon's list, loaded at each connection, events reported since, and lost connections of the
+// console.
 
 import { EVENT_KINDS, type EventKind } from '../../../protocol/tables/events.ts';
 import type { EventWord, NotedAs } from '../../client/source.ts';
@@ -14,13 +14,13 @@ export interface SessionEvent {
 
 export const EVENTS_ASKED = 'event.list -j';
 
-/** The body of an answer to EVENTS_ASKED without what came after a time in epoch seconds. */
+/** The body of an answer to EVENTS_ASKED up to a time in epoch seconds. */
 export function eventsUntil(body: string, at: number): string {
   const events = answerItems(body).filter((item) => Number(textField(item, 'time')) <= at);
   return JSON.stringify([2, EVENTS_ASKED.split(' '), at, ...events]);
 }
 
-/** Two daemons at once keep no more. */
+/** As many as two daemons keep. */
 const KEPT = 4000;
 
 const KIND_OF: Readonly<Record<EventWord, EventKind>> = {
@@ -45,7 +45,7 @@ export class EventLog {
     return this.list.filter((event) => event.at >= at);
   }
 
-  /** The body of an answer to EVENTS_ASKED. */
+  /** Adds the events of an answer to EVENTS_ASKED. */
   learn(body: string): void {
     for (const item of answerItems(body)) {
       const kind = EVENT_KINDS.find((row) => row.name === textField(item, 'kind'))?.name;
@@ -57,7 +57,7 @@ export class EventLog {
     }
   }
 
-  /** One that the daemon reports now. */
+  /** Adds an event that the daemon reports now. */
   reported(word: EventWord, text: string, now: number, noted?: NotedAs): void {
     this.take({ at: noted?.at ?? now, kind: noted?.kind ?? KIND_OF[word], text });
   }

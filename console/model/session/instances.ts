@@ -1,5 +1,5 @@
-// The instances an operator can look at: each with a name and a way to open its source. Those that were opened go on
-// in the background, so that coming back finds their history; one is shown.
+// The instances that can be shown, each with a name and a way to open its source. Opened ones keep running in the
+// background, so that their history is there when they are shown again.
 
 import type { Source } from '../../client/source.ts';
 import type { DaemonSession } from './daemon-session.ts';
@@ -9,13 +9,13 @@ export interface Instance {
   open(): Source;
 }
 
-/** Winding through a recording. */
+/** Playback control of a recording. */
 export interface ReplayControl {
-  /** Seconds from the beginning, and of the whole. */
+  /** Seconds from the beginning, and in all. */
   readonly at: number;
   readonly length: number;
   readonly paused: boolean;
-  /** Seconds of the recording that a second shows. */
+  /** Seconds of the recording per second. */
   readonly speed: number;
   skip(seconds: number): void;
   seek(seconds: number): void;
@@ -25,22 +25,23 @@ export interface ReplayControl {
 }
 
 export class Instances {
-  /** Set while a recording is shown. */
+  /** Set if a recording is shown. */
   replay?: ReplayControl;
-  /** Begins a recording of the instance shown, or ends it when the path is ''; resolves with a sentence to show. */
+  /** Begins a recording of the instance shown, or ends it when the path is ''; resolves with a sentence for the
+   * operator. */
   record?: (path: string) => Promise<string>;
-  /** Makes a node of the fleet known that is at this address (host:port). What is wrong, or ''. */
+  /** Adds a node of the fleet at this address (host:port). Returns the problem, or ''. */
   meet?: (name: string, address: string) => string;
-  /** Is one under way? */
+  /** Is a recording in progress? */
   recording?: () => boolean;
   private readonly known: Instance[];
   private readonly sessions = new Map<string, DaemonSession>();
   private readonly makeSession: (source: Source) => DaemonSession;
-  /** Name of the one shown. */
+  /** Name of the instance shown. */
   name: string;
   current: DaemonSession;
 
-  /** `first` is shown; its session is made but not started. */
+  /** `first` is shown; its session is created, not started. */
   constructor(first: Instance, more: readonly Instance[], makeSession: (source: Source) => DaemonSession) {
     this.known = [first, ...more.filter((i) => i.name !== first.name)];
     this.makeSession = makeSession;
@@ -64,7 +65,7 @@ export class Instances {
     return found === undefined ? undefined : () => found.open();
   }
 
-  /** What is wrong, or null. */
+  /** Returns the problem, or null. */
   switchTo(name: string): string | null {
     const instance = this.known.find((i) => i.name === name);
     if (instance === undefined) return `no instance "${name}"; known are ${this.names.join(', ')}`;
@@ -79,7 +80,7 @@ export class Instances {
     return null;
   }
 
-  /** The session shown gives way to another of the same name: a recording that was wound back. */
+  /** Replaces the session shown by another of the same name: a recording that was rewound. */
   replace(session: DaemonSession): void {
     this.current.close();
     this.sessions.set(this.name, session);

@@ -1,7 +1,6 @@
-// A recorded log as a session that can be played: each group at its time, and the counters that can be counted from
-// what the log holds, so that charts and rates live. What was left out of the recording is not counted.
-//
-// Caution: a recording made with tag filters may hold no clock at all; its groups then follow each other evenly.
+// A recorded log as a session that can be played: each group at its time, and the counters that the log allows to
+// count, so that there are charts and rates. Records that were left out are not counted. Caution: a recording made with
+// tag filters may have no times; its groups are then spaced evenly.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { CounterInfo, LogTransaction } from '../../../protocol/messages.ts';
@@ -30,14 +29,14 @@ const COUNTED = [
 ] as const;
 type CountedName = (typeof COUNTED)[number];
 
-/** Groups that come together, in seconds. */
+/** Seconds within which groups are one step. */
 const TOGETHER = 0.1;
-/** Groups a second where no record has a time. */
+/** Groups per second where no record has a time. */
 const EVEN_PACE = 100;
-/** Samples in a stretch without traffic, at most. */
+/** Samples of an interval without traffic, at most. */
 const IDLE_SAMPLES = 120;
 
-/** `end`: epoch seconds of the recording's end, for one without any clock. */
+/** `end`: epoch seconds of the recording's end, used where no record has a time. */
 export function logRecording(
   groups: readonly (readonly LogTransaction[])[],
   name: string,
@@ -86,14 +85,14 @@ function infos(): CounterInfo[] {
 
 class Counts {
   private readonly values = new Map<CountedName, number>();
-  private told: string[] = [];
+  private sampled: string[] = [];
 
   add(tx: LogTransaction): void {
     if (tx.type === 'session') this.raise('sess_conn', 's_sess');
     if (tx.type === 'bereq') this.raise('backend_req', 's_fetch');
     if (tx.type !== 'request') return;
     const { handling, synthetic, bytes } = readTransaction(tx);
-    // As the daemon counts: a restart is looked up again, and is not another request.
+    // As the daemon counts: a restart is looked up again, but is no other request.
     if (isFragment(tx)) this.raise('esi_req');
     else if (!isRestart(tx)) this.raise('client_req');
     this.values.set('s_resp_bodybytes', this.value('s_resp_bodybytes') + bytes);
@@ -106,12 +105,12 @@ class Counts {
     if (synthetic) this.raise('s_synth');
   }
 
-  /** What changed since the last. */
+  /** The changes since the last sample. */
   sample(after: number): RecordedStep {
     this.values.set('uptime', after);
     const now = COUNTED.map((name) => String(this.value(name)));
-    const changed = now.flatMap((v, i): [number, string][] => (v === this.told[i] ? [] : [[i, v]]));
-    this.told = now;
+    const changed = now.flatMap((v, i): [number, string][] => (v === this.sampled[i] ? [] : [[i, v]]));
+    this.sampled = now;
     return { after, kind: 'values', changed };
   }
 
@@ -124,13 +123,13 @@ class Counts {
   }
 }
 
-/** Epoch seconds at which each group was complete: never earlier than the one before. */
+/** Epoch seconds of the end of each group, never before that of the one before. */
 function timesOf(groups: readonly (readonly LogTransaction[])[], end: number): number[] {
-  const told = groups.map((group) => Math.max(...group.map(clockOf)));
-  const first = told.find((at) => at > 0);
+  const ends = groups.map((group) => Math.max(...group.map(clockOf)));
+  const first = ends.find((at) => at > 0);
   if (first === undefined) return groups.map((_g, i) => end - (groups.length - i) / EVEN_PACE);
   let now = first;
-  return told.map((at) => {
+  return ends.map((at) => {
     now = Math.max(now, at);
     return now;
   });
@@ -142,7 +141,7 @@ function clockOf({ records }: LogTransaction): number {
   const cursor = new RecordCursor(records);
   while (cursor.next()) {
     const { tag } = cursor;
-    // A timestamp has its time after its name, a lifetime says when it was counted from.
+    // The time follows the name in a Timestamp; in a TTL it is the reference time.
     const field = tag === Tag.Timestamp ? 1 : tag === Tag.TTL ? 4 : 0;
     if (field === 0) continue;
     const time = Number(cursor.text.split(' ')[field]);

@@ -1,5 +1,5 @@
-// The longest turn of an event loop in the last minute: how long it was is a counter, and what it was spent on is asked for
-// once that has changed. Without an answer that fits there are but the milliseconds.
+// The longest turn of an event loop in the last minute: its duration is a counter, and its work is requested when that
+// has changed. Without a matching answer only the duration is shown.
 
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { answerItems, textField } from './admin-store.ts';
@@ -9,7 +9,7 @@ const TURNS_ASKED = 'turn.list -j';
 
 export interface LongestTurn {
   readonly seconds: number;
-  /** Empty while it is not known. */
+  /** Empty while unknown. */
   readonly work: string;
 }
 
@@ -25,7 +25,7 @@ export class LongestTurnPoll {
     this.#changed = changed;
   }
 
-  /** @param micros the counter, 0 where there is none */
+  /** @param micros the counter, 0 without one */
   async tick(micros: number): Promise<void> {
     if (micros === this.#micros || this.#asking) return;
     this.#micros = micros;
@@ -43,7 +43,7 @@ export class LongestTurnPoll {
   }
 }
 
-/** That of the turn which lasted so many milliseconds; the list holds those of the manager as well. */
+/** The work of the turn that lasted `millis`; the list has those of the manager as well. */
 function workOf(body: string, millis: number): string {
   const items = answerItems(body).map(record);
   const same = items.find((item) => Math.abs(Number(item.milliseconds) - millis) <= 1);

@@ -1,5 +1,5 @@
-// The past of two instances put side by side: their samples in the order of their times, one for both from each round of them, from
-// the moment on from which both are known. Before that, what the other had counted would look like a burst.
+// The history of two instances as one: their samples in the order of their times, one for both from each round of
+// samples, from the time on at which both are known. Before that the totals of the other would look like a burst.
 
 import type { PastPoint } from '../../client/source.ts';
 import { eachStep } from '../counters/counter-steps.ts';
@@ -10,8 +10,8 @@ export interface Timed {
   at: number;
 }
 
-/** Calls `take` with each sample of either, in order, and `round` when each has had one more, once both are known; also where
- * one of them has none, before the other's next. */
+/** Calls `take` with each sample of either, in order, and `round` when each has had another one, once both are
+ * known; also where one has none before the next of the other. */
 export function sideBySide<T extends Timed>(
   parts: readonly (readonly T[])[],
   take: (part: number, sample: T) => void,
@@ -44,38 +44,38 @@ export function sideBySide<T extends Timed>(
   end();
 }
 
-/** A counter of an instance: what was read last, and what it is said to have counted in all its workers. */
+/** A counter of an instance: its last value, and its total over all workers. */
 export interface Counted {
   name: string;
   value: number;
   total: number;
 }
 
-export interface Told {
+export interface PartHistory {
   part: string;
   counters: readonly Counted[];
   points: readonly PastPoint[];
 }
 
-/** What a counter of an instance is called among those of both. */
+/** The name of a counter of one instance among those of both. */
 export function nameAmong(part: string, name: string): string {
   const apart = name.startsWith('VBE.') || name.startsWith('THR.');
   return apart ? `${name.slice(0, 4)}${placed(part, name.slice(4))}` : name;
 }
 
-/** Points of two histories as those of one: of each counter what both have counted, so that it goes on as what is shown now. */
-export function mergePoints(told: readonly Told[]): PastPoint[] {
+/** Joins the points of two histories: each counter is the total of both, so that it continues in the present values. */
+export function mergePoints(parts: readonly PartHistory[]): PastPoint[] {
   const names = [
-    ...new Set(told.flatMap(({ part, counters }) => counters.map((c) => nameAmong(part, c.name)))),
+    ...new Set(parts.flatMap(({ part, counters }) => counters.map((c) => nameAmong(part, c.name)))),
   ];
   const placeOf = new Map(names.map((name, i) => [name, i]));
-  const places = told.map(({ part, counters }) =>
+  const places = parts.map(({ part, counters }) =>
     counters.map(({ name }) => placeOf.get(nameAmong(part, name)) as number),
   );
   const out: PastPoint[] = [];
-  const last: (Total | undefined)[] = told.map(() => undefined);
+  const last: (Total | undefined)[] = parts.map(() => undefined);
   sideBySide(
-    told.map(totalsOf),
+    parts.map(totalsOf),
     (part, total) => {
       last[part] = total;
     },
@@ -95,12 +95,12 @@ interface Total extends Timed {
   totals: Float64Array;
 }
 
-/** What each counter had counted in all workers at each point: what it has now, less what it has counted since. */
-function totalsOf({ counters, points }: Told): Total[] {
+/** The total of each counter over all workers at each point: the present total less the increments since. */
+function totalsOf({ counters, points }: PartHistory): Total[] {
   const names = counters.map(({ name }) => name);
   const now = { at: Number.POSITIVE_INFINITY, names, values: Float64Array.from(counters, (c) => c.value) };
   const out = points.map(({ at }): Total => ({ at, totals: new Float64Array(names.length) }));
-  // First what was counted from each point to the next one, then the sums.
+  // First the increments from each point to the next, then the sums.
   eachStep([...points, now], names, (i, { from, before, after, reset }) => {
     (out[from] as Total).totals[i] = reset || after < before ? after : after - before;
   });

@@ -1,7 +1,7 @@
-// Two instances as one: counters summed, logs in the order in which they come. What belongs to one of them (backends,
-// programs, parameters, bans) is shown apart, under its instance's name, and a command that names it goes there alone;
-// other questions go to both. The view is stale when one of the two is. It never decides where a change is made: that
-// is the operator's (operator.ts).
+// Two instances as one: counters are summed, logs are interleaved as they arrive. Things of one of them (backends,
+// programs, parameters, bans) are shown separately under its name, and a command that names them goes there alone;
+// other queries go to both. The data is stale when either is. Where a change is made is decided by the operator
+// (operator.ts), never here.
 
 import type {
   CommandReply,
@@ -36,15 +36,15 @@ interface Sample extends Timed {
 interface Part extends NamedSource {
   info: CounterInfo[];
   values: bigint[];
-  /** Of each counter, in the order of `info`, what it has counted in all its workers while this view was open; nothing before
-   * its first reading. */
+  /** By counter, in the order of `info`: its total over all workers since this view was opened; undefined before the
+   * first reading. */
   totals: (bigint | undefined)[];
-  /** What it has told of before, until both have; the last is that of now. */
+  /** Its samples until both parts have some; the last is the present one. */
   past: Sample[];
-  /** Have its values of this round come? */
+  /** Has its sample of this round arrived? */
   fresh: boolean;
   state: ConnectionState;
-  readonly standing: ChildStatus;
+  readonly status: ChildStatus;
 }
 
 interface Place {
@@ -62,7 +62,7 @@ export class MergedSource implements Source {
   readonly parts: readonly string[];
   private readonly open: readonly Part[];
   private plan: { of: readonly (readonly CounterInfo[])[]; rows: readonly MergedRow[] } | null = null;
-  /** Have both told their past? */
+  /** Do both have samples? */
   private joined = false;
 
   constructor(a: NamedSource, b: NamedSource) {
@@ -76,7 +76,7 @@ export class MergedSource implements Source {
       past: [],
       fresh: false,
       state: { state: 'connecting', attempt: 0 },
-      standing: new ChildStatus(),
+      status: new ChildStatus(),
     }));
   }
 
@@ -88,33 +88,33 @@ export class MergedSource implements Source {
           events.connection(this.connection());
         },
         counters: (info) => {
-          const rows = part.standing.describe(info, part.source.product);
+          const rows = part.status.describe(info, part.source.product);
           if (this.joined) describe(part, rows);
           else part.info = rows;
-          // Until both have told their past there is nothing to describe.
+          // Until both have samples there is nothing to describe.
           if (this.joined) events.counters(this.rows().map((row) => row.info));
         },
-        values: (at, told) => {
-          const values = part.standing.values(at, told);
+        values: (at, read) => {
+          const values = part.status.values(at, read);
           if (this.joined) take(part, values);
           else part.past.push({ at, info: part.info, values });
           part.fresh = true;
-          // One sample a round: when the values of both have come.
+          // One sample a round: when both have arrived.
           if (!this.open.every((p) => p.fresh)) return;
           for (const each of this.open) each.fresh = false;
           if (!this.joined) this.join(events);
           events.values(at, this.values(), true);
         },
         past: (at, values) => {
-          // After a lost connection the other one has gone on: what was missed comes with the next values.
-          if (!this.joined) part.past.push({ at, info: part.info, values: part.standing.values(at, values) });
+          // After a lost connection the next values include the gap.
+          if (!this.joined) part.past.push({ at, info: part.info, values: part.status.values(at, values) });
         },
         event: (word, text, noted) => events.event(word, `${part.name}: ${text}`, noted),
       });
     }
   }
 
-  /** The pasts of both, as one. The last sample of it is that of now. */
+  /** Joins the samples of both. The last one is the present. */
   private join(events: SourceEvents): void {
     this.joined = true;
     for (const part of this.open) part.info = [];
@@ -158,7 +158,7 @@ export class MergedSource implements Source {
     const replies = await Promise.all(to.map((p) => p.source.command(text)));
     const first = replies[0] as CommandReply;
     const failed = replies.findIndex((r) => r.status !== 200);
-    // What one instance says of itself alone was asked for by its own names.
+    // The answer of one instance has the names that it was asked with.
     if (address !== null) return first;
     if (/ -j\b/.test(line) && failed < 0)
       return { status: 200, body: joinJson(commandWord(line), this.parts, replies) };
@@ -171,7 +171,7 @@ export class MergedSource implements Source {
     let unready = open;
     const streams = this.open.map((part) =>
       part.source.log(sub, {
-        // Each says so again after its connection was lost.
+        // Each reports it again after a reconnect.
         ready: () => {
           if (--unready === 0) handlers.ready?.();
         },
@@ -191,18 +191,18 @@ export class MergedSource implements Source {
     };
   }
 
-  /** Where both are of one product. */
+  /** The product, where it is the same. */
   get product(): string | undefined {
     const [a, b] = this.open;
     return a?.source.product === b?.source.product ? a?.source.product : undefined;
   }
 
-  /** What either cannot tell. */
+  /** The limits of either. */
   get eventsTell(): string | undefined {
     return this.open.flatMap(({ source }) => source.eventsTell ?? [])[0];
   }
 
-  /** What both have; unknown as soon as one may have all. */
+  /** The commands that both have; unknown if either may have all. */
   get commands(): ReadonlySet<string> | undefined {
     const [a, b] = this.open.map(({ source }) => source.commands);
     return a === undefined || b === undefined ? undefined : new Set([...a].filter((word) => b.has(word)));
@@ -234,7 +234,7 @@ export class MergedSource implements Source {
     return { state: 'up', identity: this.label, version: [...new Set(versions)].join('+') };
   }
 
-  /** What is shown, and what it is made of: as long as both have the same counters it is the same. */
+  /** The merged counters and their parts; made again when the counters of either change. */
   private rows(): readonly MergedRow[] {
     const { plan } = this;
     if (plan !== null && this.open.every((part, i) => part.info === plan.of[i])) return plan.rows;
@@ -252,8 +252,8 @@ export class MergedSource implements Source {
     return rows;
   }
 
-  /** Counters of one name are summed, of some the worse is taken, those of backends and threads kept apart; an uptime is
-   * that of the younger. */
+  /** Counters of one name are summed, of some the worse is taken, those of backends and threads stay apart; an
+   * uptime is that of the younger. */
   private values(): bigint[] {
     const stateOf = (part: Part): bigint => valueAt({ part, index: part.info.findIndex(isState) });
     const worse = this.open.reduce((a, b) => (stateOf(b) > stateOf(a) ? b : a));
@@ -263,7 +263,7 @@ export class MergedSource implements Source {
       if (values.length < 2) return first;
       const sorted = [...values].sort((a, b) => (a < b ? -1 : 1));
       if (WORST.has(info.name)) return sorted.at(-1) ?? first;
-      // The age of the state that is shown, which is the worse one.
+      // The age of the worse state, which is the one shown.
       if (info.name === STATE_SINCE) return values[places.findIndex(({ part }) => part === worse)] ?? first;
       if (info.format === 'd') return sorted[0] ?? first;
       return values.reduce((a, b) => a + b);
@@ -275,25 +275,25 @@ function isState(info: CounterInfo): boolean {
   return info.name === STATE;
 }
 
-/** A counter proper is what all workers have counted; anything else as it was read. */
+/** A monotonic counter has its total over all workers, others their last value. */
 function valueAt({ part, index }: Place): bigint {
   const info = part.info[index];
   return (info !== undefined && counts(info) ? part.totals[index] : part.values[index]) ?? 0n;
 }
 
-/** A sum of them would say nothing. */
+/** Counters whose sum has no meaning. */
 const WORST: ReadonlySet<string> = new Set(
   Object.entries({ MGT: MGT_COUNTERS, WRK: WRK_COUNTERS }).flatMap(([group, rows]) =>
     rows.flatMap((row) => ('threads' in row && row.threads === 'worst' ? [`${group}.${row.name}`] : [])),
   ),
 );
 
-/** A counter proper: it only grows while its worker lives, and a sum of such must not shrink when one restarts. */
+/** A monotonic counter: it grows while its worker lives, and a sum must not shrink at a restart. */
 function counts(info: CounterInfo): boolean {
   return info.flag === 'c' && info.format !== 'd';
 }
 
-/** Other names, or another order of them: what is known of those that stay is kept. */
+/** Sets the counters of a part; those that stay keep their values. */
 function describe(part: Part, info: CounterInfo[]): void {
   const places = new Map(part.info.map((row, i) => [row.name, i]));
   const kept = info.map((row) => places.get(row.name) ?? -1);
@@ -311,13 +311,13 @@ function take(part: Part, values: bigint[]): void {
     if (!counts(row)) continue;
     const value = values[i] ?? 0n;
     const total = totals[i];
-    const anew = restarted && !row.name.startsWith('MGT.');
-    totals[i] = total === undefined ? value : total + increase(last[i] ?? 0n, value, anew);
+    const reset = restarted && !row.name.startsWith('MGT.');
+    totals[i] = total === undefined ? value : total + increase(last[i] ?? 0n, value, reset);
   }
   part.values = values;
 }
 
-/** The items of two `-j` answers after one head, their names with those of the instances. */
+/** Joins the items of two `-j` answers, with the names of the instances in theirs. */
 function joinJson(word: string, parts: readonly string[], replies: readonly CommandReply[]): string {
   try {
     const lists = replies.map((r) => JSON.parse(quoteWide(r.body)) as unknown[]);
@@ -325,7 +325,7 @@ function joinJson(word: string, parts: readonly string[], replies: readonly Comm
     const items = lists.map((l, i) => l.slice(3).map((item) => placedItem(word, parts[i] as string, item)));
     if (word === 'backend.list') return JSON.stringify([...head, Object.assign({}, ...items.flat())]);
     const all = items.flat();
-    // The same parameter of both stands side by side.
+    // Adjacent rows for the same parameter of both.
     const paired = items[0]?.flatMap((item, i) => [item, items[1]?.[i]]);
     const same = word === 'param.show' && items[0]?.length === items[1]?.length;
     return JSON.stringify([...head, ...((same ? paired : undefined) ?? all)]);

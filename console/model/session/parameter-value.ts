@@ -4,21 +4,21 @@
 import { LONGEST_BY_DEFAULT } from '../log/looked-up.ts';
 import { type AdminStore, answerItems, textField } from './admin-store.ts';
 
-/** A value as the daemon takes it back: JSON has numbers and booleans where the daemon has words. */
+/** A value as param.set takes it: JSON has numbers and booleans where the daemon has words. */
 export function parameterText(value: unknown): string {
   if (value === true) return 'on';
   if (value === false) return 'off';
-  // The three numbers of a pool, which are set and shown as one text.
+  // The three numbers of a pool, which are one text.
   if (typeof value === 'object' && value !== null) return Object.values(value).join(',');
   return value === null || value === undefined ? '' : String(value);
 }
 
-/** 64k and 65536, 120 and 120.000 are one value. */
+/** Equality of values: 64k and 65536, 120 and 120.000. */
 export function sameValue(a: string, b: string): boolean {
   return a === b || (sizeOf(a) !== null && sizeOf(a) === sizeOf(b));
 }
 
-/** In bytes, or as the plain number that it is; null for other texts. */
+/** The number, in bytes for sizes; null for other texts. */
 function sizeOf(text: string): number | null {
   const m = /^(-?\d+(?:\.\d+)?)([bkmgtp]?)b?$/i.exec(text.trim());
   if (m === null) return null;

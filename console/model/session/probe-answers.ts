@@ -1,6 +1,6 @@
-// What probes were answered last, from the Backend_health records of the daemon's log: its list of backends says how
-// many polls were good, not why the others were not. A record names a backend without its program, and programs that
-// are warm at the same time may have one of the same name: an answer belongs to a row only if it was counted there.
+// The last answers to probes, from the Backend_health records of the log: the list of backends has the number of good
+// polls, not the reasons of the others. A record names a backend without its program, and several warm programs may
+// have one of the same name: an answer belongs to a row only if their windows agree.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -8,7 +8,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Source, Subscription } from '../../client/source.ts';
 import { printable } from '../log/transaction.ts';
 
-/** The state of a probe's window after a poll, as the log and the list of backends both have it. */
+/** The state of a probe's window after a poll, as both the log and the list of backends have it. */
 export interface ProbeState {
   /** A letter for each property of the newest poll, else a dash: 4---X-RH. */
   bits: string;
@@ -20,13 +20,13 @@ export interface ProbeState {
 export interface ProbeAnswer extends ProbeState {
   /** First line of the response, or the error. */
   text: string;
-  /** Until the answer was complete; 0 without one. */
+  /** Seconds until the answer was complete; 0 without one. */
   seconds: number;
 }
 
-/** The answer stands in quotes in later releases of Varnish than 6.0. */
+/** The answer is quoted in releases of Varnish after 6.0. */
 const RECORD = /^(\S+) \S+ (?:healthy|sick) (\S+) (\d+) (\d+) (\d+) (\S+) \S+ ?"?(.*?)"?$/;
-/** Answers kept of a name: the list of backends is some polls older than the log. */
+/** Answers kept by name: the list of backends lags some polls behind the log. */
 const KEPT = 8;
 const MOST_NAMES = 4096;
 
@@ -42,7 +42,7 @@ export class ProbeAnswers {
     this.changed = changed;
   }
 
-  /** Reads the log from now on; once is enough. */
+  /** Subscribes to the log; further calls do nothing. */
   watch(): void {
     this.stream ??= this.source.log(
       { grouping: 'raw', from: 'head', filters: [{ kind: 'include-tags', tags: 'Backend_health' }] },
@@ -61,7 +61,7 @@ export class ProbeAnswers {
     this.stream?.close();
   }
 
-  /** The last answer of the backend with this name, if it left its window in this state. */
+  /** The last answer of the backend with this name that left its window in this state. */
   of(name: string, state: ProbeState): ProbeAnswer | undefined {
     return this.answers
       .get(name)
@@ -95,12 +95,12 @@ export class ProbeAnswers {
   }
 }
 
-/** Whether a probe ended with its time. */
+/** Whether a probe timed out. */
 export function isTimeout(text: string): boolean {
   return / error \d+ \(Connection timed out\)$/.test(text);
 }
 
-/** An answer in a few words. @param within the time that the probe has, as the program has it (500ms); '' when unknown */
+/** A short text of an answer. @param within the timeout of the probe as the program has it (500ms); '' when unknown */
 export function answerWords(text: string, within = ''): string {
   const status = /^HTTP\/\S+ (\d{3})\b/.exec(text)?.[1];
   if (status !== undefined) return `HTTP ${status}`;

@@ -11,10 +11,10 @@ export interface ProgramFile {
 
 const HEAD = /\/\/ VCL\.SHOW \d+ (\d+) ([^\n]*)\n/y;
 
-/** [] where the answer is not of that form. Lengths in it are bytes. */
+/** [] where the answer has another form. Lengths in it are bytes. */
 export function programFiles(answer: string): ProgramFile[] {
   const bytes = Buffer.from(answer);
-  // A character a byte, so that offsets are the same in both.
+  // One character per byte, so that offsets agree.
   const text = bytes.toString('latin1');
   const files: ProgramFile[] = [];
   for (let at = 0; at < text.length; ) {
@@ -32,13 +32,13 @@ export function programFiles(answer: string): ProgramFile[] {
   return files;
 }
 
-/** Comments and strings, in which an include is none, and includes. A long string ends at its own mark. */
+/** Comments and strings, in which there is no include, and includes. A long string ends at its own delimiter. */
 const PIECES =
   /(?:\/\/|#)[^\n]*|\/\*[\s\S]*?\*\/|"""[\s\S]*?"""|\{"[\s\S]*?"\}|\binclude\b\s*(\+glob\b\s*)?"([^"\n]*)"\s*;|"[^"\n]*"/g;
-/** A file that is included may say its version, which is said once. */
+/** An included file may repeat the version. */
 const VERSION = /^((?:\s|\/\/[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*)vcl\s+4\.\d+\s*;/;
 
-/** Of an answer to `vcl.show -v`; null where it is not understood. */
+/** The text of an answer to `vcl.show -v`; null where it is not understood, or an include is not among the files. */
 export function wholeProgram(answer: string): string | null {
   const files = programFiles(answer);
   const [main] = files;
@@ -59,7 +59,7 @@ function expanded(file: ProgramFile, files: readonly ProgramFile[], path: readon
   return whole ? text : null;
 }
 
-/** Beside the file that names it, by its whole path, or in a folder of the daemon's vcl_path. */
+/** Relative to the including file, by its whole path, or in a folder of the daemon's vcl_path. */
 function included(
   { name: by }: ProgramFile,
   name: string,

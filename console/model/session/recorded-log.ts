@@ -1,9 +1,7 @@
-// Reads a log that was written to a file, as request groups: the binary file of proxylog -w, or the lines of
-// proxylog --json. Everything that can be read is shown: what belongs to no request in the file is a group of its own.
-//
-// Caution: a recording made with filters may lack what ties transactions together. One of the backend side has no
-// request; one without Begin records, as some writers leave behind that are given tag filters, is read by the ids of
-// its records.
+// Reads a log from a file, as request groups: the binary file of proxylog -w, or the lines of proxylog --json. All
+// readable records are shown: those of no request in the file are groups of their own. Caution: a recording made with
+// filters may lack the links between transactions. A backend transaction then has no request; one without Begin
+// records, which some writers omit under tag filters, is read by the ids of its records.
 
 import { encodeRecord, RecordCursor } from '../../../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../../../protocol/messages.ts';
@@ -11,10 +9,10 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import { LogFileDecoder } from '../../../queries/binary-log.ts';
 import { Grouper } from '../../../queries/group.ts';
 
-/** Transactions that may be open at a time: raw recordings mix many. */
+/** Transactions that may be open at a time: raw recordings interleave many. */
 const OPEN = 100_000;
 const MOST_PAYLOAD = 0xfffe;
-/** What the text of a session's Begin starts with. */
+/** First byte of a session's Begin. */
 const SESSION = 0x73;
 
 /** Null when these are not the bytes of a log file. */
@@ -32,7 +30,7 @@ function groupsOf(records: Uint8Array): LogTransaction[][] {
   return groups.length > 0 ? groups : byId(records);
 }
 
-/** Requests of either side that begin in these records. */
+/** Number of client and backend requests that begin in these records. */
 function begun(records: Uint8Array): number {
   let count = 0;
   const cursor = new RecordCursor(records);
@@ -48,7 +46,7 @@ function grouped(
   const groups: LogTransaction[][] = [];
   const grouper = new Grouper({ grouping, limit: OPEN }, (group) => {
     if (!wanted(group[0] as LogTransaction)) return;
-    // Out of the buffers in which they grew.
+    // Copied out of the growing buffers.
     groups.push(group.map((tx) => ({ ...tx, records: new Uint8Array(tx.records) })));
   });
   grouper.push(records, 0);
@@ -56,7 +54,7 @@ function grouped(
   return groups;
 }
 
-/** Records of one id in a row are a transaction: all there is to go by without Begin records. */
+/** Consecutive records of one id are a transaction: the best guess without Begin records. */
 function byId(records: Uint8Array): LogTransaction[][] {
   const groups: LogTransaction[][] = [];
   const cursor = new RecordCursor(records);
@@ -65,7 +63,7 @@ function byId(records: Uint8Array): LogTransaction[][] {
     const { at, tag, vxid, side } = cursor;
     let { end } = cursor;
     for (more = cursor.next(); more && cursor.vxid === vxid; more = cursor.next()) end = cursor.end;
-    // No id: what the daemon itself says.
+    // Without an id: messages of the daemon.
     if (vxid === 0 || tag === 0) continue;
     const type = side === 'c' ? 'request' : side === 'b' ? 'bereq' : 'unknown';
     groups.push([{ level: 1, type, reason: '', vxid, parent: 0, records: records.slice(at, end) }]);
@@ -83,7 +81,7 @@ interface Line {
   records: { tag: string; side: 'c' | 'b' | '-'; data: string; vxid?: number }[];
 }
 
-/** Null when the first line is none of proxylog's; a last line that was cut off is left out. */
+/** Null when the first line is not of proxylog; a truncated last line is ignored. */
 export function groupsOfLines(text: string): LogTransaction[][] | null {
   const groups: LogTransaction[][] = [];
   const raw: Uint8Array[] = [];
@@ -94,7 +92,7 @@ export function groupsOfLines(text: string): LogTransaction[][] | null {
       if (groups.length + raw.length === 0) return null;
       continue;
     }
-    // Raw records are not gathered yet.
+    // Raw records are not grouped yet.
     if (line.level === 0) {
       raw.push(recordsOf(line));
       continue;

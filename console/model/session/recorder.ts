@@ -1,5 +1,5 @@
-// Keeps what a source delivers as a recording: the source goes on as it was, and every step is noted. Bounded: a
-// recording that has grown too long ends by itself and says so.
+// Records a source: it works as before, and each step is noted. Bounded: a recording that has grown too long leaves out
+// the log.
 
 import type { CommandReply, HistoryRequest, LogSubscription } from '../../../protocol/messages.ts';
 import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from '../../client/source.ts';
@@ -7,7 +7,7 @@ import { answerItems } from './admin-store.ts';
 import { EVENTS_ASKED } from './event-log.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 
-/** Bytes of log and answers that a recording holds at the most. */
+/** Bytes of log and answers of a recording at most. */
 const MOST_BYTES = 256 << 20;
 
 export class RecordingSource implements Source {
@@ -24,7 +24,7 @@ export class RecordingSource implements Source {
   private values: bigint[] = [];
   private sampledAt = 0;
   private bytes = 0;
-  /** What was answered last to each command line. */
+  /** The last answer to each command line. */
   private readonly answers = new Map<string, string>();
 
   constructor(source: Source, now: () => number) {
@@ -56,7 +56,7 @@ export class RecordingSource implements Source {
     return this.recording !== null;
   }
 
-  /** Seconds recorded, and whether the log had to be left out from some point on. */
+  /** Seconds recorded, and whether the limit was reached. */
   get progress(): { seconds: number; full: boolean } {
     const { recording } = this;
     return {
@@ -91,7 +91,7 @@ export class RecordingSource implements Source {
     );
   }
 
-  /** Ends it and gives it away. */
+  /** Ends the recording and returns it. */
   end(): Recording | null {
     const { recording } = this;
     this.stream?.close();
@@ -125,7 +125,7 @@ export class RecordingSource implements Source {
         this.note({ after: this.after(), kind: 'values', at, changed });
         events.values(at, values);
       },
-      // A recording begins where it was begun.
+      // The history from before the recording is not part of it.
       past: (at, values, steady) => events.past(at, values, steady),
       event: (event, text, noted) => {
         const step = { after: this.after(), kind: 'event', event, text } as const;
@@ -163,10 +163,10 @@ export class RecordingSource implements Source {
     // Without a connection there is no answer.
     if (recording === null || status === 0 || this.bytes >= MOST_BYTES) return;
     const items = answerItems(body);
-    // Each has the time of its answer in front.
-    const told = `${status} ${items.length === 0 ? body : JSON.stringify(items)}`;
-    if (this.answers.get(line) === told) return;
-    this.answers.set(line, told);
+    // The time in front of each answer differs.
+    const content = `${status} ${items.length === 0 ? body : JSON.stringify(items)}`;
+    if (this.answers.get(line) === content) return;
+    this.answers.set(line, content);
     this.bytes += body.length;
     if (recording.commands[line] === undefined) recording.commands[line] = { status, body };
     else this.note({ after: this.after(), kind: 'answer', line, status, body });

@@ -1,5 +1,5 @@
-// A session with a daemon as data: what came from it, when, and what it answered. JSON, one object, times
-// in seconds from its beginning. Counter samples are kept as changes, log records in base64.
+// A session with a daemon as data: its events and answers with their times. One JSON object, times in seconds from the
+// beginning. Counter samples are stored as changes, log records in base64.
 
 import type { CounterInfo, LogTransaction } from '../../../protocol/messages.ts';
 import type { EventWord, NotedAs } from '../../client/source.ts';
@@ -13,12 +13,12 @@ export type RecordedStep = { after: number } & (
   | { kind: 'up'; identity: string; version: string }
   | { kind: 'down'; reason: string }
   | { kind: 'counters'; info: CounterInfo[] }
-  /** Index and decimal value of each counter that changed. `at`: when the source took them, in epoch seconds, which is
-   * before they came. */
+  /** Index and decimal value of each counter that changed. `at`: epoch seconds at which the source sampled them,
+   * before they arrived. */
   | { kind: 'values'; at?: number; changed: [number, string][] }
-  /** An answer that differs from the one before to the same command line. */
+  /** An answer that differs from the last one to the same line. */
   | { kind: 'answer'; line: string; status: number; body: string }
-  /** In memory also as they are: a log that was never a session. */
+  /** In memory also unencoded: a log that was never a session. */
   | { kind: 'log'; transactions: (RecordedTransaction | LogTransaction)[] }
   | { kind: 'event'; event: EventWord; text: string; noted?: NotedAs }
 );
@@ -28,7 +28,7 @@ export interface Recording {
   /** Epoch seconds of its beginning. */
   start: number;
   steps: RecordedStep[];
-  /** The first answer to each command line, which stands for the time before it, too. */
+  /** The first answer to each command line, which also serves for the time before it. */
   commands: Record<string, { status: number; body: string }>;
 }
 
@@ -44,7 +44,7 @@ export function decodeTransaction(tx: RecordedTransaction | LogTransaction): Log
   };
 }
 
-/** Throws a plain sentence for anything that is not a recording. */
+/** Throws an error with a sentence for the operator when the text is no recording. */
 export function parseRecording(text: string): Recording {
   let value: unknown;
   try {

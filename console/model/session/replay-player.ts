@@ -1,5 +1,5 @@
-// Plays a recording in time, stops, and winds to any second of it. Winding back plays from the beginning into a new
-// session: a recording has no way back but that.
+// Plays a recording in time, pauses it, and seeks to any second. Seeking back plays from the beginning into a new
+// session.
 
 import type { Source } from '../../client/source.ts';
 import type { GroupMatcher } from '../log/request-group.ts';
@@ -25,7 +25,7 @@ export class ReplayPlayer implements ReplayControl {
   private readonly options: PlayerOptions;
   private source: ReplaySource;
   private instances: Instances | null = null;
-  /** Told when another session is shown. */
+  /** Called when the position or the state changes. */
   onChange: () => void = () => undefined;
 
   constructor(options: PlayerOptions) {
@@ -34,7 +34,7 @@ export class ReplayPlayer implements ReplayControl {
     this.length = options.recording.steps.at(-1)?.after ?? 0;
   }
 
-  /** The source to be shown first. */
+  /** The first source. */
   get first(): ReplaySource {
     return this.source;
   }
@@ -44,12 +44,12 @@ export class ReplayPlayer implements ReplayControl {
     instances.replay = this;
   }
 
-  /** Epoch seconds of the place: the clock of sessions on it. */
+  /** Epoch seconds of the position: the clock of its sessions. */
   now(): number {
     return this.options.recording.start + this.at;
   }
 
-  /** So many seconds of the world went by. */
+  /** Advances by `seconds` of real time. */
   tick(seconds: number): void {
     if (this.paused || this.at >= this.length) return;
     this.advance(Math.min(this.length, this.at + seconds * this.speed));
@@ -84,7 +84,7 @@ export class ReplayPlayer implements ReplayControl {
     this.onChange();
   }
 
-  /** In steps of a second, so that charts have their points at their times. */
+  /** In steps of a second, so that charts get their points at the right times. */
   private advance(to: number): void {
     while (this.at < to) {
       this.at = Math.min(to, Math.floor(this.at + 1));

@@ -1,5 +1,5 @@
-// A source that plays a recording on somebody else's clock: nothing happens until advance() is called, and
-// then exactly what was recorded, in order. For screenshots, tests, and recordings opened without a daemon.
+// A source that plays a recording on an external clock: advance() delivers the recorded events, in order. For
+// screenshots, tests, and recordings opened without a daemon.
 
 import type { CommandReply, Grouping, LogSubscription, LogTransaction } from '../../../protocol/messages.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../../client/source.ts';
@@ -11,9 +11,9 @@ export interface ReplayOptions {
   recording: Recording;
   matcher: GroupMatcher;
   label?: string;
-  /** Subscriptions begin with what was played before them. */
+  /** Subscriptions begin with the log played before them. */
   retells?: boolean;
-  /** Is it shown as a recording? */
+  /** Shown as a recording? */
   recorded?: boolean;
 }
 
@@ -31,10 +31,10 @@ export class ReplaySource implements Source {
     match: (group: readonly LogTransaction[]) => boolean;
   }>();
   private values: bigint[] = [];
-  /** By command line, where it is not the first any more. */
+  /** By command line, once it is no longer the first answer. */
   private readonly answers = new Map<string, CommandReply>();
   private next = 0;
-  /** Epoch seconds of what is played. */
+  /** Epoch seconds of the position. */
   private at: number;
   /** Commands received, in order. */
   readonly sent: string[] = [];
@@ -47,7 +47,7 @@ export class ReplaySource implements Source {
     this.retells = options.retells === true;
     this.recorded = options.recorded === true;
     const { commands, steps } = options.recording;
-    // A log that was never a session.
+    // A log that was never a session has no events.
     if (commands[EVENTS_ASKED] === undefined && !steps.some((step) => step.kind === 'event'))
       this.eventsTell = 'events are not part of this recording';
   }
@@ -56,7 +56,7 @@ export class ReplaySource implements Source {
     this.events = events;
   }
 
-  /** Delivers everything up to `seconds` after the beginning; true while there is more. */
+  /** Delivers all steps up to `seconds` after the beginning; true if more are left. */
   advance(seconds: number): boolean {
     const { steps, start } = this.recording;
     this.at = start + seconds;
@@ -70,18 +70,18 @@ export class ReplaySource implements Source {
 
   async command(line: string): Promise<CommandReply> {
     this.sent.push(line);
-    // The answer of the place that is shown: winding plays all that lies between in one go, and asks at its beginning.
+    // After the seek: it plays all steps up to the position synchronously, and commands are sent at its beginning.
     await Promise.resolve();
     const recorded = this.answers.get(line) ?? this.recording.commands[line];
     if (recorded === undefined) return { status: 101, body: 'Not part of this recording.\nUnknown request.' };
-    // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
+    // The list may have been requested late in the recording: later events are left out.
     const body = line === EVENTS_ASKED ? eventsUntil(recorded.body, this.at) : recorded.body;
     return { ...recorded, body };
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
-    // What was played so far is what the daemon's log would hold.
+    // The log played so far is the content of the ring.
     handlers.ready?.();
     if (sub.once === true || this.retells) this.retell(sub, match, handlers);
     if (sub.once === true) {
@@ -149,7 +149,7 @@ export class ReplaySource implements Source {
   }
 }
 
-/** The groups of a recorded step, which are those of requests; or its transactions one by one. */
+/** The groups of a recorded step, by request or by transaction. */
 function groupsOf(transactions: readonly LogTransaction[], grouping: Grouping): LogTransaction[][] {
   return grouping === 'vxid'
     ? transactions.map((tx) => [{ ...tx, level: 1, first: true }])

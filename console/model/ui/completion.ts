@@ -1,9 +1,9 @@
-// Completion of the command line from tables and from what is known of the daemon, pure. It proposes,
-// never decides: an unknown word stays as typed and the daemon says what is wrong with it.
+// Completion of the command line from tables and from names of the daemon, pure. An unknown word stays as typed, and
+// the daemon reports what is wrong with it.
 
 import type { WordRow } from '../../../protocol/tables/command-row.ts';
 
-/** What completion reads: the admin commands, the parameters, and names known right now. */
+/** Input of completion: the admin commands, the parameters, and present names. */
 export interface CompletionTables {
   commands: readonly {
     name: string;
@@ -14,26 +14,26 @@ export interface CompletionTables {
     hidden?: boolean;
   }[];
   params: readonly { name: string; help: string }[];
-  /** Words the daemon named: programs, backends, storages. */
+  /** Names of the daemon: programs, backends. */
   programs: readonly string[];
   backends: readonly string[];
-  /** The console's own: instances and saved queries. */
+  /** The console's own names: instances and saved queries. */
   instances?: readonly string[];
   queries?: readonly string[];
 }
 
 export interface Candidate {
   text: string;
-  /** Shown in its place. */
+  /** Shown instead of it. */
   label?: string;
   help: string;
 }
 
 export interface Completion {
-  /** Where the completed word begins in the line. */
+  /** Column at which the completed word begins. */
   from: number;
   candidates: Candidate[];
-  /** Syntax and help of the command being typed, once it is known. */
+  /** Syntax of the command being typed, once it is known. */
   usage: string;
 }
 
@@ -52,7 +52,7 @@ export function complete(line: string, cursor: number, tables: CompletionTables)
   return { from, candidates, usage };
 }
 
-/** The longest text all candidates share. */
+/** The longest common prefix. */
 export function commonPrefix(candidates: readonly Candidate[]): string {
   const first = candidates[0]?.text ?? '';
   let n = first.length;
@@ -91,7 +91,7 @@ function named(names: readonly string[]): Candidate[] {
   return names.map((text) => ({ text, help: '' }));
 }
 
-/** Names of what a word of a command stands for. */
+/** Candidates for a kind of word of a command. */
 function namesOf(of: WordRow['of'], tables: CompletionTables): Candidate[] {
   switch (of) {
     case 'parameter':

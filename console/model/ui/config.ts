@@ -1,5 +1,5 @@
-// The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: a mistake is reported with
-// its place and left out, and the rest holds. A console never fails to start for its configuration.
+// The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: an invalid field is
+// reported with its place and ignored, and the rest is used. A console never fails to start for its configuration.
 
 import { parseVarnishTarget } from '../../client/varnish-target.ts';
 import type { KeyBindings, KeyGroup } from './keymap.ts';
@@ -18,11 +18,11 @@ export interface ConfiguredInstance {
 export interface ConsoleConfig {
   theme: ThemeName;
   ascii: boolean | null;
-  /** One plain line a change instead of a screen, for screen readers. */
+  /** One plain line per change instead of a screen, for screen readers. */
   reader: boolean;
   /** Clock times in UTC. */
   utc: boolean;
-  /** Name of the view to begin with; '' is the first of the table. */
+  /** Name of the first view; '' is the first of the table. */
   view: string;
   keys: KeyBindings;
   queries: Readonly<Record<string, string>>;
@@ -42,20 +42,20 @@ export const DEFAULT_CONFIG: ConsoleConfig = {
 
 export interface CheckedConfig {
   config: ConsoleConfig;
-  /** What was left out and why, each with its place. */
+  /** The ignored fields, each with its place and the reason. */
   problems: readonly string[];
 }
 
-/** What a file may speak of. */
+/** Names that a file may use. */
 export interface ConfigTables {
   /** Names of the views. */
   views: readonly string[];
   keys: readonly KeyGroup[];
-  /** What is wrong with a query, or null. */
+  /** The problem of a query, or null. */
   checkQuery(query: string): string | null;
 }
 
-/** @param tables null where they are not known yet: what names something in them is left out, and no problem */
+/** @param tables null where they are not loaded yet: fields that need them are ignored without a problem */
 export function parseConfig(text: string, tables: ConfigTables | null): CheckedConfig {
   let value: unknown;
   try {

@@ -1,24 +1,24 @@
-// Lines of toned text folded to a width: at blanks, below where they begin, so that no word is cut. A line that has a
-// fixed piece is one of columns or of a source, whose marks stand below what they mean, and stays one line. A word that
-// has no room, as a long URL, goes on below a mark: a fold at a blank looks otherwise.
+// Lines of toned text folded to a width: at blanks, with the indentation of their beginning, so that no word is cut. A
+// line with a fixed piece is one of columns or of source code, whose marks are aligned, and stays one line. A word that
+// is too long, such as a URL, continues after a mark, which a fold at a blank does not have.
 
 import type { HelpSection } from './keymap.ts';
 import { TAB, type TextPanel, type ToneLine, type ToneText } from './panel.ts';
 
-/** A line that begins far to the right goes on further to the left. */
+/** The indentation of a fold is at most this share of the width. */
 const MOST_INDENT = 1 / 3;
 
-/** The lines of a panel as they stand in so many cells: folded, or each as one, moved to the left. */
+/** The lines of a panel in `cells` cells: folded, or each as one line, scrolled to the left. */
 export function panelLines({ lines, left = 0 }: TextPanel, cells: number): ToneLine[] {
   return left === 0 ? folded(lines, cells) : lines.map((line) => moved(line, left));
 }
 
-/** How far the lines of a panel can be moved. */
+/** Characters by which the lines of a panel can be scrolled to the left. */
 export function mostLeft({ lines }: TextPanel, cells: number): number {
   return Math.max(0, ...lines.map(lengthOf)) - cells;
 }
 
-/** Numbers of lines and names of columns stay. */
+/** Fixed pieces, such as line numbers, stay. */
 function moved(line: ToneLine, left: number): ToneLine {
   let over = left;
   return line.map((piece) => {
@@ -42,7 +42,7 @@ export function folded(lines: readonly ToneLine[], width: number): ToneLine[] {
   return lines.flatMap((line) => fold(line, width));
 }
 
-/** A line of the help: a title, or keys and what they do, which may go on below without keys. */
+/** A line of the help: a title, or keys and their help, which may continue without keys. */
 export type HelpLine = { title: string } | { keys: string; help: string };
 
 /** Sections with a blank line between, their texts folded to `width`. */
@@ -82,7 +82,7 @@ function fold(line: ToneLine, width: number): ToneLine[] {
     words = 0;
   };
   const next = (): void => {
-    // Blanks at a fold are not needed.
+    // Trailing blanks are dropped at a fold.
     while (row.at(-1)?.text.trim() === '') row.pop();
     out.push(row);
     begin();
@@ -94,7 +94,7 @@ function fold(line: ToneLine, width: number): ToneLine[] {
         continue;
       }
       if (used + token.length > width && words > 0) next();
-      // Not even the first word has room behind so many blanks.
+      // The indentation leaves no room for the first word.
       else if (used + token.length > width && used > indent) begin();
       for (const [i, part] of inParts(token, width - indent, width - used).entries()) {
         if (i > 0) next();
@@ -107,17 +107,17 @@ function fold(line: ToneLine, width: number): ToneLine[] {
   return out;
 }
 
-const GOES_ON = '…';
+const CONTINUED = '…';
 
-/** A word in parts of at most `width` characters, the first of at most `first`; each but the last ends with a mark. */
+/** A word in parts of at most `width` characters, the first of at most `first`; all but the last end with a mark. */
 export function inParts(word: string, width: number, first = width): string[] {
   const out: string[] = [];
   let rest = word;
   for (let room = first; rest.length > room && room > 0; room = width) {
-    const cut = Math.max(1, room - GOES_ON.length);
-    // Not between the halves of a character.
+    const cut = Math.max(1, room - CONTINUED.length);
+    // Never between surrogate halves.
     const whole = (rest.charCodeAt(cut) & 0xfc00) === 0xdc00 ? cut + (cut > 1 ? -1 : 1) : cut;
-    out.push(rest.slice(0, whole) + (room > GOES_ON.length ? GOES_ON : ''));
+    out.push(rest.slice(0, whole) + (room > CONTINUED.length ? CONTINUED : ''));
     rest = rest.slice(whole);
   }
   return [...out, rest];

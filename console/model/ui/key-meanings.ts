@@ -1,5 +1,5 @@
-// What a key means wherever it does something, and where it means something else, with the reason: the last part of a
-// command's name is what it does. A test holds the key tables to this, and the page of keys shows it.
+// The meaning of each key in all views, and the exceptions with their reasons: the last part of a command's name is its
+// meaning. A test holds the key tables to this, and the page of keys shows it.
 
 export interface KeyMeaning {
   keys: readonly string[];
@@ -7,7 +7,7 @@ export interface KeyMeaning {
   commands: readonly string[];
 }
 
-/** Keys that several commands have. */
+/** Keys of several commands. */
 export const KEY_MEANINGS: readonly KeyMeaning[] = [
   { keys: ['up', 'k', 'wheelup'], means: 'to what stands above', commands: ['up', 'previous'] },
   { keys: ['down', 'j', 'wheeldown'], means: 'to what stands below', commands: ['down', 'next'] },
@@ -30,7 +30,7 @@ export const KEY_MEANINGS: readonly KeyMeaning[] = [
 
 export interface KeyException {
   keys: readonly string[];
-  /** The one that means something else. */
+  /** The command with another meaning. */
   command: string;
   reason: string;
 }

@@ -1,5 +1,5 @@
-// Where things are on the screen, from its size alone: the rows above and below the view, and panels over it. Screens
-// draw by it and keys page by it, so that both agree.
+// Layout of the screen, from its size alone: the rows above and below the view, and panels over it. Screens draw by it
+// and keys page by it, so that both agree.
 
 export interface Size {
   columns: number;
@@ -22,7 +22,7 @@ export function fits(size: Size): boolean {
   return size.columns >= MIN_SIZE.columns && size.rows >= MIN_SIZE.rows;
 }
 
-/** The header: titles, and how the daemon does. */
+/** The header: titles, and the health of the daemon. */
 export const HEADER_ROWS = 2;
 
 /** The footer has one row. */
@@ -39,19 +39,19 @@ export function panelTextRows(size: Size, lines: number): number {
 export const PANEL_EDGES = 4;
 export const PANEL_RULES = 2;
 
-/** Cells of a panel's lines: it keeps away from the edges of the screen. */
+/** Cells of a panel's lines: the panel keeps a margin to the edges of the screen. */
 export function panelTextCells(size: Size): number {
   return size.columns - 4 - PANEL_EDGES;
 }
 
-/** The panel of keys: its width, and the columns of the keys and of what they do. */
+/** The help panel: its width, and those of its columns. */
 export function helpColumns(size: Size): { panel: number; keys: number; help: number } {
   const panel = Math.min(size.columns - 4, 76);
   const keys = 18;
   return { panel, keys, help: panel - PANEL_EDGES - keys };
 }
 
-/** A step in a list of which `height` rows are on screen. */
+/** The action of a step in a list with `height` rows on screen. */
 export function stepAction(
   step: Step,
   height: number,

@@ -20,7 +20,7 @@ export function insert(line: Line, text: string): Line {
   };
 }
 
-/** Applies an editing key (canonical name); undefined when the key edits nothing. */
+/** Applies an editing key (canonical name); undefined if the key is no editing key. */
 export function editKey(line: Line, key: string): Line | undefined {
   const { text, cursor } = line;
   switch (key) {
@@ -107,7 +107,7 @@ export function remember(recall: Recall, text: string): Recall {
   return { entries: [...recall.entries, text].slice(-LIMIT), back: 0, draft: '' };
 }
 
-/** One step back (1) or forth (-1); only entries that begin with what was typed are visited. */
+/** One step back (1) or forth (-1), over entries that begin with the typed text. */
 export function walk(recall: Recall, line: Line, step: 1 | -1): { recall: Recall; line: Line } {
   const draft = recall.back === 0 ? line.text : recall.draft;
   for (let back = recall.back + step; back >= 0 && back <= recall.entries.length; back += step) {

@@ -1,5 +1,5 @@
-// Numbers as operators read them: durations, binary and decimal scales, rates that keep their width.
-// Never rounds a counter below 10^6 to a scale: small exact numbers are what people compare.
+// Numbers as operators read them: durations, binary and decimal scales, rates of a constant width. Counters below 10^6
+// are never scaled: small exact numbers are compared.
 
 import { localTime } from '../../../protocol/local-time.ts';
 import { DAY, HOUR, MINUTE } from '../../../protocol/units.ts';
@@ -21,7 +21,7 @@ export function scaledBytes(value: number): string {
 export function bytes(value: number): string {
   let v = value;
   let i = 0;
-  // From 1000 on the next unit: four digits do not fit beside a bar.
+  // The next unit from 1000 on: four digits do not fit beside a bar.
   while (Math.abs(v) >= 1000 && i < BINARY.length - 1) {
     v /= 1024;
     i++;
@@ -38,7 +38,7 @@ export function count(value: number): string {
   return `${(value / 1e9).toFixed(1)}G`;
 }
 
-/** A rate a second: one decimal below 100. */
+/** A rate per second: one decimal below 100. */
 export function rate(value: number): string {
   return Math.abs(value) < 100 && value !== 0 ? value.toFixed(1) : count(value);
 }
@@ -84,7 +84,7 @@ export function clock(epochSeconds: number, utc: boolean): string {
   return `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}`;
 }
 
-/** The same with the day in front where it is not of the last twenty hours. */
+/** The same, with the day in front for times more than twenty hours ago. */
 export function dated(epochSeconds: number, now: number, utc: boolean): string {
   const time = clock(epochSeconds, utc);
   if (now - epochSeconds < 20 * HOUR) return time;
@@ -96,7 +96,7 @@ function two(n: number): string {
   return String(n).padStart(2, '0');
 }
 
-/** A time as a clock in its zone shows it, in the UTC members of a date. */
+/** A time of the zone, in the UTC members of a date. */
 function shown(epochSeconds: number, utc: boolean): Date {
   return utc ? new Date(epochSeconds * 1000) : localTime(epochSeconds).date;
 }

@@ -1,7 +1,7 @@
-// Carries out what the operator decides: refuses when read-only, counts before it bans, asks before it destroys,
-// remembers the state before, runs the command, logs it, and takes it back. Every change of the daemon, from a
-// key, the palette or a flow, goes through run(); nothing else sends a command that changes something. Where two
-// instances are shown as one, it finds out which is meant: from the names in the line, or by asking.
+// Carries out changes of the daemon: refuses them when read-only, counts before a ban, asks before destructive
+// commands, reads the former state, runs the command, logs it, and undoes it. Every change, from a key, the palette or
+// a view, goes through run(); nothing else sends a command that changes something. With two merged instances it finds
+// the one that is meant: by the names in the line, or by asking.
 
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { addressOf, addressTo, commandWord, isChanging, isDestructive } from '../session/admin-line.ts';
@@ -26,8 +26,8 @@ export class Operator {
     this.commands = commands;
   }
 
-  /** A command line from a field or a key, with its question first when it destroys something. `part` is the one of
-   * several instances that it is for, '' for all of them; undefined where that is to be found out. */
+  /** Submits a command line, with a question first if it is destructive. `part` is the one of several instances that
+   * it is for, '' for all of them; undefined to find it out. */
   submit(line: string, panel: Panel | null = null, part?: string) {
     const { ui } = this;
     if (ui.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
@@ -46,7 +46,7 @@ export class Operator {
     void this.run(to.line, 0, to.part);
   }
 
-  /** Puts the question; y runs the line. */
+  /** Asks; y runs the line. */
   ask(line: string, panel: Panel | null, text = `${firstLine(line)}  really?`, part?: string): void {
     const to = this.place(line, part) ?? { part: '', line };
     const where = to.part === '' ? '' : `${to.part}: `;
@@ -54,13 +54,13 @@ export class Operator {
     this.ui.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
   }
 
-  /** Which of the instances shown as one? The answer goes on with what was wanted. */
+  /** Asks for one of the merged instances; `take` continues with the answer. */
   askWhere(what: string, take: (part: string) => void, more: readonly Choice[] = []): void {
     const choices = this.parts.map((part): Choice => ({ label: part, note: '', take: () => take(part) }));
     this.ui.set({ panel: choicePanel(`${what}: on which?`, [...choices, ...more]) });
   }
 
-  /** y or n to the question. */
+  /** The answer to the question. */
   answer(yes: boolean) {
     const { confirm } = this.ui.state;
     if (confirm === null) return;
@@ -70,7 +70,7 @@ export class Operator {
     void this.run(confirm.line, confirm.undoes, confirm.part);
   }
 
-  /** What a ban would hit, and then the question. */
+  /** Counts what a ban would hit, then asks. */
   private async count(line: string, dryRun: string, part: string): Promise<void> {
     const { ui } = this;
     const arguments_ = line.trim().slice(commandWord(line).length);
@@ -78,7 +78,7 @@ export class Operator {
     const reply = await this.session.source.command(addressTo(part, `${dryRun}${arguments_}`));
     ui.set({ running: null });
     if (reply.status !== 200) {
-      // A daemon without the count command still bans; only its no to the condition is an answer.
+      // A daemon without the count command can still ban; other errors are about the condition.
       if (reply.status === 101)
         return this.ask(line, banPanel(line), 'what it hits cannot be counted: really?', part);
       return ui.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
@@ -86,14 +86,14 @@ export class Operator {
     this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
   }
 
-  /** Runs it and shows what came of it. Resolves with the answer; a long one is a panel. */
+  /** Runs a line and shows the reply, a long one as a panel. Resolves with the reply. */
   async run(line: string, undoes = 0, part = ''): Promise<CommandReply> {
     const { ui } = this;
     const { source, admin } = this.session;
     const shown = `${part === '' ? '' : `${part}: `}${firstLine(line)}`;
     ui.set({ running: shown, notice: null });
     const changing = isChanging(line);
-    // What both were before needs two commands to bring back.
+    // The former states of both would need two commands.
     const undo = changing && (this.parts.length === 0 || part !== '') ? await this.undoOf(line, part) : null;
     const reply = await source.command(addressTo(part, line));
     if (ui.state.running === shown) ui.set({ running: null });
@@ -105,7 +105,7 @@ export class Operator {
     return reply;
   }
 
-  /** Asks whether the last change that can be undone is to be. */
+  /** Asks whether to undo the last change that can be undone. */
   undo() {
     const { ui } = this;
     const action = ui.state.actions.find((d) => d.undo !== null && d.status === 200 && !d.undone);
@@ -125,18 +125,18 @@ export class Operator {
     return this.session.source.parts ?? [];
   }
 
-  /** Is it a command of this project's daemon that this one has not? Of others it says itself what it thinks. */
+  /** Whether it is a command of this project's daemon that this one lacks. Unknown commands are left to the daemon. */
   lacks(word: string): boolean {
     const { commands } = this.session.source;
     return commands !== undefined && !commands.has(word) && this.commands.some((row) => row.name === word);
   }
 
-  /** Can it be given here? Views and menus offer nothing else. */
+  /** Whether it can be given here: views and menus offer nothing else. */
   offers(word: string): boolean {
     return !this.lacks(word) && !(this.ui.state.readonly && isChanging(word));
   }
 
-  /** Where a line goes, as that instance understands it; null when only the operator knows. */
+  /** The instance of a line, and the line in its names; null when only the operator knows. */
   private place(line: string, part: string | undefined): { part: string; line: string } | null {
     if (part !== undefined || this.parts.length === 0) return { part: part ?? '', line };
     const address = addressOf(line, this.parts);
@@ -182,14 +182,14 @@ export class Operator {
       const title = good ? line : `${line} (status ${status})`;
       return ui.set({ panel: textPanel(title, text) });
     }
-    const said = oneLine(body);
+    const answer = oneLine(body);
     const canUndo = changing && ui.state.actions[0]?.undo !== null && good;
     if (good) {
-      // What came of it stands first: on a narrow screen the end of a long line is cut.
-      const text = said === '' ? `done: ${line}` : `${line}: ${said}`;
+      // The result comes first: on a narrow screen the end of a long line is cut.
+      const text = answer === '' ? `done: ${line}` : `${line}: ${answer}`;
       return ui.notify('info', canUndo ? `U undoes  ${text}` : text);
     }
-    ui.notify('bad', status === 0 ? `not sent: ${said}` : `${status} ${said === '' ? 'failed' : said}`);
+    ui.notify('bad', status === 0 ? `not sent: ${answer}` : `${status} ${answer === '' ? 'failed' : answer}`);
   }
 }
 
@@ -208,7 +208,7 @@ export function actionLines(actions: readonly Action[], clockOf: (at: number) =>
   ]);
 }
 
-/** The whole of a ban while it is asked for: the footer has no room for a long one. */
+/** The full text of a ban while its question is open: the footer has no room for a long one. */
 function banPanel(line: string): Panel {
   const lines: ToneLine[] = [[{ text: line, tone: 'strong' }]];
   if (/\sreq\./.test(line))

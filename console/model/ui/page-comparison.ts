@@ -1,5 +1,5 @@
-// Two answers for one page side by side: what is the same is counted, what differs stands in columns, and nothing is cut. A
-// response that the daemon made for want of another is not compared: why there was none is said.
+// Two responses for one page side by side: equal headers are counted, differing ones shown in columns, uncut. A
+// synthetic response after a failed fetch is not compared: the error is shown.
 
 import type { PageAnswer } from '../../client/page-client.ts';
 import { type Handling, printable } from '../log/transaction.ts';
@@ -9,23 +9,23 @@ import type { Tone, ToneLine } from './panel.ts';
 
 export interface SeenPage {
   answer: PageAnswer;
-  /** What the log says of the same request; null where it was not seen there. */
+  /** The log of the same request; null if it was not seen. */
   logged: LoggedPage | null;
 }
 
 export interface LoggedPage {
   handling: Handling;
-  /** Seconds that the object had left; null of a response that is not kept. */
+  /** Seconds of its remaining lifetime; null of a response that is not stored. */
   ttl: number | null;
   /** Why the fetch failed; '' if it did not. */
   error: string;
 }
 
-/** Cells of a name with the blank behind it: at least, and at most that part of all. */
+/** Cells of a name with a blank: at least, and at most as a share of the width. */
 const NAME = 15;
 const NAMES_PART = 1 / 3;
-/** They differ between any two answers, or say how it was sent and not what: a body whose length is not known yet comes in
- * chunks, and with its length from the cache. */
+/** Headers that differ between any two responses, or by the transfer alone: a body of unknown length comes in
+ * chunks, from the cache with its length. */
 const NO_CHANGE: ReadonlySet<string> = new Set([
   'date',
   'age',
@@ -90,7 +90,7 @@ function verdict(
     : [{ text: `Changed: ${changed.join(', ')}.`, tone: 'warn' }];
 }
 
-/** Each header's name with its values, '–' where there is none. */
+/** Each header's name with its values, '–' without one. */
 function headerPairs(a: PageAnswer, b: PageAnswer): [name: string, before: string, after: string][] {
   const values = ({ headers }: PageAnswer, name: string): string => {
     const found = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
@@ -132,7 +132,7 @@ function row(name: string, before: string, after: string, { names, column, tone 
 const WORDS = /\s*\S+/g;
 const NAME_PARTS = /[^-]*-|[^-]+/g;
 
-/** Lines of at most `width` cells that end between parts; a part that is longer goes on below a mark. */
+/** Lines of at most `width` cells that end between parts; a longer part continues after a mark. */
 function broken(text: string, width: number, parts: RegExp): string[] {
   const lines = [''];
   for (const part of text.match(parts) ?? []) {

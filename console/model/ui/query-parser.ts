@@ -1,5 +1,5 @@
-// The query bar's link to the query language: the verdict on a text, what could stand at a place, and the
-// completion of tag names. Words for token kinds are the operator's, not the grammar's.
+// The query language for the query bar: the verdict on a text, the words expected at a place, and the completion of tag
+// names. Token kinds are shown in the operator's words, not the grammar's.
 
 import { TAGS } from '../../../protocol/tables/tags.ts';
 import { expectedAfter, parseQuery } from '../../../queries/parse-query.ts';
@@ -31,7 +31,7 @@ const WORDS: Readonly<Record<TokenType, string>> = {
   eoi: '',
 };
 
-/** The last of these comes first. */
+/** Sorted to the front, the last of these first. */
 const FIRST: readonly string[] = ['ne', 'eq', '~ !~', '== != < <= > >=', 'a tag', 'a value'];
 
 export function checkQuery(text: string): QueryCheck {
@@ -43,10 +43,10 @@ export function checkQuery(text: string): QueryCheck {
   const { error } = parsed;
   const tag = parsed.expected.includes('vxid');
   const expected = parsed.expected
-    // Where a tag may stand a plain word is one.
+    // Where a tag is expected a plain word is one.
     .map((type) => (tag && type === 'word' ? 'a tag' : WORDS[type]))
     .filter((word, i, all) => word !== '' && all.indexOf(word) === i)
-    // What is asked for most comes first: the end of the list may not fit on the screen.
+    // The most likely first: the end of the list may not fit on the screen.
     .sort((a, b) => FIRST.indexOf(b) - FIRST.indexOf(a));
   return {
     ok: false,
@@ -57,7 +57,7 @@ export function checkQuery(text: string): QueryCheck {
   };
 }
 
-/** Tag names that the word before the cursor begins, where the language wants a tag. */
+/** Tag names that begin with the word before the cursor, where the language expects a tag. */
 export function completeQuery(text: string, cursor: number): { from: number; candidates: Candidate[] } {
   const head = text.slice(0, cursor);
   const word = /[A-Za-z_]*$/.exec(head)?.[0] ?? '';

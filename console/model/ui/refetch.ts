@@ -1,6 +1,6 @@
-// Fetches a page again through the proxy, and shows what it was before and what it is after: a GET to where the daemon
-// listens, the ban that purges exactly this page, the same GET once more. It says what it will send and asks. How each
-// was handled, and what time the object had left, is read from the log by the port of the connection.
+// Fetches a page again through the proxy, and compares both responses: a GET to where the daemon listens, the ban that
+// purges exactly this page, the same GET again. It shows the requests and asks first. Handling and remaining lifetime
+// are read from the log, by the port of the connection.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -16,7 +16,7 @@ import { type ToneLine, textPanel } from './panel.ts';
 import { banOf, type Subject } from './row-subject.ts';
 import type { ViewContext } from './view.ts';
 
-/** The log comes after the answer: so long it is waited for (chosen). */
+/** How long to wait for the log after the response (chosen). */
 const LOG_MS = 1500;
 
 export async function refetchPage(c: ViewContext, page: Subject | undefined): Promise<void> {
@@ -75,30 +75,30 @@ async function refetch(c: ViewContext, page: Subject, addresses: readonly PageAd
   }
 }
 
-/** The page of what a row stands for. */
+/** The page among the subjects of a row. */
 export function pageOf(subjects: readonly Subject[]): Subject | undefined {
   return subjects.find((one) => one.kind === 'url');
 }
 
-/** Its name, as clients ask for it. */
+/** Its URL with the host, as clients send it. */
 export function sentName(page: Subject): string {
   const { host, url } = sentAs(page);
   return host + url;
 }
 
-/** What a client sends for the page: the ban names it as it is looked up. */
+/** URL and host as a client sends them: the ban has those of the lookup. */
 function sentAs({ key, of, sent }: Subject): { url: string; host: string } {
   return sent ?? { url: key, host: of };
 }
 
-/** What is no text for the line of a request, or no host that could be named. */
+/** The reason why no request can be sent: an invalid URL, no valid host; '' without one. */
 function problemOf({ url, host }: { url: string; host: string }): string {
   if (host === '') return 'no request for it has named its host';
   if (!/^[\w.:[\]-]+$/.test(host)) return `no request is sent to the host ${host}`;
   return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL holds what the line of a request may not';
 }
 
-/** Where HTTP is spoken plainly, as seen from here: one address, or those of a Varnish, which does not say where it expects
+/** Addresses of plain HTTP, as seen from here: one, or those of a Varnish, which does not report where it expects
  * the PROXY protocol. */
 async function listeners({ session }: ViewContext): Promise<PageAddress[]> {
   const { source } = session;
@@ -124,7 +124,7 @@ async function listeners({ session }: ViewContext): Promise<PageAddress[]> {
   );
 }
 
-/** Asks at one address after the other until there is an answer: where another protocol is expected, there is none. */
+/** Tries one address after the other until there is a response: a listener of another protocol gives none. */
 async function firstSeen(
   c: ViewContext,
   page: Subject,
@@ -143,33 +143,33 @@ async function firstSeen(
 
 async function seen(c: ViewContext, page: Subject, at: PageAddress): Promise<SeenPage> {
   const { source } = c.session;
-  let found: (logged: LoggedPage | null) => void = () => undefined;
+  let settle: (logged: LoggedPage | null) => void = () => undefined;
   const logged = new Promise<LoggedPage | null>((resolve) => {
-    found = resolve;
+    settle = resolve;
   });
   let stream: { close(): void } | null = null;
   const watch = (port: number): Promise<void> =>
     new Promise((ready) => {
       stream = source.log(
         { grouping: 'request', from: 'tail', query: `ReqStart[2] == ${port}` },
-        { ready, batch: (group) => found(loggedPage(group)), lost: () => undefined, failed: () => ready() },
+        { ready, batch: (group) => settle(loggedPage(group)), lost: () => undefined, failed: () => ready() },
       );
     });
   try {
     const answer = await c.askForPage(at, sentAs(page), watch);
-    const timer = setTimeout(() => found(null), LOG_MS);
-    const said = await logged;
+    const timer = setTimeout(() => settle(null), LOG_MS);
+    const found = await logged;
     clearTimeout(timer);
-    return { answer, logged: said };
+    return { answer, logged: found };
   } finally {
     (stream as { close(): void } | null)?.close();
   }
 }
 
-/** The object's time: what a fetch gave it, or what a hit found left of it. */
+/** The object's lifetime: set by the fetch, or left at a hit. */
 function loggedPage(group: readonly LogTransaction[]): LoggedPage {
   const handling = readTraffic(group)[0]?.handling ?? '';
-  // The last is the one that was answered with: a fetch may have been retried.
+  // The last one made the response: a fetch may have been retried.
   const fetch = group.findLast((tx) => tx.type === 'bereq' && tx.reason !== 'bgfetch');
   const request = group.find((tx) => tx.type === 'request');
   let ttl: number | null = null;

@@ -19,7 +19,7 @@ export function subjectsOf(c: ViewContext): readonly Subject[] {
   return subjects.map((one) => ({ ...one, isCut: Buffer.byteLength(one.key) >= longest }));
 }
 
-/** Completes a condition as the command line does after the command. */
+/** Completes a condition as the command line does. */
 function banPrompt(c: ViewContext, command: string): FieldKind {
   return {
     kind: 'prompt',
@@ -33,12 +33,12 @@ function banPrompt(c: ViewContext, command: string): FieldKind {
   };
 }
 
-/** The condition can be changed before what it hits is counted. Without a row it is to be written. */
+/** Opens the condition for editing before the count; without a row it is empty. */
 export function banRow(c: ViewContext): void {
   promptBan(c, 'ban');
 }
 
-/** The same, but what it hits is kept for its grace. */
+/** The same with ban.soft: objects are kept for their grace. */
 export function banRowSoftly(c: ViewContext): void {
   promptBan(c, 'ban.soft');
 }
@@ -49,7 +49,7 @@ function promptBan(c: ViewContext, command: string) {
   c.fields.prompt(banPrompt(c, command), command, '', subject === undefined ? '' : banOf(subject));
 }
 
-/** Counts what the row stands for, and asks. */
+/** Counts the objects of the row, and asks. */
 export function purgeRow(c: ViewContext) {
   const [first, ...more] = subjectsOf(c);
   if (first === undefined)
@@ -59,7 +59,7 @@ export function purgeRow(c: ViewContext) {
   c.ui.notify('warn', `${subjectRow(first).words(first)}: ${subjectRow(first).without}`);
 }
 
-/** All of it as choices, each with its key. */
+/** All actions as choices, each with its key. */
 export function rowMenu(c: ViewContext) {
   const { view } = c;
   if (!view.hasRow(c)) return c.ui.notify('warn', 'nothing is selected');

@@ -1,5 +1,5 @@
-// What rows stand for, as a table: in words, and the ban that hits exactly that in the cache, or why there is none. A ban
-// looks at what a lookup sees: the URL and the host as the program has made them, and the response that is stored.
+// Subjects of rows, as a table: in words, and the ban that hits exactly the subject, or why there is none. A ban sees
+// what a lookup sees: URL and host as changed by the program, and the stored response.
 
 import { quoteWord } from '../../../protocol/cli-quoting.ts';
 
@@ -7,11 +7,11 @@ export interface Subject {
   kind: SubjectKind;
   /** The URL, the tag, the address. */
   key: string;
-  /** Of a URL the host that it was asked of, of a tag the header that it stands in; '' where it may be any. */
+  /** Of a URL its host, of a tag its header; '' for any. */
   of: string;
-  /** It is as long as a record of the log may be: what was asked for may only begin so. */
+  /** As long as a log record may be: the full URL may be longer. */
   isCut?: boolean;
-  /** Of a URL as a client sends it, where the program may make another one of it. */
+  /** URL and host as a client sends them, where the program may change them. */
   sent?: { url: string; host: string };
 }
 
@@ -19,7 +19,7 @@ export interface SubjectRow {
   /** For documentation. */
   title: string;
   words(subject: Subject): string;
-  /** A condition, or a sentence for the operator on why there is none. */
+  /** The condition; null, with the reason for the operator in `without`. */
   ban: ((subject: Subject) => string) | null;
   without: string;
 }
@@ -99,7 +99,7 @@ export function subjectRow(subject: Subject): SubjectRow {
   return SUBJECTS[subject.kind];
 }
 
-/** The condition that hits what it stands for; '' where there is none. */
+/** The condition that hits the subject; '' without one. */
 export function banOf(subject: Subject): string {
   return subjectRow(subject).ban?.(subject) ?? '';
 }
@@ -109,7 +109,7 @@ export function tagCondition(header: string, tag: string): string {
   return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped(tag)}($|[\\s,])`)}`;
 }
 
-/** A condition that names a host with the host last: on a narrow screen its beginning is what sets it apart. */
+/** A condition with its host last: on a narrow screen the beginning should differ. */
 export function hostLast(condition: string): string {
   return condition.replace(/^req\.http\.host == (\S+) && (.*)$/s, '$2 on $1');
 }

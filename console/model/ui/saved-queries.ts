@@ -1,9 +1,8 @@
-// Named queries: those of the configuration file, those saved from the console, which go into the same file, and those that
-// every console has.
+// Named queries: of the configuration file, saved from the console into the same file, and built in.
 
 export interface SavedQueries {
   all(): Readonly<Record<string, string>>;
-  /** Null removes. Rejects when the file cannot be written; the query is kept for this session then. */
+  /** Null removes. Rejects when the file cannot be written; the query then lasts for this session. */
   save(name: string, query: string | null): Promise<void>;
 }
 
@@ -23,7 +22,7 @@ export function volatileQueries(initial: Readonly<Record<string, string>> = {}):
 export interface NamedQuery {
   name: string;
   query: string;
-  /** What it shows, in words that have room on the smallest screen; of one of the operator's the query itself. */
+  /** A description that fits on the smallest screen; of an operator's query the query itself. */
   help: string;
 }
 
@@ -45,7 +44,7 @@ export const BUILTIN_QUERIES: readonly NamedQuery[] = [
   { name: 'large', query: 'ReqAcct[5] > 1000000', help: 'bodies over a megabyte' },
 ];
 
-/** All of them, the operator's own first: one of the same name takes the place of the built-in one. */
+/** All of them, the operator's own first: a built-in query of the same name is hidden. */
 export function namedQueries(saved: SavedQueries): NamedQuery[] {
   const own = Object.entries(saved.all()).map(([name, query]): NamedQuery => ({ name, query, help: query }));
   const names = new Set(own.map((one) => one.name));

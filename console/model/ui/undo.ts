@@ -1,5 +1,5 @@
-// Undoing changes: one row a command, with the question for the state before it and the command
-// that brings that state back. Commands without a row cannot be undone, and the action log says so.
+// Undoing changes: one row per command, with the query for the former state and the command that restores it. Commands
+// without a row cannot be undone, and the action log shows that.
 
 import { quoteWord } from '../../../protocol/cli-quoting.ts';
 import { answerItems, textField } from '../session/admin-store.ts';
@@ -78,7 +78,7 @@ export const UNDO: readonly UndoRow[] = [
       const table = answerItems(body)[0];
       const entries = typeof table === 'object' && table !== null ? Object.entries(table) : [];
       const [name, value] = entries[0] ?? [];
-      // A pattern that named several may have had several states: no one command brings them back.
+      // A pattern may have matched several states: no one command restores them.
       if (name === undefined || entries.length !== 1) return null;
       const former = textField(value, 'admin_health');
       const state = former === 'sick' ? 'sick' : hasProbe(value) && former === 'healthy' ? 'healthy' : 'auto';
@@ -92,12 +92,12 @@ function hasProbe(value: unknown): boolean {
   return Array.isArray(message) && Number(message[1]) > 0;
 }
 
-/** A command with a program's source as its here-document, under a mark that the source does not contain. */
+/** A command with a program's source as its here-document, with a delimiter that is not in the source. */
 export function inlineCommand(name: string, source: string): string {
   let mark = 'END_OF_PROGRAM';
   while (source.includes(mark)) mark += '_';
   return `vcl.inline ${name} << ${mark}\n${source.replace(/\n?$/, '\n')}${mark}`;
 }
 
-/** Commands that count what another would hit, without doing it. */
+/** Dry runs of commands: they count the objects that would be hit. */
 export const DRY_RUNS: Readonly<Record<string, string>> = { ban: 'ban.count', 'ban.soft': 'ban.count' };

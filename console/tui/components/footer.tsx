@@ -29,7 +29,7 @@ export function Footer(props: FooterProps): ReactNode {
 function Content({ c, ui, width }: FooterProps): ReactNode {
   const { ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (ui.confirm !== null) return <YesOrNo text={ui.confirm.text} width={width} />;
-  // The query bar has a place of its own.
+  // The query bar is elsewhere.
   if (ui.field !== null && ui.field.kind !== 'query') return <Prompt field={ui.field} width={width} />;
   if (ui.running !== null) return <Words style="muted">{` ${ui.running} ${mark}`}</Words>;
   if (ui.notice !== null) return <Words style={NOTICES[ui.notice.level]}>{` ${ui.notice.text}`}</Words>;
@@ -75,7 +75,7 @@ function labelOf(field: Field): string {
 
 const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
-/** What everybody must find stands at the right end, and the rest gives way to it. */
+/** Essential hints are at the right end, and the others give way to them. */
 function Hints({
   hints,
   width,

@@ -41,7 +41,7 @@ export function Header({ c, view, width, readonly }: HeaderProps): ReactNode {
   );
 }
 
-/** The titles, as long as they stay the same. */
+/** The titles, rendered only when they change. */
 const Titles = memo(
   ({ row, width }: { row: Row; width: number }): ReactNode => (
     <Bar width={width}>
@@ -51,7 +51,7 @@ const Titles = memo(
   isDeepStrictEqual,
 );
 
-/** The titles of the views, and what stands at the right end. */
+/** The titles of the views, and the texts at the right end. */
 export function headerParts(
   c: ViewContext,
   view: View,
@@ -61,14 +61,14 @@ export function headerParts(
 ): { left: Row; right: Row } {
   const { instances, session } = c;
   const several = instances.names.length > 1 && instances.replay === undefined;
-  const told = session.identity === '' ? session.source.label : session.identity;
-  const name = several ? instances.name : told;
+  const identity = session.identity === '' ? session.source.label : session.identity;
+  const name = several ? instances.name : identity;
   const lock: Span[] = readonly ? [span('read-only', 'warn'), span('  ')] : [];
   const time: Span[] = [span(' '), span(clock(session.now(), utc), 'muted'), span(' ')];
   const brand: Span[] = [span(` ${session.source.product ?? 'proxyd'} `, 'brand'), span(' ')];
-  // What has no room goes, the least needed first: the clock, the name, the titles of other views.
+  // Texts are dropped for want of room, the least needed first: the clock, the name, the titles of other views.
   const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
-  // Of several instances the name is no ornament.
+  // With several instances the name is needed.
   const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {

@@ -1,5 +1,5 @@
-// The second row: how the daemon does, always on screen; for a recording where it stands. What has no room goes, the
-// least important first, so the parts stand in the order of their importance.
+// The second row: the health of the daemon, always on screen; of a recording its position. Parts are dropped for want
+// of room, the least important first, so they are in the order of importance.
 
 import { type ReactNode, useContext } from 'react';
 import { wordsFit } from '../../draw/cells.ts';
@@ -19,7 +19,7 @@ import type { ReplayControl } from '../../model/session/instances.ts';
 import { clock, count, duration, scaledBytes } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 
-/** Seconds of event loop delay from which it is shown as a trouble (chosen): clients notice it. */
+/** Event loop delay in seconds from which it is a warning (chosen): clients notice it. */
 const LATE = 0.1;
 
 const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> = {
@@ -71,7 +71,7 @@ export function healthStrip(
   };
 }
 
-/** For a screen reader: the state alone, which is spoken when it changes. */
+/** For a screen reader: the state alone, spoken when it changes. */
 export function spokenHealth({ session, instances }: ViewContext): string {
   if (instances.replay !== undefined) return 'A recording';
   const health = readHealth(session);
@@ -81,8 +81,8 @@ export function spokenHealth({ session, instances }: ViewContext): string {
     return `No connection${connection.state === 'waiting' ? `: ${connection.reason}` : ''}`;
   const { style } = WORDS[state];
   const text = wordsOf(health);
-  const told = text.slice(0, 1).toUpperCase() + text.slice(1);
-  return since === null || style === 'good' ? told : `${told} since ${clock(since, session.utc)}`;
+  const spoken = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return since === null || style === 'good' ? spoken : `${spoken} since ${clock(since, session.utc)}`;
 }
 
 function wordsOf({ state, silent }: Health): string {
@@ -90,7 +90,7 @@ function wordsOf({ state, silent }: Health): string {
   return silent.length === 1 ? `thread ${silent[0]} silent` : `${silent.length} threads silent`;
 }
 
-/** As many parts as there is room for; the first one always. */
+/** As many parts as fit; the first one always. */
 function fitting(parts: readonly Row[], width: number): Row {
   const row: Span[] = [];
   for (const part of parts) {
@@ -119,7 +119,7 @@ function healthParts(health: Health, now: number, theme: Theme, utc: boolean): R
   return parts;
 }
 
-/** How long it runs; of all else also since when, because one looks for what was then. */
+/** The duration while running; of other states also the time since, to look up events of that time. */
 function sinceText({ state, since }: Health, now: number, utc: boolean): string {
   if (since === null) return '';
   const seconds = Math.max(0, Math.floor(now - since));
@@ -131,7 +131,7 @@ function processPart(name: string, { cpu, rss }: ProcessFigures): Row {
   return [span(`${name} `, 'faint'), span(`${Math.round(cpu * 100)}% ${scaledBytes(rss)}`, 'muted')];
 }
 
-/** The connection is down, or was never made. */
+/** The text of a connection that is down, or was never up. */
 function cutOffText(session: DaemonSession): string {
   const { connection, everUp } = session;
   const age = everUp

@@ -1,4 +1,4 @@
-// What lies over a view: the help, the output of a command, choices, the candidates of the line being typed.
+// Overlays of a view: the help, the output of a command, choices, completion candidates.
 
 import { type ReactNode, useContext } from 'react';
 import { wordsFit } from '../../draw/cells.ts';
@@ -129,7 +129,7 @@ function ChoicePanel({ panel, ...place }: OverlayProps & { panel: Of<'choices'> 
   );
 }
 
-/** One of several to choose from, with a mark at the chosen one; `columns` are the widths of label and note. */
+/** One of several choices, with a mark at the selected one; `columns` are the widths of label and note. */
 function Option({
   label,
   note,
@@ -155,7 +155,7 @@ function Option({
   );
 }
 
-/** A panel in the middle of the body that shows as many of its lines as have room, from line `scroll` on. */
+/** A centred panel that shows as many of its lines as fit, from line `scroll` on. */
 function Scrolled({
   size,
   title,
@@ -212,7 +212,7 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
   const from = Math.max(0, Math.min(choice - Math.floor(height / 2), candidates.length - height));
   const name = Math.min(34, Math.max(...candidates.map((c) => (c.label ?? c.text).length)) + 2);
   const remark = [span(`${candidates.length} · Tab completes`, 'muted')];
-  // Above the command line, below the query bar: next to where one types.
+  // Above the command line, below the query bar: next to the cursor.
   const query = field.kind === 'query';
   const left = query ? 6 : 0;
   const width = Math.min(size.columns - left - 2, 78);
