@@ -64,7 +64,7 @@ export class LiveSource implements Source {
   }
 
   /** Whether the daemon can replay its log. */
-  get retells(): boolean {
+  get canReplay(): boolean {
     return this.client?.keepsHistory === true;
   }
 

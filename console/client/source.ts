@@ -89,13 +89,13 @@ export interface Source {
   /** Does the daemon see the same files as the console? */
   readonly local?: boolean;
   /** A log subscription also delivers the log from before it. */
-  readonly retells?: boolean;
+  readonly canReplay?: boolean;
   /** Its data is recorded: the newest is not of now. */
   readonly recorded?: boolean;
   /** The product, if it is not this project's daemon: it has only some of the commands and data. */
   readonly product?: string | undefined;
   /** A sentence on the origin and limits of its events; absent: it has a list of all of them. */
-  readonly eventsTell?: string | undefined;
+  readonly eventLimits?: string | undefined;
   /** Names of its commands, if they are known and not all of this project's daemon. */
   readonly commands?: ReadonlySet<string> | undefined;
   /** Starts delivery. Called once. */

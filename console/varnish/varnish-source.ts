@@ -35,9 +35,9 @@ export class VarnishSource implements Source {
   readonly label: string;
   readonly local: boolean;
   readonly product = 'Varnish';
-  readonly retells = true;
+  readonly canReplay = true;
   /** A request that waited for another's fetch is counted twice. */
-  readonly eventsTell =
+  readonly eventLimits =
     'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console was started; their author, bans and purges by programs, and drops of the hit rate are not known';
   commands: ReadonlySet<string> | undefined;
   private readonly target: VarnishTarget;

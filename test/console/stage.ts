@@ -67,7 +67,7 @@ export interface StageOptions {
   completeQuery?: QueryCompleter;
   matcher?: GroupMatcher;
   /** A query is answered with what was played before it, as a daemon does. */
-  retells?: boolean;
+  canReplay?: boolean;
   files?: HostFiles;
   queries?: Record<string, string>;
   askForPage?: AskForPage;
@@ -100,7 +100,7 @@ export class Stage {
     this.source = new ReplaySource({
       recording: o.recording,
       matcher,
-      retells: o.retells === true,
+      canReplay: o.canReplay === true,
     });
     const instances = new Instances(
       { name: 'stage', open: () => this.source },

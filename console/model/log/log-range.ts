@@ -36,7 +36,7 @@ export class LogRange {
     this.end();
     this.counted = counted;
     if (this.followed === 0) this.followed = now;
-    if (this.source.retells !== true) this.oldest = this.followed;
+    if (this.source.canReplay !== true) this.oldest = this.followed;
     else if (counted > 0) this.ask();
   }
 

@@ -1,7 +1,7 @@
-// What identifies the cached object of a request, read from its records. URL and host as the lookup used them: after
-// vcl_recv and vcl_hash changed them, which is what a ban compares and a purge has to name; of a fetch, those it began with;
-// without a lookup, the last ones. And the tags (surrogate keys) of a backend response: the lines of a header add up, and
-// headers that the program unset or replaced do not count.
+// The identity of a request's cached object, read from its records. URL and host as the lookup used them: after
+// vcl_recv and vcl_hash changed them, as a ban compares them and a purge names them; of a fetch, those it began with;
+// without a lookup, the last ones. And the tags (surrogate keys) of a backend response: the lines of a header add up,
+// and headers that the program unset or replaced do not count.
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';

@@ -198,8 +198,8 @@ export class MergedSource implements Source {
   }
 
   /** The limits of either. */
-  get eventsTell(): string | undefined {
-    return this.open.flatMap(({ source }) => source.eventsTell ?? [])[0];
+  get eventLimits(): string | undefined {
+    return this.open.flatMap(({ source }) => source.eventLimits ?? [])[0];
   }
 
   /** The commands that both have; unknown if either may have all. */
@@ -208,8 +208,8 @@ export class MergedSource implements Source {
     return a === undefined || b === undefined ? undefined : new Set([...a].filter((word) => b.has(word)));
   }
 
-  get retells(): boolean {
-    return this.open.every((part) => part.source.retells === true);
+  get canReplay(): boolean {
+    return this.open.every((part) => part.source.canReplay === true);
   }
 
   setInterval(seconds: number): void {

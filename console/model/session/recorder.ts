@@ -14,7 +14,7 @@ export class RecordingSource implements Source {
   readonly label: string;
   readonly local?: boolean;
   readonly product?: string;
-  readonly eventsTell?: string;
+  readonly eventLimits?: string;
   private readonly source: Source;
   private readonly now: () => number;
   private recording: Recording | null = null;
@@ -33,15 +33,15 @@ export class RecordingSource implements Source {
     this.label = source.label;
     if (source.local !== undefined) this.local = source.local;
     if (source.product !== undefined) this.product = source.product;
-    if (source.eventsTell !== undefined) this.eventsTell = source.eventsTell;
+    if (source.eventLimits !== undefined) this.eventLimits = source.eventLimits;
   }
 
   get recorded(): boolean {
     return this.source.recorded === true;
   }
 
-  get retells(): boolean {
-    return this.source.retells === true;
+  get canReplay(): boolean {
+    return this.source.canReplay === true;
   }
 
   history(request: HistoryRequest): Promise<readonly PastPoint[]> {

@@ -95,6 +95,6 @@ export class ReplayPlayer implements ReplayControl {
 
   private open(): ReplaySource {
     const { recording, matcher, label } = this.options;
-    return new ReplaySource({ recording, matcher, label, retells: true, recorded: true });
+    return new ReplaySource({ recording, matcher, label, canReplay: true, recorded: true });
   }
 }

@@ -12,16 +12,16 @@ export interface ReplayOptions {
   matcher: GroupMatcher;
   label?: string;
   /** Subscriptions begin with the log played before them. */
-  retells?: boolean;
+  canReplay?: boolean;
   /** Shown as a recording? */
   recorded?: boolean;
 }
 
 export class ReplaySource implements Source {
   readonly label: string;
-  readonly retells: boolean;
+  readonly canReplay: boolean;
   readonly recorded: boolean;
-  readonly eventsTell?: string;
+  readonly eventLimits?: string;
   private readonly recording: Recording;
   private readonly matcher: GroupMatcher;
   private events: SourceEvents | null = null;
@@ -44,12 +44,12 @@ export class ReplaySource implements Source {
     this.at = options.recording.start;
     this.matcher = options.matcher;
     this.label = options.label ?? 'recording';
-    this.retells = options.retells === true;
+    this.canReplay = options.canReplay === true;
     this.recorded = options.recorded === true;
     const { commands, steps } = options.recording;
     // A log that was never a session has no events.
     if (commands[EVENTS_ASKED] === undefined && !steps.some((step) => step.kind === 'event'))
-      this.eventsTell = 'events are not part of this recording';
+      this.eventLimits = 'events are not part of this recording';
   }
 
   start(events: SourceEvents): void {
@@ -83,7 +83,7 @@ export class ReplaySource implements Source {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
     // The log played so far is the content of the ring.
     handlers.ready?.();
-    if (sub.once === true || this.retells) this.retell(sub, match, handlers);
+    if (sub.once === true || this.canReplay) this.replay(sub, match, handlers);
     if (sub.once === true) {
       queueMicrotask(() => handlers.ended?.());
       return { close: () => undefined };
@@ -102,7 +102,7 @@ export class ReplaySource implements Source {
     this.events = null;
   }
 
-  private retell(
+  private replay(
     { grouping, max = Number.POSITIVE_INFINITY }: LogSubscription,
     match: (group: readonly LogTransaction[]) => boolean,
     handlers: LogHandlers,

@@ -76,8 +76,8 @@ export class SessionLog {
     this.query = query;
     this.grouping = grouping;
     this.error = '';
-    // What the source replays matches the query already; events that it cannot replay are searched in the kept groups.
-    const replays = source.retells === true;
+    // Replayed groups match the query; events that the source cannot replay are searched in the kept groups.
+    const replays = source.canReplay === true;
     if (replays) this.kept.clear();
     this.shown.select(query === '' || replays ? null : matcher(query));
     this.asking = true;

@@ -1,5 +1,5 @@
-// What the console needs of the machine it runs on: the terminal, files and the linter. Passed in, so that the model runs
-// anywhere and tests own the disk.
+// The machine that the console runs on: the terminal, files and the linter. Passed in, so that the model runs anywhere
+// and tests own the disk.
 
 /** Actions that only the terminal layer can do. */
 export interface Host {

@@ -21,7 +21,7 @@ export type QueryCheck =
       from: number;
       to: number;
       message: string;
-      /** What would have been accepted at `from`. */
+      /** Words accepted at `from`. */
       expected: readonly string[];
     };
 
@@ -45,7 +45,7 @@ export interface FieldKind {
   accept?(text: string, subject: string): void;
   /** ^R: lists texts to choose from. */
   list?(): void;
-  /** What a second Enter does with a text that the verdict refuses; the first one shows `offer`. */
+  /** The action of a second Enter on a refused text; the first one shows `offer`. */
   readonly otherwise?: { offer: string; accept(text: string): void };
 }
 
@@ -59,7 +59,7 @@ export interface Field extends FieldKind {
   check: QueryCheck | null;
   /** Is the next Enter the second one? */
   offered: boolean;
-  /** What a prompt asks, and what it is about: a parameter's name, a tag. */
+  /** Label and subject of a prompt: a parameter's name, a tag. */
   prompt: { label: string; subject: string } | null;
 }
 

@@ -133,7 +133,7 @@ const COMMANDS: readonly PaletteRow[] = [
   {
     name: 'seek',
     syntax: 'seek <seconds>',
-    help: 'In a recording: go to so many seconds from its beginning.',
+    help: 'In a recording: go to this many seconds after its beginning.',
     run: seek,
   },
   {

@@ -15,7 +15,7 @@ export interface Notice {
 export interface Question {
   /** The command that y runs; after n the notice names it. */
   line: string;
-  /** What y does instead, where the line is no command of the daemon. */
+  /** The effect of y, where the line is no command of the daemon. */
   act?: () => void;
   text: string;
   /** Id of the action that it would undo; 0 is none. */

@@ -47,7 +47,7 @@ export interface ContextParts {
   readonly host: Host;
 }
 
-/** What handlers work with: the state of the interface, the daemon that is shown, and the services of the console. */
+/** The context of handlers: the state of the interface, the daemon that is shown, and the services of the console. */
 export interface ViewContext extends ContextParts {
   readonly ui: UiStore;
   /** Changes of the daemon. */

@@ -24,7 +24,7 @@ const LATE = 0.1;
 
 const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> = {
   connecting: { text: 'connecting', style: 'warn' },
-  waiting: { text: 'connected, nothing heard yet', style: 'warn' },
+  waiting: { text: 'connected, no data yet', style: 'warn' },
   'cut off': { text: '', style: 'bad' },
   'daemon silent': { text: 'daemon silent', style: 'bad' },
   'worker silent': { text: 'worker silent', style: 'bad' },

@@ -77,7 +77,7 @@ export const CHANGES_VIEW: ListView = listView({
 
 /** If the source has no events, there may still have been some. */
 function nothingHappened({ source }: DaemonSession): string {
-  return source.eventsTell === undefined ? 'nothing happened' : 'no event is known';
+  return source.eventLimits === undefined ? 'nothing happened' : 'no event is known';
 }
 
 function minutesOf(option: string): (typeof MINUTES)[number] {

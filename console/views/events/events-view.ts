@@ -40,7 +40,7 @@ export const EVENTS_VIEW: ListView = listView({
   },
   empty: (session) =>
     session.connection.state === 'up'
-      ? (session.source.eventsTell ?? 'nothing has happened')
+      ? (session.source.eventLimits ?? 'nothing has happened')
       : 'no connection',
   keys: [],
   enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind']),
@@ -65,9 +65,9 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
       [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],
       [{ text }],
       [{ text: 'Enter opens its subject.', tone: 'faint' }],
-      ...(session.source.eventsTell === undefined
+      ...(session.source.eventLimits === undefined
         ? []
-        : [[{ text: `${session.source.eventsTell}.`, tone: 'muted' as const }]]),
+        : [[{ text: `${session.source.eventLimits}.`, tone: 'muted' as const }]]),
     ],
   };
 }

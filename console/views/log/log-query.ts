@@ -34,7 +34,7 @@ export function setQuery(c: ViewContext, query: string, counted = 0): void {
   const { query: former } = log;
   // Events that the daemon can replay start over.
   const above =
-    former === '' || former === query || source.retells === true
+    former === '' || former === query || source.canReplay === true
       ? ''
       : ` (above only what matched ${former} too)`;
   log.kept.addGap(

@@ -77,7 +77,7 @@ it('is absent if everything is there, or nothing was counted', async () => {
 
 it('follows what comes for a row, also when the log was paused before, as by a question why', async () => {
   // As of a daemon, of which nothing has come yet when the query is set.
-  const s = await open(80, 20, { retells: true, matcher: () => () => false });
+  const s = await open(80, 20, { canReplay: true, matcher: () => () => false });
   await s.play(20);
   await s.keys('2', 'w', 'escape');
   expect(await status(s)).toContain('paused');

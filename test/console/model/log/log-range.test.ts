@@ -20,12 +20,12 @@ const group = (n: number) =>
   });
 
 /** A daemon whose log begins with the answers that are given. */
-function daemon(retells = true) {
+function daemon(canReplay = true) {
   const asked: LogSubscription[] = [];
   let handlers: LogHandlers | null = null;
   let open = 0;
   const source = {
-    retells,
+    canReplay,
     log: (sub: LogSubscription, to: LogHandlers) => {
       asked.push(sub);
       handlers = to;
@@ -86,7 +86,7 @@ describe('the log for a row', () => {
     const source = new ReplaySource({
       recording: fakeRecording(30),
       matcher: () => () => true,
-      retells: true,
+      canReplay: true,
     });
     source.advance(20);
     const reach = new LogRange(source, () => undefined);

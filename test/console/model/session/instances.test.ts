@@ -448,7 +448,7 @@ describe('a recording', () => {
     );
     player.attach(instances);
     instances.current.start();
-    expect(instances.current.source).toMatchObject({ retells: true, recorded: true });
+    expect(instances.current.source).toMatchObject({ canReplay: true, recorded: true });
     instances.current.log.follow('q', 'session');
     player.seek(40);
     const requests = instances.current.counters.value('MAIN.client_req');

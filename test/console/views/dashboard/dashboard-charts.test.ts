@@ -21,7 +21,7 @@ const CHART = new ChartPainter(makeTheme('none', true));
 function after(
   rates: readonly number[],
   history?: Source['history'],
-  { up = true, ...facts }: { up?: boolean; retells?: boolean; recorded?: boolean } = {},
+  { up = true, ...facts }: { up?: boolean; canReplay?: boolean; recorded?: boolean } = {},
 ): DaemonSession {
   let events: SourceEvents | null = null;
   let now = 1000;
@@ -149,9 +149,9 @@ it('has holes where the daemon kept nothing, and no burst where a worker began a
 
 it('calls the right end now only while that is so', () => {
   const rates = Array.from({ length: 100 }, () => 10);
-  const live = after(rates, undefined, { retells: true });
+  const live = after(rates, undefined, { canReplay: true });
   expect(axisEnds(live, 120)).toEqual({ left: '2 min ago', right: 'now' });
-  const recorded = after(rates, undefined, { retells: true, recorded: true });
+  const recorded = after(rates, undefined, { canReplay: true, recorded: true });
   expect(axisEnds(recorded, 120)).toEqual({ left: '00:16:21', right: '00:18:21' });
   const lost = after(rates, undefined, { up: false });
   expect(axisEnds(lost, 120)).toEqual({ left: '00:16:21', right: '00:18:21' });
