@@ -175,7 +175,7 @@ export type ToWorker =
   | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall }
   /** The next part of the code of a program, before the program. */
-  | { t: 'code'; ahead: number; text: string }
+  | { t: 'code'; ahead: number; piece: number; text: string }
   /** The answer to `publish`. */
   | { t: 'published'; id: number; receipt: FleetReceipt };
 

@@ -381,6 +381,8 @@ export interface VclProgram {
   readonly preparations: (() => boolean)[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
+  /** Positions of generated lines in the program: generated line, file index, line and column, four numbers each. */
+  readonly positions: Int32Array;
   /** By state id: whether the builtin program is all that the state runs. */
   readonly isPlain: readonly boolean[];
   /** By state id: the state where it makes calls that may wait, null where it makes none. */

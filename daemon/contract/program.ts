@@ -84,9 +84,15 @@ export interface EdgeFile {
   ca: string | null;
 }
 
+export interface CodePiece {
+  text: string;
+  /** Lines of those before it. */
+  line: number;
+}
+
 export interface CompiledProgram {
-  /** JavaScript: the body of one function that returns the states' functions. */
-  source: string;
+  /** JavaScript: function bodies, of which the last returns the states' functions. A large program has many. */
+  pieces: CodePiece[];
   /** Where the program text came from, for messages and vcl.show -v: name and text, the main file first. */
   files: { name: string; text: string }[];
   backends: BackendDecl[];
@@ -106,8 +112,8 @@ export interface CompiledProgram {
   edge?: EdgeFile;
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   labels: string[];
-  /** Where generated lines came from: generated line, file index, line, column, four numbers a line. */
-  positions: number[];
+  /** Where generated lines came from: 32-bit numbers in base64, generated line, file index, line and column of each. */
+  positions: string;
 }
 
 export type StateName = (typeof STATE_ROWS)[number]['name'];

@@ -81,7 +81,7 @@ export class Turns {
   }
 
   /** Goes through steps, which yield where they may be interrupted, and gives what they return; undefined once nobody wants
-   * the rest of them. The first are taken at once. */
+   * the rest of them. The first are taken at once. One that may take a tenth of the budget yields true. */
   async through<T>(
     steps: Generator<unknown, T>,
     isWanted: () => boolean = () => true,
@@ -89,6 +89,7 @@ export class Turns {
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
+      if (value === true) this.tookLong();
       if (!this.mayGoOn()) await this.next();
       if (!isWanted()) return undefined;
     }

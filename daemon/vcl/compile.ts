@@ -101,9 +101,9 @@ export function compile(source: { name: string; text: string }, options: Compile
   if (reporter.errors.length > 0) {
     return { errors: reporter.errors, warnings: reporter.warnings, importRequests: model.importRequests };
   }
-  const { source: js, positions } = generate(model);
+  const { pieces, positions } = generate(model);
   const program: CompiledProgram = {
-    source: js,
+    pieces,
     positions,
     files: stream.files.map((f) => ({ name: f.name, text: f.text })),
     backends: model.backends,
@@ -241,5 +241,6 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
 /** The generated program in the output of `proxyd -C`. */
 export function renderProgram(program: CompiledProgram): string {
   const files = program.files.map((f, i) => `//   ${i}: ${f.name}\n`).join('');
-  return `// Generated program. A function of (R, B, E, M, N, P, X): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;
+  const code = program.pieces.map(({ text }) => text).join('');
+  return `// Generated program. A function of (R, B, E, M, N, P, X, S): helpers, backends, extensions.\n// Files:\n${files}\n${code}`;
 }

@@ -16,14 +16,14 @@ import { RUNTIME } from './runtime/table.ts';
 
 type States = ((ctx: VclContext) => ReturnCode)[];
 
-/** Loads a program. `directors` holds a Director for every declared backend, `none` ones included. Throws
+/** Loads a program in steps. `directors` holds a Director for every declared backend, `none` ones included. Throws
  * when an extension or a backend is missing. */
-export function loadProgram(
+export function* loadSteps(
   name: string,
   compiled: CompiledProgram,
   directors: Map<string, Director>,
   extensions: ExtensionLookup,
-): VclProgram {
+): Generator<true, VclProgram> {
   const missing = (what: string): never => {
     throw new Error(`Program ${name} needs ${what}, which is not there`);
   };
@@ -56,14 +56,20 @@ export function loadProgram(
   };
   const priv = (e: string | null): Priv => privCell(privs, e === null ? {} : extension(e));
   for (const e of compiled.imports) extension(e);
-  const factory = compileFunction(compiled.source, [...PARAMETERS], { filename: scriptName(name) });
   const regexes: ReturnType<typeof RUNTIME.regex>[] = [];
   const regex = (pattern: string): ReturnType<typeof RUNTIME.regex> => {
     const made = RUNTIME.regex(pattern);
     regexes.push(made);
     return made;
   };
-  const states = factory({ ...RUNTIME, regex }, backend, fn, method, make, priv, extension) as States;
+  const helpers = { ...RUNTIME, regex };
+  const shared = {};
+  let states: States = [];
+  for (const [i, { text, line }] of compiled.pieces.entries()) {
+    if (i > 0) yield true;
+    const piece = compileFunction(text, [...PARAMETERS], { filename: scriptName(name), lineOffset: line });
+    states = piece(helpers, backend, fn, method, make, priv, extension, shared) as States;
+  }
   return {
     name,
     compiled,
@@ -76,9 +82,24 @@ export function loadProgram(
     objects,
     preparations,
     states,
+    positions: numbersOf(compiled.positions),
     isPlain: STATES.map((state) => compiled.facts[`vcl_${state}`]?.builtinOnly === true),
     waiting: states.map((state) => (state as Partial<WaitingState<VclContext>>).steps ?? null),
   };
+}
+
+/** The same in one go. */
+export function loadProgram(...args: Parameters<typeof loadSteps>): VclProgram {
+  for (const steps = loadSteps(...args); ; ) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+function numbersOf(base64: string): Int32Array {
+  const bytes = Buffer.from(base64, 'base64');
+  // A short one lies somewhere in a buffer that others share.
+  return new Int32Array(Uint8Array.from(bytes).buffer);
 }
 
 /** Notifies the program's extensions of an event; returns null, or the first refusal. */

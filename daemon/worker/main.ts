@@ -40,7 +40,7 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
       worker?.published(message.id, message.receipt);
       return;
     case 'code':
-      code.take(message.ahead, message.text);
+      code.take(message.ahead, message.piece, message.text);
       return;
     case 'call': {
       const reply = await answer(withCode(message.call));

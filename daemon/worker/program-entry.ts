@@ -25,7 +25,7 @@ import type { TxLog } from '../log/tx-log.ts';
 import { type MainCounters, newVbeCounters, type VbeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import type { Turns } from '../turns/turns.ts';
-import { finiProgram, initSteps, loadProgram, programEvent } from '../vcl/loader.ts';
+import { finiProgram, initSteps, loadSteps, programEvent } from '../vcl/loader.ts';
 import type { BackendThreads, ProgramIdentity } from './backend-threads.ts';
 
 const UNWANTED = 'It was discarded while it was loaded';
@@ -136,13 +136,18 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     };
     if (!loading.isWanted) return refuse(UNWANTED);
     if (built.problems.length > 0) return refuse(built.problems.join('\n\t'));
-    let program: VclProgram;
+    let program: VclProgram | undefined;
     try {
       const extensions = await modules.lookup(load.program.modules);
-      program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends), extensions);
+      const directors = new Map<string, Director>(built.backends);
+      program = await services.turns.through(
+        loadSteps(load.name, load.program, directors, extensions),
+        () => loading.isWanted,
+      );
     } catch (error) {
       return refuse((error as Error).message);
     }
+    if (program === undefined) return refuse(UNWANTED);
     const clash = filterClash(program.extensions);
     if (clash !== null) return refuse(clash);
     const entry = new ProgramEntry(services, load, program, new Map(built.backends), labels);

@@ -71,12 +71,15 @@ export class WorkerProcess {
   async sendCode(load: LoadedProgram): Promise<LoadedProgram> {
     if (!isLong(load)) return load;
     const ahead = this.nextCode++;
-    const { source } = load.program;
-    for (let at = 0; at < source.length; at += CODE_PART) {
-      this.post({ t: 'code', ahead, text: source.slice(at, at + CODE_PART) });
-      await turns.next();
+    const { pieces } = load.program;
+    for (const [piece, { text }] of pieces.entries()) {
+      for (let at = 0; at < text.length; at += CODE_PART) {
+        this.post({ t: 'code', ahead, piece, text: text.slice(at, at + CODE_PART) });
+        await turns.next();
+      }
     }
-    return { ...load, program: { ...load.program, source: '' }, ahead };
+    const empty = pieces.map(({ line }) => ({ text: '', line }));
+    return { ...load, program: { ...load.program, pieces: empty }, ahead };
   }
 
   post(message: ToWorker, handle?: unknown): void {
@@ -140,7 +143,7 @@ export class WorkerProcess {
 }
 
 function isLong({ program }: LoadedProgram): boolean {
-  return program.source.length > CODE_PART;
+  return program.pieces.reduce((sum, { text }) => sum + text.length, 0) > CODE_PART;
 }
 
 interface Pending {

@@ -116,8 +116,11 @@ const PART = 256 * 1024;
 /** Bytes of a length. */
 const HEAD = 4;
 
+/** The next part of a piece of the code. */
+type CodePart = [piece: number, text: string];
+
 export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): void {
-  const say = (value: string | JobAnswer): void => {
+  const say = (value: CodePart | JobAnswer): void => {
     const bytes = serialize(value);
     const head = Buffer.alloc(HEAD);
     head.writeUInt32LE(bytes.length);
@@ -126,9 +129,11 @@ export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): 
   };
   const program = programOf(answer);
   if (program !== null) {
-    const { source } = program;
-    for (let at = 0; at < source.length; at += PART) say(source.slice(at, at + PART));
-    program.source = '';
+    for (const [i, piece] of program.pieces.entries()) {
+      const { text } = piece;
+      for (let at = 0; at < text.length; at += PART) say([i, text.slice(at, at + PART)]);
+      piece.text = '';
+    }
   }
   say(answer);
 }
@@ -136,7 +141,7 @@ export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): 
 export class AnswerReader {
   /** Null as long as it is not whole. */
   answer: JobAnswer | null = null;
-  private source = '';
+  private readonly texts: string[] = [];
   private chunks: Buffer[] = [];
   private size = 0;
   /** Bytes of the value that is read; null between two. */
@@ -156,19 +161,19 @@ export class AnswerReader {
       if (this.wanted === null) this.wanted = value.readUInt32LE();
       else {
         this.wanted = null;
-        this.read(deserialize(value) as string | JobAnswer);
+        this.read(deserialize(value) as CodePart | JobAnswer);
       }
     }
   }
 
-  private read(value: string | JobAnswer): void {
-    if (typeof value === 'string') {
-      this.source += value;
+  private read(value: CodePart | JobAnswer): void {
+    if (Array.isArray(value)) {
+      const [i, text] = value as CodePart;
+      this.texts[i] = (this.texts[i] ?? '') + text;
       return;
     }
-    const program = programOf(value);
-    if (program !== null) program.source = this.source;
-    this.answer = value;
+    for (const [i, piece] of programOf(value)?.pieces.entries() ?? []) piece.text = this.texts[i] ?? '';
+    this.answer = value as JobAnswer;
   }
 }
 

@@ -3,9 +3,28 @@
 import type { HelperName } from '../runtime/table.ts';
 import type { Code } from '../typed-program.ts';
 
-/** Prints code and records the helpers that it calls. */
+/** Prints code and records the helpers and the names that it uses. */
 export class ExpressionPrinter {
-  readonly helpers = new Set<HelperName>();
+  readonly helpers: Set<HelperName>;
+  readonly names = new Set<string>();
+  readonly #objects: ReadonlySet<string>;
+
+  /** @param objects names that are properties of S */
+  constructor(objects: ReadonlySet<string> = new Set(), helpers = new Set<HelperName>()) {
+    this.#objects = objects;
+    this.helpers = helpers;
+  }
+
+  /** One for another function of the same program. */
+  another(): ExpressionPrinter {
+    return new ExpressionPrinter(this.#objects, this.helpers);
+  }
+
+  /** A name that something else of the program declares. */
+  name(name: string): string {
+    this.names.add(name);
+    return this.#objects.has(name) ? `S.${name}` : name;
+  }
 
   print(code: Code): string {
     switch (code.k) {
@@ -16,7 +35,7 @@ export class ExpressionPrinter {
       case 'context':
         return 'ctx';
       case 'name':
-        return code.name;
+        return this.name(code.name);
       case 'data':
         return JSON.stringify(code.value);
       case 'helper':
@@ -25,7 +44,7 @@ export class ExpressionPrinter {
       case 'lookup':
         return `${code.table}(${code.keys.map((key) => JSON.stringify(key)).join(', ')})`;
       case 'call':
-        return this.called(`${code.name}(${this.all(code.args)})`, code.answersLater);
+        return this.called(`${this.name(code.name)}(${this.all(code.args)})`, code.answersLater);
       case 'group':
         return `(${this.print(code.value)})`;
       case 'not':

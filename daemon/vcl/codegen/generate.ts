@@ -1,28 +1,37 @@
 // Assembles the generated JavaScript: the prologue of hoisted constants, one function per sub, and the list of the
-// states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X): the
+// states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X, S): the
 // runtime's helpers, lookups of backends, extension functions, methods and constructors, private data of call sites
-// and extensions, and the extensions themselves (as keys of private data).
+// and extensions, the extensions themselves (as keys of private data), and the object that pieces share (pieces.ts).
 //
 // It prints the checker's results and determines nothing itself.
 
-import { STATES } from '../../contract/program.ts';
+import { type CodePiece, STATES } from '../../contract/program.ts';
 import { generatedName, type ProgramModel, type SubInfo } from '../check/program-model.ts';
 import { legalStates } from '../check/reach.ts';
 import { shownColumn } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
-import { codesOf, type Table } from '../typed-program.ts';
+import { codesOf, countSteps, type Table } from '../typed-program.ts';
 import { ExpressionPrinter } from './expressions.ts';
+import { type GeneratedDeclaration, type GeneratedFunction, unplaced } from './functions.ts';
+import { inPieces } from './pieces.ts';
 import { type GeneratedLine, isLong, StatementPrinter } from './statements.ts';
 
-export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const satisfies readonly ('R' | Table)[];
+export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X', 'S'] as const satisfies readonly (
+  | 'R'
+  | 'S'
+  | Table
+)[];
 
 /** Helpers bound in one line of the prologue. */
 const A_LINE = 8;
+/** Statements and conditions from which a program is in pieces: some 300 KB of code, which V8 reads in 5 ms. */
+const MANY = 2000;
 
 interface Generated {
-  source: string;
-  /** Four numbers per mapped line: generated line, file, line, column, all but the file from 1. */
-  positions: number[];
+  /** Function bodies. */
+  pieces: CodePiece[];
+  /** Four 32-bit numbers per mapped line, in base64: generated line, file, line, column, all but the file from 1. */
+  positions: string;
 }
 
 /** A helper in text that is not printed from code. */
@@ -31,19 +40,37 @@ function runtime(name: HelperName): string {
 }
 
 export function generate(model: ProgramModel): Generated {
-  const expressions = new ExpressionPrinter();
-  const before = prologue(model, expressions).map(unplaced);
+  const isLarge = stepsOf(model) >= MANY;
+  const objects = model.prologue().flatMap((d) => (d.k === 'object' ? [d.name] : []));
+  const expressions = new ExpressionPrinter(new Set(isLarge ? objects : []));
   const waits = waitingSubs(model);
-  // A long program has more lines than a call can take arguments: avoid spreading them.
-  const subs = [...model.subs.values()].flatMap((sub) => subLines(model, sub, waits, expressions));
-  const states = stateList(model, waits).map(unplaced);
+  const declarations = [...prologue(model, expressions), ...subValues(model, waits)];
+  const functions = [...model.subs.values()].flatMap((sub) => subFunctions(model, sub, waits, expressions));
+  const states = stateList(model, waits, expressions.another());
   const head = ["'use strict';", ...bindings(expressions.helpers)].map(unplaced);
-  const lines = [head, before, subs, states].flat();
-  return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions: positionsOf(lines) };
+  const parts = { head, declarations, functions, states };
+  if (isLarge) return joined(inPieces(parts));
+  // A long program has more lines than a call can take arguments: avoid spreading them.
+  const before = declarations.map(({ name, value }) =>
+    unplaced(value === null ? `let ${name} = null;` : `const ${name} = ${value};`),
+  );
+  return joined([[head, before, functions.flatMap(({ lines }) => lines), states.lines].flat()]);
 }
 
-function unplaced(text: string): GeneratedLine {
-  return { text, span: null };
+function joined(pieces: readonly (readonly GeneratedLine[])[]): Generated {
+  let before = 0;
+  const joinedPieces = pieces.map((lines) => {
+    const line = before;
+    before += lines.length;
+    return { text: `${lines.map((l) => l.text).join('\n')}\n`, line };
+  });
+  return { pieces: joinedPieces, positions: positionsOf(pieces.flat()) };
+}
+
+function stepsOf(model: ProgramModel): number {
+  let steps = 0;
+  for (const sub of model.subs.values()) for (const { body } of sub.parts) steps += countSteps(body);
+  return steps;
 }
 
 /** The names of the helpers that the program calls. */
@@ -56,27 +83,28 @@ function bindings(helpers: ReadonlySet<HelperName>): string[] {
   return out;
 }
 
-function prologue(model: ProgramModel, expressions: ExpressionPrinter): string[] {
-  return model
-    .prologue()
-    .map((d) =>
-      d.k === 'object' ? `let ${d.name} = null;` : `const ${d.name} = ${expressions.print(d.code)};`,
-    );
+function prologue(model: ProgramModel, expressions: ExpressionPrinter): GeneratedDeclaration[] {
+  return model.prologue().map((d) => {
+    const printer = expressions.another();
+    return { name: d.name, value: d.k === 'object' ? null : printer.print(d.code), names: printer.names };
+  });
 }
 
-function subLines(
+function subFunctions(
   model: ProgramModel,
   sub: SubInfo,
   waits: ReadonlySet<SubInfo>,
-  expressions: ExpressionPrinter,
-): GeneratedLine[] {
+  program: ExpressionPrinter,
+): GeneratedFunction[] {
   const name = generatedName('sub', sub.name);
   const isValue = model.subValues.has(sub.name);
+  const own = isValue ? bodyName(sub) : name;
   const star = waits.has(sub) ? '*' : '';
   const out = [unplaced(''), unplaced(`// ${sub.name}`)];
-  out.push({ text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span });
+  out.push({ text: `function${star} ${own}(ctx) {`, span: sub.span });
   out.push(unplaced('  let r = 0;'));
-  const parts: GeneratedLine[][] = [];
+  const parts: GeneratedFunction[] = [];
+  const expressions = program.another();
   const statements = new StatementPrinter(expressions, {
     name,
     star,
@@ -90,28 +118,44 @@ function subLines(
     statements.lines.push(unplaced('  }'));
   }
   const end = [unplaced('  return r;'), unplaced('}')];
-  const value = isValue ? valueLines(model, sub, name, waits.has(sub)).map(unplaced) : [];
-  return [out, statements.lines, end, ...parts, value].flat();
+  const lines = [out, statements.lines, end].flat();
+  const functions = [{ name: own, lines, names: expressions.names }, ...parts];
+  return isValue ? [...functions, valueFunction(sub)] : functions;
+}
+
+function bodyName(sub: SubInfo): string {
+  return `${generatedName('sub', sub.name)}_body`;
 }
 
 /** A sub that is also a value is called through the value, which checks states and recursion. */
-function valueLines(model: ProgramModel, sub: SubInfo, name: string, waits: boolean): string[] {
+function valueFunction(sub: SubInfo): GeneratedFunction {
+  const name = generatedName('sub', sub.name);
   const value = generatedName('value', sub.name);
-  const run = waits ? `${runtime('waiting')}(${name}_body)` : `${name}_body`;
-  const states = legalStates(model, sub.name);
-  return [
-    `const ${value} = ${runtime('subValue')}(${JSON.stringify(sub.name)}, ${states}, ${run});`,
-    `function ${name}(ctx) { return ${value}.run(ctx); }`,
-  ];
+  const lines = [unplaced(`function ${name}(ctx) { return ${value}.run(ctx); }`)];
+  return { name, lines, names: new Set([value]) };
 }
 
-function stateList(model: ProgramModel, waits: ReadonlySet<SubInfo>): string[] {
+function subValues(model: ProgramModel, waits: ReadonlySet<SubInfo>): GeneratedDeclaration[] {
+  return [...model.subs.values()].flatMap((sub) => {
+    if (!model.subValues.has(sub.name)) return [];
+    const body = bodyName(sub);
+    const run = waits.has(sub) ? `${runtime('waiting')}(${body})` : body;
+    const value = `${runtime('subValue')}(${JSON.stringify(sub.name)}, ${legalStates(model, sub.name)}, ${run})`;
+    return [{ name: generatedName('value', sub.name), value, names: new Set([body]) }];
+  });
+}
+
+function stateList(
+  model: ProgramModel,
+  waits: ReadonlySet<SubInfo>,
+  expressions: ExpressionPrinter,
+): GeneratedFunction {
   const out = ['', 'return ['];
   for (const state of STATES) {
     const sub = model.subs.get(`vcl_${state}`);
-    const name = sub === undefined ? '() => 0' : generatedName('sub', sub.name);
+    const name = sub === undefined ? '() => 0' : expressions.name(generatedName('sub', sub.name));
     const star = sub !== undefined && isGenerator(model, waits, sub.name);
-    const made = state === 'init' ? requiredObjects(model) : [];
+    const made = state === 'init' ? requiredObjects(model, expressions) : [];
     const initialised = (code: string): string =>
       `return ${runtime('initialised')}(${code}, [${made.join(', ')}]);`;
     if (made.length === 0) out.push(`  ${star ? `${runtime('waiting')}(${name})` : name},`);
@@ -120,19 +164,19 @@ function stateList(model: ProgramModel, waits: ReadonlySet<SubInfo>): string[] {
     else out.push(`  (ctx) => { ${initialised(`${name}(ctx)`)} },`);
   }
   out.push('];');
-  return out;
+  return { name: 'return', lines: out.map(unplaced), names: expressions.names };
 }
 
 /** Objects that vcl_init has to create, as [value, name] pairs. */
-function requiredObjects(model: ProgramModel): string[] {
+function requiredObjects(model: ProgramModel, expressions: ExpressionPrinter): string[] {
   return [...model.symbols.values()].flatMap((s) =>
     s.kind === 'object' && s.object.mayBeAbsent !== true
-      ? [`[${generatedName('obj', s.name)}, ${JSON.stringify(s.name)}]`]
+      ? [`[${expressions.name(generatedName('obj', s.name))}, ${JSON.stringify(s.name)}]`]
       : [],
   );
 }
 
-function positionsOf(lines: readonly GeneratedLine[]): number[] {
+function positionsOf(lines: readonly GeneratedLine[]): string {
   const positions: number[] = [];
   lines.forEach((l, i) => {
     if (l.span === null) return;
@@ -140,7 +184,8 @@ function positionsOf(lines: readonly GeneratedLine[]): number[] {
     const column = shownColumn(l.span.file.line(at.line), at.column);
     positions.push(i + 1, l.span.file.index, at.line, column);
   });
-  return positions;
+  // A list of numbers takes a reader of JSON ten times as long.
+  return Buffer.from(Int32Array.from(positions).buffer).toString('base64');
 }
 
 // The subs that may wait: those with a call that may return asynchronously, and their callers. They become

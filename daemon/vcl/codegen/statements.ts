@@ -6,6 +6,7 @@ import { generatedName } from '../check/program-model.ts';
 import type { Span } from '../diagnostics.ts';
 import { CONTEXT, type Code, constant, countSteps, helper, type Step, type Steps } from '../typed-program.ts';
 import type { ExpressionPrinter } from './expressions.ts';
+import type { GeneratedFunction } from './functions.ts';
 
 /** One line of generated code and its position in the program. */
 export interface GeneratedLine {
@@ -34,7 +35,7 @@ export interface PrintedSub {
   /** Whether a called sub is a generator, to which the call must delegate. */
   isGenerator(sub: string): boolean;
   /** The split-off functions. */
-  readonly parts: GeneratedLine[][];
+  readonly parts: GeneratedFunction[];
   /** Whether it yields after each of them, so that it can be interrupted. */
   readonly pauses: boolean;
 }
@@ -69,14 +70,19 @@ export class StatementPrinter {
     const { parts, name, star, pauses } = this.sub;
     const part = `part_${name}_${parts.length + 1}`;
     const lines: GeneratedLine[] = [];
-    parts.push(lines);
-    const printer = new StatementPrinter(this.expressions, this.sub, true);
+    const expressions = this.expressions.another();
+    parts.push({ name: part, lines, names: expressions.names });
+    const printer = new StatementPrinter(expressions, this.sub, true);
     for (const step of list) printer.step(step, '  ');
     lines.push({ text: `function${star} ${part}(ctx) {`, span: null }, { text: '  let r = 0;', span: null });
     for (const line of printer.lines) lines.push(line);
     lines.push({ text: '  return 0;', span: null }, { text: '}', span: null });
     const left = this.isPart ? 'r' : `r === ${LEAVE} ? 0 : r`;
-    this.line(indent, `if ((r = ${star === '' ? '' : 'yield* '}${part}(ctx)) !== 0) return ${left};`, null);
+    this.line(
+      indent,
+      `if ((r = ${star === '' ? '' : 'yield* '}${this.expressions.name(part)}(ctx)) !== 0) return ${left};`,
+      null,
+    );
     if (pauses) this.line(indent, 'yield;', null);
   }
 
@@ -87,10 +93,16 @@ export class StatementPrinter {
         this.checked(indent, this.print(step.code), step.code, span);
         break;
       case 'make':
-        this.checked(indent, `${step.name} = ${this.print(step.code)}`, step.code, span);
+        this.checked(
+          indent,
+          `${this.expressions.name(step.name)} = ${this.print(step.code)}`,
+          step.code,
+          span,
+        );
         break;
       case 'call': {
-        const call = `${this.sub.isGenerator(step.sub) ? 'yield* ' : ''}${generatedName('sub', step.sub)}(ctx)`;
+        const name = this.expressions.name(generatedName('sub', step.sub));
+        const call = `${this.sub.isGenerator(step.sub) ? 'yield* ' : ''}${name}(ctx)`;
         this.line(indent, `if ((r = ${call}) !== 0) return r;`, span);
         break;
       }

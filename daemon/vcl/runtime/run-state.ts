@@ -129,17 +129,20 @@ export function scriptName(program: string): string {
 
 /** "'file' Line 3 Pos 5", or null if the error did not pass through generated code. */
 function programPlace(program: VclProgram, error: Error): string | null {
-  const { positions, files } = program.compiled;
-  if (positions === undefined || error.stack === undefined) return null;
+  if (error.stack === undefined) return null;
   const at = error.stack.indexOf(`${scriptName(program.name)}:`);
   if (at < 0) return null;
   const line = Number.parseInt(error.stack.slice(at + scriptName(program.name).length + 1), 10);
-  let found: number | null = null;
-  for (let i = 0; i + 3 < positions.length; i += 4) {
-    if ((positions[i] as number) > line) break;
-    found = i;
+  const { positions } = program;
+  // The last one that is not after the line.
+  let found = -1;
+  for (let end = positions.length / 4; end - found > 1; ) {
+    const middle = (found + end) >> 1;
+    if ((positions[4 * middle] as number) > line) end = middle;
+    else found = middle;
   }
-  if (found === null) return null;
-  const file = files[positions[found + 1] as number]?.name ?? '?';
-  return `'${file}' Line ${positions[found + 2]} Pos ${positions[found + 3]}`;
+  if (found < 0) return null;
+  const [, index, row, column] = positions.subarray(4 * found, 4 * found + 4);
+  const file = program.compiled.files[index as number]?.name ?? '?';
+  return `'${file}' Line ${row} Pos ${column}`;
 }

@@ -19,7 +19,7 @@ const counts = {};
 
 function joinCode(load) {
   counts[load.name] = parts.get(load.ahead)?.length ?? 0;
-  if (load.ahead !== undefined) load.program.source = parts.get(load.ahead).join('');
+  if (load.ahead !== undefined) load.program.pieces = [{ text: parts.get(load.ahead).join(''), line: 0 }];
   parts.delete(load.ahead);
 }
 
@@ -110,7 +110,10 @@ process.on('message', (m, handle) => {
         return;
       }
       if (name === 'debug.srandom' && what === 'code') {
-        const sizes = [...programs].map(([program, { program: made }]) => [program, made.source.length]);
+        const sizes = [...programs].map(([program, { program: made }]) => [
+          program,
+          made.pieces[0].text.length,
+        ]);
         return reply(200, JSON.stringify({ sizes: Object.fromEntries(sizes), counts, kept: parts.size }));
       }
       if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));

@@ -19,7 +19,7 @@ export const fakeCompile: Compile = async ({ name, text }) =>
   text.includes('error')
     ? `Message from VCC-compiler:\nno good\n`
     : {
-        source: text.includes('large code') ? 'x'.repeat(LARGE) : '',
+        pieces: [{ text: text.includes('large code') ? 'x'.repeat(LARGE) : '', line: 0 }],
         files: [{ name, text }],
         backends: [],
         defaultBackend: null,
@@ -29,7 +29,7 @@ export const fakeCompile: Compile = async ({ name, text }) =>
         imports: [],
         modules: [],
         labels: [],
-        positions: [],
+        positions: '',
       };
 
 export interface Fixture {

@@ -177,7 +177,7 @@ describe('the compiled program', () => {
   it('joins the parts of a state in source order, the builtin last', () => {
     const text = `${HEAD}sub vcl_recv { std.log("one"); }\nsub vcl_recv { std.log("two"); }\nsub vcl_req_host { std.log("three"); }`;
     const { program } = compile({ name: 'm', text });
-    const js = program?.source ?? '';
+    const js = program?.pieces[0]?.text ?? '';
     const recv = js.slice(js.indexOf('function sub_vcl_recv('), js.indexOf('// vcl_req_host'));
     expect(recv.indexOf('"one"')).toBeGreaterThan(0);
     expect(recv.indexOf('"two"')).toBeGreaterThan(recv.indexOf('"one"'));

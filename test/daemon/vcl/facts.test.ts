@@ -16,7 +16,7 @@ function program(text: string, head = HEAD): CompiledProgram {
 
 /** The generated function of a sub. */
 function functionOf(text: string, sub: string): string {
-  const { source } = program(text);
+  const source = program(text).pieces[0]?.text ?? '';
   const from = source.search(new RegExp(`^function\\*? sub_${sub}\\(`, 'm'));
   expect(from).toBeGreaterThan(0);
   return source.slice(from, source.indexOf('\n}\n', from));

@@ -238,7 +238,7 @@ it('gives back what its backends share with other threads, whether the program r
   table.discard('a');
   expect([...rows.values()]).toEqual([0, 0]);
   const broken = { ...program('b'), loading: 3 };
-  broken.program = { ...broken.program, source: 'throw new Error("on purpose")' };
+  broken.program = { ...broken.program, pieces: [{ text: 'throw new Error("on purpose")', line: 0 }] };
   expect(await table.load(broken)).not.toBeNull();
   expect(rows.get('b 3 one')).toBe(0);
 });

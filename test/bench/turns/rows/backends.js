@@ -82,6 +82,7 @@ const load = (name, text, sizes = BACKENDS, more = {}) => ({
   name: `load of ${name}`,
   sizes,
   aim: 50,
+  args: () => ['-p', 'cli_timeout=600'],
   load: (played) => loaded(played, text(played)),
   ...more,
 });

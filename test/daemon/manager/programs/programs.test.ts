@@ -17,7 +17,6 @@ interface Bench {
 /** Texts are lists of the labels that a program switches to. */
 const compile: Compile = async ({ name, text }) => ({
   program: {
-    source: '',
     files: [{ name, text }],
     backends: [],
     defaultBackend: null,
@@ -26,7 +25,8 @@ const compile: Compile = async ({ name, text }) => ({
     syntax: 41,
     imports: [],
     modules: [],
-    positions: [],
+    positions: '',
+    pieces: [],
     labels: text === '' ? [] : text.split(' '),
   },
   notes: '',
