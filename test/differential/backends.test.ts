@@ -212,7 +212,7 @@ async function play(box: Sandbox, product: Product): Promise<Answers<Part>> {
     await first;
     await get('piped', { pipe: '1' });
     await get('piped', { pipe: '1', connection: 'x-foo' });
-    // Where the program takes the Host away, the backend's goes in.
+    // If the program unsets Host, the backend's host is used.
     for (const name of ['named', 'plain']) await get(name, { bare: '1' });
     const words = ['sick', 'nonsense', 'healthy', 'AUTO'];
     for (const word of words) {

@@ -24,7 +24,7 @@ const ENDS: Readonly<Record<string, (socket: Socket) => void>> = {
 const UPLOADS = ['pass', 'cached', 'synth'].flatMap((way) =>
   Object.keys(FRAMES).flatMap((frame) => Object.keys(ENDS).map((end) => `/${way}/${frame}/${end}`)),
 );
-/** Many times what the kernel takes for a connection. */
+/** Many times the kernel's buffers of a connection. */
 const BIG = 'x'.repeat(30_000_000);
 const LARGE = ['/large/length', '/large/chunks'];
 /** Seconds a daemon waits for more of a body: longer than a busy machine takes to send 30 MB, or to see a connection end. */

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 
-/** More calls than any case makes: one that waits for an answer to change would make them for ever. */
+/** More calls than any case makes: one that polls for a change would loop forever. */
 const MOST_CALLS = 500;
 
 function shortBytes(bytes: Buffer): string {
@@ -48,7 +48,7 @@ function answerOf(make: (...args: unknown[]) => unknown): string {
   }
 }
 
-/** A stand-in for anything: calls of its methods are noted, and give the stand-in. */
+/** A stand-in for anything: method calls are recorded, and return the stand-in. */
 function standIn(calls: string[]): object {
   const stand: object = new Proxy(() => stand, {
     get: (_, name) => {

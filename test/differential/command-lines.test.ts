@@ -183,7 +183,7 @@ describe.skipIf(!found)('proxyadm', () => {
     expect(own.err).not.toBe('');
   });
 
-  // Varnish only prints its usage; here it comes with the reason, and help is asked for on standard output.
+  // Varnish only prints its usage; here it includes the reason, and -h prints to standard output.
   it.each([['-n', 'x', '-T', ':1', 'ping'], ['-h'], ['-hZ']])('exits alike on %s', (...args) => {
     expect(ours('adm', args).code).toBe(theirs('adm', args).code);
   });

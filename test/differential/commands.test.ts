@@ -80,7 +80,7 @@ async function ask(box: Sandbox, product: Product): Promise<Answers<Answer>> {
   writeFileSync(file, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
   const answers = new Map<string, Answer>();
   for (const [i, line] of LINES.entries()) {
-    // Varnish's compiler may take longer than its tool waits by itself.
+    // Varnish's compiler may take longer than its tool's own timeout.
     const words = ['-n', proxy.dir, '-t', '60', line.replace('FILE', file)];
     const end = await tool(product, 'adm', words, { timeout: 60_000 });
     answers.set(KEYS[i] as string, {

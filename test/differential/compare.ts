@@ -19,8 +19,10 @@ export interface Known {
   failure?: true;
 }
 
-/** @param name that of the recording
- * @param more defines further tests, and what comes before them once the suite is played */
+/**
+ * @param name of the recording
+ * @param more defines further tests, and steps before them after the suite ran
+ */
 export function compareCases(
   name: string,
   title: string,

@@ -104,7 +104,7 @@ async function playProgram(
   // Origins that are asked in the background may not have answered yet.
   await delay(30);
   await origin.endIdle();
-  // Polls come when they come.
+  // Polls arrive at any time.
   seen.origin = originRequests(origin, 0, ids).filter((line) => !/^\w+ \/alive /.test(line));
   await proxy.adm('vcl.use', 'boot');
   await proxy.adm('vcl.discard', label);

@@ -95,7 +95,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
       page('synth', ok(), { 'X-Do': 'synth' }),
       page('restart', ok(), { 'X-Do': 'restart' }),
       page('restart until refused', ok(), { 'X-Do': 'restarts' }),
-      // Of an empty key: what a forced miss replaces, Varnish keeps beside the new object until it expires.
+      // For an empty key: Varnish keeps the object replaced by a forced miss next to the new one until it expires.
       page('always miss', ok(), { 'X-Do': 'always-miss' }),
       page('hit for miss', ok({ 'X-Bedo': 'uncacheable' }), {}, {}, {}),
       page('hit for pass', ok({ 'X-Bedo': 'hfp' }), {}, {}, {}),

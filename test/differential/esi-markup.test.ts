@@ -1,5 +1,5 @@
-// Random markup of edge-side includes, most of it broken, read by both: what is delivered and what is complained about.
-// PROXYD_ESI_DOCS has more documents played, PROXYD_ESI_SEED others.
+// Random markup of edge-side includes, most of it broken, parsed by both: the delivered text and the errors.
+// PROXYD_ESI_DOCS sets the number of documents, PROXYD_ESI_SEED the seed.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Random } from '../fuzz/random.ts';

@@ -1,4 +1,4 @@
-// -j of both daemons: what is refused and in which words, and what a worker has left that root has started.
+// -j of both daemons: rejected values and their messages, and a worker's privileges after root started it.
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { installed, Sandbox } from '../harness/processes.ts';

@@ -126,13 +126,13 @@ describe('records of rare events', () => {
     const fetches = new Map(PATHS.map((p) => [p, of(idOf('BereqURL', p), SAID)]));
     const first = idOf('ReqURL', '/ok');
     const way = of(first, /^(VCL_trace|VCL_acl|VCL_Log) /).map((r) => r.replace(/^(VCL_trace) \S+/, '$1'));
-    // The one that was purged is the one whose end was moved.
+    // The purged one is the one whose expiry was changed.
     const ends = raw.flatMap((r) => (r.tag === 'ExpKill' ? [r.text] : []));
     const purged = / p=\S+/.exec(ends.find((text) => text.startsWith('EXP_Rearm')) ?? '')?.[0] ?? 'none';
     const kinds = ends.flatMap((text) => (text.includes(`${purged} `) ? [text.split(' ')[0] as string] : []));
     return {
       fetches,
-      // Only what stands in the program itself: the builtin one has other lines here.
+      // Only records of the program itself: the builtin program has other line numbers here.
       way: way.filter((r) => !/^VCL_trace \d+ [2-9]\./.test(r)),
       ranges: refused(),
       ends: [...new Set(kinds)].sort(),

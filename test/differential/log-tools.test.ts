@@ -60,7 +60,7 @@ async function sameJson(args: readonly string[]): Promise<void> {
   });
 }
 
-/** Formats of texts alone: where a number should stand and none does, Varnish writes what there is and proxyd 0. */
+/** Text formats only: in place of a missing number Varnish prints the text it has, proxyd 0. */
 const TEXTS = [
   '%h|%l|%u|%r|%{Referer}i|%{X-A}i|%{x-b}o|%H|%m|%q|%U',
   '%{Varnish:hitmiss}x|%{Varnish:handling}x|%{Varnish:side}x|%{Varnish:vxid}x|%{VCL_Log:key}x|%{VCL_Log:}x',

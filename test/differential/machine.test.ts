@@ -1,5 +1,5 @@
-// Every return of every state, every way a body goes, and what may live how long, beside Varnish: responses, what the
-// origin was asked, and the log must be the same but for what `machine-known.ts` explains.
+// Every return of every state, every kind of body, and lifetimes, compared with Varnish: responses, requests to the
+// origin, and the log must be the same apart from differences explained in `machine-known.ts`.
 import { beforeAll, expect, it } from 'vitest';
 import { compareCases } from './compare.ts';
 import { MACHINE_CASES } from './machine-cases.ts';

@@ -159,7 +159,7 @@ async function playOne(port: number, c: Combination): Promise<string[]> {
   return lines;
 }
 
-/** Plays all against one product: by URL, what the clients got and, after it, what the origin was asked. */
+/** Plays everything against one product: by URL, the clients' responses followed by the origin's requests. */
 export async function playMatrix(
   box: Sandbox,
   product: Product,

@@ -174,7 +174,7 @@ const VALUES: Readonly<Record<ParamType, readonly string[]>> = {
   choice: [],
   storage: [],
 };
-/** Both bounds and what lies a little to either side of them. */
+/** Both bounds and values just inside and outside of them. */
 function around(row: ParamRow): string[] {
   return [row.min, row.max].flatMap((bound) => {
     const m = /^([\d.]+)(.*)$/.exec(bound ?? '');

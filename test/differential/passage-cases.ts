@@ -201,7 +201,7 @@ const PARTS: Case[] = [
   ]),
 ];
 
-/** Slow the first time, 304 whenever it is asked for what it gave. */
+/** Slow the first time, 304 for conditional requests. */
 const slowly =
   (ends: boolean): Answer =>
   (head) => {

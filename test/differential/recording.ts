@@ -60,7 +60,7 @@ export class Recording {
     this.#file = new URL(`recorded/${name}.txt`, import.meta.url);
   }
 
-  /** The answers to these inputs: those of `play`, or where nothing is played those that were recorded. */
+  /** The answers to these inputs: from `play`, or without it from the recording. */
   async reference<T extends Told>(inputs: Inputs, play: () => Promise<Answers<T>>): Promise<Reference<T>> {
     return this.settle(inputs, MODE === 'replay' ? null : await play());
   }
@@ -77,7 +77,7 @@ export class Recording {
     return [await theirs(), await ours()];
   }
 
-  /** @param played what Varnish answered just now, or null for what was recorded */
+  /** @param played Varnish's answers just now, or null for the recorded ones */
   settle<T extends Told>(inputs: Inputs, played: Answers<T> | null): Reference<T> {
     if (MODE === 'record') this.#write(inputs, played ?? new Map());
     const kept = existsSync(this.#file) ? readRecording(readFileSync(this.#file, 'utf8')) : null;

@@ -29,7 +29,7 @@ export type Seen = {
   failure: string | null;
 };
 
-/** The cases of one test file and what they are played with. */
+/** The cases of one test file and their environment. */
 export interface Suite {
   cases: readonly Case[];
   /** File beside this one; @ORIGIN@ and @DEAD@ become ports. */

@@ -66,7 +66,7 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
     : options.has('eof')
       ? [{ close: true }]
       : [];
-  // So that what came is on its way before the fetch fails.
+  // Delivers the received bytes before the fetch fails.
   if (short !== undefined) over.splice(0, 1, { wait: 150 }, { close: true });
   const chunk = options.get('chunked');
   if (chunk !== undefined) {

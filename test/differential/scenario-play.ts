@@ -132,7 +132,7 @@ export async function playScenarios(
   // A scenario may declare more than it uses. Varnish takes its time to notice that lenient dates are switched on.
   const params = {
     ...{ vcc_err_unref: 'off', feature: '+http_date_postel' },
-    // One fragment after the other, as Varnish has them: what they do at the same time has tests of its own.
+    // One fragment after the other, as in Varnish: parallel fetches have tests of their own.
     ...(product === 'proxyd' ? { esi_parallel: '1' } : {}),
   };
   const proxy = await startProxy(box, { product, program, dir, params, args: ['-i', 'id'] });
@@ -369,7 +369,7 @@ class Played {
   }
 }
 
-/** Two packers pack the same text differently; what cannot be unpacked is shown as it is. */
+/** Compressors produce different bytes for the same text; data that cannot be decompressed is shown unchanged. */
 function shownBody(body: Buffer): string {
   const text = body.toString('latin1');
   if (!text.startsWith('\x1f\x8b')) return JSON.stringify(text);

@@ -18,7 +18,7 @@ const TCP4 = 'PROXY TCP4 1.2.3.4 5.6.7.8 1111 2222';
 const join = (...parts: Uint8Array[]): Buffer => Buffer.concat(parts);
 const ipv4 = (...attributes: Uint8Array[]): Buffer => v2(0x21, 0x11, join(IPV4, ...attributes));
 
-/** Bytes before a request; those that are cut stand alone, and the client ends its side. */
+/** Bytes before a request; truncated ones are sent alone, and the client closes its side. */
 const PREAMBLES: [name: string, preamble: Buffer, cut?: 'cut'][] = [
   ['v1 IPv4', v1(TCP4)],
   ['v1 IPv6', v1('PROXY TCP6 2001:db8::1 2001:db8::2 1111 2222')],

@@ -172,7 +172,7 @@ const CHUNKED_ANSWERS: readonly Refused[] = [
   ],
 ];
 
-/** Name, head and body, what is noted of them; what the reference says otherwise and proxyd in its place. */
+/** Name, head and body, remarks; the reference's result and proxyd's. */
 type Lenient = readonly [
   name: string,
   bytes: string,

@@ -188,7 +188,7 @@ exec /bin/sh -c "$3"
       const { counters } = JSON.parse(stdout) as { counters: Record<string, { value: number }> };
       return Object.fromEntries(
         Object.entries(counters)
-          // Clocks, what probes log meanwhile, and bits that a double cannot hold.
+          // Times, concurrent log records of probes, and digits beyond doubles.
           .filter(
             ([name]) =>
               /^(MAIN|SMA)\.|\.req$/.test(name) &&

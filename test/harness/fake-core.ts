@@ -21,7 +21,7 @@ import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 
 type ReturnName = keyof typeof RETURN;
 
-/** A log that keeps what is put as "Tag text"; its other writers take everything and keep nothing. */
+/** A log that stores texts as "Tag text"; its other methods do nothing. */
 export function textLog(records: string[]): object {
   const put = (tag: number, text: string): void => {
     records.push(`${TAGS[tag - 1]?.name} ${text}`);

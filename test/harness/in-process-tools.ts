@@ -44,7 +44,7 @@ export async function adminCommand(
   const finished = (code: number, stdout: string, stderr: string): Finished => ({
     code,
     signal: null,
-    // As run() gives what a process wrote.
+    // In the form of run()'s result.
     stdout: Buffer.from(stdout).toString('latin1'),
     stderr: Buffer.from(stderr).toString('latin1'),
     ms: performance.now() - started,

@@ -8,7 +8,7 @@ export interface CommandLine {
   readonly text: string;
 }
 
-/** Commands of the package and those that its pages use besides. */
+/** Commands of the package and other commands that its pages use. */
 const BEGINS =
   /^(?:[A-Z_]+=\S+ )?(?:np[mx]|node|curl|proxy(?:d|adm|log|ncsa|stat|top|hist|-gather|-edge-setup)|edge-fake|varnish\w+|\.\S+|systemctl|nats\S*) /;
 

@@ -92,7 +92,7 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** A long-lived child whose output is kept. */
+/** A long-lived child whose output is recorded. */
 export class Daemon {
   readonly child: ChildProcess;
   readonly name: string;

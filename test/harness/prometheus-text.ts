@@ -1,6 +1,6 @@
-// A strict reader of Prometheus' text format, version 0.0.4: it takes what the format's description allows and refuses
-// everything else, line by line, with the reason. All samples of a metric stand together after its HELP and TYPE, no
-// sample comes twice, and counters are named as such.
+// A strict parser of Prometheus' text format, version 0.0.4: it accepts what the specification allows and rejects
+// everything else, line by line, with the reason. All samples of a metric follow its HELP and TYPE, no sample is
+// repeated, and counters are named as such.
 
 export interface MetricFamily {
   type: string;

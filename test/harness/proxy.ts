@@ -33,7 +33,7 @@ const PROGRAMS: Record<Product, Record<Tool, string>> = {
 export const ROOT = new URL('../..', import.meta.url).pathname;
 
 const TOLD_THREADS = process.env.PROXYD_TEST_THREADS;
-/** Whether proxies under test overwrite what was lent and what is freed, and check each step (debug +req_state). */
+/** Do proxies under test overwrite lent and freed memory, and check each step (debug +req_state)? */
 const POISON = process.env.PROXYD_POISON === '1';
 /** Worker threads of a proxy under test that says nothing of them. */
 export const WORKER_THREADS = Number(TOLD_THREADS ?? usableCores(MOST_THREADS));
@@ -80,7 +80,7 @@ export interface ProxyOptions {
   mode?: 'F' | 'd';
   /** Listening port; default 0. */
   port?: number;
-  /** Varnish's daemon without a parameter of the harness, for what shows those that differ from their defaults. */
+  /** Varnish's daemon without parameters of the harness, for tests of changed parameters. */
   asInstalled?: boolean;
   /** Working directory; default a new one in the sandbox. */
   dir?: string;

@@ -1,4 +1,4 @@
-// Purges, bans and surrogate keys: what they name is gone at once, and nothing else is.
+// Purges, bans and surrogate keys: matching objects are gone at once, and nothing else is.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';

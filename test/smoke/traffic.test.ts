@@ -1,4 +1,4 @@
-// Hit, miss, pass and pipe through one running daemon: who is asked, how often, and what each side sees.
+// Hit, miss, pass and pipe through one running daemon: requests to the origin, their number, and each side's view.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';

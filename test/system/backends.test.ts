@@ -120,7 +120,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
     await Promise.all(load);
     expect(wrong.slice(0, 10)).toEqual([]);
     expect(Math.min(seen.right, seen.refused)).toBeGreaterThanOrEqual(ANSWERS);
-    // Connections that were opened since it came back last may be kept, any number of them: it goes once more.
+    // Any number of connections opened since it last came back may be kept: it fails once more.
     await origin.down();
     await until('nothing is held', () => descriptors(proxy) < before);
     await origin.up();
@@ -132,7 +132,7 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
     await origin.down();
   });
 
-  /** Waits until only what a quiet worker keeps is open: one kept connection to the origin at most. */
+  /** Waits until only the connections of an idle worker are open: at most one kept connection to the origin. */
   async function settled(proxy: RunningProxy): Promise<void> {
     let last = -1;
     await until(

@@ -24,7 +24,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** A console that has just attached: what its charts hold when the first live values have come, or a moment later. */
+/** A console that has just attached: its charts when the first live values arrive, or a moment later. */
 async function attached<T>(
   look: (session: DaemonSession) => T,
   ready = (session: DaemonSession): boolean => session.valuesAt > 0,

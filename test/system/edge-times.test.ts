@@ -179,7 +179,7 @@ describe('purges', () => {
   it('nor does one who was answered from grace in between give it back to the edge', async () => {
     await viaEdge('/race');
     version = 2;
-    // The origin takes its time, so that the proxy answers others from grace meanwhile.
+    // The origin is slow, so that the proxy answers others from grace meanwhile.
     origin.on('/race', () => [
       { wait: 300 },
       ...respond('200 OK', { ETag: `"v${version}"` }, `version ${version} of /race`),

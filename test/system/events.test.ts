@@ -28,7 +28,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** A console that has just attached, once it knows what happened. */
+/** A console that has just attached, after it received the events. */
 async function attached(): Promise<DaemonSession> {
   const session = new DaemonSession({
     source: new LiveSource({ dir: proxy.dir }),

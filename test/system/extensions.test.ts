@@ -24,7 +24,7 @@ afterAll(() => box.dispose());
 const native = await buildNative(box.path('native'));
 if (native.missing !== undefined) console.warn(`The sample in C is not tested: ${native.missing}`);
 
-/** A program that answers itself: `recv` runs first, and what it put into req.http.x is the answer's header x. */
+/** A program that answers itself: `recv` runs first, and the value it puts into req.http.x is the response's header x. */
 function program(head: string, recv: string, more = ''): string {
   return `vcl 4.1;\n${head}\nbackend b1 { .host = "127.0.0.1"; .port = "1"; }
 backend b2 { .host = "127.0.0.1"; .port = "2"; }

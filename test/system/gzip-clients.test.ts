@@ -16,7 +16,7 @@ const MB = 1024 * 1024;
 /** Unpacked bytes of a bomb. */
 const SIZE = 1024 * MB;
 const STORE = 32;
-/** MB beside the store: each thread has a heap of its own, whose garbage waits until it is worth while. */
+/** Extra MB besides the store: each thread has its own heap, whose garbage is collected late. */
 const ROOM = 60 + 40 * WORKER_THREADS;
 const FRESH = { 'Cache-Control': 'max-age=1000' };
 const PACKED = { ...FRESH, 'Content-Encoding': 'gzip' };

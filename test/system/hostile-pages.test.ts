@@ -44,7 +44,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** Resident megabytes of a process; zero for a dead one, whose panic is what to show. */
+/** Resident megabytes of a process; zero for a dead one, so that its panic is shown. */
 function resident(pid: number): number {
   if (!alive(pid)) return 0;
   return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

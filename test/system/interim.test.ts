@@ -1,4 +1,4 @@
-// Interim responses of an origin under http_profile=rfc9111: who gets them, and that nothing of them is kept.
+// Interim responses of an origin under http_profile=rfc9111: which clients get them, and that none is stored.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';
 import { Origin, type Reply, respond } from '../harness/origin.ts';

@@ -332,7 +332,7 @@ describe('under load', () => {
         ...Array.from({ length: 3 }, (_, n) => editor(n)),
       ];
       await delay(seconds * 1000);
-      // A busy machine takes longer to come to what says something.
+      // A busy machine takes longer to collect enough.
       await until('enough of both', () => answers > 1000 && Math.max(...floors.values()) > 3).finally(() => {
         done = true;
       });

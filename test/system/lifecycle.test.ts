@@ -68,7 +68,7 @@ describe('in the foreground', () => {
       }
     });
     await until('traffic', () => answered > 200);
-    // Where a start takes seconds, so does what there is to do at an end.
+    // If a start takes seconds, so does a shutdown.
     const end = await proxy.stop(10_000 + 4 * started);
     stop = true;
     await Promise.all(clients);

@@ -22,7 +22,7 @@ function pageBody(i: number): Buffer {
   return Buffer.from(`page ${i};`.repeat(Math.ceil(size / 6)).slice(0, size), 'latin1');
 }
 
-/** Asks for random pages on `connections` kept connections; returns what went wrong. */
+/** Requests random pages on `connections` kept-alive connections; returns errors. */
 async function verify(
   port: number,
   total: number,

@@ -32,7 +32,7 @@ it('a log that stalls for longer than other locks may be held does not end the w
   await Promise.all(all.map((connection) => ask(connection, '/before')));
   writeFileSync(stall, 'once');
   const begun = performance.now();
-  // Any thread may write what another one has logged: requests until the one that stalls had to write.
+  // Any thread may write another one's records: sends requests until the stalled one had to write.
   let rounds = 0;
   await until('the stall has begun', async () => {
     rounds++;

@@ -1,4 +1,4 @@
-// proxylog as a program beside a running daemon: signals, the background, and a daemon that goes away.
+// proxylog against a running daemon: signals, the background, and a daemon that disappears.
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, fetchOnce, requestText } from '../harness/http-client.ts';

@@ -55,8 +55,8 @@ beforeAll(async () => {
       send: 'HTTP/1.1 200 OK\r\nX-Paywall: metered\r\nX-Paywall: subscribers\r\nContent-Length: 6\r\n\r\nsecret',
     },
   ]);
-  // A daemon of root would give the worker another user, who could not read the file.
-  // Each thread has questions of its own on their way.
+  // A daemon run by root would give the worker another user, who could not read the file. Each thread has its own
+  // pending questions.
   const params = { worker_threads: '1' };
   proxy = await startProxy(box, { program: program('free = 2'), args: ['-j', 'none'], params });
 });

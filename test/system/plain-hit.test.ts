@@ -154,7 +154,7 @@ describe('a hit under the builtin vcl_deliver', () => {
   for (const [name, request] of Object.entries(REQUESTS)) {
     it(`${name}: the same answer and log as under one of the operator's`, async () => {
       await proxy.adm('vcl.use', 'boot');
-      // An object that is new is answered for from its stored bytes, one that is hot from what was made ready.
+      // A new object is served from its stored bytes, a hot one from its prepared head.
       expect(await proxy.adm('ban', 'req.url', '~', '.')).toMatchObject({ code: 0 });
       await send(request);
       const cold = await once(request);

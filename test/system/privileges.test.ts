@@ -1,4 +1,4 @@
-// As whom the worker runs when root has started the daemon, what it can still do, and who may read what it writes.
+// The worker's user when root starts the daemon, its remaining privileges, and read access to its files.
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

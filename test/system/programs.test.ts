@@ -1,5 +1,5 @@
-// Programs at run time in the built daemon: what runs keeps its program, what fails or goes leaves nothing, and a
-// worker that is killed comes back with the same programs, labels and temperatures.
+// Programs at run time in the built daemon: running requests keep their program, failed and discarded programs leave
+// nothing, and a killed worker is restarted with the same programs, labels and temperatures.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -104,7 +104,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   res.end();
 }
 
-/** One request and what comes of it: '' when all is right. */
+/** One request and its outcome: '' if correct. */
 async function ask(random: Random, number: number): Promise<string> {
   const make = (kinds: readonly string[]): Wanted => ({
     // Some are asked for again.

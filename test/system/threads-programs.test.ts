@@ -177,7 +177,7 @@ sub vcl_deliver { set resp.http.thread = picky.thread(); }`;
   await done('vcl.use', 'boot');
   await done('vcl.state', 'used', 'cold');
   expect(await listed()).toEqual([`available cold busy ${running} used`]);
-  // The first thread has it no more when another of its name comes.
+  // The first thread has removed it before another of its name arrives.
   await done('vcl.discard', 'used');
   expect((await load('used', body)).code).toBe(0);
   expect(await listed()).toEqual([`discarded cold busy ${running} used`, 'available auto warm 0 used']);

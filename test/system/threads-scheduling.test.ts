@@ -44,7 +44,7 @@ describe.skipIf(!existsSync(CHRT))('several threads', () => {
     await until('its policy is changed, too', () => policies(next).join() === BATCH);
   });
 
-  // Children inherit it; one that gives way to others might never start on a busy machine.
+  // Children inherit it; a batch process might never start on a busy machine.
   it.skipIf(!mayChoose)('keep what an operator chose', async () => {
     spawnSync(CHRT, ['--rr', '--pid', '1', String(process.pid)]);
     try {

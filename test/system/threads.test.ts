@@ -222,7 +222,7 @@ async function onOtherThread(url: string): Promise<void> {
   connection.send(requestText(url));
 }
 
-/** Has another thread do what ends it; how long it takes until a new worker serves, in milliseconds. */
+/** Has another thread run the command that ends it; returns the time until a new worker serves, in milliseconds. */
 async function endThread(url: string): Promise<number> {
   const before = proxy.workerPid();
   await onOtherThread(url);

@@ -1,4 +1,4 @@
-// The one-shots against one running daemon: what they print, how they exit, and what a bad argument gets.
+// The one-shots against one running daemon: output, exit codes, and bad arguments.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// The units for systemd and what stands beside them: that systemd takes them, and that their command lines, run as
-// systemd would run them but in other places, do what they are for.
+// The units for systemd and their companions: systemd accepts them, and their command lines work when run as systemd
+// would, in other places.
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ describe('the units', () => {
     expect(text(ROTATION)).toContain(`su ${setting(PROXYNCSA, 'User')} ${group}`);
     // Files for a group are given to it by chown(2), which @privileged has taken away.
     expect(text(PROXYD).slice(text(PROXYD).indexOf('~@privileged'))).toMatch(/^SystemCallFilter=@chown$/m);
-    // A user that comes and goes would have its directory where only root can look.
+    // The directory of a dynamic user would be where only root can look.
     expect(setting(PROXYD, 'RuntimeDirectoryPreserve')).toBe('restart');
     expect(text(PROXYD)).not.toMatch(/^DynamicUser=/m);
   });
@@ -127,7 +127,7 @@ it.skipIf(adm === null || !root)('the lines of the units do what they are for', 
 
   const reader = line(PROXYNCSA, 'ExecStart', { PROXYNCSA_OPTIONS: '' });
   const asReader = ['--reuid=65534', `--regid=${adm}`, '--clear-groups', '/bin/sh', '-c', `exec ${reader}`];
-  // It comes back once it reads the log.
+  // It recovers once it reads the log.
   const started = await run(findProgram('setpriv') as string, asReader, { env });
   expect(started).toMatchObject({ code: 0, stdout: '', stderr: '' });
   const pid = readFileSync(join(at['/run/proxyncsa'] as string, 'pid'), 'utf8').trim();

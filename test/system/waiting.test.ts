@@ -31,7 +31,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** The answers, by how often each came, once `clients` ask for a URL whose first fetch is held until all wait. */
+/** Distinct responses with their counts, after `clients` requested a URL whose first fetch is held until all wait. */
 async function crowd(
   url: string,
   reply: (n: number, head: string) => Reply,

@@ -143,8 +143,8 @@ const screensApart = {
   },
 };
 
-/** Parts of Node that a library asks for as it is loaded, and uses for what commands and daemon seldom or never do. They
- * take as long to load as all the rest of a command. */
+/** Parts of Node that a library imports on load, for features that commands and daemon seldom or never use. They take
+ * as long to load as the rest of a command. */
 const LATER = { ws: ['https', 'tls', 'zlib'], commander: ['node:child_process'] };
 
 const later = {

@@ -1,5 +1,5 @@
-// A flood of invalidations from the bus into every node of a fleet: in order, with the lag back at zero, and what a hit costs
-// beside it. The cost of a hit is the worker's CPU by the hits; beside the flood, less what the flood costs by itself.
+// A flood of invalidations from the bus into every node of a fleet: applied in order, with the lag back at zero, and
+// the cost of a hit meanwhile. The cost of a hit is the worker's CPU divided by hits, minus the flood's own cost.
 import { jetstream } from '@nats-io/jetstream';
 import { FleetNames } from '../../../daemon/fleet/fleet-names.ts';
 import { ClientConnection, requestText } from '../http-client.ts';
@@ -51,7 +51,7 @@ export async function flood(
   return { stored, ms: performance.now() - began };
 }
 
-/** Reads the reports of a node, which say how far it has come, and counts those that go back. */
+/** Reads the reports of a node about its position, and counts those that go backwards. */
 export async function watchOrder(
   server: NatsServer,
   fleet: string,

@@ -7,7 +7,7 @@ import type { NatsServer } from '../nats-server.ts';
 import { delay } from '../processes.ts';
 
 const PUBLISHER = 'evil';
-/** Below what the server takes at most; most are far smaller. */
+/** Below the server's maximum; most are far smaller. */
 const HUGE = 1_000_000;
 const huge = (): number => Math.floor(HUGE * Math.random() ** 3);
 const AT_ONCE = 20;

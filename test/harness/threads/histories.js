@@ -19,7 +19,7 @@ const GROUPS = 7;
 const OPS_A_PHASE = 50_000;
 const LONG_PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
-/** A thread's cache with what plays on it. */
+/** A thread's cache with its history. */
 function open(companions, common, options) {
   const counters = newCacheCounters();
   const thread = companions?.thread ?? 0;
@@ -205,7 +205,7 @@ function report(own, reports, when, isEmpty = false) {
   const state = own.cache.hits.state;
   state.storeUnderTest = own.cache.hits.state.storeUnderTest ?? own.cache.lookup.store;
   state.lock.enter();
-  // A purge by key that is still at work holds what it is about to take out.
+  // A running purge by key holds the objects it is about to remove.
   while (own.cache.maintenance.tagPurges.pending) own.cache.maintenance.tagPurges.step(10);
   if (problems.length === 0)
     problems.push(...checkStore(state, sumOf(reports.map((each, i) => (i === 0 ? rest(own) : each)))));

@@ -69,7 +69,7 @@ export class Agent {
     this.common = common;
     this.random = random;
     this.groups = groups;
-    /** A share of operations that are invalidations, beside those that are anyhow. */
+    /** Share of additional invalidations among operations. */
     this.invalidations = churn ? 0.06 : 0;
     /** Share of private responses, besides the URLs that have no others. */
     this.secrets = secrets;
@@ -561,7 +561,7 @@ class Reader {
   close(outcome) {
     const { agent } = this;
     this.isOver = true;
-    // Of a body in transit, what was read may be gone.
+    // Bytes of a transient body may be gone after they were read.
     if (this.kept !== null && !agent.cache.facts.isUncacheable(this.oc))
       for (const [at, bytes] of this.kept) this.check(at, bytes);
     this.source?.detach(this);
