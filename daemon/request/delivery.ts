@@ -198,7 +198,7 @@ export class ClientBody implements Sink, Writer {
 
   private send(framed: Piece, piece: Piece): Room {
     const { core, session, attempt } = this.req;
-    core.sendTurns.spent(piece.length);
+    if (piece.length > 0) core.sendTurns.spent(piece.length);
     countBody(attempt, piece);
     const room = session.write(framed);
     if (room === 'wait') session.onRoom(this);
