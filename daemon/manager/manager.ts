@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { CommandReply } from '../../protocol/messages.ts';
-import type { WorkerStanding } from '../../protocol/tables/counters.ts';
+import type { WorkerStatus } from '../../protocol/tables/counters.ts';
 import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
@@ -390,7 +390,7 @@ export class Manager implements ManagerServices {
   }
 
   /** A worker without a program is not started: that is worth more than that it is not there. */
-  private standing(): WorkerStanding {
+  private standing(): WorkerStatus {
     const { standing } = this.supervisor;
     return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
   }

@@ -2,7 +2,7 @@
 // Brought up to date before each reading of the counters; what must be asked of the system is asked once a second,
 // however many readers there are.
 
-import { WORKER_STATES, type WorkerStanding } from '../../protocol/tables/counters.ts';
+import { WORKER_STATES, type WorkerStatus } from '../../protocol/tables/counters.ts';
 import type { MgtCounters } from './counter-fields.ts';
 import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare, residentBytes } from './processor-share.ts';
@@ -14,7 +14,7 @@ const DELAY = 100;
 
 /** Times in milliseconds of the epoch. */
 export interface WorkerLook {
-  readonly standing: WorkerStanding;
+  readonly standing: WorkerStatus;
   readonly changedAt: number;
 }
 

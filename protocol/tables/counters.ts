@@ -42,7 +42,7 @@ export const WORKER_STATES = [
   'dead, to be replaced',
   'dead',
 ] as const;
-export type WorkerStanding = (typeof WORKER_STATES)[number];
+export type WorkerStatus = (typeof WORKER_STATES)[number];
 
 /** The manager; available even without a worker. */
 // biome-ignore format: a row is a line

@@ -2,7 +2,7 @@
 // and the resource usage of both processes. Only data of the last seconds counts: figures of a worker that is not
 // running are stale and left out, and silence is a state of its own.
 
-import { WORKER_STATES, type WorkerStanding } from '../../../protocol/tables/counters.ts';
+import { WORKER_STATES, type WorkerStatus } from '../../../protocol/tables/counters.ts';
 import type { CounterHistory } from '../counters/counter-history.ts';
 import type { DaemonSession } from './daemon-session.ts';
 
@@ -20,7 +20,7 @@ export type HealthState =
   | 'threads silent'
   /** The daemon does not report the state of its worker. */
   | 'unknown'
-  | WorkerStanding;
+  | WorkerStatus;
 
 export interface ProcessFigures {
   /** CPUs in use: 1 is one of them. */

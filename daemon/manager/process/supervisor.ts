@@ -9,7 +9,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
-import type { WorkerStanding } from '../../../protocol/tables/counters.ts';
+import type { WorkerStatus } from '../../../protocol/tables/counters.ts';
 import type { EventKind } from '../../../protocol/tables/events.ts';
 import type { FleetReceipt, Invalidation } from '../../contract/invalidation.ts';
 import type {
@@ -117,7 +117,7 @@ export class Supervisor {
     this.now = state;
   }
 
-  get standing(): WorkerStanding {
+  get standing(): WorkerStatus {
     if (this.now !== 'stopped') return this.now;
     if (this.retries.pending) return 'dead, to be replaced';
     return this.failed ? 'dead' : 'stopped';
