@@ -143,8 +143,8 @@ it('works while the worker is stopped, and when no daemon is there', async () =>
   await proxy.daemon.exit(30_000);
   const dead = await gathered(proxy.dir);
   expect(dead.stderr).toContain('no daemon answers');
-  expect(dead.files.get('status.txt')).toContain('not asked');
+  expect(dead.files.get('status.txt')).toContain('not run');
   expect(dead.files.get('directory.txt')).toMatch(/ secret$/m);
   expectNoSecret(dead.bytes);
-  expect((await gathered(box.path('nowhere'))).files.get('directory.txt')).toContain('cannot be looked at');
+  expect((await gathered(box.path('nowhere'))).files.get('directory.txt')).toContain('cannot be read');
 });
