@@ -179,15 +179,12 @@ export class SharedBackends {
    */
   join(key: string, name: string | null = null): BackendRow {
     const digest = digestOf(key);
-    this.lock.enter();
-    try {
+    return this.lock.hold(() => {
       const at = this.find(digest) || this.take(digest, name);
       if (at === 0) return new BackendRow(new Int32Array(WIDTH), 0, this.place, () => undefined);
       this.words[at + HOLDERS] = this.word(at + HOLDERS) + 1;
       return new BackendRow(this.words, at, this.place, (row) => this.leave(row));
-    } finally {
-      this.lock.leave();
-    }
+    });
   }
 
   private find(digest: Int32Array): number {
@@ -229,8 +226,7 @@ export class SharedBackends {
   }
 
   private leave(at: number): void {
-    this.lock.enter();
-    try {
+    this.lock.hold(() => {
       const { words } = this;
       words[at + HOLDERS] = this.word(at + HOLDERS) - 1;
       if (words[at + HOLDERS] !== 0) return;
@@ -239,9 +235,7 @@ export class SharedBackends {
       words[link] = this.word(at + NEXT);
       words[at + NEXT] = this.word(FREE);
       words[FREE] = at;
-    } finally {
-      this.lock.leave();
-    }
+    });
   }
 
   private headOf(digest: Int32Array): number {

@@ -1,8 +1,8 @@
-// The state of one cache: its tables, lists and figures, and what it was given from outside. Built once, and handed
-// whole to the parts that work on it.
+// The state of one cache: its tables, lists and counters, and its environment. Built once and passed to the parts that work
+// on it.
 //
-// It decides nothing. A process may hold several: nothing in this folder is kept in a module, counters are added to
-// and never set, and each state has its own epoch, seed and limits.
+// Contains no policy. A process may have several: there is no module-level state in this folder, and each state has its own
+// epoch, seed and limits.
 
 import type { StorageSpec } from '../link.ts';
 import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
@@ -10,27 +10,41 @@ import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { Turns, turns } from '../turns/turns.ts';
 import { type CompileRegex, parseBan, parseBanText } from './ban/ban-expression.ts';
 import { BanList } from './ban/ban-list.ts';
-import type { LurkerLimits } from './ban/lurker.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { Crowds } from './crowds.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
 import { CLOSED, OBJCORE_WORDS, type Oc, REFS } from './objcore.ts';
 import { Objheads } from './objheads.ts';
-import { ALONE, type Peers } from './peers.ts';
 import { RowTable } from './row-table.ts';
+import { type CacheSignals, NO_SIGNALS } from './signals.ts';
 import { Stevedores } from './storage/stevedores.ts';
 import { PurgeLog } from './tags/purge-log.ts';
 import { TagIndex } from './tags/tag-index.ts';
-import { TransferTable } from './transfer-table.ts';
+import { TransferTable } from './transfers.ts';
+import { VariantHash } from './vary.ts';
 
-/** Parameters the cache reads each time it needs them, so that a change takes effect at once. */
+/** Parameters of the ban lurker, times in seconds. */
+export interface LurkerLimits {
+  /** ban_lurker_age: younger bans are left to lookups. */
+  age: number;
+  /** ban_lurker_batch: objects per batch. */
+  batch: number;
+  /** ban_lurker_sleep: from the beginning of one batch to that of the next; 0 turns the lurker off. */
+  sleep: number;
+  /** ban_cutoff: objects last tested against a ban further down the list are removed untested; 0 is none. */
+  cutoff: number;
+  /** ban_lurker_holdoff: pause in the middle of a batch while requests come in. */
+  holdoff: number;
+}
+
+/** Parameters, read each time they are needed, so that a change takes effect at once. */
 export interface CacheLimits {
   nukeLimit: number;
   rushExponent: number;
   /** Seconds between two moves of one object in the LRU. */
   lruInterval: number;
   gzipSupport: boolean;
-  /** Values that Vary names match when they differ only in how they are written. */
+  /** Values of headers in Vary match when they differ only in spelling. */
   normaliseVary: boolean;
   banDups: boolean;
   /** Headers that hold surrogate keys, in lower case. */
@@ -40,21 +54,21 @@ export interface CacheLimits {
   lurker: LurkerLimits;
 }
 
-/** Learns what becomes of objects, for the log. Times in epoch seconds; an object can still be asked about. */
+/** Events of objects, for the log. Times in epoch seconds; the object's row is still valid during the call. */
 export interface ObjectEvents {
-  /** Whether anybody listens to rearmed() and expired(): the asking may be saved for many objects. */
+  /** Whether rearmed() and expired() are logged: if not, the calls are saved for many objects. */
   wanted(): boolean;
-  /** Its end is known for the first time. */
+  /** Its expiry is set for the first time. */
   inserted(oc: Oc, end: number): void;
-  /** Its end was another. */
+  /** Its expiry has changed. */
   rearmed(oc: Oc, from: number, to: number): void;
-  /** Taken out before its end. */
+  /** Removed before its expiry. */
   removed(oc: Oc, end: number): void;
-  /** At its end; `late` seconds have passed since. */
+  /** Removed at its expiry, `late` seconds after it. */
   expired(oc: Oc, late: number): void;
-  /** Makes room for the object `by`. */
+  /** Evicted to make room for the object `by`. */
   evicted(oc: Oc, by: Oc): void;
-  /** No object could make room for `by`. */
+  /** No object could be evicted for `by`. */
   noVictim(by: Oc): void;
   /** Found by the ban lurker. */
   banned(oc: Oc): void;
@@ -80,66 +94,66 @@ export interface CacheOptions {
   compileRegex: CompileRegex;
   /** Epoch seconds now. */
   now: number;
-  /** 64 random bits for the index's hash, as two 32-bit integers. */
+  /** 64 random bits for hashes of keys and variants, as two 32-bit integers; the same in all threads. */
   seed: readonly [number, number];
   /** Runs something after the current step; setImmediate when absent. */
   defer?: (run: () => void) => void;
   /** Milliseconds from a steady clock, for bounded steps; performance.now when absent. */
   millis?: () => number;
   events?: ObjectEvents;
-  /** Transactions of all threads so far: while there are more and more, they go before the lurker. Absent: none. */
+  /** Transactions of all threads so far: while they increase, the lurker yields. Absent: none. */
   transactions?: () => number;
-  /** Called when maintenance has work before the moment that its last step named. */
+  /** Called when maintenance has work before its next step is due. */
   wake?: () => void;
-  /** Of a cache that several threads serve: each has a cache of its own over the same memory. */
+  /** For several threads, each of which has a cache of its own over the same memory. */
   shared?: SharedCache;
 }
 
 export interface SharedCache {
   readonly memory: MemoryPart;
-  /** Taken for everything but hits. `entered` is the cache's: it takes in what others have done meanwhile. */
+  /** Taken for everything but hits. The cache sets `entered`, to pick up changes of other threads. */
   readonly lock: Lock & { entered: () => void };
-  readonly peers: Peers;
-  /** Whether this thread runs the maintenance: the figures of the whole cache are its. */
+  readonly signals: CacheSignals;
+  /** Whether this thread runs the maintenance, and so counts what is counted once for the whole cache. */
   readonly maintains: boolean;
 }
 
-/** Short beside the time of a request; and short for others who wait for the lock (both chosen). */
+/** Milliseconds: short compared with a request; and with the lock held, short for threads that wait for it (both chosen). */
 const STEP = 2;
 const STEP_UNDER_LOCK = 0.25;
 
-/** Seconds that clocks of two threads are never apart. */
-const AHEAD = 1;
+/** Seconds by which clocks of two threads differ at most. */
+const MAX_SKEW = 1;
 
 export class CacheState {
-  // Threads that serve one cache share these: they are tables of numbers in shared memory (decisions/15).
+  // Shared by all threads of one cache: tables of numbers in shared memory (decisions/15).
 
   readonly memory: MemoryPart;
   readonly lock: Lock;
-  readonly peers: Peers;
+  readonly signals: CacheSignals;
   readonly maintains: boolean;
-  /** A row an object: objcore.ts has the layout. */
+  /** One row per object: objcore.ts has the layout. */
   readonly objcores: RowTable;
   readonly stevedores: Stevedores;
-  /** The keys. Their waiting lists are a thread's own: it wakes only its own requests, and tells its peers. */
+  /** The keys. Waiting lists are per thread: it wakes its own requests, and signals the other threads. */
   readonly objheads: Objheads;
   readonly crowds: Crowds;
+  readonly variantHash: VariantHash;
   readonly expiryHeap: ExpiryHeap;
   readonly tags: TagIndex;
   readonly bans: BanList;
   readonly purgeLog: PurgeLog;
-  /** Epoch seconds of the moment before all times that are kept as ticks. */
+  /** Epoch seconds; times stored as ticks count from here. */
   readonly epoch: number;
-  /** One number: epoch seconds of the latest soft purge or soft ban, by the clock of the thread that had it. What it ended is
-   * fresh until then, also for a lookup that began after it, on a thread whose clock is some milliseconds behind. */
+  /** One number: epoch seconds of the latest soft purge or soft ban, by the clock of its thread. Lookups on a thread whose clock
+   * is some milliseconds behind must not see the objects as still fresh. */
   readonly softPurged: Float64Array;
 
-  // The rest is each thread's own, as is all that the parts keep beside the state: scratch memory, remembered
-  // places and work that they have begun (a round of the lurker, the jobs of a purge, bodies that are being freed).
+  // Private to each thread, as are the fields of the parts that work on this state.
 
-  /** For objects under way: the needs of their fetch and readers, callbacks among them. */
+  /** The fetches of this thread, with their readers. */
   readonly transfers: TransferTable;
-  /** A thread's share: readers of the figures add them up. */
+  /** This thread's share: a counter's value is the sum over all threads. */
   readonly counters: CacheCounters;
   readonly limits: CacheLimits;
   readonly events: ObjectEvents;
@@ -149,7 +163,7 @@ export class CacheState {
   readonly turns: Turns;
   readonly seed: readonly [number, number];
   readonly transactions: () => number;
-  /** Milliseconds that a step of the work that no request waits for may take. */
+  /** Milliseconds that a step of background work may take. */
   readonly longestStep: number;
   readonly wake: () => void;
 
@@ -165,16 +179,17 @@ export class CacheState {
     this.transactions = o.transactions ?? (() => 0);
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;
-    const memory = o.shared?.memory ?? ownMemory();
+    const memory = o.shared?.memory.guardedBy(o.shared.lock) ?? ownMemory();
     this.softPurged = new Float64Array(memory.piece('softPurged', 8));
     this.memory = memory;
     this.longestStep = memory.isShared ? STEP_UNDER_LOCK : STEP;
     this.lock = o.shared?.lock ?? NO_LOCK;
-    this.peers = o.shared?.peers ?? ALONE;
+    this.signals = o.shared?.signals ?? NO_SIGNALS;
     this.maintains = o.shared?.maintains ?? true;
     this.objcores = new RowTable(OBJCORE_WORDS, memory.part('objcores'), { word: REFS, fresh: CLOSED });
     this.transfers = new TransferTable(this.objcores);
     this.stevedores = new Stevedores(o.storages, this.objcores, memory.part('storages'));
+    this.variantHash = new VariantHash(o.seed);
     this.crowds = new Crowds(this.objcores, o.seed, memory.part('crowds'));
     this.objheads = new Objheads(
       this.objcores,
@@ -184,7 +199,7 @@ export class CacheState {
       o.seed,
       this.turns,
       memory.part('objheads'),
-      this.peers,
+      this.signals,
     );
     this.expiryHeap = new ExpiryHeap(this.objcores, this.epoch, memory.part('expiry'));
     this.tags = new TagIndex(this.objcores, o.seed, memory.part('tags'));
@@ -193,7 +208,7 @@ export class CacheState {
       parse: (source) => {
         const parse = typeof source === 'string' ? parseBanText : parseBan;
         const parsed = parse(source as string & readonly string[], o.compileRegex);
-        if (typeof parsed === 'string') throw new Error(`a ban of another thread is no ban here: ${parsed}`);
+        if (typeof parsed === 'string') throw new Error(`Ban of another thread: ${parsed}`);
         return parsed;
       },
     });
@@ -205,14 +220,14 @@ export class CacheState {
     };
   }
 
-  /** Takes a soft purge that is in the future back to now: the system's clock was set back, and lookups are not to be as late as
-   * that until it has come again. */
-  clockIs(now: number): void {
+  /** Resets a soft purge in the future to now: the system's clock was set back, and lookups would count as that late until the
+   * clock has caught up. */
+  limitSoftPurge(now: number): void {
     const { softPurged } = this;
-    if ((softPurged[0] as number) > now + AHEAD) softPurged[0] = now;
+    if ((softPurged[0] as number) > now + MAX_SKEW) softPurged[0] = now;
   }
 
-  /** Has no lookup after this be earlier than a soft purge or soft ban of that time. */
+  /** Lookups from now on are not earlier than this time of a soft purge or soft ban. */
   notBefore(at: number): void {
     const { softPurged } = this;
     softPurged[0] = Math.max(softPurged[0] as number, at);

@@ -1,5 +1,8 @@
-// The cache: objects under keys, with variants, lifetimes, bans and the requests that wait for them. Puts the state
-// and the parts that work on it together; roles.ts says what each role does.
+// The cache: objects under keys, with variants, lifetimes, bans and waiting requests. Assembles the state and the parts that
+// work on it.
+//
+// Everything is named by handles (Oc). Nothing here waits. Callbacks are readers' progress (at once) and waiters' wake
+// (deferred). Methods that change shared data take the lock themselves, and the data structures assert that it is held.
 
 import { NO_LOCK } from '../threads/shared-lock.ts';
 import { BanService } from './ban/ban-service.ts';
@@ -17,41 +20,32 @@ import { ObjectLookup } from './object-lookup.ts';
 import { ObjectLru } from './object-lru.ts';
 import { ObjectReading } from './object-reading.ts';
 import { ObjectStore } from './object-store.ts';
-import { PeerCalls } from './peer-calls.ts';
 import { Reaper } from './reaper.ts';
-import type {
-  Bans,
-  Facts,
-  Filling,
-  Hits,
-  Invalidation,
-  Lookup,
-  Reading,
-  References,
-  Storages,
-} from './roles.ts';
+import { SignalReceiver } from './signal-receiver.ts';
+import type { Stevedores } from './storage/stevedores.ts';
 import { TagPurges } from './tags/tag-purges.ts';
-import { underLock } from './under-lock.ts';
 
 export class Cache {
-  readonly lookup: Lookup;
-  readonly hits: Hits;
-  readonly references: References;
-  readonly filling: Filling;
-  readonly reading: Reading;
-  readonly facts: Facts;
-  readonly invalidation: Invalidation;
-  readonly bans: Bans;
-  readonly storages: Storages;
+  /** For requests: finds objects. */
+  readonly lookup: ObjectLookup;
+  /** For deliveries from the cache. */
+  readonly hits: ObjectLru;
+  readonly references: ObjectLife;
+  /** For fetches: makes an object visible, and complete. */
+  readonly filling: ObjectFilling;
+  readonly reading: ObjectReading;
+  readonly facts: ObjectFacts;
+  readonly invalidation: ObjectInvalidation;
+  readonly bans: BanService;
+  readonly storages: Stevedores;
   readonly maintenance: CacheMaintenance;
-  /** For what other threads tell. */
-  readonly peerCalls: PeerCalls;
+  /** Handles the signals of other threads. */
+  readonly receiver: SignalReceiver;
 
-  /** Under the lock: the threads that are there already may be at work on what a new one reads, and a list of bans that is
-   * read while its end is dropped would begin anywhere. */
+  /** Runs under the lock: other threads may be changing what it reads. */
   constructor(options: CacheOptions) {
-    const construction = options.shared?.lock ?? NO_LOCK;
-    construction.enter();
+    const lock = options.shared?.lock ?? NO_LOCK;
+    lock.enter();
     try {
       const state = new CacheState(options);
       const store = new ObjectStore(state, (oc, by) => {
@@ -67,38 +61,19 @@ export class Cache {
       const tagPurges = new TagPurges(state, lifetimes, reaper);
       const expiry = new Expiry(state, store, lru, lifetimes, reaper);
       const lurker = new Lurker(state, tester, lifetimes, life);
-      const lock = state.memory.isShared ? state.lock : null;
-      const maintenance = new CacheMaintenance(state, expiry, lurker, tagPurges);
-      this.maintenance = underLock<CacheMaintenance>(maintenance, lock, ['step', 'sample']);
+      this.receiver = new SignalReceiver(state);
+      this.maintenance = new CacheMaintenance(state, expiry, lurker, tagPurges);
       this.lookup = new ObjectLookup(state, store, life, tester, tagPurges);
       this.hits = lru;
       this.references = life;
-      this.filling = underLock<Filling>(new ObjectFilling(state, store, lru, lifetimes, life), lock, [
-        'newPrivate',
-        'setAttributes',
-        'storeHead',
-        'beginBody',
-        'endBody',
-        'setAnnex',
-        'unbusy',
-        'finish',
-        'fail',
-      ]);
-      const reading = new ObjectReading(state, store);
-      this.reading = underLock<Reading>(reading, lock, ['onProgress', 'consume']);
+      this.filling = new ObjectFilling(state, store, lru, lifetimes, life);
+      this.reading = new ObjectReading(state, store, this.receiver);
       this.facts = new ObjectFacts(state);
-      const invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, maintenance);
-      this.invalidation = underLock<Invalidation>(invalidation, lock, [
-        'purge',
-        'purgeOne',
-        'purgeTags',
-        'kill',
-      ]);
-      this.bans = underLock<Bans>(new BanService(state, tester), lock, ['add', 'addText', 'count', 'tidy']);
-      this.peerCalls = new PeerCalls(state, reading.foreign);
+      this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, this.maintenance);
+      this.bans = new BanService(state, tester);
       this.storages = state.stevedores;
     } finally {
-      construction.leave();
+      lock.leave();
     }
   }
 }

@@ -1,24 +1,26 @@
-// A look-up's way through a crowd: the objects that may match a request, in the order of their key's chain, which are
-// those of its variant by each list of names, and those that do not vary. Whether they match, the look-up finds out.
-// The crowd must not change meanwhile. Used again for each look-up; allocates what the values of the request need.
+// A lookup's search in a crowd: yields the candidates in the order of the key's chain, which are the objects of the request's
+// variant by each list of names, and those that do not vary. The lookup compares them. The crowd must not change meanwhile.
+// Reused for each lookup; allocates the request's values only.
 
 import type { HttpMessage } from '../http1/message.ts';
 import type { Crowd, Crowds, Member } from './crowds.ts';
 import type { Oc } from './objcore.ts';
-import { expectedVariant, hashVariant, type VaryKey } from './vary.ts';
+import type { VariantHash, VaryKey } from './vary.ts';
 
 const NO_VARIANT: VaryKey = { names: [], values: [] };
 
 export class CrowdSearch {
   private readonly crowds: Crowds;
+  private readonly hash: VariantHash;
   private crowd: Crowd = 0;
-  /** The next member of each part. */
+  /** The next member of each list, and of the plain ones. */
   private readonly cursors: Member[] = [];
-  /** The request's variant by the list of names that got an object last. */
+  /** The request's variant by the most recently used list of names. */
   private newest: VaryKey = NO_VARIANT;
 
-  constructor(crowds: Crowds) {
+  constructor(crowds: Crowds, hash: VariantHash) {
     this.crowds = crowds;
+    this.hash = hash;
   }
 
   begin(crowd: Crowd, request: HttpMessage): void {
@@ -32,8 +34,8 @@ export class CrowdSearch {
       const names = crowds.namesOf(list);
       const key = { names, values: names.map((name) => request.getAll(name)) };
       if (this.newest === NO_VARIANT) this.newest = key;
-      const hash = hashVariant(key);
-      // Varies by everything.
+      const hash = this.hash.ofKey(key);
+      // Vary: *
       if (hash === 0) continue;
       const first = crowds.firstOf(list, hash);
       if (first !== 0) cursors.push(first);
@@ -56,17 +58,17 @@ export class CrowdSearch {
     return crowds.objectOf(member);
   }
 
-  /** The variant that a fetch for the request will become, if it varies as the newest object does that varies; 0 without one. */
+  /** The variant that a fetch for the request will become, if it varies by the most recently used list; 0 without one. */
   expected(gzipSupport: boolean): number {
-    return this.newest === NO_VARIANT ? 0 : expectedVariant(this.newest, gzipSupport);
+    return this.newest === NO_VARIANT ? 0 : this.hash.expected(this.newest, gzipSupport);
   }
 
-  /** Whether a fetch under way may bring what the request can use. */
+  /** Whether a fetch under way may bring an object that the request can use. */
   isAwaited(gzipSupport: boolean): boolean {
     const { crowds, crowd } = this;
     if (crowds.hasUnknown(crowd)) return true;
     if (!crowds.hasExpected(crowd)) return false;
-    // It varied as an object that has gone meanwhile.
+    // Without `newest`, the objects by which it was predicted are gone.
     return this.newest === NO_VARIANT || crowds.mayBring(crowd, this.expected(gzipSupport));
   }
 }

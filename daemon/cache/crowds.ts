@@ -1,10 +1,8 @@
-// Crowds: keys with many objects, whose variants a look-up finds by the request's values instead of going through the
-// chain. An index by list of Vary's names and hash of the values, beside the chain and in shared memory: whoever changes
-// a chain, under the lock, changes its crowd with it.
+// Crowds: an index of the variants of keys with many objects, so that a lookup does not walk the chain. Indexed by list of
+// Vary's names and hash of the values, in shared memory; every change of a chain, under the lock, updates its crowd.
 //
-// It never decides what a request gets: crowd-search.ts hands the objects that may match to the look-up in the order of
-// the chain. Special case: a key whose objects vary by very many lists of names is a crowd without an index (MIXED), and
-// look-ups go through its chain.
+// Never decides what a request gets: crowd-search.ts returns the candidates to the lookup in the order of the chain. Special
+// case: a key whose objects vary by very many lists of names is a crowd without an index (MIXED), and lookups walk its chain.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { KeyIndex } from './key-index.ts';
@@ -21,27 +19,26 @@ import {
 } from './objcore.ts';
 import { RowTable } from './row-table.ts';
 import type { ChunkBytes } from './storage/slab.ts';
-import { hashStored, mayBecome, namesIn, storedNames } from './vary.ts';
+import { mayBecome, namesIn, storedNames, VariantHash } from './vary.ts';
 
-/** Objects of a key from which on they are a crowd, and below which they are none any more (chosen: going through so many
- * costs less than an index). */
+/** Objects of a key from which on it is a crowd, and below which it is dissolved (chosen: walking fewer is cheaper). */
 export const CROWDED = 16;
 const DISSOLVED = 8;
-/** Lists of names that a crowd may have (chosen): each costs a look-up a hash. */
-const MOST_GROUPS = 8;
+/** Lists of names per crowd (chosen): each costs a lookup a hash. */
+const MAX_LISTS = 8;
 /** Bytes of such a list, which is part of a key of the index. */
 const LONGEST_LIST = 4096;
 
 /** A row of the table of crowds; 0 is none. */
 export type Crowd = number;
-/** A row of the table of members, of which each object of a crowd has one: VARIANT says which. */
+/** A row of the table of members: one per object of a crowd, stored in the object's VARIANT. */
 export type Member = number;
-/** A list of names, or one variant: its place in the index. */
+/** An entry of the index: a list of names, or one variant. */
 type Entry = number;
 
-// Words of a crowd, after the number of the newest member (a double): its objects; those of them that vary; the newest of
-// those that do not; its lists, the one that got an object last first; fetches of which nothing is known, that are
-// expected to become what nobody gets, and that are expected to become a variant; whether it has no index.
+// Words of a crowd, after the number of the newest member (a double): objects; objects that vary; the newest member that does
+// not; its lists, most recently used first; busy objects whose variant is unknown, that no request will match, and whose
+// variant is expected; whether it has no index.
 const NEWEST = 0;
 const COUNT = 2;
 const VARYING = 3;
@@ -59,11 +56,11 @@ const OBJECT = 2;
 const KIND = 3;
 const OLDER = 4;
 const YOUNGER = 5;
-/** Of one that varies: its variant. Of one that does not: its crowd. */
+/** Entry of its variant, if it varies. */
 const PLACE = 6;
 /** List of names. */
 const LIST = 7;
-/** Of a busy one, as EXPECTED has it. */
+/** EXPECTED of a busy object. */
 const EXPECTS = 8;
 const MEMBER_WORDS = 10;
 
@@ -79,7 +76,7 @@ const ENTRY_WORDS = 2;
 /** Characters of a list's key before its names. */
 const LIST_PREFIX = 5;
 
-/** Where variants are, as vary.ts writes them. */
+/** Access to stored variants. */
 export interface StoredVariants {
   headChunk(oc: Oc): ChunkBytes;
   varyAt(oc: Oc): number;
@@ -87,7 +84,7 @@ export interface StoredVariants {
 
 const NOWHERE: StoredVariants = {
   headChunk: () => {
-    throw new Error('a crowd before there is storage');
+    throw new Error('Crowds are used before readFrom()');
   },
   varyAt: () => 0,
 };
@@ -102,10 +99,12 @@ export class Crowds {
   private readonly crowds: RowTable;
   private readonly members: RowTable;
   private readonly index: KeyIndex;
-  /** One word: lists made so far. */
+  /** One word: serial number of the newest list. */
   private readonly made: Int32Array;
+  private readonly hash: VariantHash;
   private store: StoredVariants = NOWHERE;
-  /** This thread's, by number: the names of lists. */
+  /** Names of lists by serial number, cached by this thread. After 2^32 lists an entry may be another list's: lookups then miss
+   * variants, and never get a wrong one, since the lookup compares. */
   private readonly names = new Map<number, string[]>();
 
   constructor(objcores: RowTable, seed: readonly [number, number], memory: MemoryPart = ownMemory()) {
@@ -114,14 +113,15 @@ export class Crowds {
     this.members = new RowTable(MEMBER_WORDS, memory.part('members'));
     this.index = new KeyIndex(seed[0], seed[1], ENTRY_WORDS, memory.part('index'));
     this.made = memory.words(1);
+    this.hash = new VariantHash(seed);
   }
 
-  /** Rows and entries in use, for tests: all go with their keys. */
+  /** Rows and entries in use, for tests. */
   get inUse(): number {
     return this.crowds.count + this.members.count + this.index.count;
   }
 
-  /** Where the variants of objects are read. */
+  /** Sets the store, which is made later. */
   readFrom(store: StoredVariants): void {
     this.store = store;
   }
@@ -135,7 +135,7 @@ export class Crowds {
     return crowd;
   }
 
-  /** An object became the newest one. */
+  /** Adds an object, the newest one. */
   enter(crowd: Crowd, oc: Oc): void {
     const { crowds, objcores, members } = this;
     this.count(crowd, COUNT, 1);
@@ -169,7 +169,7 @@ export class Crowds {
       this.mix(crowd, member, oc);
       return;
     }
-    const place = index.findOrAdd(variantKey(list, hashStored(from, at)));
+    const place = index.findOrAdd(variantKey(list, this.hash.ofStored(from, at)));
     this.link(member, index.first(place));
     index.setFirst(place, member);
     members.set(member, PLACE, place);
@@ -178,7 +178,7 @@ export class Crowds {
     this.count(crowd, VARYING, 1);
   }
 
-  /** An object has left the chain. Returns whether the rest is still a crowd: if not, dissolve() comes next. */
+  /** Removes an object that has left the chain. False when the rest is too small: the caller then calls dissolve(). */
   leave(crowd: Crowd, oc: Oc): boolean {
     const { crowds, objcores } = this;
     this.count(crowd, COUNT, -1);
@@ -190,13 +190,13 @@ export class Crowds {
     return crowds.get(crowd, COUNT) >= DISSOLVED;
   }
 
-  /** The end of a crowd; the chain is what is left. */
+  /** Ends a crowd; the chain begins with `first`. */
   dissolve(crowd: Crowd, first: Oc): void {
     if (this.crowds.get(crowd, MIXED) === 0) this.restore(crowd, first);
     this.crowds.give(crowd);
   }
 
-  /** Whether a look-up may go by the index. */
+  /** Whether lookups may use the index. */
   isIndexed(crowd: Crowd): boolean {
     return crowd !== 0 && this.crowds.get(crowd, MIXED) === 0;
   }
@@ -211,21 +211,21 @@ export class Crowds {
     return crowds.get(crowd, UNKNOWN) + crowds.get(crowd, NOBODY) + crowds.get(crowd, NAMED) > 0;
   }
 
-  /** Whether there is a fetch that may bring anything. */
+  /** Whether there is a fetch whose variant is unknown. */
   hasUnknown(crowd: Crowd): boolean {
     return this.crowds.get(crowd, UNKNOWN) > 0;
   }
 
-  /** Whether there is a fetch that is expected to become a variant. */
+  /** Whether there is a fetch whose variant is expected. */
   hasExpected(crowd: Crowd): boolean {
     return this.crowds.get(crowd, NOBODY) + this.crowds.get(crowd, NAMED) > 0;
   }
 
-  /** Whether a fetch that is expected to become a variant may bring the wanted one. */
+  /** Whether a fetch whose variant is expected may bring the wanted one. */
   mayBring(crowd: Crowd, wanted: number): boolean {
     const named = this.crowds.get(crowd, NAMED);
     if (named === 0) return false;
-    // mayBecome(): it has other names, or all is the same.
+    // As mayBecome(): other names, or all bits equal.
     return this.fetches(crowd, 'f', wanted) > 0 || named > this.fetches(crowd, 'n', namesIn(wanted));
   }
 
@@ -233,8 +233,6 @@ export class Crowds {
     const entry = this.index.find(kind + inText(crowd) + inText(number));
     return entry === 0 ? 0 : this.index.first(entry);
   }
-
-  // For crowd-search.ts.
 
   firstPlain(crowd: Crowd): Member {
     return this.crowds.get(crowd, PLAIN);
@@ -278,7 +276,7 @@ export class Crowds {
     return this.members.getDouble(member, NUMBER);
   }
 
-  /** The next older object that may be of the same variant as one that is not busy; 0 when there is none. */
+  /** The next older object that may be of the same variant as this one, which is not busy; 0 when there is none. */
   olderThan(oc: Oc): Oc {
     const member = this.older(this.objcores.get(oc, VARIANT));
     return member === 0 ? 0 : this.objectOf(member);
@@ -318,7 +316,7 @@ export class Crowds {
     index.remove(list);
   }
 
-  /** The list of these names, in front of the others; 0 where there is no room for it. */
+  /** The list of these names, moved to the front; 0 when there are too many lists. */
   private listOf(crowd: Crowd, names: string): Entry {
     const { crowds, index } = this;
     if (names.length > LONGEST_LIST) return 0;
@@ -330,7 +328,7 @@ export class Crowds {
     else {
       let lists = 0;
       for (let each = newest; each !== 0; each = this.nextList(each)) lists++;
-      if (lists === MOST_GROUPS) return 0;
+      if (lists === MAX_LISTS) return 0;
       list = index.findOrAdd(key);
       this.made[0] = ((this.made[0] as number) + 1) | 0;
       index.setExtra(list, SERIAL, this.made[0] >>> 0);
@@ -358,7 +356,7 @@ export class Crowds {
 
   private countFetch(crowd: Crowd, expected: number, by: number): void {
     if (expected === 0) this.count(crowd, UNKNOWN, by);
-    // What does not even become itself becomes nothing.
+    // FOR_NOBODY.
     else if (!mayBecome(expected, expected)) this.count(crowd, NOBODY, by);
     else {
       this.count(crowd, NAMED, by);
@@ -375,7 +373,7 @@ export class Crowds {
     else index.setFirst(entry, count);
   }
 
-  /** Too many lists of names: from now on a crowd without an index. The chain begins with the object that comes. */
+  /** Too many lists of names: drops the index. The chain begins with `oc`. */
   private mix(crowd: Crowd, member: Member, oc: Oc): void {
     const { objcores, crowds } = this;
     this.members.give(member);
@@ -384,7 +382,7 @@ export class Crowds {
     crowds.set(crowd, MIXED, 1);
   }
 
-  /** Gives the objects of a chain back what VARIANT and EXPECTED say of those of no crowd. */
+  /** Restores VARIANT and EXPECTED of the objects of a chain to their values outside a crowd. */
   private restore(crowd: Crowd, first: Oc): void {
     const { objcores, members } = this;
     const list = this.firstList(crowd);
@@ -392,9 +390,9 @@ export class Crowds {
       const member = objcores.get(oc, VARIANT);
       const isBusy = members.get(member, KIND) === KIND_BUSY;
       if (isBusy) objcores.set(oc, EXPECTED, members.get(member, EXPECTS));
-      // For one list of names only.
+      // Hashes are comparable for one list of names only.
       else if (list === 0 || members.get(member, LIST) >>> 0 !== list) objcores.set(oc, VARIANT, 0);
-      else objcores.set(oc, VARIANT, hashStored(this.store.headChunk(oc), this.store.varyAt(oc)));
+      else objcores.set(oc, VARIANT, this.hash.ofStored(this.store.headChunk(oc), this.store.varyAt(oc)));
       this.takeOut(crowd, member);
     }
   }

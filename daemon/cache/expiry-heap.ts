@@ -1,8 +1,8 @@
-// The ends of objects: a 4-ary heap of objcore handles, ordered by the end of ttl + grace + keep.
+// A 4-ary heap of objcore handles, ordered by the end of ttl + grace + keep.
 //
-// Ends are kept as 32-bit sixteenths of a second since the cache's epoch, rounded up: an object may stay a
-// sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
-// ends beyond eight years are brought to eight years and looked at again then.
+// Ends are 32-bit sixteenths of a second since the cache's epoch, rounded up: an object may stay a sixteenth too long, which has
+// no effect, since lookups compare the exact times. Ends more than eight years after the epoch are clamped, and checked again when
+// they are reached. Never frees an object.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { HEAP_POS, type Oc } from './objcore.ts';
@@ -14,7 +14,7 @@ const BLOCK = 1 << BLOCK_SHIFT;
 const MASK = BLOCK - 1;
 const TICKS = 16;
 const LAST_TICK = 2 ** 32 - 1;
-/** Fewer gaps are never worth the work. A guess: they are 8 KiB. */
+/** Fewer gaps are not worth closing. A guess: they take 8 KiB. */
 const MOST_GAPS = 1024;
 
 /** Words of the heap itself. */
@@ -29,12 +29,14 @@ export class ExpiryHeap {
   // Pairs of handle and tick, in blocks: growing never copies.
   private readonly blocks: Uint32Array[] = [];
   private readonly regions: Regions;
+  private readonly memory: MemoryPart;
   private readonly own: Int32Array;
 
-  /** `epoch`: point in time before all ends. */
+  /** @param epoch seconds, before all ends */
   constructor(objcores: RowTable, epoch: number, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
     this.epoch = epoch;
+    this.memory = memory;
     this.regions = new Regions(BLOCK * 8, memory.part('entries'));
     this.own = memory.words(HEAP_WORDS);
     this.attach();
@@ -47,7 +49,7 @@ export class ExpiryHeap {
     }
   }
 
-  /** Entries, those without an object among them. */
+  /** Entries, gaps included. */
   private get length(): number {
     return this.own[LENGTH] as number;
   }
@@ -65,7 +67,7 @@ export class ExpiryHeap {
     this.own[GAPS] = entries;
   }
 
-  /** The place where tidy() is, counted from the beginning: it goes backwards. */
+  /** Position of tidy(), which goes backwards. */
   private get looked(): number {
     return this.own[LOOKED] as number;
   }
@@ -80,6 +82,7 @@ export class ExpiryHeap {
 
   /** Adds an object, or moves it when its end has changed. `end` in epoch seconds. */
   set(oc: Oc, end: number): void {
+    this.memory.assertHeld();
     const tick = Math.max(0, Math.min(LAST_TICK, Math.ceil((end - this.epoch) * TICKS)));
     let at = this.objcores.get(oc, HEAP_POS) - 1;
     if (at < 0) {
@@ -93,14 +96,16 @@ export class ExpiryHeap {
   }
 
   remove(oc: Oc): void {
+    this.memory.assertHeld();
     const at = this.objcores.get(oc, HEAP_POS) - 1;
     if (at < 0) return;
     this.objcores.set(oc, HEAP_POS, 0);
     this.dropAt(at);
   }
 
-  /** Removes many. Their entries stay as gaps, since to close each one would cost as much as all else. */
+  /** Removes many objects. Their entries stay as gaps: closing each one would cost as much as all other work. */
   removeAll(ocs: Int32Array, count: number): void {
+    this.memory.assertHeld();
     const { objcores, blocks } = this;
     for (let i = 0; i < count; i++) {
       const at = objcores.get(ocs[i] as Oc, HEAP_POS) - 1;
@@ -118,28 +123,29 @@ export class ExpiryHeap {
     this.gaps = 0;
   }
 
-  /** Whether so much of the heap is gaps that they should be closed. */
+  /** Whether enough of the heap is gaps to close them. */
   get untidy(): boolean {
     return this.gaps > MOST_GAPS && this.gaps * 4 > this.length;
   }
 
-  /** Looks at so many entries, and closes the gaps among them. */
+  /** Closes the gaps among the next `most` entries. */
   tidy(most: number): void {
+    this.memory.assertHeld();
     for (let i = 0; i < most && this.gaps > 0; i++) {
       this.looked = (this.looked === 0 || this.looked > this.length ? this.length : this.looked) - 1;
       if (this.ocAt(this.looked) === 0) this.dropAt(this.looked);
     }
   }
 
-  /** Takes out objects whose end has come, at most so many, in no order; returns how many. Those whose end was too far
-   * off to be noted are not among them. */
+  /** Removes at most `most` objects whose end has passed, in no order; returns how many. Clamped ends are left. */
   takeEnded(now: number, into: Int32Array, most: number): number {
+    this.memory.assertHeld();
     const due = Math.min(LAST_TICK - 1, Math.floor((now - this.epoch) * TICKS));
     let count = 0;
     let at = 0;
     for (let i = 0; i < most && this.length > 0 && this.tickAt(0) <= due; i++) {
       const last = this.length - 1;
-      // When most objects go, the last one goes too, and nothing has to move.
+      // Most objects expire together: then the last one has expired as well, and nothing has to move.
       at = this.tickAt(last) <= due ? last : this.lowestEnded(at > last ? 0 : at, due);
       const oc = this.ocAt(at);
       if (oc !== 0) into[count++] = oc;
@@ -151,7 +157,7 @@ export class ExpiryHeap {
     return count;
   }
 
-  /** Takes an entry out, whose object does not know it any more, or is gone. */
+  /** Removes an entry whose object no longer refers to it. */
   private dropAt(at: number): void {
     const last = --this.length;
     if (this.ocAt(at) === 0) this.gaps--;
@@ -159,8 +165,7 @@ export class ExpiryHeap {
     else if (at !== last) this.settle(at, this.ocAt(last), this.tickAt(last));
   }
 
-  /** An ended entry from `start` downwards below which none is: the entry that takes its place does not have far to
-   * go. */
+  /** An ended entry at or below `start` without ended children: the entry that replaces it does not sink far. */
   private lowestEnded(start: number, due: number): number {
     for (let at = start; ; ) {
       const end = Math.min(at * 4 + 5, this.length);
@@ -171,28 +176,28 @@ export class ExpiryHeap {
     }
   }
 
-  /** When an object dies, to a sixteenth of a second; null when that is not known yet. */
+  /** When an object expires, to a sixteenth of a second; null when it is not in the heap. */
   endOf(oc: Oc): number | null {
     const at = this.objcores.get(oc, HEAP_POS) - 1;
     return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
   }
 
-  /** The object that dies first; 0 when there is none or a gap in its place. */
+  /** The object that expires first; 0 when there is none, or a gap. */
   first(): Oc {
     return this.length === 0 ? 0 : this.ocAt(0);
   }
 
-  /** Closes the gap in the first place. */
+  /** Closes a gap at the top. */
   dropFirst(): void {
     this.dropAt(0);
   }
 
-  /** Whether the first one's end was too far off to be noted. */
+  /** Whether the first end is clamped. */
   get firstIsFar(): boolean {
     return this.length > 0 && this.tickAt(0) === LAST_TICK;
   }
 
-  /** When the first object dies, in epoch seconds, or earlier where there is a gap; infinity when there is none. */
+  /** When the first object expires, in epoch seconds, or earlier with a gap at the top; infinity when there is none. */
   firstEnd(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.epoch + this.tickAt(0) / TICKS;
   }
@@ -212,7 +217,7 @@ export class ExpiryHeap {
     if (oc !== 0) this.objcores.set(oc, HEAP_POS, at + 1);
   }
 
-  /** Finds the place for an entry, starting from the gap at `at`. */
+  /** Places an entry, starting from the gap at `start`. */
   private settle(start: number, oc: Oc, tick: number): void {
     let at = start;
     while (at > 0) {

@@ -1,16 +1,13 @@
-// Expiry in steps of bounded time: takes out objects that are past ttl + grace + keep, frees large bodies piece by
-// piece.
+// Expiry in bounded steps: removes objects that are past ttl + grace + keep, and frees large bodies piece by piece.
 //
-// The clock is read after every batch. Decides nothing about freshness, which lookups see by themselves; an object
-// may be removed late.
+// The clock is read after every batch. Lookups check freshness themselves, so an object may be removed late.
 
 import type { CacheState } from './cache-state.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { BATCH } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
-import { Pace } from './pace.ts';
-import type { Reaper } from './reaper.ts';
+import { Pace, type Reaper } from './reaper.ts';
 
 export class Expiry {
   private readonly state: CacheState;
@@ -39,13 +36,13 @@ export class Expiry {
     let removed = 0;
     while (at < end && (expiryHeap.firstEnd() <= now || store.hasDiscarded || expiryHeap.untidy)) {
       let count = 0;
-      // Memory first: an object that needs room would have to do it otherwise.
+      // Memory first: otherwise the next object that needs room would have to reclaim it.
       if (store.hasDiscarded) {
         store.reclaim();
       } else if (expiryHeap.firstEnd() > now) {
         expiryHeap.tidy(BATCH);
       } else if (expiryHeap.firstIsFar) {
-        this.lookAgain(now);
+        this.reschedule(now);
       } else {
         count = expiryHeap.takeEnded(now, batch, pace.count);
         this.reaper.expire(batch, count, now);
@@ -58,18 +55,18 @@ export class Expiry {
     return removed;
   }
 
-  /** Whether a step has left memory to take back or a heap to tidy. */
-  get behind(): boolean {
+  /** Whether a step has left memory to reclaim or gaps in the heap. */
+  get hasBacklog(): boolean {
     return this.store.hasDiscarded || this.state.expiryHeap.untidy;
   }
 
-  /** When the next object may go, in epoch seconds; infinity when there is none. */
+  /** When the next object expires, in epoch seconds; infinity when there is none. */
   nextEnd(): number {
     return this.state.expiryHeap.firstEnd();
   }
 
-  /** The first object's end was too far off to be noted. */
-  private lookAgain(now: number): void {
+  /** The first object's end was beyond the heap's range when it was added. */
+  private reschedule(now: number): void {
     const { batch } = this;
     const { expiryHeap } = this.state;
     const oc = expiryHeap.first();

@@ -1,11 +1,10 @@
-// How a response head lies in storage: a table of line lengths, the wire bytes, and the variant's key.
+// Encoding of a response head in storage: a table of line lengths, the wire bytes, and the variant's key.
 //
 // The wire bytes ("HTTP/1.1 200 OK" CRLF, each header line CRLF, no empty line) can be copied into a response
 // as they are; the table lets a head become an HttpMessage again with one string and its slices. Never checks
 // what it stores: heads come from the fetch, validated. Lines of 64 KiB and more do not fit the table.
 
 import { type HttpMessage, nameBit } from '../http1/message.ts';
-import { headerName, headerNumber } from './known-headers.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { type VaryKey, varyBytes, writeVary } from './vary.ts';
 
@@ -90,7 +89,7 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 
-/** Value of the first header named `key` (lower case) of the head at `start`, as the decoded message has it, or null. */
+/** Value of the first header named `key` (lower case) of the head at `start`, as in the decoded message, or null. */
 export function fieldIn(from: ChunkBytes, start: number, key: string): string | null {
   const n = word16(from, start);
   const table = start + FIXED;
@@ -115,9 +114,8 @@ export function fieldIn(from: ChunkBytes, start: number, key: string): string | 
 }
 
 /**
- * A stored head to ask for single headers, without decoding the rest: the ban lurker and dry runs go through a million
- * heads for one header of each, and a million messages would be garbage to collect. Answers as the decoded message
- * would. Valid until the object's memory may change: within one step.
+ * Reads single headers of a stored head without decoding the rest: the ban lurker and dry runs look at one header of a
+ * million heads, and a million messages would be garbage. Valid within one step, until the object's memory may change.
  */
 export class StoredHead {
   status = 0;
@@ -127,8 +125,8 @@ export class StoredHead {
   private key = '';
   private value: string | null = null;
 
-  /** Turns to the head at `start`. */
-  turnTo(from: ChunkBytes, start: number): void {
+  /** Points at the head at `start`. */
+  pointTo(from: ChunkBytes, start: number): void {
     this.from = from;
     this.start = start;
     this.status = statusOf(from, start);
@@ -155,7 +153,7 @@ export function lineLength(from: ChunkBytes, start: number, line: number): numbe
   return word16(from, start + FIXED + line * ENTRY);
 }
 
-/** The place of the wire bytes of the head at `start`. */
+/** Position of the wire bytes of the head at `start`. */
 export function wireStart(from: ChunkBytes, start: number): number {
   return start + FIXED + word16(from, start) * ENTRY;
 }
@@ -164,7 +162,7 @@ export function wireLength(from: ChunkBytes, start: number): number {
   return word32(from, start + 8);
 }
 
-/** The place of the variant's key of the head at `start`; there is one only when the object says so. */
+/** Position of the variant's key of the head at `start`; there is one only with OF_HAS_VARY. */
 export function varyStart(from: ChunkBytes, start: number): number {
   return wireStart(from, start) + wireLength(from, start);
 }
@@ -197,7 +195,7 @@ function valueIn(line: string, start: number): string {
   return line.slice(at);
 }
 
-/** Key lengths from 255 on are not in the table: the colon is looked for. */
+/** Key lengths from 255 on do not fit the table: searches the colon. */
 function unknownKey(line: string, length: number): string {
   return line.slice(0, length < 255 ? length : line.indexOf(':')).toLowerCase();
 }
@@ -208,4 +206,64 @@ function word16(from: ChunkBytes, at: number): number {
 
 function word32(from: ChunkBytes, at: number): number {
   return (word16(from, at) | (word16(from, at + 2) << 16)) >>> 0;
+}
+
+/** Header names that stored heads refer to by number, so that decoding makes no key strings. 0 means "not in this list". */
+const NAMES = [
+  '',
+  'accept-ranges',
+  'access-control-allow-origin',
+  'age',
+  'alt-svc',
+  'cache-control',
+  'cdn-cache-control',
+  'connection',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-range',
+  'content-security-policy',
+  'content-type',
+  'date',
+  'etag',
+  'expires',
+  'keep-alive',
+  'last-modified',
+  'link',
+  'location',
+  'permissions-policy',
+  'pragma',
+  'referrer-policy',
+  'retry-after',
+  'server',
+  'set-cookie',
+  'strict-transport-security',
+  'surrogate-control',
+  'surrogate-key',
+  'transfer-encoding',
+  'vary',
+  'via',
+  'warning',
+  'www-authenticate',
+  'x-cache',
+  'x-content-type-options',
+  'x-frame-options',
+  'x-powered-by',
+  'x-request-id',
+  'x-version',
+  'x-xss-protection',
+  'xkey',
+] as const;
+
+const NUMBERS: ReadonlyMap<string, number> = new Map(NAMES.map((name, i) => [name, i]));
+
+/** Number of a lower-case header name; 0 when it is not in the list. */
+function headerNumber(key: string): number {
+  return NUMBERS.get(key) ?? 0;
+}
+
+/** Lower-case name of a number from 1. */
+function headerName(number: number): string {
+  return NAMES[number] as string;
 }

@@ -1,12 +1,12 @@
-// The hash of a lookup key: HalfSipHash-1-3 with a 64-bit result, keyed with the worker's random seed, so
-// that nobody outside can aim requests at one spot of the index. Works on the string's char codes without
-// copying; leaves the result in fields, since a pair would be an object a lookup.
+// The hash of keys and variants: HalfSipHash-1-3 with a 64-bit result, keyed with the worker's random seed, so that clients
+// cannot choose colliding keys. Works on the string's char codes without copying; the result is in fields, since returning a
+// pair would allocate.
 
 export class KeyHash {
   /** The two halves of the last hash, as signed 32-bit integers. */
   lo = 0;
   hi = 0;
-  /** All char codes of the last key or-ed together: beyond 255 it was no key of bytes. */
+  /** All char codes of the last key or-ed together: above 255 it was not a key of bytes. */
   codes = 0;
   private readonly k0: number;
   private readonly k1: number;

@@ -1,9 +1,9 @@
-// From a lookup key to its objhead: an extendible hash table of small open-addressing segments.
+// Maps lookup keys to objheads: an extendible hash table of small open-addressing segments.
 //
-// Segments split one at a time, so that the table grows to millions of keys without one long step. The bytes
-// of every key are kept and compared: two keys never share an objhead. An objhead and its key are one block, so
-// that a lookup among millions waits for memory once instead of twice. Caution: keys that are no bytes or are
-// longer than MAX_KEY are first reduced to a digest, and the reduced form counts as the key.
+// Segments split one at a time, so that the table grows to millions of keys without a long step. The bytes of every key are
+// stored and compared: two keys never share an objhead. An objhead and its key are one block, so that a lookup among millions
+// waits for memory once instead of twice. Caution: keys with characters beyond a byte or longer than MAX_KEY are replaced by
+// a digest.
 
 import { createHash } from 'node:crypto';
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
@@ -21,7 +21,7 @@ const HASH_HI = 1;
 const KEY_LENGTH = 2;
 /** First objcore of the key. */
 const FIRST = 3;
-/** Words of the index's user may follow, and then the key. */
+/** Extra words of the caller follow, and then the key. */
 const EXTRA = 4;
 
 const SEGMENT_SHIFT = 11;
@@ -31,22 +31,24 @@ const SEGMENT_MASK = SEGMENT_SLOTS - 1;
 const SEGMENT_WORDS_SHIFT = SEGMENT_SHIFT + 1;
 const SEGMENT_WORDS = 1 << SEGMENT_WORDS_SHIFT;
 const SEGMENT_WORDS_MASK = SEGMENT_WORDS - 1;
-/** Fuller ones make a search, and more so a removal, go through many slots. */
+/** Fuller segments make searches, and even more removals, visit many slots. */
 const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.7);
-/** Segments lie so many together in one piece of memory: an object each would be a thousand of them. */
+/** Segments per piece of memory: one object per segment would be thousands. */
 const PIECE_SHIFT = 4;
 const PIECE_MASK = (1 << PIECE_SHIFT) - 1;
 const PIECE_WORDS_SHIFT = PIECE_SHIFT + SEGMENT_WORDS_SHIFT;
 const PIECE_WORDS_MASK = (1 << PIECE_WORDS_SHIFT) - 1;
 const MAX_KEY = 8192;
 
-/** Words of the index itself: segments made, bits of the directory, segments there is room for in the list of them. */
+/** Words of the index itself: segments, bits of the directory, capacity of the list of segments. */
 const SEGMENTS = 0;
 const DEPTH = 1;
 const LISTED = 2;
 const INDEX_WORDS = 3;
-/** Segments that the list of them has room for at first. */
 const FIRST_LISTED = 64;
+
+/** Returned by probe(): no slot of the segment is empty. */
+const NO_EMPTY_SLOT = -1;
 
 /** Number of a segment. */
 type Segment = number;
@@ -60,24 +62,24 @@ export class KeyIndex {
   private readonly memory: MemoryPart;
   private readonly regions: Regions;
   private readonly own: Int32Array;
-  /** By segment: its keys, and how many bits of the high half of the hash all of them share. */
+  /** By segment: the number of its keys, and how many bits of the high half of the hash they share. */
   private used: Int32Array = new Int32Array(0);
   private depths: Int32Array = new Int32Array(0);
   /** Segments by the first bits of the high half of the hash. */
   private directory: Uint32Array = new Uint32Array(0);
-  /** Bits of that directory; a thread may have an older one, in which it finds less. */
+  /** Bits of that directory; a thread may have an older one, in which it does not find all keys. */
   private depth = -1;
   /** Shift from the high half of the hash to a place in the directory. */
   private shift = 31;
   private prepared = '';
   /** Slots of the segment that is being split. */
   private readonly scratch = new Int32Array(SEGMENT_WORDS);
-  /** Of removeAll(): where the searches begin. */
+  /** Scratch of removeAll(): first slots of the searches. */
   private readonly homes = new Int32Array(2 * BATCH);
-  /** The words that touch() read, folded: without a use of them the compiler would leave the reads out. */
+  /** Result of the reads of touchAll(): unused reads would be optimised away. */
   touched = 0;
 
-  /** `extra`: words of the caller's own in each objhead, zero at first. */
+  /** @param extra words of the caller in each objhead, initially zero */
   constructor(seed0: number, seed1: number, extra = 0, memory: MemoryPart = ownMemory()) {
     this.keyWord = EXTRA + extra;
     this.hash = new KeyHash(seed0, seed1);
@@ -107,24 +109,25 @@ export class KeyIndex {
 
   /** The objhead of `key`, or 0. */
   find(key: string): Oh {
-    return this.probe(this.hashed(key));
+    return this.probed(this.hashed(key));
   }
 
   /** The objhead of `key`, made when there is none. */
   findOrAdd(key: string): Oh {
     const stored = this.hashed(key);
-    const found = this.probe(stored);
+    const found = this.probed(stored);
     return found !== 0 ? found : this.add(stored);
   }
 
-  /** Takes an objhead without objects out of the index. */
+  /** Removes an objhead without objects, and frees it. */
   remove(oh: Oh): void {
     this.hide(oh);
     this.free(oh);
   }
 
-  /** Lets nobody find an objhead by its key any more; it stays the caller's until free(). */
+  /** Removes an objhead from the index; the caller keeps it until free(). */
   hide(oh: Oh): void {
+    this.memory.assertHeld();
     this.vacate(oh, this.homeOf(oh));
   }
 
@@ -132,13 +135,14 @@ export class KeyIndex {
     this.keys.free(oh);
   }
 
-  /** Reads the first `count` objheads of a list; see RowTable.touchAll(). */
+  /** Prefetches the first `count` objheads of a list; see RowTable.touchAll(). */
   touchAll(ohs: Uint32Array, count: number): void {
     this.keys.touchAll(ohs, count);
   }
 
-  /** The same as remove() for many, which should have been touched. */
+  /** remove() for many, which should have been prefetched. */
   removeAll(ohs: Uint32Array, count: number): void {
+    this.memory.assertHeld();
     this.findHomes(ohs, count);
     this.touchHomes(count);
     for (let i = 0; i < count; i++) this.vacate(ohs[i] as Oh, this.homes[i] as number);
@@ -161,7 +165,7 @@ export class KeyIndex {
     this.touched = sum;
   }
 
-  /** The word where a search for an objhead begins, counted through all segments. */
+  /** The word of an objhead's first slot, counted through all segments. */
   private homeOf(oh: Oh): number {
     const words = this.keys.chunkWords(oh);
     const at = this.keys.offset(oh) >>> 2;
@@ -169,7 +173,7 @@ export class KeyIndex {
     return segment * SEGMENT_WORDS + ((words[at + HASH_LO] as number) & SEGMENT_MASK) * 2;
   }
 
-  /** Takes an objhead out of its segment. */
+  /** Removes an objhead from its segment. */
   private vacate(oh: Oh, home: number): void {
     const segment = home >>> SEGMENT_WORDS_SHIFT;
     const slots = this.slotsOf(segment);
@@ -177,8 +181,9 @@ export class KeyIndex {
     let slot = (home >>> 1) & SEGMENT_MASK;
     // Slots are signed words.
     const stored = oh | 0;
-    for (let at = base + slot * 2 + 1; slots[at] !== stored; at = base + slot * 2 + 1) {
-      if (slots[at] === 0) throw new Error(`objhead ${oh} is not in the index`);
+    for (let left = SEGMENT_SLOTS; slots[base + slot * 2 + 1] !== stored; left--) {
+      if (left === 0 || slots[base + slot * 2 + 1] === 0)
+        throw new Error(`objhead ${oh} is not in the index`);
       slot = (slot + 1) & SEGMENT_MASK;
     }
     this.used[segment] = (this.used[segment] as number) - 1;
@@ -195,7 +200,7 @@ export class KeyIndex {
     slots[base + slot * 2 + 1] = 0;
   }
 
-  /** The key as it is stored: a digest stands for one that cannot be. */
+  /** The key as stored, or its digest. */
   keyOf(oh: Oh): string {
     const at = this.keys.offset(oh) + this.keyWord * 4;
     return this.keys.chunk(oh).latin1Slice(at, at + this.word(oh, KEY_LENGTH));
@@ -205,12 +210,12 @@ export class KeyIndex {
     return this.word(oh, FIRST);
   }
 
-  /** What was written before is seen by whoever sees this. */
+  /** Published: a reader that sees the object sees all that was written before. */
   setFirst(oh: Oh, oc: number): void {
     Atomics.store(this.keys.chunkWords(oh), (this.keys.offset(oh) >>> 2) + FIRST, oc);
   }
 
-  /** A number that keys share, which changes for no key. */
+  /** A number that keys may share; constant for a key. */
   placeOf(oh: Oh): number {
     return this.word(oh, HASH_LO);
   }
@@ -221,9 +226,10 @@ export class KeyIndex {
     return this.hash.lo >>> 0;
   }
 
-  /** The objhead of the key that was prepared, or 0; it may also be 0 while another thread changes the index. */
+  /** The objhead of the prepared key, or 0; without the lock also 0 while another thread changes the index. */
   findPrepared(): Oh {
-    return this.probe(this.prepared);
+    const oh = this.probe(this.prepared);
+    return oh === NO_EMPTY_SLOT ? 0 : oh;
   }
 
   extra(oh: Oh, word: number): number {
@@ -242,7 +248,7 @@ export class KeyIndex {
     this.keys.chunkWords(oh)[(this.keys.offset(oh) >>> 2) + word] = value;
   }
 
-  /** Hashes the key in the form in which it is stored, and returns that form. */
+  /** Hashes the key as it is stored, and returns that form. */
   private hashed(key: string): string {
     if (key.length <= MAX_KEY) {
       this.hash.hash(key);
@@ -254,7 +260,7 @@ export class KeyIndex {
   }
 
   private segment(hi: number): Segment {
-    // Two shifts, as one by 32 would be none.
+    // Two shifts, since a shift by 32 is a shift by 0.
     return this.directory[(hi >>> 1) >>> this.shift] as Segment;
   }
 
@@ -262,19 +268,30 @@ export class KeyIndex {
     return this.pieces[segment >>> PIECE_SHIFT] as Int32Array;
   }
 
+  /** probe() under the lock: a segment always has empty slots. */
+  private probed(key: string): Oh {
+    const oh = this.probe(key);
+    if (oh === NO_EMPTY_SLOT) throw new Error('A segment of the key index has no empty slot');
+    return oh;
+  }
+
+  /** Visits each slot at most once: without the lock, other threads may move entries so that no slot is seen empty. */
   private probe(key: string): Oh {
     const lo = this.hash.lo;
     const hi = this.hash.hi;
     const segment = this.segment(hi);
-    // Without the lock a thread may read of memory that it has not taken in yet.
+    // Without the lock this may be a segment in memory that the thread has not mapped yet.
     const slots = this.slotsOf(segment) as Int32Array | undefined;
     if (slots === undefined) return 0;
     const base = baseOf(segment);
-    for (let word = (lo & SEGMENT_MASK) << 1; ; word = (word + 2) & SEGMENT_WORDS_MASK) {
+    let word = (lo & SEGMENT_MASK) << 1;
+    for (let left = SEGMENT_SLOTS; left > 0; left--) {
       const oh = slots[base | word | 1] as number;
       if (oh === 0) return 0;
       if (slots[base | word] === lo && this.isOf(oh, hi, key)) return oh;
+      word = (word + 2) & SEGMENT_WORDS_MASK;
     }
+    return NO_EMPTY_SLOT;
   }
 
   private isOf(oh: Oh, hi: number, key: string): boolean {
@@ -301,6 +318,7 @@ export class KeyIndex {
   }
 
   private add(key: string): Oh {
+    this.memory.assertHeld();
     const { lo, hi } = this.hash;
     let segment = this.segment(hi);
     while ((this.used[segment] as number) >= SEGMENT_FULL) {
@@ -374,14 +392,14 @@ export class KeyIndex {
     if (!this.memory.isShared) this.memory.drop(`list${used.length}`);
   }
 
-  /** Has all threads take a larger piece, which is filled, for the one before it. */
+  /** Makes all threads use a larger piece, already filled, instead of the previous one. */
   private rename(word: number, value: number): void {
     Atomics.store(this.own, word, value);
     this.memory.announce();
     this.attach();
   }
 
-  /** Takes in what was made, by whatever thread. */
+  /** Maps what this or another thread has made. */
   private attach(): void {
     const { own, memory } = this;
     for (const piece of this.regions.made(this.pieces.length)) {
@@ -408,18 +426,18 @@ export class KeyIndex {
     let slot = lo & SEGMENT_MASK;
     while (slots[base + slot * 2 + 1] !== 0) slot = (slot + 1) & SEGMENT_MASK;
     slots[base + slot * 2] = lo;
-    // Another thread that finds it without the lock finds the key as well.
+    // Published: a thread that finds it without the lock sees the key.
     Atomics.store(slots, base + slot * 2 + 1, oh);
     this.used[segment] = (this.used[segment] as number) + 1;
   }
 }
 
-/** The place in its piece where a segment's words begin. */
+/** Offset of a segment's words in its piece. */
 function baseOf(segment: Segment): number {
   return (segment & PIECE_MASK) * SEGMENT_WORDS;
 }
 
-/** Stands for a key that cannot be stored itself; no ordinary key equals it by accident. */
+/** Replaces a key that cannot be stored; no ordinary key is equal to it by accident. */
 function digest(key: string): string {
   return `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64')}`;
 }

@@ -1,13 +1,12 @@
-// The lifetimes of objects: set by a fetch, brought forward by soft purges and soft bans.
+// The lifetimes of objects: set by a fetch, shortened by soft purges and soft bans.
 //
-// Keeps the expiry heap in step with them. Never takes an object out. Times are seconds, points in time are seconds
-// since the epoch.
+// Updates the expiry heap. Never removes an object. Durations are seconds, times are seconds since the epoch.
 
 import type { CacheState } from './cache-state.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
 
-/** A fetch's account of its object beside the bytes: when it was made, how long it lives, what kind it is. */
+/** Attributes of an object that its fetch sets. */
 export interface Attributes {
   tOrigin: number;
   ttl: number;
@@ -18,15 +17,14 @@ export interface Attributes {
   flags: number;
 }
 
-/** Lifetimes that a soft purge gives: ttl from now, or since when it is over when negative; a negative grace or keep
- * stays as it is. */
+/** Lifetimes set by a soft purge: ttl from now, negative for how long ago it ended; a negative grace or keep is unchanged. */
 export interface SoftPurge {
   ttl: number;
   grace: number;
   keep: number;
 }
 
-/** An object has to have lived at all to be stale: the least life that it is left. */
+/** The least ttl: an object without one cannot be stale. */
 const LEAST = 0.001;
 
 export class Lifetimes {
@@ -53,7 +51,7 @@ export class Lifetimes {
     this.reschedule(oc);
   }
 
-  /** When the object is of no use any more. */
+  /** When the object expires: the end of ttl, grace and keep. */
   endOf(oc: Oc): number {
     const { objcores } = this.state;
     return (
@@ -69,23 +67,22 @@ export class Lifetimes {
     return objcores.getDouble(oc, row.T_ORIGIN) + objcores.getDouble(oc, row.TTL) > now;
   }
 
-  /** Gives an object these lifetimes, from now on: longer ones too, and to a stale object as well. What it gains stops
-   * at the end that it had. */
+  /** Sets lifetimes from now on, also longer ones, and also for a stale object, which still expires no later than before. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { objcores } = this.state;
     const end = this.endOf(oc);
     this.state.notBefore(now);
     if (soft.grace >= 0) objcores.setDouble(oc, row.GRACE, soft.grace);
     if (soft.keep >= 0) objcores.setDouble(oc, row.KEEP, soft.keep);
-    // Nothing left is stale, less than nothing is not found any more.
+    // 0 is stale, negative is not found by lookups.
     if (soft.ttl < 0) objcores.setDouble(oc, row.TTL, now + soft.ttl - objcores.getDouble(oc, row.T_ORIGIN));
     else this.endTtl(oc, now + soft.ttl);
-    // As in Varnish: an object goes at its old end all the same.
+    // As in Varnish, the object still expires at its old end.
     if (this.endOf(oc) >= end) return;
     this.mail(oc);
   }
 
-  /** Makes an object stale as of `at`, from when its grace counts; false when it was stale by then. */
+  /** Makes an object stale as of `at`, from when its grace counts; false when it was already stale. */
   soften(oc: Oc, at: number): boolean {
     const { objcores } = this.state;
     const origin = objcores.getDouble(oc, row.T_ORIGIN);
@@ -96,7 +93,7 @@ export class Lifetimes {
     return true;
   }
 
-  /** Moves the object in the expiry heap, and counts it as Varnish counts what its expiry thread is sent. */
+  /** Moves the object in the expiry heap, counted as mail to Varnish's expiry thread. */
   mail(oc: Oc): void {
     this.reschedule(oc);
     this.state.counters.exp_mailed++;
@@ -120,10 +117,10 @@ export class Lifetimes {
       objcores.setDouble(oc, row.TTL, at - origin);
       return;
     }
-    // Made after that, or in the same moment. A life of nothing would take its grace away too.
+    // Made at that moment or later. With a ttl of 0 it would lose its grace, too.
     const before = at - LEAST;
     objcores.setDouble(oc, row.T_ORIGIN, before);
-    // Not the same as LEAST: the difference of two neighbours is exact, and so is its sum.
+    // Not LEAST: this difference is exact, and so is its sum with the origin.
     objcores.setDouble(oc, row.TTL, at - before);
   }
 }

@@ -1,17 +1,16 @@
-// The work that no request waits for: expiry, the ban lurker, the rest of purges by surrogate key, figures.
+// Background work: expiry, the ban lurker, the rest of purges by surrogate key, figures.
 //
-// Each kind of work says when it wants to go on; a step does a piece of the one that has been due longest, so that
-// none keeps another from its turn and no turn of the event loop has more than one piece.
+// Each kind of work returns when it is due again. A step does a piece of the one that is most overdue, so that none starves
+// another and no turn of the event loop has more than one piece.
 
 import type { Lurker } from './ban/lurker.ts';
 import type { CacheState } from './cache-state.ts';
 import type { Expiry } from './expiry.ts';
-import type { Maintenance } from './roles.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
-/** How many times as long as a piece of work expiry rests while more objects are due; and the milliseconds of its rest
- * while some will be soon, and while none will: a million that end at one moment are gone in seconds and leave four fifths of
- * the time to traffic, and an idle daemon is seldom woken. */
+/** Pause of expiry: while more objects are due, a multiple of the longest step, which removes a million objects that end
+ * together within seconds and leaves four fifths of the time to traffic; otherwise milliseconds, while some will be due soon
+ * and while none will, so that an idle daemon is seldom woken. */
 const EXPIRY_PAUSE = 4;
 const EXPIRY_REST = 50;
 const EXPIRY_LONG_REST = 250;
@@ -21,11 +20,11 @@ const EARLY = 1;
 interface Work {
   /** Milliseconds of the steady clock; infinity when there is nothing to do. */
   due: number;
-  /** Does a piece; returns the milliseconds until the next one. */
+  /** Does a piece of work; returns the milliseconds until the next one. */
   readonly run: (now: number) => number;
 }
 
-export class CacheMaintenance implements Maintenance {
+export class CacheMaintenance {
   readonly expiry: Expiry;
   readonly lurker: Lurker;
   private readonly state: CacheState;
@@ -50,9 +49,15 @@ export class CacheMaintenance implements Maintenance {
     ];
   }
 
+  /** Does a bounded piece of the work that is most overdue, if any is due. Returns the seconds until the next call; 0 is as
+   * soon as possible, in another turn of the event loop. */
   step(now: number): number {
+    return this.state.lock.hold(() => this.work(now));
+  }
+
+  private work(now: number): number {
     const { millis } = this.state;
-    this.state.clockIs(now);
+    this.state.limitSoftPurge(now);
     const at = millis();
     const first = this.earliest(at);
     if (first.due <= at + EARLY) {
@@ -63,8 +68,12 @@ export class CacheMaintenance implements Maintenance {
     return Math.max(0, this.earliest(after).due - after) / 1000;
   }
 
+  /** Updates the counters that are too expensive to keep up to date all the time. */
   sample(): void {
-    if (!this.state.maintains) return;
+    if (this.state.maintains) this.state.lock.hold(() => this.sampleTags());
+  }
+
+  private sampleTags(): void {
     const { tags, counters } = this.state;
     const { keyCount, linkCount, bytes } = tags;
     counters.xkey_keys += keyCount - this.keys;
@@ -76,7 +85,7 @@ export class CacheMaintenance implements Maintenance {
   }
 
   private earliest(at: number): Work {
-    // Purges come at any time, from within other work as well, and leave theirs here.
+    // A purge may come at any time, also from within other work, and leaves its rest here.
     if (this.tagPurges.pending) this.purging.due = Math.min(this.purging.due, at);
     return this.works.reduce((first, work) => (work.due < first.due ? work : first));
   }
@@ -90,7 +99,7 @@ export class CacheMaintenance implements Maintenance {
     this.expiry.step(now, this.state.longestStep);
     const left = (this.expiry.nextEnd() - now) * 1000;
     if (left <= 0) return EXPIRY_PAUSE * this.state.longestStep;
-    if (this.expiry.behind) return EXPIRY_REST;
+    if (this.expiry.hasBacklog) return EXPIRY_REST;
     return Math.min(EXPIRY_LONG_REST, Math.max(EXPIRY_REST, left));
   }
 }

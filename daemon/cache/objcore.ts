@@ -1,5 +1,5 @@
-// The layout of an objcore row: everything the cache knows of one object, beside its bytes in storage.
-// Positions, flags and states only; who may change what is the business of the modules that use them.
+// The layout of an objcore row: the metadata of one object. Positions, flags and states only; decision 15 has the rules for
+// changing them.
 
 /** Objcore handle: a row number, 0 is none. */
 export type Oc = number;
@@ -28,7 +28,7 @@ export const LRU_PREV = 18;
 export const LRU_NEXT = 19;
 /** Sixteenths of a second since the cache's epoch at the last move to the young end. */
 export const LRU_TIME = 20;
-/** In its place while an object is being fetched by one of several threads: that one's number, plus one. */
+/** The same word while one of several threads fetches the object: that thread's number plus one. */
 export const FETCHER = LRU_TIME;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;
@@ -37,64 +37,62 @@ export const KEY_PREV = 22;
 export const KEY_NEXT = 23;
 /** Number of the newest ban this object was tested against. */
 export const BAN = 24;
-/** First link to the object's surrogate keys; until it has any, how many purges by key came before its fetch. */
+/** First link to the object's surrogate keys; before it has any, the number of the newest purge by key when its fetch began. */
 export const SURROGATE = 25;
-/** Block of what is known of the body beside its bytes (object-store.ts); 0 is none. */
+/** Block of the annex (object-store.ts); 0 is none. */
 export const ANNEX = 26;
-/** Hash of the variant (vary.ts), if all others of its key that have one vary by the same headers; else 0. */
+/** Hash of the variant (vary.ts), if all hashed objects of the key vary by the same headers; else 0. In a crowd: its member. */
 export const VARIANT = 27;
-/** In its place while the object is busy: the variant that it is expected to become (vary.ts); 0 is unknown. */
+/** The same word while the object is busy: the variant that it is expected to become (vary.ts); 0 is unknown. */
 export const EXPECTED = VARIANT;
 /** Even, since rows hold doubles. */
 export const OBJCORE_WORDS = 28;
 
-/** Bytes that the response announced, -1 when it did not: a double in the place of the LRU's words, which an object needs
- * only once it is finished. */
+/** Bytes announced by the response, -1 when unknown: a double in the LRU's words, which are unused until the object is finished. */
 export const ANNOUNCED = 9;
 
-/** What is added to the references of a row that nobody may take a reference to: a free one, and for a moment one whose
- * blocks are being moved. Whoever comes without the lock sees it, and gives its own reference back. */
+/** Added to REFS of a closed row: a free one, or briefly one whose blocks are being moved. A lookup without the lock that sees it
+ * gives its reference back. */
 export const CLOSED = 1 << 30;
 
-/** Whether so many references are those of an object, and not of a free row. */
+/** Whether this is the reference count of an object, and not of a free row. */
 export function isHeld(refs: number): boolean {
   return refs > 0 && refs < CLOSED;
 }
 
-/** Most objects that are taken out together. Measured: with so many, all that belongs to them stays in the processor's
- * caches meanwhile. */
+/** Most objects removed together. Measured: the data of so many stays in the processor's caches. */
 export const BATCH = 128;
 
 /** Flags that the fetch sets through setAttributes. */
 export const OF_HIT_MISS = 1 << 0;
 export const OF_HIT_PASS = 1 << 1;
 export const OF_GZIPPED = 1 << 2;
-/** Its fetch showed it to nobody before it was whole. */
+/** It was not streamed: visible only once it was complete. */
 export const OF_UNSTREAMED = 1 << 3;
 /** The annex is the plan of a page of edge-side includes. */
 export const OF_ESI = 1 << 4;
-/** An answer for the requests that wait for it; later ones do not find it. */
+/** Only for the requests that wait for it; later ones do not find it. */
 export const OF_FOR_WAITERS = 1 << 5;
 export const OF_UNCACHEABLE = 1 << 6;
-/** The stored head and body are, as they are, the answer to a plain GET (decided where it is stored). */
+/** The stored head and body are the response to a plain GET without changes. */
 export const OF_PLAIN = 1 << 7;
-/** A marker: the origin's answer is not to be shared. */
+/** A marker: the origin's response must not be shared. */
 export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
-/** The body was packed or unpacked here: its bytes are not those that the origin's tag stands for. */
+/** The body was packed or unpacked here: the origin's ETag is not for these bytes. */
 export const OF_RECODED = 1 << 15;
-/** The origin failed, and its answer is not for keeping: it never hides nor takes away what was there. */
+/** The origin failed: this object never hides or replaces older ones. */
 export const OF_FAILURE = 1 << 19;
-/** The answer to a HEAD: its head speaks of a body that it does not have. */
+/** The response to a HEAD: without the body that its head announces. */
 export const OF_HEAD_ALONE = 1 << 20;
 /** Flags that setAttributes may change. */
 export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_FAILURE | OF_HEAD_ALONE;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;
-/** No longer found by lookups; lives until its last reference goes. */
+/** Removed from the index; freed with its last reference. */
 export const OF_DYING = 1 << 9;
 export const OF_HAS_VARY = 1 << 10;
 export const OF_IN_LRU = 1 << 11;
-/** Blocks may be larger than their bytes: to be shortened once nobody reads. */
+/** Blocks may be larger than their bytes: they are shortened once there are no readers. */
 export const OF_TRIM = 1 << 13;
 /** SURROGATE is the first link to the object's keys. */
 export const OF_TAGGED = 1 << 14;

@@ -1,14 +1,14 @@
-// Answers what is known of an object by its handle: state, flags, lifetimes, figures. Changes nothing.
+// Questions about an object by its handle: state, flags, lifetimes, figures. Read-only.
 
 import type { CacheState } from './cache-state.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
-import type { Facts } from './roles.ts';
 import type { RowTable } from './row-table.ts';
 
 const UNCACHEABLE = row.OF_PRIVATE | row.OF_MARKER | row.OF_UNCACHEABLE;
 
-export class ObjectFacts implements Facts {
+/** Times in seconds, tOrigin since the epoch. */
+export class ObjectFacts {
   private readonly state: CacheState;
   private readonly objcores: RowTable;
 
@@ -18,7 +18,7 @@ export class ObjectFacts implements Facts {
   }
 
   isFinished(oc: Oc): boolean {
-    // Before the length, which is the body's then.
+    // Read before the body's length, which is final then.
     return stateIn(this.objcores.load(oc, row.META)) === row.STATE_FINISHED;
   }
 
@@ -26,6 +26,7 @@ export class ObjectFacts implements Facts {
     return stateIn(this.objcores.get(oc, row.META)) === row.STATE_FAILED;
   }
 
+  /** Whether the head and at least the beginning of the body can be read. */
   isDeliverable(oc: Oc): boolean {
     const state = stateIn(this.objcores.get(oc, row.META));
     return state === row.STATE_STREAM || state === row.STATE_FINISHED;
@@ -35,6 +36,7 @@ export class ObjectFacts implements Facts {
     return (this.objcores.get(oc, row.META) & UNCACHEABLE) !== 0;
   }
 
+  /** Whether it has one of these flags (OF_ of objcore.ts). */
   has(oc: Oc, flags: number): boolean {
     return (this.objcores.get(oc, row.META) & flags) !== 0;
   }
@@ -59,6 +61,7 @@ export class ObjectFacts implements Facts {
     return this.objcores.get(oc, row.HITS);
   }
 
+  /** The transaction id of its fetch. */
   vxidOf(oc: Oc): number {
     return this.objcores.get(oc, row.VXID) >>> 0;
   }

@@ -1,8 +1,8 @@
 // A fetch's side of its object: busy, then stream (the head is visible, hits attach), then finished or failed.
 //
-// Caution: the order inside a step matters, as readers are called synchronously and may give their reference back
-// meanwhile. A marker (hit-for-miss, hit-for-pass) takes older ones of its variant with it, since many fetches of an
-// uncacheable URL run at once and start from the same one: the others would pile up until they expire.
+// Caution: the order inside a step matters, as readers are called synchronously and may give their reference back. A
+// marker (hit-for-miss, hit-for-pass) removes older ones of its variant: many fetches of an uncacheable URL run at once,
+// and their markers would pile up until they expire.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -15,18 +15,17 @@ import { type Oc, stateIn, withState } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { Filling } from './roles.ts';
 import { tagsOf } from './tags/tag-headers.ts';
-import { hashStored, sameNames, sameStored, type VaryKey } from './vary.ts';
+import { sameNames, sameStored, type VaryKey } from './vary.ts';
 
-/** Surrogate keys an object may have; one with more is not kept, since a purge could not get to it within a step. */
+/** Surrogate keys an object may have; one with more is not kept, since a purge could not process it within a step. */
 const MOST_KEYS = 4096;
-/** Objects after a new one in which markers are looked for: those that it leaves, the next fetch finds. */
+/** Objects after a new one that are searched for markers; the next fetch finds the rest. */
 const MARKER_SEARCH = 16;
-/** Objects of a key, without those that are being fetched, that are looked at for one whose variant is hashed (chosen). */
+/** Objects of a key, busy ones aside, that are searched for one whose variant is hashed (chosen). */
 const SIBLING_SEARCH = 64;
 
-export class ObjectFilling implements Filling {
+export class ObjectFilling {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly lru: ObjectLru;
@@ -41,34 +40,47 @@ export class ObjectFilling implements Filling {
     this.life = life;
   }
 
+  /** An object outside the index, for a pass; the caller holds a reference. */
   newPrivate(): Oc {
-    return this.life.newPrivate();
+    return this.state.lock.hold(() => this.life.newPrivate());
   }
 
   setAttributes(oc: Oc, a: Attributes): void {
-    this.lifetimes.setAttributes(oc, a);
+    this.state.lock.hold(() => this.lifetimes.setAttributes(oc, a));
   }
 
+  /** Stores the response head, replacing an earlier one and its body; false when there is no room. Storage null takes any but
+   * Transient. A Content-Length decides how much room the body gets at once. The reader of a private object gets the
+   * message itself, which must not change until takeBackHead(). */
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
-    if (!this.store.storeHead(oc, storage, msg, vary)) return false;
-    this.store.transferOf(oc).tags = tagsOf(msg, this.state.limits.tagHeaders);
-    return true;
+    return this.state.lock.hold(() => {
+      if (!this.store.storeHead(oc, storage, msg, vary)) return false;
+      this.store.transferOf(oc).tags = tagsOf(msg, this.state.limits.tagHeaders);
+      return true;
+    });
   }
 
-  beginBody(oc: Oc, storage: string, length: number): boolean {
-    return this.store.beginBody(oc, storage, length);
-  }
-
-  endBody(oc: Oc): void {
-    // Nobody reads it yet.
-    this.store.trim(oc);
-    this.finish(oc);
-  }
-
+  /** The fetch is about to change the message that it lent; remaining readers get the stored head. */
   takeBackHead(oc: Oc): void {
     this.store.takeBackHead(oc);
   }
 
+  /** Prepares a private object for a body without a head, that of a request: it stays until its last reference goes, also
+   * after it was read. `length` is -1 when unknown. False when there is no room. */
+  beginBody(oc: Oc, storage: string, length: number): boolean {
+    return this.state.lock.hold(() => this.store.beginBody(oc, storage, length));
+  }
+
+  /** The body of beginBody() is complete. */
+  endBody(oc: Oc): void {
+    this.state.lock.hold(() => {
+      // It has no readers yet.
+      this.store.trim(oc);
+      this.complete(oc, false);
+    });
+  }
+
+  /** Appends body bytes; false when there is no room: the object must then be failed. */
   append(oc: Oc, buf: LentBytes, start: number, end: number): boolean {
     return this.store.append(oc, buf, start, end);
   }
@@ -77,19 +89,30 @@ export class ObjectFilling implements Filling {
     setGunzippedLength(this.store.headChunk(oc), this.store.headAt(oc), length);
   }
 
+  /** Stores bytes beside the body: what a filter has computed from it. `flags` (OF_) are set with them. False when there is no
+   * room. */
   setAnnex(oc: Oc, bytes: Uint8Array, flags = 0): boolean {
-    return this.store.setAnnex(oc, bytes, flags);
+    return this.state.lock.hold(() => this.store.setAnnex(oc, bytes, flags));
   }
 
+  /** Makes the head visible: from now on hits attach, and waiters look up again. `uncacheable`: they will not find an object
+   * to share, so all are woken at once. */
   unbusy(oc: Oc, uncacheable = false): void {
-    if (this.publish(oc, uncacheable)) this.store.tellReaders(oc, this.state.transfers.get(oc));
+    this.state.lock.hold(() => {
+      if (this.publish(oc, uncacheable)) this.store.notifyReaders(oc, this.state.transfers.get(oc));
+    });
   }
 
+  /** The body is complete. An object that was not streamed becomes visible now, as a whole. */
   finish(oc: Oc, uncacheable = false): void {
+    this.state.lock.hold(() => this.complete(oc, uncacheable));
+  }
+
+  private complete(oc: Oc, uncacheable: boolean): void {
     this.publish(oc, uncacheable);
     const { objcores, transfers } = this.state;
     const meta = withState(objcores.get(oc, row.META), row.STATE_FINISHED);
-    // Who sees this without the lock sees the body whole.
+    // Published: a reader without the lock that sees this state sees the whole body.
     objcores.publish(oc, row.META, meta | row.OF_TRIM);
     if ((meta & row.OF_INDEXED) !== 0) {
       this.lru.enter(oc);
@@ -98,11 +121,16 @@ export class ObjectFilling implements Filling {
     }
     const transfer = transfers.get(oc);
     if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
-    this.store.tellReaders(oc, transfer);
+    this.store.notifyReaders(oc, transfer);
     if (objcores.get(oc, row.REFS) === 1) this.life.trimWhenAlone(oc);
   }
 
+  /** The fetch failed: lookups no longer find the object, readers are notified, waiters are woken at once. */
   fail(oc: Oc): void {
+    this.state.lock.hold(() => this.abort(oc));
+  }
+
+  private abort(oc: Oc): void {
     const { objcores, transfers } = this.state;
     const { life } = this;
     const meta = objcores.get(oc, row.META);
@@ -113,32 +141,36 @@ export class ObjectFilling implements Filling {
     life.ref(oc);
     if (state === row.STATE_BUSY) life.detach(oc, true);
     else if (oh !== 0) life.kill(oc);
-    this.store.tellReaders(oc, transfers.get(oc));
-    // The last reader may be another thread's.
+    this.store.notifyReaders(oc, transfers.get(oc));
+    // The last reader may be on another thread.
     if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
     this.state.lock.after(() => life.deref(oc));
   }
 
+  /** Whether requests wait for this busy object. */
   hasWaiters(oc: Oc): boolean {
     const oh = this.state.objcores.get(oc, row.OBJHEAD);
     return oh !== 0 && this.state.objheads.hasWaiters(oh);
   }
 
+  /** Whether only the fetch itself (and the index) still holds the object. */
   isAbandoned(oc: Oc): boolean {
     const { objcores } = this.state;
     const ofIndex = (objcores.get(oc, row.META) & row.OF_INDEXED) !== 0 ? 1 : 0;
     return objcores.get(oc, row.REFS) <= 1 + ofIndex;
   }
 
+  /** Stored bytes that the single reader has not consumed yet. */
   inTransit(oc: Oc): number {
     return this.state.objcores.getDouble(oc, row.BODY_LENGTH) - (this.state.transfers.get(oc)?.consumed ?? 0);
   }
 
+  /** Sets the callback of the fetch of a body for one reader, called when that reader consumes or leaves. */
   onConsume(oc: Oc, moved: () => void): void {
     this.store.transferOf(oc).onConsume = moved;
   }
 
-  /** Busy to stream, without a word to readers; false when it was not busy. */
+  /** Busy to stream, without notifying readers; false when it was not busy. */
   private publish(oc: Oc, uncacheable: boolean): boolean {
     const { objcores, objheads } = this.state;
     if (stateIn(objcores.get(oc, row.META)) !== row.STATE_BUSY) return false;
@@ -160,8 +192,8 @@ export class ObjectFilling implements Filling {
     return true;
   }
 
-  /** Files an object under its surrogate keys. Markers have keys, too. One that must not be found, because a key was
-   * purged since its fetch began or because there is no room to keep its keys, becomes its holder's alone. */
+  /** Adds an object, also a marker, to its surrogate keys. One that must not be found, because a key was purged since its fetch
+   * began or because there is no room for its keys, becomes private. */
   private fileUnderKeys(oc: Oc): void {
     const { objcores, transfers, tags, purgeLog, limits, counters } = this.state;
     const keys = transfers.get(oc)?.tags ?? null;
@@ -186,13 +218,13 @@ export class ObjectFilling implements Filling {
     return isInCrowd ? this.state.crowds.olderThan(oc) : this.state.objcores.get(oc, row.KEY_NEXT);
   }
 
-  /** An object whose variant is hashed has the same names as all others of its key that are. */
+  /** Hashes the variant of an object, unless other hashed ones of its key vary by other headers. */
   private hashVariantOf(oc: Oc, oh: number): void {
     const { objcores, objheads } = this.state;
     const { store } = this;
     let other = objheads.first(oh);
     for (let looked = 0; other !== 0; ) {
-      // A crowd may have begun to fetch its variants since the last one came.
+      // There may be any number of busy ones: they are not counted.
       const isBusy = stateIn(objcores.get(other, row.META)) === row.STATE_BUSY;
       if (!isBusy && looked++ === SIBLING_SEARCH) return;
       if (!isBusy && objcores.get(other, row.VARIANT) !== 0) {
@@ -207,10 +239,10 @@ export class ObjectFilling implements Filling {
       }
       other = objcores.get(other, row.KEY_NEXT);
     }
-    objcores.set(oc, row.VARIANT, hashStored(store.headChunk(oc), store.varyAt(oc)));
+    objcores.set(oc, row.VARIANT, this.state.variantHash.ofStored(store.headChunk(oc), store.varyAt(oc)));
   }
 
-  /** Older markers go as soon as this object hides them; one without a ttl is not found and hides nothing. */
+  /** Removes older markers that this object hides; one without a ttl is not found and hides nothing. */
   private killMarkersAfter(oc: Oc): void {
     const { objcores } = this.state;
     if (objcores.getDouble(oc, row.TTL) <= 0) return;
@@ -221,7 +253,7 @@ export class ObjectFilling implements Filling {
     for (let looked = 0; other !== 0 && looked < MARKER_SEARCH; looked++) {
       const meta = objcores.get(other, row.META);
       const isMarker = (meta & row.OF_MARKER) !== 0 && stateIn(meta) === row.STATE_FINISHED;
-      // Behind a marker that is none of a failure there may be what must not come back.
+      // Older objects behind a marker that is not a failure's must not become visible again.
       const mayGo = !isFailure || (meta & row.OF_FAILURE) !== 0;
       if (isMarker && mayGo && this.sameVariant(oc, other)) hidden.push(other);
       other = this.olderThan(other, isInCrowd);
@@ -229,8 +261,7 @@ export class ObjectFilling implements Filling {
     for (const marker of hidden) this.life.kill(marker);
   }
 
-  /** A forced miss replaces the variant that was asked for, or all: what it has made older goes as soon as it is whole.
-   * Neither a marker nor a failure does. */
+  /** A forced miss replaces the requested variant, or all: removes older whole ones. Markers and failures replace nothing. */
   private killReplaced(oc: Oc, meta: number, replaces: 'nothing' | 'variant' | 'all'): void {
     const { objcores } = this.state;
     const isOther = (meta & (row.OF_MARKER | row.OF_FAILURE)) !== 0;

@@ -1,31 +1,30 @@
-// Takes objects out of use before their time: by key, by surrogate key, and one that another replaces.
+// Invalidates objects at once: by key, by surrogate key, and one that another replaces. Bans, which are lazy, are in ban/.
 //
-// Acts at once and never waits; bans, which are remembered, are in ban/. Caution: a fetch under way may bring what is
-// older than the purge, so a purge cuts it off from the key.
+// Caution: a fetch under way may bring what is older than the purge, so a purge removes it from the key.
 
 import type { CacheState } from './cache-state.ts';
 import type { Lifetimes, SoftPurge } from './lifetimes.ts';
+import type { CacheMaintenance } from './maintenance.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
-import type { Invalidation, Maintenance } from './roles.ts';
 import { keysIn } from './tags/tag-headers.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
-export class ObjectInvalidation implements Invalidation {
+export class ObjectInvalidation {
   private readonly state: CacheState;
   private readonly lifetimes: Lifetimes;
   private readonly life: ObjectLife;
   private readonly tagPurges: TagPurges;
-  private readonly maintenance: Maintenance;
+  private readonly maintenance: CacheMaintenance;
 
   constructor(
     state: CacheState,
     lifetimes: Lifetimes,
     life: ObjectLife,
     tagPurges: TagPurges,
-    maintenance: Maintenance,
+    maintenance: CacheMaintenance,
   ) {
     this.state = state;
     this.lifetimes = lifetimes;
@@ -34,26 +33,34 @@ export class ObjectInvalidation implements Invalidation {
     this.maintenance = maintenance;
   }
 
+  /** Purges all variants of a key, or makes them stale when `soft` is given; returns how many. Fetches under way are removed
+   * from the index, since they may bring what is older than the purge. `own` stays: the caller's own object, which it has
+   * not begun to fetch, or has just fetched. */
   purge(key: string, now: number, soft: SoftPurge | null = null, own: Oc = 0): number {
+    return this.state.lock.hold(() => this.purgeKey(key, now, soft, own));
+  }
+
+  private purgeKey(key: string, now: number, soft: SoftPurge | null, own: Oc): number {
     const { objcores, objheads } = this.state;
     const oh = objheads.find(key);
     if (oh === 0) return 0;
     let count = 0;
     for (let oc = objheads.first(oh); oc !== 0; ) {
       const next = objcores.get(oc, row.KEY_NEXT);
-      if (oc === own) {
-        // It stays.
-      } else if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
-        this.life.detach(oc, false);
-      } else {
-        count += this.purgeOne(oc, now, soft);
-      }
+      const isBusy = stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY;
+      if (oc !== own && isBusy) this.life.detach(oc, false);
+      else if (oc !== own) count += this.purgeObject(oc, now, soft);
       oc = next;
     }
     return count;
   }
 
+  /** Purges one object, or makes it stale; returns 0 when it is gone already, 1 otherwise. */
   purgeOne(oc: Oc, now: number, soft: SoftPurge | null = null): number {
+    return this.state.lock.hold(() => this.purgeObject(oc, now, soft));
+  }
+
+  private purgeObject(oc: Oc, now: number, soft: SoftPurge | null): number {
     const { objcores, tags } = this.state;
     const meta = objcores.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return 0;
@@ -63,13 +70,18 @@ export class ObjectInvalidation implements Invalidation {
     return gone ? 0 : 1;
   }
 
+  /** Purges the objects that carry one of the surrogate keys in a text, or makes them stale; returns how many. Lookups do not
+   * find them any more when it returns, though their memory may be freed later. */
   purgeTags(keys: string, soft: boolean, now: number): number {
-    const count = this.tagPurges.purge(keysIn(keys), soft ? Doom.SOFT : Doom.HARD, now);
-    this.maintenance.sample();
-    return count;
+    return this.state.lock.hold(() => {
+      const count = this.tagPurges.purge(keysIn(keys), soft ? Doom.SOFT : Doom.HARD, now);
+      this.maintenance.sample();
+      return count;
+    });
   }
 
+  /** Removes an object that another one replaces; holders of references keep it. */
   kill(oc: Oc): void {
-    this.life.kill(oc);
+    this.state.lock.hold(() => this.life.kill(oc));
   }
 }

@@ -1,7 +1,7 @@
-// The life of an objcore in the index and by its references, with the last of which its row and memory go.
+// References to objcores, and how they enter and leave the index. With the last reference the row and its memory are freed.
 //
-// A handle's holder has a reference until deref; the index holds one of its own, so that an eviction never takes what
-// somebody is reading. Decides nothing about requests, and does not know what a fetch brings: see object-filling.ts.
+// Each holder of a handle has a reference until deref(); the index holds one of its own, so an eviction never frees an
+// object that is being read. Makes no decisions about requests; object-filling.ts has the fetch's side.
 
 import type { CacheState } from './cache-state.ts';
 import type { Oh } from './key-index.ts';
@@ -10,17 +10,16 @@ import * as row from './objcore.ts';
 import { CLOSED, type Oc, withState } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { References } from './roles.ts';
 
-/** Marks what is not the id of a fetch: those are below it. */
+/** Set in ids that are not transaction ids, which are below it. */
 const NO_VXID = 0x80000000 | 0;
 
-export class ObjectLife implements References {
+export class ObjectLife {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly lru: ObjectLru;
   private readonly lifetimes: Lifetimes;
-  /** One word: objects made, of all threads. */
+  /** One word: objects made by all threads. */
   private readonly made: Int32Array;
 
   constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes) {
@@ -31,12 +30,12 @@ export class ObjectLife implements References {
     this.made = state.memory.part('life').words(1);
   }
 
-  /** A busy object under a key. `expected`: the variant it will probably become (vary.ts). The caller holds a reference. */
+  /** A busy object under a key; the caller holds a reference. `expected`: the variant it will probably become (vary.ts). */
   newBusy(oh: Oh, expected: number): Oc {
     const { objcores, bans, purgeLog, objheads } = this.state;
     const oc = this.take(0);
     objcores.set(oc, row.OBJHEAD, oh);
-    // Counted from now, not from the end of the fetch: a ban or purge that comes in between is tested.
+    // Taken now, not at the end of the fetch: bans and purges that come in between are then tested.
     objcores.set(oc, row.BAN, bans.ref());
     objcores.set(oc, row.SURROGATE, purgeLog.newest);
     objcores.set(oc, row.EXPECTED, expected);
@@ -49,7 +48,7 @@ export class ObjectLife implements References {
     return this.take(row.OF_PRIVATE);
   }
 
-  /** A purge is an end brought forward, and logged as one. */
+  /** Purges an object: logged as an expiry brought forward. */
   purge(oc: Oc, now: number): void {
     const { objcores, events, counters } = this.state;
     if ((objcores.get(oc, row.META) & row.OF_INDEXED) === 0) return;
@@ -62,8 +61,8 @@ export class ObjectLife implements References {
     this.kill(oc, false);
   }
 
-  /** Takes an object out of the cache; those who hold references go on. `mailed`: the expiry learns it from
-   * outside, which Varnish counts. */
+  /** Removes an object from the index; holders of references keep it. `mailed`: counted as mail to the expiry thread, as
+   * in Varnish. */
   kill(oc: Oc, mailed = true): void {
     const { objcores, tags, expiryHeap, events, counters, objheads } = this.state;
     let meta = objcores.get(oc, row.META);
@@ -87,7 +86,7 @@ export class ObjectLife implements References {
     this.deref(oc);
   }
 
-  /** Takes a busy object out of the index: its holder keeps it alone. `alone`: those who wait for it cannot share it. */
+  /** Removes a busy object from the index; its fetch keeps it. `alone`: its waiters need not wait for another fetch. */
   detach(oc: Oc, alone: boolean): void {
     const { objcores, objheads } = this.state;
     const oh = objcores.get(oc, row.OBJHEAD);
@@ -103,7 +102,7 @@ export class ObjectLife implements References {
     this.state.objcores.addTo(oc, row.REFS, 1);
   }
 
-  /** Takes a reference without the lock, to what may have gone meanwhile; false when nobody may take one. */
+  /** Takes a reference without the lock; false when the row is free or closed by now. */
   tryRef(oc: Oc): boolean {
     const before = this.state.objcores.addTo(oc, row.REFS, 1);
     if (before > 0 && before < CLOSED) return true;
@@ -112,6 +111,7 @@ export class ObjectLife implements References {
     return false;
   }
 
+  /** Gives a reference back. With the last one of a busy object that was never filled, its waiters are woken. */
   deref(oc: Oc): void {
     const { objcores } = this.state;
     const refs = objcores.addTo(oc, row.REFS, -1) - 1;
@@ -121,7 +121,7 @@ export class ObjectLife implements References {
       this.release(oc);
       return;
     }
-    // Others may look at the row, which is free or about to be moved.
+    // The row is free, or its blocks are being moved.
     if (refs >= CLOSED) return;
     const meta = objcores.get(oc, row.META);
     if ((meta & row.OF_TRIM) !== 0) {
@@ -129,49 +129,45 @@ export class ObjectLife implements References {
     } else if (this.store.inTransitOnly(oc)) this.readerLeft(oc, meta);
   }
 
-  /** The fetch of a body for one reader may be abandoned by now: it may be another thread's that learns it. */
+  /** The fetch of a body for one reader may be abandoned by now; it may be another thread's. */
   private readerLeft(oc: Oc, meta: number): void {
-    const { transfers, lock, memory, objcores, peers } = this.state;
+    const { transfers, lock, memory, objcores, signals } = this.state;
     const transfer = transfers.get(oc);
     if (transfer !== undefined) {
       if (transfer.onConsume !== null) lock.after(transfer.onConsume);
     } else if (memory.isShared && (meta & row.OF_IN_LRU) === 0) {
-      peers.readerLeft(objcores.get(oc, row.FETCHER) - 1, oc);
+      signals.readerLeft(objcores.get(oc, row.FETCHER) - 1, oc);
     }
   }
 
-  /** The last reference has gone. Who comes without the lock may have taken one since, and given it back, and be here
-   * as well: one of them closes the row. */
+  /** The last reference has gone. A lookup without the lock may have taken one since and given it back, and may be here as
+   * well: only one of them closes the row. */
   private release(oc: Oc): void {
     const { lock, objcores } = this.state;
-    lock.enter();
-    try {
+    lock.hold(() => {
       if (objcores.exchange(oc, row.REFS, 0, CLOSED)) this.free(oc);
-    } finally {
-      lock.leave();
-    }
+    });
   }
 
-  /** Gives back what a finished object's blocks have too much, once nobody reads it. */
+  /** Frees the unused end of a finished object's blocks once it has no readers. */
   trimWhenAlone(oc: Oc): void {
-    const { lock, objcores } = this.state;
-    lock.enter();
+    this.state.lock.hold(() => this.trim(oc));
+  }
+
+  private trim(oc: Oc): void {
+    const { objcores } = this.state;
+    const meta = objcores.get(oc, row.META);
+    if ((meta & row.OF_TRIM) === 0 || (meta & row.OF_INDEXED) === 0) return;
+    // One reference, the index's: no reader holds a view, and a closed row admits none. Of an object outside the index the
+    // last reference is a reader's.
+    if (!objcores.exchange(oc, row.REFS, 1, CLOSED + 1)) return;
     try {
-      const meta = objcores.get(oc, row.META);
-      if ((meta & row.OF_TRIM) === 0 || (meta & row.OF_INDEXED) === 0) return;
-      // The index alone: no reader can hold a view, and none may come meanwhile. Of an object taken out of it, the last
-      // reference is a reader's.
-      if (!objcores.exchange(oc, row.REFS, 1, CLOSED + 1)) return;
-      try {
-        this.state.memory.point();
-        objcores.set(oc, row.META, meta & ~row.OF_TRIM);
-        if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
-        else this.store.trim(oc);
-      } finally {
-        objcores.addTo(oc, row.REFS, -CLOSED);
-      }
+      this.state.memory.point();
+      objcores.set(oc, row.META, meta & ~row.OF_TRIM);
+      if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
+      else this.store.trim(oc);
     } finally {
-      lock.leave();
+      objcores.addTo(oc, row.REFS, -CLOSED);
     }
   }
 
@@ -182,15 +178,15 @@ export class ObjectLife implements References {
     objcores.set(oc, row.META, withState(flags, row.STATE_BUSY));
     objcores.addTo(oc, row.REFS, 1 - CLOSED);
     if (this.state.memory.isShared) {
-      // By this its thread knows the fetch as its own.
+      // Marks the fetch as this thread's.
       this.store.transferOf(oc);
-      objcores.set(oc, row.FETCHER, this.state.peers.thread + 1);
+      objcores.set(oc, row.FETCHER, this.state.signals.thread + 1);
     }
     counters.n_objectcore++;
     return oc;
   }
 
-  /** The id of an object whose fetch has not begun: no other object of this row has had it for a long time. */
+  /** The id of an object whose fetch has not begun. Repeats after 2^31 objects: see decision 15. */
   private unnamed(): number {
     const made = ((this.made[0] as number) + 1) & 0x7fffffff;
     this.made[0] = made;

@@ -1,9 +1,8 @@
-// The lookup: walks a key's objects and decides what the request gets.
+// The lookup: walks the objects of a key and decides what the request gets.
 //
-// A fresh object wins over a stale one, a stale one in grace over waiting, and a matching busy one makes the
-// caller wait, as do more new bans than may be tested in a turn. Hands out references and makes busy objects, never
-// waits itself. Banned objects met on the way are killed after the walk: the key must not go while it is being walked.
-// A hit allocates nothing.
+// A fresh object wins over a stale one, a stale one in grace over waiting, and a matching busy one makes the caller wait, as
+// do more new bans than may be tested in a turn. Returns references and makes busy objects, never waits itself. Banned
+// objects are killed after the walk, since the key must not be freed during it. A hit allocates nothing.
 
 import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
@@ -15,34 +14,33 @@ import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { Lookup } from './roles.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
-import { expectedVariant, hashVariant, matchesStored, mayBecome, storedNames, type VaryKey } from './vary.ts';
+import { matchesStored, mayBecome, storedNames, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
 
-/** Variants that are compared with the request itself before it is worth a hash (chosen). */
+/** Variants compared with the request before hashing it pays (chosen). */
 const HASHED_AFTER = 4;
 
-/** Objects in front of the one found in a crowd that are counted, for the log (chosen). */
+/** Objects before the one found in a crowd that are counted, for the log (chosen). */
 const COUNTED = 64;
 
-/** Objects of a key that a look without the lock passes over (chosen): variants are told apart faster with it. */
+/** Objects of a key that a lookup without the lock passes over (chosen): with more variants the locked lookup is faster. */
 const MOST_UNLOCKED = 16;
 
-export class ObjectLookup implements Lookup {
+export class ObjectLookup {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly life: ObjectLife;
   private readonly tester: BanTester;
   private readonly tagPurges: TagPurges;
   private readonly isShared: boolean;
-  /** Objects met on the way that are to be killed after it. */
+  /** Objects to be killed after the walk. */
   private readonly gone: Oc[] = [];
   private readonly crowdSearch: CrowdSearch;
-  /** Of the key that is looked up; 0 when it is none with an index, or all variants are wanted. */
+  /** Of the key; 0 when it has no index, or Vary is ignored. */
   private crowd: Crowd = 0;
-  /** Objects of its chain that were looked at. */
+  /** Objects visited. */
   private looked = 0;
 
   constructor(
@@ -58,9 +56,10 @@ export class ObjectLookup implements Lookup {
     this.tester = tester;
     this.tagPurges = tagPurges;
     this.isShared = state.memory.isShared;
-    this.crowdSearch = new CrowdSearch(state.crowds);
+    this.crowdSearch = new CrowdSearch(state.crowds, state.variantHash);
   }
 
+  /** Finds the object of a key for a request; `out` gets the handles. */
   find(q: LookupQuery, out: LookupResult): LookupAnswer {
     const { lock } = this.state;
     out.clear();
@@ -73,7 +72,7 @@ export class ObjectLookup implements Lookup {
     }
     lock.enter();
     try {
-      // The clock may have gone on while this thread waited.
+      // The time may have passed while this thread waited.
       if (this.isShared) q.now = Math.max(q.now, this.state.softPurged[0] as number);
       return this.findLocked(q, out);
     } finally {
@@ -81,7 +80,7 @@ export class ObjectLookup implements Lookup {
     }
   }
 
-  /** A plain hit, without the lock: 0 for everything else, and for what others are changing right now. */
+  /** A plain hit, without the lock; 0 for everything else, and while other threads change the key. */
   private findUnlocked(q: LookupQuery): Oc {
     if (q.hashAlwaysMiss || this.tagPurges.pending) return 0;
     this.state.memory.sync();
@@ -92,17 +91,17 @@ export class ObjectLookup implements Lookup {
     const { objcores, bans, objheads, memory } = this.state;
     let oc = objheads.firstUnlocked(q.key);
     for (let looked = 0; oc !== 0 && looked < MOST_UNLOCKED; looked++) {
-      // In memory that this thread has not taken in yet, or no object any more: with the lock it will know.
+      // Memory that this thread has not mapped yet, or a stale number: the locked lookup will know.
       if (!objcores.knows(oc)) return 0;
       const meta = objcores.load(oc, row.META);
-      // Before its lifetimes: a test writes the ban behind what it made stale.
+      // Read before the lifetimes: a ban test publishes the ban's number after the lifetimes.
       const ban = objcores.load(oc, row.BAN);
       const ttl = objcores.getDouble(oc, row.TTL);
       const isPassedOver =
         stateIn(meta) === row.STATE_BUSY ||
         ttl <= 0 ||
         ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited) ||
-        standsBack(meta);
+        isFailureMarker(meta);
       if (isPassedOver) {
         oc = objcores.get(oc, row.KEY_NEXT);
         continue;
@@ -113,7 +112,7 @@ export class ObjectLookup implements Lookup {
       memory.point();
       if (!this.life.tryRef(oc)) return 0;
       memory.point();
-      // From here on it stays what it is, if it was the key's until now, and this thread can read all of it.
+      // If the key has not changed, the object was the key's when the reference was taken, and stays as it is.
       memory.sync();
       const isStill =
         objheads.isUnchanged() &&
@@ -147,21 +146,19 @@ export class ObjectLookup implements Lookup {
     }
     const found = this.search(oh, q, out);
     while (this.gone.length > 0) this.life.kill(this.gone.pop() as Oc);
-    // Something of the key is there unless its objects could not be tested.
+    // Unless UNTESTED, the key still has an object.
     if (this.looked >= CROWDED && found !== LookupAnswer.UNTESTED) objheads.makeCrowd(oh);
     return found;
   }
 
+  /** Parks a waiter until the busy objects of the key are settled; call right after a BUSY answer. Returns how to cancel.
+   * The waiter looks up again and may have to wait again. */
   wait(key: string, waiter: Waiter): () => void {
     const { lock, objheads } = this.state;
-    lock.enter();
-    try {
-      return objheads.wait(key, waiter);
-    } finally {
-      lock.leave();
-    }
+    return lock.hold(() => objheads.wait(key, waiter));
   }
 
+  /** The same after an UNTESTED answer, until the waiter may continue testing. */
   waitTurn(waiter: Waiter): () => void {
     return this.tester.turns.wait(waiter);
   }
@@ -170,14 +167,14 @@ export class ObjectLookup implements Lookup {
     const { objcores, bans, objheads } = this.state;
     const crowd = this.begin(oh, q);
     let busy = false;
-    /** There are fetches that may be for other variants. */
+    /** There are fetches that may bring other variants. */
     let expecting = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
     /** The newest marker of a failure. */
     let failure: Oc = 0;
     let varying: Oc = 0;
-    /** Of the request, once there are many variants. */
+    /** Hash of the request's variant, computed once there are many variants. */
     let wanted = 0;
     for (let oc = crowd === 0 ? objheads.first(oh) : this.crowdSearch.next(); oc !== 0; ) {
       const current = oc;
@@ -209,7 +206,7 @@ export class ObjectLookup implements Lookup {
         if (crowd === 0 && out.variants >= HASHED_AFTER) {
           const kept = objcores.get(current, row.VARIANT);
           if (kept !== 0) {
-            if (wanted === 0) wanted = hashVariant(this.variantOf(current, q));
+            if (wanted === 0) wanted = this.state.variantHash.ofKey(this.variantOf(current, q));
             if (kept !== wanted) {
               out.variants++;
               continue;
@@ -223,7 +220,7 @@ export class ObjectLookup implements Lookup {
       }
       const ttl = objcores.getDouble(current, row.TTL);
       const origin = objcores.getDouble(current, row.T_ORIGIN);
-      if (standsBack(meta)) {
+      if (isFailureMarker(meta)) {
         const holds = (meta & row.OF_HIT_PASS) === 0 || origin + ttl > q.now;
         if (failure === 0 && holds) failure = current;
         continue;
@@ -244,7 +241,7 @@ export class ObjectLookup implements Lookup {
       busy = !q.hashIgnoreBusy && this.crowdSearch.isAwaited(this.state.limits.gzipSupport);
     } else if (expecting && !busy) busy = this.mayBecome(oh, varying, q);
     if (failure !== 0 && (stale === 0 || !this.serves(stale, q))) {
-      // What can be revalidated still can.
+      // A stale object can still be revalidated.
       const left = this.endOf(failure) - q.now;
       return this.marked(failure, left, stale === 0 ? failure : stale, q, out, oh, varying);
     }
@@ -254,7 +251,7 @@ export class ObjectLookup implements Lookup {
     return LookupAnswer.MISS;
   }
 
-  /** Whether the look-up goes by the index of a crowd: the crowd then, and 0 where it goes through the chain. */
+  /** The crowd whose index the lookup uses; 0 when it walks the chain. */
   private begin(oh: Oh, q: LookupQuery): Crowd {
     this.looked = 0;
     this.crowd = this.state.objheads.crowdOf(oh);
@@ -264,7 +261,7 @@ export class ObjectLookup implements Lookup {
     return this.crowd;
   }
 
-  /** How many variants of a crowd a look through the chain would have passed; of very many, all there are. */
+  /** Variants that a walk of the chain would have passed; all of the crowd when they are very many. */
   private variantsBefore(oh: Oh, found: Oc): number {
     const { objcores, objheads, crowds } = this.state;
     let variants = 0;
@@ -284,7 +281,7 @@ export class ObjectLookup implements Lookup {
     this.gone.push(oc);
   }
 
-  /** Whether a purge by surrogate key is about to take the object out; a soft one is applied at once. */
+  /** Whether a pending purge by surrogate key will remove the object; a soft one is applied now. */
   private isPurged(oc: Oc): boolean {
     const doom = this.state.tags.doomOf(oc);
     if (doom === Doom.SOFT) this.tagPurges.softenNow(oc);
@@ -308,7 +305,7 @@ export class ObjectLookup implements Lookup {
     return this.marked(oc, left, oc, q, out, oh, varying);
   }
 
-  /** A marker is all there is. `stale` is what the new object replaces. */
+  /** Only a marker was found. `stale` is replaced by the new object. */
   private marked(
     marker: Oc,
     left: number,
@@ -354,7 +351,7 @@ export class ObjectLookup implements Lookup {
     const { objcores } = this.state;
     const meta = objcores.get(oc, row.META);
     if ((meta & row.OF_HIT_MISS) !== 0) {
-      // Still a sign that waiting would be in vain: its grace and keep serve to say so.
+      // Within grace and keep it still says that requests should not wait for each other.
       return this.marked(oc, this.endOf(oc) - q.now, oc, q, out, oh, varying);
     }
     if (this.serves(oc, q)) {
@@ -373,7 +370,7 @@ export class ObjectLookup implements Lookup {
   /** Whether a fetch under way that is expected to become a variant may bring what this request can use. */
   private mayBecome(oh: Oh, sibling: Oc, q: LookupQuery): boolean {
     const { objcores, objheads } = this.state;
-    // It varied as an object that has gone meanwhile.
+    // The object by which it was predicted is gone.
     if (sibling === 0) return true;
     const wanted = this.predict(sibling, q);
     for (let oc = objheads.first(oh); oc !== 0; oc = objcores.get(oc, row.KEY_NEXT)) {
@@ -383,10 +380,11 @@ export class ObjectLookup implements Lookup {
     return false;
   }
 
-  /** The variant that a fetch for this request will become, if it varies as its sibling does; 0 without one. */
+  /** The variant that a fetch for this request will become if it varies as its sibling does; 0 without a sibling. */
   private predict(sibling: Oc, q: LookupQuery): number {
     if (this.crowd !== 0) return this.crowdSearch.expected(this.state.limits.gzipSupport);
-    return sibling === 0 ? 0 : expectedVariant(this.variantOf(sibling, q), this.state.limits.gzipSupport);
+    const { variantHash, limits } = this.state;
+    return sibling === 0 ? 0 : variantHash.expected(this.variantOf(sibling, q), limits.gzipSupport);
   }
 
   /** The request's values of the headers that an object varies by. */
@@ -396,7 +394,7 @@ export class ObjectLookup implements Lookup {
   }
 }
 
-/** A marker of a failure counts only where there is nothing better. */
-function standsBack(meta: number): boolean {
+/** A failure's marker is used only when there is nothing better. */
+function isFailureMarker(meta: number): boolean {
   return (meta & row.OF_FAILURE) !== 0 && (meta & row.OF_MARKER) !== 0;
 }

@@ -1,18 +1,17 @@
-// An object's hits, and its place in the LRU of its storage.
+// Hit counts, and the position of objects in the LRU of their storage.
 //
-// Time here is sixteenths of a second since the cache's epoch, taken from the last touch, fetch or expiry step: the
-// LRU needs no better clock. Never evicts.
+// Time is sixteenths of a second since the cache's epoch, as of the last touch, fetch or expiry step: precise enough for
+// the LRU. Never evicts.
 
 import type { CacheState } from './cache-state.ts';
 import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU, storageIn, T_ORIGIN } from './objcore.ts';
-import type { Hits } from './roles.ts';
 import type { RowTable } from './row-table.ts';
 
 const TICKS = 16;
-/** The count stays there; threads may go beyond it by a hit each. */
+/** The count saturates here; threads may exceed it by a hit each. */
 const MOST_HITS = 0x7fff0000;
 
-export class ObjectLru implements Hits {
+export class ObjectLru {
   private readonly state: CacheState;
   private readonly objcores: RowTable;
   private ticks = TICKS;
@@ -22,22 +21,23 @@ export class ObjectLru implements Hits {
     this.objcores = state.objcores;
   }
 
-  /** Learns what time it is; it never goes back. */
+  /** Moves the LRU's clock forward; never back. */
   tick(now: number): void {
     this.ticks = Math.max(this.ticks, Math.floor((now - this.state.epoch) * TICKS));
   }
 
+  /** Counts a hit on an object. */
   count(oc: Oc): void {
     if (this.objcores.get(oc, HITS) < MOST_HITS) this.objcores.addTo(oc, HITS, 1);
   }
 
+  /** Moves the object to the young end of its storage's LRU, at most once in lru_interval. */
   touch(oc: Oc, now: number): void {
     if ((this.objcores.get(oc, META) & OF_IN_LRU) === 0) return;
     this.tick(now);
     if (this.ticks - this.objcores.get(oc, LRU_TIME) < this.state.limits.lruInterval * TICKS) return;
     const { lock, counters } = this.state;
-    // While another thread works on the cache, its objects keep their places: a hit waits for nobody, and the object that
-    // is used again is moved then.
+    // A hit does not wait for the lock: while another thread holds it, the object stays where it is until its next hit.
     if (!lock.tryEnter()) return;
     try {
       if ((this.objcores.get(oc, META) & OF_IN_LRU) === 0) return;
@@ -50,13 +50,13 @@ export class ObjectLru implements Hits {
     }
   }
 
-  /** From this moment the object may be evicted. */
+  /** Adds an object, which may be evicted from now on. */
   enter(oc: Oc): void {
     this.tick(this.objcores.getDouble(oc, T_ORIGIN));
     this.state.stevedores.of(oc).lru.add(oc, this.ticks);
   }
 
-  /** The same as leave() for many that are not to be used again. */
+  /** leave() for many objects that will not be used again. */
   leaveAll(ocs: Int32Array, count: number): void {
     if (count === 0) return;
     const { objcores } = this;

@@ -1,63 +1,45 @@
-// The bytes of objects: heads and bodies in the stevedores' memory, named by objcore handles.
+// The bytes of objects: heads and bodies in the memory of the stevedores, by objcore handle.
 //
-// Makes room by evicting the least recently used objects that nobody reads, at most so many for one object.
-// Knows nothing of keys and lookups: `evict` takes an object out of the index. Caution: a
-// body in transit to its only reader is given back while it is written; a shared one never is.
+// Makes room by evicting the least recently used objects that have no readers, at most nuke_limit for one object. Knows nothing
+// of keys and lookups: `evict` removes an object from the index. Caution: a body in transit to its only reader is freed while
+// it is written; a shared one never is.
 
 import { parseLength } from '../http1/framing.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { CacheState } from './cache-state.ts';
 import { headBytes, readHead, varyStart, writeHead } from './head-codec.ts';
-import {
-  ANNEX,
-  ANNOUNCED,
-  BATCH,
-  BODY_LENGTH,
-  EXTENT,
-  HEAD_BLOCK,
-  INLINE_AT,
-  KEY_NEXT,
-  META,
-  type Oc,
-  OF_HAS_VARY,
-  OF_MARKER,
-  OF_PRIVATE,
-  REFS,
-  STATE_BUSY,
-  STATE_FINISHED,
-  STATE_STREAM,
-  stateIn,
-  VXID,
-  withStorage,
-} from './objcore.ts';
+import type { Oc } from './objcore.ts';
+import * as row from './objcore.ts';
 import type { RowTable } from './row-table.ts';
 import type { ChunkBytes, Slab } from './storage/slab.ts';
 import type { Stevedore } from './storage/stevedores.ts';
-import { appendBody, BodyCursor, consumeBody, freeBody, trimBody } from './storage/stored-body.ts';
-import { Transfer } from './transfer.ts';
-import type { TransferTable } from './transfer-table.ts';
+import {
+  appendBody,
+  type BodyCursor,
+  consumeBody,
+  freeBody,
+  KeptCursors,
+  trimBody,
+} from './storage/stored-body.ts';
+import { Transfer, type TransferTable } from './transfers.ts';
 import type { VaryKey } from './vary.ts';
 
-/** Bodies up to this size are put after their head, in one block. */
+/** Bodies up to this size are stored after their head, in one block. */
 const INLINE_MAX = 32 * 1024;
-/** Bodies begin in memory at a multiple of this. Bytes of shared memory are copied eight at a time only between places
- * that lie alike, and one by one otherwise, which was measured to cost a small hit a tenth of its time: a copy of a
- * body is to begin at such a place, too. */
+/** Bodies begin at a multiple of this. Shared memory is copied eight bytes at a time only between addresses with the same
+ * alignment, and byte by byte otherwise, which was measured to cost a small hit a tenth of its time: copies of a body
+ * should be aligned as well. */
 export const BODY_ALIGN = 8;
-/** Bytes in the place of the head of what has none. */
+/** Bytes reserved instead of a head for bodies without one. */
 const NO_HEAD = 8;
-/** Bodies beyond this are not freed at once when their object goes, but so many extents a step: a step stays far below
- * a millisecond. */
+/** Larger bodies are freed in steps of EXTENTS_A_STEP when their object goes, so that a step stays far below a millisecond. */
 const LARGE_BODY = 4 << 20;
 const EXTENTS_A_STEP = 64;
 const ALL = Number.POSITIVE_INFINITY;
-/** Bytes before those of an annex: their number, and what it takes to begin at a multiple of 8. */
+/** Bytes before those of an annex: its length, padded to 8. */
 const ANNEX_HEADER = 8;
-/** Bodies of which the place of the last read is remembered; a power of two. A guess at the bodies that are read in
- * turns. */
-const CURSORS = 64;
-/** Objects in use that one search for a victim passes over. A guess. */
+/** Objects in use that one search for a victim skips. A guess. */
 const VICTIM_SEARCH = 200;
 
 export class ObjectStore {
@@ -65,25 +47,20 @@ export class ObjectStore {
   private readonly objcores: RowTable;
   private readonly transfers: TransferTable;
   private readonly evict: (oc: Oc, by: Oc) => void;
-  /** One word: the first of the gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
+  /** One word: the first removed object whose large body is not freed yet; linked by KEY_NEXT. */
   private readonly discarded: Int32Array;
   /** Scratch of discardAll(). */
-  private readonly blocks = new Uint32Array(BATCH);
-  private readonly cursors: KeptCursor[];
+  private readonly blocks = new Uint32Array(row.BATCH);
+  private readonly cursors: KeptCursors;
 
-  /** @param evict takes the object `oc` out of the cache to make room for `by` */
+  /** @param evict removes the object `oc` from the cache to make room for `by` */
   constructor(state: CacheState, evict: (oc: Oc, by: Oc) => void) {
     this.state = state;
     this.objcores = state.objcores;
     this.transfers = state.transfers;
     this.evict = evict;
     this.discarded = state.memory.part('discarded').words(1);
-    this.cursors = Array.from({ length: CURSORS }, () => ({
-      oc: 0,
-      vxid: 0,
-      kind: 0,
-      cursor: new BodyCursor(),
-    }));
+    this.cursors = new KeptCursors(state.objcores);
   }
 
   private stevedoreOf(oc: Oc): Stevedore {
@@ -97,10 +74,10 @@ export class ObjectStore {
       return false;
     const { objcores } = this;
     const transfer = this.transferOf(oc);
-    if (vary !== null) objcores.set(oc, META, objcores.get(oc, META) | OF_HAS_VARY);
+    if (vary !== null) objcores.set(oc, row.META, objcores.get(oc, row.META) | row.OF_HAS_VARY);
     if (this.inTransitOnly(oc)) transfer.head = msg;
-    // Most private objects have come and gone before anybody looks at more than the message that is lent.
-    transfer.unwritten = vary === null && (objcores.get(oc, META) & OF_PRIVATE) !== 0;
+    // Most private objects are gone before anything but the lent message is read.
+    transfer.unwritten = vary === null && (objcores.get(oc, row.META) & row.OF_PRIVATE) !== 0;
     if (!transfer.unwritten) writeHead(msg, vary, this.headChunk(oc), this.headAt(oc));
     return true;
   }
@@ -111,8 +88,8 @@ export class ObjectStore {
     return true;
   }
 
-  /** Room for a head of so many bytes in a storage, with the body in the same block where it is small; `length` is that of
-   * the body, -1 when nobody knows it. */
+  /** Allocates a head of `bytes` in a storage, with a small body in the same block; `length` is that of the body, -1 when
+   * unknown. */
   private begin(oc: Oc, storage: string | null, bytes: number, length: number): boolean {
     const number = this.state.stevedores.pick(storage);
     if (number === null) return false;
@@ -120,8 +97,8 @@ export class ObjectStore {
     const transfer = this.transferOf(oc);
     transfer.expected = length;
     const { objcores } = this;
-    objcores.setDouble(oc, ANNOUNCED, length);
-    objcores.set(oc, META, withStorage(objcores.get(oc, META), number) & ~OF_HAS_VARY);
+    objcores.setDouble(oc, row.ANNOUNCED, length);
+    objcores.set(oc, row.META, row.withStorage(objcores.get(oc, row.META), number) & ~row.OF_HAS_VARY);
     const { slab } = this.state.stevedores.of(oc);
     // A body after its head begins at a multiple of 8: see BODY_ALIGN.
     const bodyAt = (bytes + BODY_ALIGN - 1) & -BODY_ALIGN;
@@ -134,8 +111,8 @@ export class ObjectStore {
     const whole = block !== 0;
     if (!whole) block = this.room(oc, transfer, bytes, bytes);
     if (block === 0) return false;
-    objcores.set(oc, HEAD_BLOCK, block);
-    objcores.set(oc, INLINE_AT, whole ? bodyAt : 0);
+    objcores.set(oc, row.HEAD_BLOCK, block);
+    objcores.set(oc, row.INLINE_AT, whole ? bodyAt : 0);
     this.state.counters.n_object++;
     return true;
   }
@@ -144,66 +121,67 @@ export class ObjectStore {
     const transfer = this.transferOf(oc);
     const { slab, mostOfBody } = this.stevedoreOf(oc);
     if (mostOfBody > 0 && !transfer.isKept) {
-      // A body that can never fit must not push out everything else first.
+      // A body that can never fit must not evict everything else first.
       if (!this.inTransitOnly(oc) && Math.max(transfer.expected, end - start) > mostOfBody) return false;
-      if (this.objcores.getDouble(oc, BODY_LENGTH) - transfer.base + end - start > mostOfBody) return false;
+      if (this.objcores.getDouble(oc, row.BODY_LENGTH) - transfer.base + end - start > mostOfBody)
+        return false;
     }
     const room = (wanted: number, least: number): number => this.room(oc, transfer, wanted, least);
     const stored = appendBody(this.objcores, slab, oc, transfer, buf, start, end, room);
     this.state.memory.point();
-    this.tellReaders(oc, transfer);
+    this.notifyReaders(oc, transfer);
     return stored;
   }
 
-  /** Those who read the object on this thread learn at once that there is more, or that it is settled, as far as the turn has
-   * time for them, and those on other threads in a moment. */
-  tellReaders(oc: Oc, transfer: Transfer | undefined): void {
-    this.state.peers.progress(oc);
+  /** Notifies the readers of an object that it has grown or is settled: on this thread now, within the budget of the turn, on
+   * others soon. */
+  notifyReaders(oc: Oc, transfer: Transfer | undefined): void {
+    this.state.signals.progress(oc);
     if (transfer !== undefined) this.state.lock.after(() => transfer.notify(this.state.turns));
   }
 
-  /** The length that the response announced, while its body comes in; -1 when unknown or no longer of interest. */
+  /** The length that the response announced, while its body is fetched; -1 when unknown or finished. */
   announced(oc: Oc): number {
     const transfer = this.transfers.get(oc);
     if (transfer !== undefined) return transfer.expected;
-    if (!this.state.memory.isShared || this.objcores.get(oc, HEAD_BLOCK) === 0) return -1;
-    const announced = this.objcores.getDouble(oc, ANNOUNCED);
-    // Its place serves the LRU once the object is finished.
+    if (!this.state.memory.isShared || this.objcores.get(oc, row.HEAD_BLOCK) === 0) return -1;
+    const announced = this.objcores.getDouble(oc, row.ANNOUNCED);
+    // Once the object is finished, these words belong to the LRU.
     this.objcores.fence();
-    const state = stateIn(this.objcores.get(oc, META));
-    return state === STATE_STREAM || state === STATE_BUSY ? announced : -1;
+    const state = row.stateIn(this.objcores.get(oc, row.META));
+    return state === row.STATE_STREAM || state === row.STATE_BUSY ? announced : -1;
   }
 
-  /** Whether the body is for one reader, so that what was read can go. */
+  /** Whether the body is for one reader, so that consumed bytes are freed. */
   inTransitOnly(oc: Oc): boolean {
-    return (this.objcores.get(oc, META) & (OF_PRIVATE | OF_MARKER)) !== 0;
+    return (this.objcores.get(oc, row.META) & (row.OF_PRIVATE | row.OF_MARKER)) !== 0;
   }
 
   consume(oc: Oc, upTo: number): void {
     const transfer = this.transfers.get(oc);
     if (transfer === undefined || !this.inTransitOnly(oc)) return;
-    this.forgetCursor(oc);
+    this.cursors.forget(oc);
     consumeBody(this.objcores, this.stevedoreOf(oc).slab, oc, transfer, upTo);
     if (transfer.onConsume !== null) this.state.lock.after(transfer.onConsume);
   }
 
   trim(oc: Oc): void {
-    if (this.objcores.get(oc, HEAD_BLOCK) === 0) return;
-    this.forgetCursor(oc);
+    if (this.objcores.get(oc, row.HEAD_BLOCK) === 0) return;
+    this.cursors.forget(oc);
     trimBody(this.objcores, this.stevedoreOf(oc).slab, oc);
   }
 
-  /** Frees the body of an object that stays as a marker only. */
+  /** Frees the body of an object that remains as a marker only. */
   dropBody(oc: Oc): void {
-    if (this.objcores.get(oc, HEAD_BLOCK) === 0) return;
-    this.forgetCursor(oc);
+    if (this.objcores.get(oc, row.HEAD_BLOCK) === 0) return;
+    this.cursors.forget(oc);
     const { slab } = this.stevedoreOf(oc);
     freeBody(this.objcores, slab, oc, ALL);
     this.freeAnnex(oc, slab);
     this.transfers.delete(oc);
   }
 
-  /** Whether the head is its fetch's message so far, and perhaps nowhere else. */
+  /** Whether the head is still the fetch's message, and possibly not stored. */
   isLent(oc: Oc): boolean {
     return this.transfers.size > 0 && (this.transfers.get(oc)?.head ?? null) !== null;
   }
@@ -215,20 +193,20 @@ export class ObjectStore {
       if (lent.raw !== null) into.borrow(lent, lent.rawLines);
       return;
     }
-    const block = this.objcores.get(oc, HEAD_BLOCK) >>> 0;
+    const block = this.objcores.get(oc, row.HEAD_BLOCK) >>> 0;
     const { slab } = this.stevedoreOf(oc);
     readHead(slab.chunk(block), slab.offset(block), into);
   }
 
-  /** The fetch that stored a head is about to change its message; readers that stay find the head stored. */
+  /** The fetch is about to change the message that it lent; remaining readers get the stored head. */
   takeBackHead(oc: Oc): void {
     const transfer = this.transfers.get(oc);
     if (transfer === undefined) return;
-    if (transfer.unwritten && this.objcores.get(oc, REFS) > 1) this.writeLent(oc);
+    if (transfer.unwritten && this.objcores.get(oc, row.REFS) > 1) this.writeLent(oc);
     transfer.head = null;
   }
 
-  /** Encodes a head that was only lent so far. */
+  /** Encodes a head that was only lent. */
   private writeLent(oc: Oc): void {
     const transfer = this.transfers.get(oc);
     if (transfer === undefined || !transfer.unwritten || transfer.head === null) return;
@@ -238,12 +216,12 @@ export class ObjectStore {
 
   /** Memory that holds the encoded head, from headAt(oc) on. */
   headChunk(oc: Oc): ChunkBytes {
-    if ((this.objcores.get(oc, META) & OF_PRIVATE) !== 0) this.writeLent(oc);
-    return this.stevedoreOf(oc).slab.chunk(this.objcores.get(oc, HEAD_BLOCK) >>> 0);
+    if ((this.objcores.get(oc, row.META) & row.OF_PRIVATE) !== 0) this.writeLent(oc);
+    return this.stevedoreOf(oc).slab.chunk(this.objcores.get(oc, row.HEAD_BLOCK) >>> 0);
   }
 
   headAt(oc: Oc): number {
-    return this.stevedoreOf(oc).slab.offset(this.objcores.get(oc, HEAD_BLOCK) >>> 0);
+    return this.stevedoreOf(oc).slab.offset(this.objcores.get(oc, row.HEAD_BLOCK) >>> 0);
   }
 
   /** Position of the variant's key in headChunk(oc). */
@@ -252,7 +230,7 @@ export class ObjectStore {
   }
 
   copyBody(oc: Oc, from: number, dst: Uint8Array, dstAt: number, max: number): number {
-    const cursor = this.cursorFor(oc);
+    const cursor = this.cursors.of(oc);
     const { slab } = this.stevedoreOf(oc);
     const base = this.transfers.get(oc)?.base ?? 0;
     const length = this.lengthInReach(oc);
@@ -269,14 +247,14 @@ export class ObjectStore {
     return copied;
   }
 
-  /** Bytes of the body so far, all of which this thread can read: it has taken in the memory they are in. */
+  /** Bytes of the body so far, all of them in memory that this thread has mapped. */
   private lengthInReach(oc: Oc): number {
     const { objcores } = this;
     const { memory } = this.state;
-    if (!memory.isShared) return objcores.getDouble(oc, BODY_LENGTH);
-    const isGrowing = stateIn(objcores.load(oc, META)) !== STATE_FINISHED;
-    const length = objcores.getDouble(oc, BODY_LENGTH);
-    // What lies before the length was written before it, and is to be read after it.
+    if (!memory.isShared) return objcores.getDouble(oc, row.BODY_LENGTH);
+    const isGrowing = row.stateIn(objcores.load(oc, row.META)) !== row.STATE_FINISHED;
+    const length = objcores.getDouble(oc, row.BODY_LENGTH);
+    // The bytes were written before the length, and must be read after it.
     if (isGrowing) objcores.fence();
     memory.point();
     memory.sync();
@@ -284,7 +262,7 @@ export class ObjectStore {
   }
 
   /** A view of stored body bytes from `from` on, at most `max`; empty when there are none (yet). */
-  slice(oc: Oc, from: number, max: number, cursor: BodyCursor = this.cursorFor(oc)): Buffer {
+  slice(oc: Oc, from: number, max: number, cursor: BodyCursor = this.cursors.of(oc)): Buffer {
     cursor.at = from;
     const length = this.lengthInReach(oc);
     const base = this.transfers.get(oc)?.base ?? 0;
@@ -293,8 +271,7 @@ export class ObjectStore {
     return (cursor.chunk as ChunkBytes).subarray(cursor.from, cursor.from + count);
   }
 
-  /** Keeps bytes beside the body, with flags of the object that say what they are; false when there is no room. Of a
-   * finished object only into what is free. */
+  /** Stores bytes beside the body, and sets flags with them; false when there is no room. Does not evict for a finished object. */
   setAnnex(oc: Oc, bytes: Uint8Array, flags: number): boolean {
     const { objcores } = this;
     const { slab } = this.stevedoreOf(oc);
@@ -305,16 +282,16 @@ export class ObjectStore {
     this.freeAnnex(oc, slab);
     slab.chunkWords(block)[slab.offset(block) >>> 2] = bytes.length;
     slab.chunk(block).set(bytes, slab.offset(block) + ANNEX_HEADER);
-    objcores.set(oc, ANNEX, block);
-    objcores.publish(oc, META, objcores.get(oc, META) | flags);
+    objcores.set(oc, row.ANNEX, block);
+    objcores.publish(oc, row.META, objcores.get(oc, row.META) | flags);
     return true;
   }
 
-  /** The bytes beside the body, as they lie in memory; null when there are none. */
+  /** The bytes beside the body, a view; null when there are none. */
   annex(oc: Oc): Buffer | null {
-    // A flag of the object may have said that it is there.
+    // The caller may have seen a flag that was set with it.
     if (this.state.memory.isShared) this.objcores.fence();
-    const block = this.objcores.get(oc, ANNEX) >>> 0;
+    const block = this.objcores.get(oc, row.ANNEX) >>> 0;
     if (block === 0) return null;
     this.state.memory.sync();
     const { slab } = this.stevedoreOf(oc);
@@ -324,35 +301,35 @@ export class ObjectStore {
   }
 
   private freeAnnex(oc: Oc, slab: Slab): void {
-    const block = this.objcores.get(oc, ANNEX) >>> 0;
+    const block = this.objcores.get(oc, row.ANNEX) >>> 0;
     if (block === 0) return;
     slab.free(block);
-    this.objcores.set(oc, ANNEX, 0);
+    this.objcores.set(oc, row.ANNEX, 0);
   }
 
   transferOf(oc: Oc): Transfer {
     let transfer = this.transfers.get(oc);
     if (transfer === undefined) {
-      transfer = new Transfer(this.state.limits.nukeLimit, this.objcores.get(oc, VXID));
+      transfer = new Transfer(this.state.limits.nukeLimit, this.objcores.get(oc, row.VXID));
       this.transfers.set(oc, transfer);
     }
     return transfer;
   }
 
-  /** Gives the object's memory back; the handle stays. */
+  /** Frees the object's memory; the handle stays. */
   freeBytes(oc: Oc): void {
     const { objcores } = this;
-    this.forgetCursor(oc);
-    const block = objcores.get(oc, HEAD_BLOCK) >>> 0;
+    this.cursors.forget(oc);
+    const block = objcores.get(oc, row.HEAD_BLOCK) >>> 0;
     if (block === 0) return;
     const { slab } = this.stevedoreOf(oc);
     freeBody(objcores, slab, oc, ALL);
     this.freeAnnex(oc, slab);
     slab.free(block);
-    objcores.set(oc, HEAD_BLOCK, 0);
-    objcores.set(oc, INLINE_AT, 0);
-    objcores.set(oc, EXTENT, 0);
-    objcores.setDouble(oc, BODY_LENGTH, 0);
+    objcores.set(oc, row.HEAD_BLOCK, 0);
+    objcores.set(oc, row.INLINE_AT, 0);
+    objcores.set(oc, row.EXTENT, 0);
+    objcores.setDouble(oc, row.BODY_LENGTH, 0);
     const transfer = this.transfers.get(oc);
     if (transfer !== undefined) {
       transfer.head = null;
@@ -363,13 +340,13 @@ export class ObjectStore {
     this.state.counters.n_object--;
   }
 
-  /** Gives back memory and row of an object that is gone: a large body's later, by reclaim(). */
+  /** Frees memory and row of a removed object; a large body later, by reclaim(). */
   discard(oc: Oc): void {
     const freed = this.transfers.get(oc)?.base ?? 0;
     this.transfers.delete(oc);
-    if (this.objcores.getDouble(oc, BODY_LENGTH) - freed > LARGE_BODY) {
-      this.forgetCursor(oc);
-      this.objcores.set(oc, KEY_NEXT, this.discarded[0] as Oc);
+    if (this.objcores.getDouble(oc, row.BODY_LENGTH) - freed > LARGE_BODY) {
+      this.cursors.forget(oc);
+      this.objcores.set(oc, row.KEY_NEXT, this.discarded[0] as Oc);
       this.discarded[0] = oc;
       return;
     }
@@ -377,7 +354,7 @@ export class ObjectStore {
     this.objcores.give(oc);
   }
 
-  /** The same for many, without a reader and none of them private. */
+  /** discard() for many objects without readers, none of them private. */
   discardAll(ocs: Int32Array, count: number): void {
     const { objcores, transfers, blocks } = this;
     let stevedore: Stevedore | null = null;
@@ -386,21 +363,21 @@ export class ObjectStore {
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
       if (
-        objcores.get(oc, EXTENT) !== 0 ||
-        objcores.get(oc, ANNEX) !== 0 ||
+        objcores.get(oc, row.EXTENT) !== 0 ||
+        objcores.get(oc, row.ANNEX) !== 0 ||
         (transfers.size > 0 && transfers.get(oc) !== undefined)
       ) {
         this.discard(oc);
         continue;
       }
-      this.forgetCursor(oc);
+      this.cursors.forget(oc);
       const own = this.stevedoreOf(oc);
       if (own !== stevedore) {
         stevedore?.slab.freeAll(blocks, freed);
         freed = 0;
         stevedore = own;
       }
-      const block = objcores.get(oc, HEAD_BLOCK);
+      const block = objcores.get(oc, row.HEAD_BLOCK);
       if (block !== 0) {
         blocks[freed++] = block;
         this.state.counters.n_object--;
@@ -415,25 +392,19 @@ export class ObjectStore {
     return this.discarded[0] !== 0;
   }
 
-  /** Frees one piece of what discard() left. */
+  /** Frees a part of what discard() left. */
   reclaim(): void {
     const { objcores } = this;
     const oc = this.discarded[0] as Oc;
     if (oc === 0 || !freeBody(objcores, this.stevedoreOf(oc).slab, oc, EXTENTS_A_STEP)) return;
-    this.discarded[0] = objcores.get(oc, KEY_NEXT);
+    this.discarded[0] = objcores.get(oc, row.KEY_NEXT);
     this.freeBytes(oc);
     objcores.give(oc);
   }
 
-  /** A block of `wanted` bytes, or of less but at least `least`, evicting when the storage is full. */
+  /** A block of `wanted` bytes, or of at least `least`, evicting when the storage is full. */
   private room(oc: Oc, transfer: Transfer, wanted: number, least: number): number {
-    const { lock } = this.state;
-    lock.enter();
-    try {
-      return this.findRoom(oc, transfer, wanted, least);
-    } finally {
-      lock.leave();
-    }
+    return this.state.lock.hold(() => this.findRoom(oc, transfer, wanted, least));
   }
 
   private findRoom(oc: Oc, transfer: Transfer, wanted: number, least: number): number {
@@ -451,10 +422,10 @@ export class ObjectStore {
       }
       let victim = lru.oldest;
       for (let i = 0; victim !== 0 && i < VICTIM_SEARCH; i++) {
-        if (this.objcores.get(victim, REFS) === 1 && victim !== oc) break;
+        if (this.objcores.get(victim, row.REFS) === 1 && victim !== oc) break;
         victim = lru.younger(victim);
       }
-      if (victim === 0 || this.objcores.get(victim, REFS) !== 1) {
+      if (victim === 0 || this.objcores.get(victim, row.REFS) !== 1) {
         this.state.events.noVictim(oc);
         return 0;
       }
@@ -463,34 +434,6 @@ export class ObjectStore {
       this.evict(victim, oc);
     }
   }
-
-  private cursorFor(oc: Oc): BodyCursor {
-    const { objcores } = this;
-    const entry = this.cursors[oc & (CURSORS - 1)] as KeptCursor;
-    const vxid = objcores.get(oc, VXID);
-    const kind = objcores.get(oc, META);
-    // Another thread may have shortened the body's last block, which its state and flags say, or given the row away.
-    if (entry.oc !== oc || entry.vxid !== vxid || entry.kind !== kind) {
-      entry.oc = oc;
-      entry.vxid = vxid;
-      entry.kind = kind;
-      entry.cursor.start();
-    }
-    return entry.cursor;
-  }
-
-  private forgetCursor(oc: Oc): void {
-    const entry = this.cursors[oc & (CURSORS - 1)] as KeptCursor;
-    if (entry.oc === oc) entry.oc = 0;
-  }
-}
-
-/** A place in a body, and what the object's row was like then. */
-interface KeptCursor {
-  oc: Oc;
-  vxid: number;
-  kind: number;
-  readonly cursor: BodyCursor;
 }
 
 const EMPTY = Buffer.alloc(0);

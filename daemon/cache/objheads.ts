@@ -1,7 +1,7 @@
-// Objheads: a key with the chain of its objects, newest first, and the requests that wait for one of them.
+// Objheads: a key with the chain of its objects, newest first, and its waiting requests.
 //
-// Links and unlinks, parks and wakes; never looks at what an object is and never frees one. A key is forgotten
-// as soon as it has neither objects nor waiters: drop() is to be called after the last object was taken out.
+// Links and unlinks, parks and wakes; never frees an object. A key is removed as soon as it has neither objects nor waiters:
+// call drop() after unlinking the last object.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import type { Turns } from '../turns/turns.ts';
@@ -9,13 +9,13 @@ import type { CacheCounters } from './cache-counters.ts';
 import type { Crowd, Crowds } from './crowds.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
 import { BATCH, KEY_NEXT, KEY_PREV, META, OBJHEAD, type Oc, STATE_BUSY, stateIn } from './objcore.ts';
-import { ALONE, type Peers } from './peers.ts';
 import type { RowTable } from './row-table.ts';
+import { type CacheSignals, NO_SIGNALS } from './signals.ts';
 import { type Waiter, WaitingList } from './waiting-list.ts';
 
-/** Words in which keys share a count of changes; a power of two. */
+/** Change counters, each shared by many keys; a power of two. */
 const CHANGE_WORDS = 1 << 16;
-/** A key's word of ours: its crowd, or 0. */
+/** Extra word of a key: its crowd, or 0. */
 const CROWD = 0;
 
 export class Objheads {
@@ -25,8 +25,9 @@ export class Objheads {
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
   private readonly turns: Turns;
-  private readonly peers: Peers;
-  /** By a key's place: how often objects were taken out of chains there, for lookups without the lock. */
+  private readonly signals: CacheSignals;
+  /** By a key's place: how often an object was unlinked there, for lookups without the lock. A lookup would have to last for 2^32
+   * of them to miss one. */
   private readonly changes: Int32Array;
   private readonly memory: MemoryPart;
   private readonly isShared: boolean;
@@ -44,9 +45,9 @@ export class Objheads {
     seed: readonly [number, number],
     turns: Turns,
     memory: MemoryPart = ownMemory(),
-    peers: Peers = ALONE,
+    signals: CacheSignals = NO_SIGNALS,
   ) {
-    this.peers = peers;
+    this.signals = signals;
     this.memory = memory;
     this.isShared = memory.isShared;
     this.changes = new Int32Array(memory.piece('changes', CHANGE_WORDS * 4));
@@ -59,8 +60,8 @@ export class Objheads {
       turns,
       exponent: () => limits.rushExponent,
       onEmpty: (oh) => {
-        peers.waitsNoMore(oh);
-        // Of a key that other threads may change, there is a busy object as long as somebody waits.
+        signals.removeWaiter(oh);
+        // With several threads, a key with waiters has a busy object.
         if (!memory.isShared) this.drop(oh);
       },
     });
@@ -71,7 +72,7 @@ export class Objheads {
     return this.index.find(key);
   }
 
-  /** The objhead of `key`, made when there is none; it is to be given an object at once. */
+  /** The objhead of `key`, made when there is none; the caller links an object at once. */
   findOrAdd(key: string): Oh {
     const before = this.index.count;
     const oh = this.index.findOrAdd(key);
@@ -79,13 +80,13 @@ export class Objheads {
     return oh;
   }
 
-  /** The key of an objhead, or the digest that stands for it. */
+  /** The key of an objhead, or its digest. */
   keyOf(oh: Oh): string {
     return this.index.keyOf(oh);
   }
 
-  /** The first object of a key without the lock: 0 when there is none, and sometimes when there is. What is found
-   * on from it holds if isUnchanged() then. */
+  /** The first object of a key without the lock: 0 when there is none, and sometimes when there is. What is read from it on is
+   * valid if isUnchanged() afterwards. */
   firstUnlocked(key: string): Oc {
     this.place = this.index.prepare(key) & (CHANGE_WORDS - 1);
     this.seen = Atomics.load(this.changes, this.place);
@@ -94,8 +95,7 @@ export class Objheads {
     return oh === 0 ? 0 : this.index.first(oh);
   }
 
-  /** Whether no object was taken out of its chain since, and no key out of the index whose place might serve another, as
-   * far as that key may be concerned. */
+  /** Whether no object was unlinked since firstUnlocked(), and no key removed, among the keys with the same counter. */
   isUnchanged(): boolean {
     return Atomics.load(this.changes, this.place) === this.seen;
   }
@@ -106,6 +106,7 @@ export class Objheads {
   }
 
   linkFirst(oh: Oh, oc: Oc): void {
+    this.memory.assertHeld();
     const first = this.index.first(oh);
     this.objcores.set(oc, KEY_PREV, 0);
     this.objcores.set(oc, KEY_NEXT, first);
@@ -115,8 +116,9 @@ export class Objheads {
     if (crowd !== 0) this.crowds.enter(crowd, oc);
   }
 
-  /** Takes an object out of the chain; the key stays until drop(). */
+  /** Unlinks an object from the chain; the key stays until drop(). */
   unlink(oh: Oh, oc: Oc): void {
+    this.memory.assertHeld();
     const prev = this.objcores.get(oc, KEY_PREV);
     const next = this.objcores.get(oc, KEY_NEXT);
     if (prev === 0) this.index.setFirst(oh, next);
@@ -134,12 +136,12 @@ export class Objheads {
     index.setExtra(oh, CROWD, 0);
   }
 
-  /** The crowd of a key that has very many objects, or 0. */
+  /** The crowd of a key with very many objects, or 0. */
   crowdOf(oh: Oh): Crowd {
     return this.index.extra(oh, CROWD);
   }
 
-  /** Makes a crowd of a key's objects, unless they are one. */
+  /** Makes a crowd of a key's objects, unless there is one. */
   makeCrowd(oh: Oh): void {
     const { index } = this;
     if (index.extra(oh, CROWD) === 0) index.setExtra(oh, CROWD, this.crowds.make(index.first(oh)));
@@ -150,7 +152,7 @@ export class Objheads {
     Atomics.add(this.changes, place & (CHANGE_WORDS - 1), 1);
   }
 
-  /** Takes many objects out of their chains, and forgets the keys that have no others and no waiters. */
+  /** Unlinks many objects, and removes the keys that are left without objects and waiters. */
   dropAll(ocs: Int32Array, count: number): void {
     const { objcores, index, empty, places } = this;
     for (let i = 0; i < count; i++) empty[i] = objcores.get(ocs[i] as Oc, OBJHEAD);
@@ -161,7 +163,7 @@ export class Objheads {
       const oh = empty[i] as Oh;
       objcores.set(oc, OBJHEAD, 0);
       this.unlink(oh, oc);
-      if (!this.mayGo(oh)) continue;
+      if (!this.isUnused(oh)) continue;
       places[gone] = index.placeOf(oh);
       empty[gone++] = oh;
     }
@@ -170,34 +172,33 @@ export class Objheads {
     this.counters.n_objecthead -= gone;
   }
 
-  /** Forgets a key without objects and waiters. */
+  /** Removes a key without objects and waiters. */
   drop(oh: Oh): void {
-    if (!this.mayGo(oh)) return;
+    if (!this.isUnused(oh)) return;
     const place = this.index.placeOf(oh);
     this.index.remove(oh);
     if (this.isShared) this.changed(place);
     this.counters.n_objecthead--;
   }
 
-  /** With other threads, who still waits for it waits for a busy object that has left it, and is about to be told: on this
-   * thread by the rush that took the object out, or by what another thread has sent. The key may be another's by then,
-   * for which they look again in vain. */
-  private mayGo(oh: Oh): boolean {
+  /** With several threads a key may have waiters: remaining ones wait for a busy object that was just removed, and will be woken,
+   * by the rush on this thread or by a signal. The objhead may serve another key by then, and they look up again in vain. */
+  private isUnused(oh: Oh): boolean {
     if (this.index.first(oh) !== 0) return false;
     return this.isShared || this.waiting.size === 0 || !this.waiting.has(oh);
   }
 
-  /** Whether anybody waits for an object of this key. */
+  /** Whether requests of any thread wait for an object of this key. */
   hasWaiters(oh: Oh): boolean {
-    return this.waiting.has(oh) || this.peers.othersWait(oh);
+    return this.waiting.has(oh) || this.signals.hasRemoteWaiters(oh);
   }
 
-  /** Parks a waiter; one whose key is gone by now is woken soon. Returns how to leave. */
+  /** Parks a waiter; when the key is gone or settled, it is woken soon. Returns how to cancel. */
   wait(key: string, waiter: Waiter): () => void {
     const oh = this.index.find(key);
-    // Another thread may have settled them meanwhile, and woken those who waited.
+    // Otherwise another thread has settled them, and has already woken their waiters.
     if (oh !== 0 && this.hasBusy(oh)) {
-      if (!this.waiting.has(oh)) this.peers.waits(oh);
+      if (!this.waiting.has(oh)) this.signals.addWaiter(oh);
       return this.waiting.park(oh, waiter);
     }
     let gone = false;
@@ -209,16 +210,16 @@ export class Objheads {
     };
   }
 
-  /** Wakes those who wait: in waves, or all at once when they cannot share what there is (`alone`). */
+  /** Wakes the waiters of all threads: in waves, or all at once when they cannot share the object (`alone`). */
   rush(oh: Oh, alone: boolean): void {
-    this.peers.rush(oh, alone);
+    this.signals.rush(oh, alone);
     this.rushOwn(oh, alone);
   }
 
-  /** The same for those on this thread alone. */
+  /** Wakes the waiters of this thread. */
   rushOwn(oh: Oh, alone: boolean): void {
     if (!this.waiting.has(oh)) return;
-    this.peers.waitsNoMore(oh);
+    this.signals.removeWaiter(oh);
     this.waiting.rush(oh, alone);
   }
 

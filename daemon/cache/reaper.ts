@@ -1,10 +1,9 @@
-// Takes many objects out of the cache together: purged by key, or at their end.
+// Removes objects from the cache in batches: purged by key, or expired.
 //
-// Each object has its place in a dozen structures, and among a million objects all of them lie anywhere in memory:
-// one object after the other waits for memory a dozen times. Here each structure lets go of all objects of a batch,
-// and reads ahead what it needs for them. It decides nothing about objects, and never works on more than a batch: the
-// caller looks at the clock in between. Caution: objects in use go one by one, after the others, since their readers
-// are called and may do anything.
+// Each object is in a dozen structures, spread over all of memory when there are a million of them, so that removing one
+// after the other waits for memory a dozen times each. Here each structure removes all objects of a batch, and prefetches
+// what it needs. Never works on more than a batch: the caller reads the clock in between. Caution: objects in use are
+// removed one by one, after the others, since their readers are called and may do anything.
 
 import type { CacheState } from './cache-state.ts';
 import type { Lifetimes } from './lifetimes.ts';
@@ -30,7 +29,7 @@ export class Reaper {
     this.life = life;
   }
 
-  /** Purges the first `count` objects of a list, at most a batch of them; all are indexed. Uses the list up. */
+  /** Purges the first `count` objects of a list, at most a batch; all are indexed. Overwrites the list. */
   purge(ocs: Int32Array, count: number, now: number): void {
     const { lifetimes } = this;
     const { counters, events } = this.state;
@@ -45,10 +44,10 @@ export class Reaper {
     counters.exp_received += count;
     // As in Varnish: a purge ends an object's time.
     counters.n_expired += count;
-    this.takeOut(ocs, count);
+    this.removeAll(ocs, count);
   }
 
-  /** The same for objects that are at their end. */
+  /** The same for expired objects. */
   expire(ocs: Int32Array, count: number, now: number): void {
     const { lifetimes } = this;
     const { counters, events } = this.state;
@@ -59,33 +58,33 @@ export class Reaper {
       }
     }
     counters.n_expired += count;
-    this.takeOut(ocs, count);
+    this.removeAll(ocs, count);
   }
 
-  private takeOut(ocs: Int32Array, count: number): void {
+  private removeAll(ocs: Int32Array, count: number): void {
     const { inUse } = this;
     const { objcores, tags, expiryHeap, objheads, counters } = this.state;
-    // The words of a row that this needs lie in its second half, in one or two lines of memory.
+    // The words needed are in the second half of a row, in one or two cache lines.
     objcores.touchAll(ocs, count, row.OBJHEAD);
     objcores.touchAll(ocs, count, row.SURROGATE);
-    let alone = 0;
+    let unused = 0;
     let used = 0;
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
-      // The index alone: nobody will notice.
+      // Only the index holds a reference.
       if (objcores.exchange(oc, row.REFS, 1, row.CLOSED)) {
-        ocs[alone++] = oc;
+        ocs[unused++] = oc;
       } else {
         inUse[used++] = oc;
       }
     }
-    tags.forgetAll(ocs, alone);
-    expiryHeap.removeAll(ocs, alone);
-    this.lru.leaveAll(ocs, alone);
-    objheads.dropAll(ocs, alone);
-    this.unrefBans(ocs, alone);
-    this.store.discardAll(ocs, alone);
-    counters.n_objectcore -= alone;
+    tags.forgetAll(ocs, unused);
+    expiryHeap.removeAll(ocs, unused);
+    this.lru.leaveAll(ocs, unused);
+    objheads.dropAll(ocs, unused);
+    this.unrefBans(ocs, unused);
+    this.store.discardAll(ocs, unused);
+    counters.n_objectcore -= unused;
     this.killUsed(used);
   }
 
@@ -105,11 +104,38 @@ export class Reaper {
     bans.unrefAll(last, same);
   }
 
-  /** A reference keeps each row what it is, whatever the readers of the others do. */
+  /** References keep the rows from being reused while readers of others are called. */
   private killUsed(count: number): void {
     const { inUse, life } = this;
     for (let i = 0; i < count; i++) life.ref(inUse[i] as Oc);
     for (let i = 0; i < count; i++) life.kill(inUse[i] as Oc, false);
     for (let i = 0; i < count; i++) life.deref(inUse[i] as Oc);
+  }
+}
+
+/** Target in milliseconds: more than twice this is too long, less is too short. */
+const PART = 0.2;
+const FIRST = 32;
+
+/** The number of objects to process between two reads of the clock. Some objects take a hundred times as long as others, and
+ * the first ones do until the code is compiled. */
+export class Pace {
+  private readonly most: number;
+  private size: number;
+
+  constructor(most: number) {
+    this.most = most;
+    this.size = Math.min(FIRST, most);
+  }
+
+  /** Objects to process next. */
+  get count(): number {
+    return this.size;
+  }
+
+  /** Reports how long `count` objects took. */
+  took(count: number, millis: number): void {
+    if (millis > 2 * PART) this.size = Math.max(1, this.size >>> 1);
+    else if (millis < PART && count >= this.size) this.size = Math.min(this.most, this.size * 2);
   }
 }

@@ -1,7 +1,10 @@
-// A table of fixed-width rows in shared memory: for each object, and for each link of an object to a surrogate key.
+// A table of fixed-width rows in shared memory: for objects, and for links of objects to surrogate keys.
 //
-// A row is named by its number, 0 is none. The table grows by whole blocks, so that growing never copies and
-// never moves a row; freed rows are reused first. It knows nothing of what the words mean.
+// Rows are numbered, 0 is none. The table grows by whole blocks, so that growing never copies or moves a row; freed rows are
+// reused first. It does not know the meaning of the words.
+//
+// Doubles are read without the lock while another thread writes them. ECMAScript allows such reads to be torn; on 64-bit
+// processors an aligned double is read and written whole. daemon/threads/doubles.ts requires such a processor.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { Regions } from './storage/regions.ts';
@@ -16,14 +19,14 @@ const NEXT = 1;
 const COUNT = 2;
 const TABLE_WORDS = 3;
 
-/** A word that a row keeps while it is free, and what it is in a row that was never used. */
+/** A word that is kept while a row is free, and its value in a row that was never used. */
 export interface KeptWord {
   readonly word: number;
   readonly fresh: number;
 }
 
 export class RowTable {
-  /** 32-bit words a row; even, so that a row can hold doubles. */
+  /** 32-bit words per row; even, so that rows can hold doubles. */
   readonly width: number;
   private readonly words: Int32Array[] = [];
   private readonly doubles: Float64Array[] = [];
@@ -31,15 +34,17 @@ export class RowTable {
   private readonly own: Int32Array;
   private readonly kept: KeptWord | null;
   private readonly isShared: boolean;
-  /** This thread's own, of no meaning: see fence(). */
+  private readonly memory: MemoryPart;
+  /** Dummy target of fence(). */
   private readonly steps = new Int32Array(1);
-  /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
+  /** Result of the reads of touchAll(): unused reads would be optimised away. */
   touched = 0;
 
   constructor(width: number, memory: MemoryPart = ownMemory(), kept: KeptWord | null = null) {
     this.width = width;
     this.kept = kept;
     this.isShared = memory.isShared;
+    this.memory = memory;
     this.regions = new Regions(BLOCK_ROWS * width * 4, memory.part('rows'));
     this.own = memory.words(TABLE_WORDS);
     if (this.own[NEXT] === 0) this.own[NEXT] = 1;
@@ -57,9 +62,10 @@ export class RowTable {
     return this.own[NEXT] as number;
   }
 
-  /** A row with all words zero, but for the one that is kept. */
+  /** A row with all words zero except the kept one. */
   take(): number {
     const { own, kept } = this;
+    this.memory.assertHeld();
     own[COUNT] = (own[COUNT] as number) + 1;
     const reused = own[FREED] as number;
     if (reused !== 0) {
@@ -97,6 +103,7 @@ export class RowTable {
 
   give(row: number): void {
     const { own } = this;
+    this.memory.assertHeld();
     own[COUNT] = (own[COUNT] as number) - 1;
     this.set(row, 0, own[FREED] as number);
     own[FREED] = row;
@@ -104,6 +111,7 @@ export class RowTable {
 
   giveAll(rows: Int32Array, count: number): void {
     const { own } = this;
+    this.memory.assertHeld();
     let freed = own[FREED] as number;
     for (let i = 0; i < count; i++) {
       const row = rows[i] as number;
@@ -114,7 +122,7 @@ export class RowTable {
     own[COUNT] = (own[COUNT] as number) - count;
   }
 
-  /** Adds to a word in one step, whatever other threads do to it; returns what it was. */
+  /** Adds to a word atomically; returns the previous value. */
   addTo(row: number, word: number, value: number): number {
     return Atomics.add(
       this.words[row >>> BLOCK_SHIFT] as Int32Array,
@@ -123,14 +131,14 @@ export class RowTable {
     );
   }
 
-  /** Changes a word only if it is as expected; whether it was. */
+  /** Atomically changes a word that has the expected value; false otherwise. */
   exchange(row: number, word: number, expected: number, value: number): boolean {
     const at = (row & BLOCK_MASK) * this.width + word;
     const words = this.words[row >>> BLOCK_SHIFT] as Int32Array;
     return Atomics.compareExchange(words, at, expected, value) === expected;
   }
 
-  /** Writes a word behind all that was written before it. */
+  /** Writes a word after all previous writes, as other threads see it. */
   publish(row: number, word: number, value: number): void {
     Atomics.store(
       this.words[row >>> BLOCK_SHIFT] as Int32Array,
@@ -139,9 +147,8 @@ export class RowTable {
     );
   }
 
-  /** Reads a word of many rows, so that it is at hand when they are worked on: reads that do not depend on each other
-   * wait for memory together. As little as possible stands between two of them, since a processor has only so much of
-   * a program under way. Row 0 may be among them once there is any other. */
+  /** Prefetches a word of many rows: independent reads wait for memory together. The loop is minimal, since a processor has a
+   * limited window of instructions. Row 0 is allowed once there is any other. */
   touchAll(rows: Int32Array, count: number, word: number): void {
     const { words, width } = this;
     let sum = 0;
@@ -152,7 +159,7 @@ export class RowTable {
     this.touched = sum;
   }
 
-  /** Whether this thread can read a row; without the lock a number may be that of none. */
+  /** Whether this thread has mapped a row; a number read without the lock may be stale. */
   knows(row: number): boolean {
     return row >>> BLOCK_SHIFT < this.words.length;
   }
@@ -165,8 +172,8 @@ export class RowTable {
     (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] = value;
   }
 
-  /** Reads a word before all that is read after it. With one thread as get() does: V8 calls a function for an atomic read,
-   * which was measured to cost 7 ns. */
+  /** Reads a word before all following reads. With one thread the same as get(): V8 calls a function for an atomic read, which
+   * was measured to cost 7 ns. */
   load(row: number, word: number): number {
     if (!this.isShared) return this.get(row, word);
     return Atomics.load(
@@ -175,15 +182,15 @@ export class RowTable {
     );
   }
 
-  /** Keeps all that is read and written before apart from all that comes after, as other threads see it. */
+  /** A full memory barrier. */
   fence(): void {
-    // A processor may move what comes before one atomic step, and what comes after it, into the step, past each other;
-    // two such steps are in order.
+    // A processor may move earlier and later accesses into one atomic operation, and so past each other; two operations are
+    // in order.
     Atomics.add(this.steps, 0, 1);
     Atomics.add(this.steps, 0, 1);
   }
 
-  /** Writes a double behind all that was written before it, and before all that is read after it. */
+  /** Writes a double after all previous writes and before all following reads. */
   publishDouble(row: number, double: number, value: number): void {
     if (!this.isShared) {
       this.setDouble(row, double, value);
@@ -194,7 +201,7 @@ export class RowTable {
     this.fence();
   }
 
-  /** Doubles count in pairs of words: double 2 is words 4 and 5. */
+  /** Doubles are counted in pairs of words: double 2 is words 4 and 5. */
   getDouble(row: number, double: number): number {
     const at = (row & BLOCK_MASK) * (this.width >>> 1) + double;
     return (this.doubles[row >>> BLOCK_SHIFT] as Float64Array)[at] as number;

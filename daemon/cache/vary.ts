@@ -1,10 +1,11 @@
 // Variants: which request headers an object's Vary names, and whether a request carries the same values.
 //
-// A header that is absent differs from one that is empty. Accept-Encoding never counts while gzip support is
-// on, because every fetch then asks for gzip and every client is served from it. Caution: several lines of
-// one name count as their joined value, so that a second line cannot smuggle in another variant.
+// An absent header differs from an empty one. Accept-Encoding is ignored while gzip support is on, because every fetch then
+// asks for gzip and every client is served from it. Caution: several lines of one name count as their joined value, so that
+// a second line cannot smuggle in another variant.
 
 import type { HttpMessage } from '../http1/message.ts';
+import { KeyHash } from './key-hash.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 
 /** A Vary header resolved against one request: lower-case names and values, null for an absent header. */
@@ -14,14 +15,14 @@ export interface VaryKey {
 }
 
 const ABSENT = 0xffff;
-/** Bytes of the stored count, and what it can say. */
+/** Bytes of the stored count, and its maximum. */
 const COUNT = 2;
 const MAX_NAMES = 0xffff;
 const STAR = 42;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-/** Resolves a response's Vary value; null when it names nothing, a string when it is illegal. `*` is kept
- * as a name that no request ever matches. */
+/** Resolves a response's Vary value; null when it names nothing, a string when it is illegal. `*` is kept as a name that no
+ * request ever matches. */
 export function resolveVary(vary: string | null, request: HttpMessage): VaryKey | string | null {
   if (vary === null) return null;
   const key: VaryKey = { names: [], values: [] };
@@ -50,8 +51,8 @@ export function varyKey(vary: string | null, request: HttpMessage): VaryKey | nu
 }
 
 /**
- * A value without the differences in writing that make none in meaning (RFC 9111 section 4.1): blanks around the
- * members of a list, and the case of languages. Where there are quotes a comma need not end a member: as it is.
+ * A value without differences in spelling that do not matter (RFC 9111 section 4.1): blanks around the members of a list,
+ * and the case of languages. Unchanged when it has quotes, since a comma then need not end a member.
  */
 function normalValue(name: string, value: string): string {
   if (value.includes('"')) return value;
@@ -68,9 +69,9 @@ function sameText(from: ChunkBytes, at: number, length: number, text: string): b
   return true;
 }
 
-/** Bytes writeVary() needs. Layout: count (16 bits: a head has room for more than 255 names, and a name that
- * is not looked at gives one client what is another's), then for each name its length, the value's length (16 bits,
- * all ones for absent), name, value. */
+/** Bytes writeVary() needs. Layout: count (16 bits: a head has room for more than 255 names, and ignoring one would give one
+ * client the object of another), then for each name its length, the value's length (16 bits, all ones for absent), name,
+ * value. */
 export function varyBytes(key: VaryKey): number {
   let bytes = COUNT;
   for (let i = 0; i < key.names.length; i++) {
@@ -93,8 +94,8 @@ export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
 }
 
 /**
- * Whether the request has the values of a stored variant. Makes no strings unless values that differ may mean the same.
- * @param normalise values that differ only in how they are written count as the same
+ * Whether the request has the values of a stored variant. Makes no strings unless values differ and may mean the same.
+ * @param normalise values that differ only in spelling match
  */
 export function matchesStored(
   from: ChunkBytes,
@@ -129,7 +130,7 @@ export function matchesStored(
   return true;
 }
 
-/** Whether two stored forms are the same, byte for byte. */
+/** Whether two stored forms are equal byte for byte. */
 export function sameStored(a: ChunkBytes, aStart: number, b: ChunkBytes, bStart: number): boolean {
   const length = storedBytes(a, aStart);
   if (storedBytes(b, bStart) !== length) return false;
@@ -146,72 +147,75 @@ function storedBytes(from: ChunkBytes, start: number): number {
 }
 
 /**
- * A number for the values of a variant, never 0: of two that differ, one does not match the other. Values that mean the same
- * have the same number, and Accept-Encoding has no part in it. For one list of names only; 0 where `*` is one of them.
+ * Hashes of variants, keyed with the worker's random seed: clients choose the values, and must not be able to choose values
+ * that collide. The same in all threads.
  */
-export function hashVariant({ names, values }: VaryKey, skipsEncoding = true): number {
-  let hash = FNV_BASIS;
-  for (const [i, name] of names.entries()) {
-    if (skipsEncoding && name === ACCEPT_ENCODING) continue;
-    if (name === '*') return 0;
-    const value = values[i] as string | null;
-    hash = fold(hash, value === null ? '\0' : normalValue(name, value));
+export class VariantHash {
+  private readonly hash: KeyHash;
+
+  constructor(seed: readonly [number, number]) {
+    this.hash = new KeyHash(seed[0], seed[1]);
   }
-  return hash === 0 ? 1 : hash;
+
+  /** A hash of the values, never 0; for one list of names only. Variants with different hashes do not match: values with the
+   * same meaning have the same hash, and Accept-Encoding is left out. 0 when `*` is one of the names. */
+  ofKey({ names, values }: VaryKey, skipsEncoding = true): number {
+    let text = '';
+    for (const [i, name] of names.entries()) {
+      if (skipsEncoding && name === ACCEPT_ENCODING) continue;
+      if (name === '*') return 0;
+      const value = values[i] as string | null;
+      text += value === null ? '\0\n' : `${normalValue(name, value)}\n`;
+    }
+    return this.ofText(text) || 1;
+  }
+
+  /** ofKey() of a stored variant. */
+  ofStored(from: ChunkBytes, start: number): number {
+    const names: string[] = [];
+    const values: (string | null)[] = [];
+    let at = start + COUNT;
+    for (let left = from.readUInt16LE(start); left > 0; left--) {
+      const nameLength = from[at] as number;
+      const stored = from.readUInt16LE(at + 1);
+      const valueAt = at + 3 + nameLength;
+      names.push(from.latin1Slice(at + 3, valueAt));
+      values.push(stored === ABSENT ? null : from.latin1Slice(valueAt, valueAt + stored));
+      at = valueAt + (stored === ABSENT ? 0 : stored);
+    }
+    return this.ofKey({ names, values });
+  }
+
+  /**
+   * The variant that a fetch is expected to become, never 0 (0 means unknown): a few bits for the names, which seldom differ,
+   * and many for the values. Among thousands of fetches for one key hardly two collide, of which one would wait for the other
+   * in vain.
+   * @param gzipSupport Accept-Encoding makes no variant
+   */
+  expected(key: VaryKey, gzipSupport: boolean): number {
+    const values = this.ofKey(key, gzipSupport);
+    if (values === 0) return FOR_NOBODY;
+    const names = this.ofText(key.names.join());
+    return (names << VALUE_BITS) | (values & VALUES) | NAMED;
+  }
+
+  private ofText(text: string): number {
+    this.hash.hash(text);
+    return this.hash.lo;
+  }
 }
 
-/** FNV-1a, of a text and an end that is no character of it. */
-function fold(start: number, text: string): number {
-  let hash = start;
-  for (let c = 0; c < text.length; c++) hash = Math.imul(hash ^ text.charCodeAt(c), FNV_PRIME);
-  return Math.imul(hash ^ 0x100, FNV_PRIME);
-}
-
-/**
- * A number for the variant that a fetch is expected to become, never 0, which is for one of which nothing is known: a few
- * bits for the names of the headers, which seldom differ, and many for their values. Of thousands of fetches for one key
- * hardly two have the same by chance, of which one would wait for the other in vain.
- * @param gzipSupport Accept-Encoding makes no variant
- */
-export function expectedVariant(key: VaryKey, gzipSupport: boolean): number {
-  const values = hashVariant(key, gzipSupport);
-  if (values === 0) return FOR_NOBODY;
-  const names = key.names.reduce(fold, FNV_BASIS);
-  return (mix(names) << VALUE_BITS) | (mix(values) & VALUES) | NAMED;
-}
-
-/** Whether a fetch that is expected to become a variant may bring what is wanted: both as expectedVariant() has them. It may,
- * too, if it varies by other headers, or if all bits are the same by chance. */
+/** Whether a fetch that is expected to become a variant may bring the wanted one, both from VariantHash.expected(). Also true
+ * when they vary by other headers, and for collisions. */
 export function mayBecome(expected: number, wanted: number): boolean {
   if (expected === FOR_NOBODY) return false;
   const other = expected ^ wanted;
   return other >>> VALUE_BITS !== 0 || other === 0;
 }
 
-/** The part of what expectedVariant() returns that is for the names. */
+/** The bits of VariantHash.expected() for the names. */
 export function namesIn(expected: number): number {
   return expected >>> VALUE_BITS;
-}
-
-/** A hash of which every part depends on all of it. */
-function mix(hash: number): number {
-  return hash ^ (hash >>> 16);
-}
-
-/** hashVariant() of a stored variant. */
-export function hashStored(from: ChunkBytes, start: number): number {
-  const names: string[] = [];
-  const values: (string | null)[] = [];
-  let at = start + COUNT;
-  for (let left = from.readUInt16LE(start); left > 0; left--) {
-    const nameLength = from[at] as number;
-    const stored = from.readUInt16LE(at + 1);
-    const valueAt = at + 3 + nameLength;
-    names.push(from.latin1Slice(at + 3, valueAt));
-    values.push(stored === ABSENT ? null : from.latin1Slice(valueAt, valueAt + stored));
-    at = valueAt + (stored === ABSENT ? 0 : stored);
-  }
-  return hashVariant({ names, values });
 }
 
 /** Whether two stored variants are of the same headers in the same order. */
@@ -259,14 +263,12 @@ function isLast(request: HttpMessage, field: number, key: string): boolean {
   return true;
 }
 
-const FNV_BASIS = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-/** Bits of an expected variant that are for the values; seven are for the names. */
+/** Bits of an expected variant for the values; seven are for the names. */
 const VALUE_BITS = 24;
 const VALUES = (1 << VALUE_BITS) - 1;
-/** A bit of all that names headers, which tells it from the numbers that say something else. */
+/** Set in all expected variants but FOR_NOBODY. */
 const NAMED = 1 << 31;
-/** Expected by `*`: no request ever matches it. */
+/** Expected with `*`, which no request ever matches. */
 const FOR_NOBODY = 1;
 
 const ACCEPT_ENCODING = 'accept-encoding';

@@ -1,10 +1,9 @@
 // Requests that wait for a busy object of their key, and the order in which they are woken.
 //
-// A waiter is woken once and looks up again; if it must wait again it parks again, at the end. An ordinary
-// result wakes in waves, each rush_exponent times the last, so that the first ones can find the object before
-// the rest come; failures and uncacheable results are one wave for everybody. Wakes never run inside the
-// caller's step, a wave gives up its turn to others when it has had its time, and every parked waiter is woken or
-// cancelled: no wave depends on what the last one did.
+// A waiter is woken once and looks up again; if it must wait again, it parks at the end. Waiters are woken in waves, each
+// rush_exponent times the last, so that the first ones can find the object before the rest; after a failure or an
+// uncacheable response in a single wave. Wakes never run inside the caller's step, and a wave continues in a later turn when
+// its budget is used up. Every parked waiter is woken or cancelled: no wave depends on the previous one.
 
 import type { Turns } from '../turns/turns.ts';
 import type { Oh } from './key-index.ts';
@@ -15,12 +14,12 @@ export interface Waiter {
   wake(alone: boolean): void;
 }
 
-/** Those who wait for one key at one time. */
+/** The waiters of one key between two rushes. */
 interface Queue {
-  /** Those who have left among them. */
+  /** Includes cancelled ones. */
   parked: Parked[];
-  /** Who has not left. */
-  left: number;
+  /** Waiters that are not cancelled. */
+  count: number;
 }
 
 interface Parked {
@@ -29,14 +28,14 @@ interface Parked {
   gone: boolean;
 }
 
-/** Entries of those who have left that are never worth the work of taking them out (chosen). */
+/** Cancelled entries that are not worth removing (chosen). */
 const FEW = 32;
 
 export class WaitingList {
   private readonly queues = new Map<Oh, Queue>();
   private readonly turns: Turns;
   private readonly exponent: () => number;
-  /** Called when the last waiter left; after a rush the caller knows by itself. */
+  /** Called when the last waiter was cancelled; not after a rush. */
   private readonly onEmpty: (oh: Oh) => void;
 
   constructor(o: {
@@ -49,12 +48,11 @@ export class WaitingList {
     this.onEmpty = o.onEmpty;
   }
 
-  /** Keys that somebody waits for. */
+  /** Keys with waiters. */
   get size(): number {
     return this.queues.size;
   }
 
-  /** Whether anybody waits for this key: the objhead must then stay. */
   has(oh: Oh): boolean {
     return this.queues.has(oh);
   }
@@ -62,20 +60,20 @@ export class WaitingList {
   park(oh: Oh, waiter: Waiter): () => void {
     let queue = this.queues.get(oh);
     if (queue === undefined) {
-      queue = { parked: [], left: 0 };
+      queue = { parked: [], count: 0 };
       this.queues.set(oh, queue);
     }
     const parked: Parked = { waiter, queue, gone: false };
     queue.parked.push(parked);
-    queue.left++;
+    queue.count++;
     return () => {
       if (parked.gone) return;
       parked.gone = true;
-      this.leave(oh, queue);
+      this.cancelled(oh, queue);
     };
   }
 
-  /** Wakes those who wait at this moment, in waves or all in one. */
+  /** Wakes the present waiters, in waves or all in one. */
   rush(oh: Oh, all: boolean): void {
     const queue = this.queues.get(oh);
     if (queue === undefined) return;
@@ -89,7 +87,7 @@ export class WaitingList {
     const { turns } = this;
     const end = Math.min(queue.length, from + count);
     let at = from;
-    const goOn = (): void => {
+    const resume = (): void => {
       while (at < end) {
         const parked = queue[at++] as Parked;
         if (parked.gone) continue;
@@ -97,23 +95,23 @@ export class WaitingList {
         parked.waiter.wake(alone);
         turns.tookLong();
         if (at < end && !turns.mayGoOn()) {
-          turns.later(goOn);
+          turns.later(resume);
           return;
         }
       }
       if (end < queue.length) this.wave(queue, end, count * Math.max(2, step), step, alone);
     };
-    turns.later(goOn);
+    turns.later(resume);
   }
 
-  private leave(oh: Oh, queue: Queue): void {
-    // After a rush nobody counts who of them is left.
+  private cancelled(oh: Oh, queue: Queue): void {
+    // After a rush waiters are no longer counted.
     if (this.queues.get(oh) !== queue) return;
-    queue.left--;
-    if (queue.left === 0) {
+    queue.count--;
+    if (queue.count === 0) {
       this.queues.delete(oh);
       this.onEmpty(oh);
-    } else if (queue.parked.length > 2 * queue.left + FEW) {
+    } else if (queue.parked.length > 2 * queue.count + FEW) {
       queue.parked = queue.parked.filter((parked) => !parked.gone);
     }
   }

@@ -2,8 +2,8 @@
 
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
-import { BanCount } from '../cache/ban/ban-count.ts';
-import { banElements, banLines } from '../cache/ban/ban-text.ts';
+import { banElements, banLines } from '../cache/ban/ban.ts';
+import { BanCount } from '../cache/ban/ban-service.ts';
 import { fleetFailure, fleetReply, type Invalidation, isRefused } from '../contract/invalidation.ts';
 import type { CommandCall } from '../link.ts';
 import { turns } from '../turns/turns.ts';

@@ -2,7 +2,7 @@
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
-import type { Bans } from '../cache/roles.ts';
+import type { BanService } from '../cache/ban/ban-service.ts';
 import type { Director } from '../contract/context.ts';
 import type { EdgeReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
 import type { CompiledProgram } from '../contract/program.ts';
@@ -28,7 +28,7 @@ export interface WorkerServices {
   readonly fleet: FleetService | null;
   /** Bound listeners that take plain HTTP. */
   listening(): readonly ListenerAddress[];
-  readonly cache: { readonly bans: Bans };
+  readonly cache: { readonly bans: BanService };
   /** Epoch seconds. */
   readonly clock: { now(): number };
   /** The active program; `plainHash`: its keys are URL and host. */

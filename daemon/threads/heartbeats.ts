@@ -1,20 +1,20 @@
-// Whether each thread's event loop still turns: every thread raises a word of its own in shared memory now and then, and
-// one of them looks whether the others' have moved. It costs no message, and no thread is woken for it.
+// Detects hung threads: every thread increments a word of its own in shared memory from time to time, and one thread checks
+// the others' words. It needs no messages and wakes no thread.
 //
-// Special case: the time without a beat counts in parts, so that a process that was stopped (SIGSTOP, a sleeping machine)
-// or stood still itself does not take that for the silence of another thread.
+// Special case: silence is counted in parts, so that a process that was stopped (SIGSTOP, a sleeping machine) does not
+// mistake that for the silence of another thread.
 
-/** The most milliseconds that one look counts (chosen: a few looks). */
+/** Most milliseconds counted per check (chosen: a few checks). */
 const PART = 1000;
 
 export class Heartbeats {
   private readonly words: Int32Array;
   private readonly thread: number;
-  /** As of the last look, by thread. */
+  /** Beats at the last check, by thread. */
   private readonly seen: Int32Array;
   /** Milliseconds without a beat, by thread. */
   private readonly silent: Float64Array;
-  private lookedAt: number | null = null;
+  private checkedAt: number | null = null;
 
   /** @param words one a thread, of shared memory */
   constructor(words: Int32Array, thread: number) {
@@ -29,15 +29,15 @@ export class Heartbeats {
   }
 
   /**
-   * The first of the other threads that has been silent for so long; null for none. To be called often: what lies
-   * between two looks counts for a second at the most.
-   * @param now in milliseconds that never go back
+   * The first other thread that has been silent for `limit`; null for none. Call it often: the time between two checks
+   * counts as a second at most.
+   * @param now milliseconds of a monotonic clock
    * @param limit in milliseconds
    */
   silentFor(limit: number, now: number): number | null {
     const { words, seen, silent } = this;
-    const passed = Math.min(PART, now - (this.lookedAt ?? now));
-    this.lookedAt = now;
+    const passed = Math.min(PART, now - (this.checkedAt ?? now));
+    this.checkedAt = now;
     let first: number | null = null;
     for (let i = 0; i < words.length; i++) {
       const beats = Atomics.load(words, i);

@@ -1,9 +1,9 @@
-// A number that all threads of a worker add to: what is under way in all of them together.
+// A counter shared by all threads of a worker.
 
 export class SharedCount {
   private readonly words: Int32Array;
 
-  /** @param words one of shared memory; of this thread alone when absent */
+  /** @param words one word of shared memory; private to this thread when absent */
   constructor(words: Int32Array = new Int32Array(1)) {
     this.words = words;
   }
@@ -16,7 +16,7 @@ export class SharedCount {
     Atomics.add(this.words, 0, by);
   }
 
-  /** Adds one unless there are `most` already; whether it did. 0 is no limit. */
+  /** Adds one unless the count has reached `most`; false then. 0 is no limit. */
   take(most: number): boolean {
     const { words } = this;
     for (let now = this.now; most === 0 || now < most; ) {

@@ -1,62 +1,62 @@
-// A lock in shared memory, for work on what several threads have in common. A thread that waits spins for a moment, and
-// then sleeps until it is woken.
+// A recursive mutex in shared memory. A thread that cannot take it spins briefly, then sleeps on a futex.
 //
-// It counts how often its own thread has entered, so that work under the lock may call other work under the lock.
-// Whatever must not run under it (callbacks of readers, writes to sockets) is put off with after(). Caution: waiting
-// stops the thread's event loop, so what is done under a lock is bounded work in memory, or one write to a file.
+// Callbacks of readers and writes to sockets must not run under a lock: after() defers them until it is released. Caution:
+// waiting blocks the thread's event loop, so work under a lock is bounded work in memory, or one write to a file.
 
-/** Words of a lock: its state, and the thread that has it plus one. */
+/** Words of a lock: its state, and the number of the holding thread plus one. */
 export const LOCK_WORDS = 2;
 
 const FREE = 0;
 const TAKEN = 1;
-/** Taken, and somebody may sleep. */
+/** Taken, and other threads may be asleep. */
 const AWAITED = 2;
 
-/** Looks at the lock before a thread sleeps (chosen: about two microseconds, as long as most work under it). */
+/** Attempts before a thread sleeps (chosen: about two microseconds, as long as most work under it). */
 const SPINS = 100;
-/** Milliseconds without anybody being woken after which a lock counts as lost: no work under it takes a hundredth of
- * that. They count in parts, so that a process that was stopped for longer does not take its own sleep for a loss. */
+/** Milliseconds without a wake-up after which a lock counts as lost: no work under it takes a hundredth of that. Waited for
+ * in PARTS, so that a process that was stopped for longer does not mistake its own sleep for a loss. */
 const LOST = 10_000;
 const PARTS = 10;
-/** For a lock that is held during a write to a disk, which may take any time: whoever waits for it is as well off as whoever
- * writes. A thread that waits too long is one that hangs (heartbeats.ts). */
+/** For a lock that is held during a write to a disk, which may take any time: waiting threads are no worse off than the
+ * writer. A thread that waits too long counts as hung (heartbeats.ts). */
 export const NEVER_LOST = Number.POSITIVE_INFINITY;
 
-/** What the parts of the cache ask of a lock. */
 export interface Lock {
+  /** Runs `work` under the lock and releases it, also when `work` throws. */
+  hold<T>(work: () => T): T;
+  /** For hot code, where hold() would allocate: `enter(); try { … } finally { leave(); }`, which test/structure checks. */
   enter(): void;
-  /** Enters if that needs no waiting; whether it has. */
+  /** Takes the lock if it is free; false otherwise. */
   tryEnter(): boolean;
   leave(): void;
-  /** Runs something once this thread no longer has the lock: at once when it has not. */
+  /** Runs something as soon as this thread does not hold the lock; now, if it does not. */
   after(run: () => void): void;
+  /** Throws unless this thread holds the lock: called by what changes the data that the lock protects. */
+  assertHeld(): void;
 }
 
-/** For one thread alone. */
+/** For a single thread. */
 export const NO_LOCK: Lock = {
+  hold: (work) => work(),
   enter: () => undefined,
   tryEnter: () => true,
   leave: () => undefined,
   after: (run) => run(),
+  assertHeld: () => undefined,
 };
 
-/** Milliseconds, and how many waits were longer than a spin: for the figures of a thread. */
-export interface LockFigures {
-  waits: number;
-}
-
 export class SharedLock implements Lock {
-  readonly figures: LockFigures = { waits: 0 };
+  /** How often this thread has slept for it. */
+  waits = 0;
   private readonly words: Int32Array;
   private readonly at: number;
   private readonly thread: number;
   private readonly lost: number;
-  /** Called each time the lock was taken: to learn what others have changed. */
+  /** Called each time the lock was taken, to pick up changes of other threads. */
   entered: () => void = () => undefined;
   private depth = 0;
   private later: (() => void)[] = [];
-  /** Called inside each critical section: a test makes a delay of it. */
+  /** Called inside each critical section: tests insert delays. */
   delay: (() => void) | null = null;
 
   /**
@@ -68,6 +68,15 @@ export class SharedLock implements Lock {
     this.words = words;
     this.at = at;
     this.thread = thread;
+  }
+
+  hold<T>(work: () => T): T {
+    this.enter();
+    try {
+      return work();
+    } finally {
+      this.leave();
+    }
   }
 
   enter(): void {
@@ -100,12 +109,16 @@ export class SharedLock implements Lock {
     else this.later.push(run);
   }
 
-  /** Whether this thread has it. */
+  /** Whether this thread holds it. */
   get isHeld(): boolean {
     return this.depth > 0;
   }
 
-  /** Whoever calls enter() does not have it when that throws. */
+  assertHeld(): void {
+    if (this.depth === 0) throw new Error('Shared data is changed without its lock');
+  }
+
+  /** The lock is not held when this throws. */
   private begin(): void {
     this.words[this.at + 1] = this.thread + 1;
     try {
@@ -124,7 +137,7 @@ export class SharedLock implements Lock {
     if (Atomics.exchange(words, at, FREE) === AWAITED) Atomics.notify(words, at, 1);
   }
 
-  /** All of them, whatever one throws: each is somebody who waits. */
+  /** All of them, also when one throws: each may resume a request. */
   private runLater(): void {
     let failure: { readonly cause: unknown } | null = null;
     while (this.later.length > 0 && this.depth === 0) {
@@ -147,7 +160,7 @@ export class SharedLock implements Lock {
       if (Atomics.load(words, at) === FREE && Atomics.compareExchange(words, at, FREE, TAKEN) === FREE)
         return;
     }
-    this.figures.waits++;
+    this.waits++;
     let timeouts = 0;
     while (Atomics.exchange(words, at, AWAITED) !== FREE) {
       if (Atomics.wait(words, at, AWAITED, this.lost / PARTS) !== 'timed-out') timeouts = 0;

@@ -1,31 +1,31 @@
-// Memory that several threads have in common: pieces of it under names, of which more are made while the threads run.
+// Memory shared by several threads: named pieces, of which more are made while the threads run.
 //
-// A piece is made under the lock of what it belongs to, and sent to all other threads before anything names it. They
-// take what was sent in when sync() sees that there is more; nothing is polled, and nothing waits for a turn of the
-// event loop. Caution: a thread sees a place in a new piece only through a word that was read before sync(). Where a
-// piece takes the place of another, it is filled first, then the word that names it is written, then announce() has the
-// others look: they call sync() without any lock, and see each moment in between.
+// A piece is made under the lock of its structure, and sent to all other threads before anything refers to it. They receive
+// it in sync(), synchronously, when the count of announcements has changed. Caution: a thread reaches a new piece only
+// through a word that it read before sync(). Where a piece replaces another, it is filled first, then the word that names it
+// is written, then announce() is called: other threads call sync() without a lock, at any moment in between.
 
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { type Lock, NO_LOCK } from './shared-lock.ts';
 
-/** What a new thread is given. */
+/** Passed to a new thread. */
 export interface MemoryOffer {
   readonly pieces: ReadonlyMap<string, SharedArrayBuffer>;
-  /** One word: how often there was something new to look at. */
+  /** One word: the number of announcements. */
   readonly news: SharedArrayBuffer;
 }
 
 export class SharedMemory {
   private readonly pieces: Map<string, SharedArrayBuffer>;
   private readonly news: Int32Array;
-  /** The news that this thread has looked at. */
+  /** Announcements that this thread has processed. */
   private seen = -1;
   private readonly ports: readonly MessagePort[];
   private readonly listeners: (() => void)[] = [];
-  /** Called where threads meet without a lock: a test makes a delay of it. */
+  /** Called where threads interact without a lock: tests insert delays. */
   delay: (() => void) | null = null;
 
-  /** @param ports to every other thread; not listened to but read when there is more */
+  /** @param ports to all other threads; read synchronously */
   constructor(offer?: MemoryOffer, ports: readonly MessagePort[] = []) {
     this.pieces = new Map(offer?.pieces ?? []);
     this.news = new Int32Array(offer?.news ?? new SharedArrayBuffer(4));
@@ -37,8 +37,7 @@ export class SharedMemory {
     return { pieces: this.pieces, news: this.news.buffer as SharedArrayBuffer };
   }
 
-  /** The piece of this name; made, all zero, when there is none: under the lock of what it is for, or before any other
-   * thread runs. */
+  /** The piece of this name; created, all zero, if necessary: under the lock of its structure, or before other threads run. */
   piece(name: string, bytes: number): SharedArrayBuffer {
     this.sync();
     const there = this.pieces.get(name);
@@ -48,14 +47,14 @@ export class SharedMemory {
     return memory;
   }
 
-  /** Gives memory that exists to all threads under a name that has none: as piece() is called. */
+  /** Shares existing memory under a new name; to be called like piece(). */
   place(name: string, memory: SharedArrayBuffer): void {
     this.pieces.set(name, memory);
     for (const port of this.ports) port.postMessage({ name, memory });
     this.announce();
   }
 
-  /** Has all threads look again: a word that names a piece has changed. */
+  /** Makes all threads call their listeners: a word that names a piece has changed. */
   announce(): void {
     this.delay?.();
     Atomics.add(this.news, 0, 1);
@@ -67,32 +66,32 @@ export class SharedMemory {
     return this.ports.length > 0;
   }
 
-  /** Forgets a piece that nothing names any more; only without other threads, which might still look at it. */
+  /** Drops an unused piece; only without other threads, which may still have views of it. */
   drop(name: string): void {
     this.pieces.delete(name);
   }
 
-  /** The piece of this name, if this thread knows of it. */
+  /** The piece of this name, if this thread has received it. */
   find(name: string): SharedArrayBuffer | undefined {
     return this.pieces.get(name);
   }
 
-  /** Has something called whenever there are news. It must not make pieces: it may run without any lock. */
-  onGrowth(look: () => void): void {
-    this.listeners.push(look);
+  /** Adds a listener for announcements. It must not make pieces: it may run without a lock. */
+  onGrowth(attach: () => void): void {
+    this.listeners.push(attach);
   }
 
-  /** Takes in what others have made. */
+  /** Receives pieces that other threads have made. */
   sync(): void {
     const news = Atomics.load(this.news, 0);
     if (news === this.seen) return;
     this.seen = news;
     if (this.ports.length === 0) return;
-    this.takeIn();
-    for (const look of this.listeners) look();
+    this.receive();
+    for (const attach of this.listeners) attach();
   }
 
-  private takeIn(): void {
+  private receive(): void {
     for (const port of this.ports) {
       for (;;) {
         const received = receiveMessageOnPort(port) as
@@ -106,18 +105,31 @@ export class SharedMemory {
   }
 }
 
-/** The pieces of one structure, whose names begin alike. */
+/** The pieces of one structure, under names with a common prefix. */
 export class MemoryPart {
   private readonly memory: SharedMemory;
   private readonly prefix: string;
+  /** The lock under which the structure is changed. */
+  private readonly lock: Lock;
 
-  constructor(memory: SharedMemory, prefix: string) {
+  constructor(memory: SharedMemory, prefix: string, lock: Lock = NO_LOCK) {
     this.memory = memory;
     this.prefix = prefix;
+    this.lock = lock;
   }
 
   part(name: string): MemoryPart {
-    return new MemoryPart(this.memory, `${this.prefix}${name}.`);
+    return new MemoryPart(this.memory, `${this.prefix}${name}.`, this.lock);
+  }
+
+  /** The same part, whose structures assert that this lock is held when they are changed. */
+  guardedBy(lock: Lock): MemoryPart {
+    return new MemoryPart(this.memory, this.prefix, lock);
+  }
+
+  /** Throws unless this thread may change the structure. */
+  assertHeld(): void {
+    this.lock.assertHeld();
   }
 
   piece(name: string, bytes: number): SharedArrayBuffer {
@@ -136,7 +148,7 @@ export class MemoryPart {
     this.memory.drop(this.prefix + name);
   }
 
-  /** Numbers that a structure keeps beside its pieces, zero at first. */
+  /** Words of a structure itself, initially zero. */
   words(count: number): Int32Array {
     return new Int32Array(this.piece('words', count * 4), 0, count);
   }
@@ -153,17 +165,17 @@ export class MemoryPart {
     this.memory.announce();
   }
 
-  /** A place where threads meet without a lock. */
+  /** Marks where threads interact without a lock, see SharedMemory.delay. */
   point(): void {
     this.memory.delay?.();
   }
 
-  onGrowth(look: () => void): void {
-    this.memory.onGrowth(look);
+  onGrowth(attach: () => void): void {
+    this.memory.onGrowth(attach);
   }
 }
 
-/** Memory of one thread alone. */
+/** Memory private to one thread. */
 export function ownMemory(): MemoryPart {
   return new MemoryPart(new SharedMemory(), '');
 }

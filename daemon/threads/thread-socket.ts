@@ -1,5 +1,5 @@
-// The Unix socket by which a thread is given connections, in the directory in which the worker runs. It stays when the
-// worker is killed; the next one takes its place.
+// The Unix socket over which a thread receives connections, in the worker's directory. A killed worker leaves it, and the next
+// one replaces it.
 
 export function threadSocket(thread: number): string {
   return `thread-${thread}.sock`;

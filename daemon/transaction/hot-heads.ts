@@ -6,7 +6,8 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type Oc, OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
-import type { Facts, Reading } from '../cache/roles.ts';
+import type { ObjectFacts } from '../cache/object-facts.ts';
+import type { ObjectReading } from '../cache/object-reading.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
 
@@ -46,7 +47,7 @@ export class HotHead {
    * @param decoded the object's head
    * @param idKey the header of transaction ids
    */
-  constructor(facts: Facts, reading: Reading, oc: Oc, decoded: HttpMessage, idKey: string) {
+  constructor(facts: ObjectFacts, reading: ObjectReading, oc: Oc, decoded: HttpMessage, idKey: string) {
     this.vxid = facts.vxidOf(oc);
     this.length = reading.bodyLength(oc);
     this.status = decoded.status;
@@ -100,8 +101,8 @@ export class HotHeads {
   readonly delivered: PreparedRecords;
   /** The records between Process and Resp. */
   readonly sent: PreparedRecords;
-  private readonly facts: Facts;
-  private readonly reading: Reading;
+  private readonly facts: ObjectFacts;
+  private readonly reading: ObjectReading;
   private readonly decoded = new HttpMessage(Tag.ObjMethod);
   private readonly heads = new Map<Oc, HotHead>();
   /** Pairs of an object and its number of hits when it was noted. */
@@ -112,7 +113,7 @@ export class HotHeads {
    * @param viaLine the Via field this proxy adds
    * @param idKey the header of transaction ids, in lower case
    */
-  constructor(facts: Facts, reading: Reading, viaLine: string, idKey: string) {
+  constructor(facts: ObjectFacts, reading: ObjectReading, viaLine: string, idKey: string) {
     this.facts = facts;
     this.reading = reading;
     this.idKey = idKey;

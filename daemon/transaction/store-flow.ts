@@ -4,7 +4,8 @@
 
 import type { Cache } from '../cache/cache.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { BodyPlace, ProgressReader, ProgressSource } from '../cache/roles.ts';
+import type { BodyCursor } from '../cache/storage/stored-body.ts';
+import type { ProgressReader, ProgressSource } from '../cache/transfers.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { type AnyPiece, type Holder, NOTHING, stored } from '../flow/piece.ts';
 import type { Sender, SendTurns } from '../flow/send-turns.ts';
@@ -55,7 +56,7 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
   private holds = 0;
   private sink: Sink | null = null;
   private progressSource: ProgressSource | null = null;
-  private place: BodyPlace | undefined;
+  private place: BodyCursor | undefined;
 
   /** The bytes [from, to) of a body; `to` may be Infinity. The caller holds the object until the flow is over. */
   constructor(core: StoreAccess, oc: Oc, from = 0, to = Number.POSITIVE_INFINITY) {

@@ -2,7 +2,7 @@
 // run time, which the first thread has, too, as long as another one has them: it is the one that probes and lists.
 
 import { type BackendRow, SharedBackends } from '../backend/shared-backends.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 
 const FIRST = 0;
 
@@ -23,12 +23,12 @@ export class BackendThreads {
   /** Has this thread make or keep a backend that another one has; the first thread's table of programs sets it. */
   onKept: (program: ProgramIdentity, key: string) => void = () => undefined;
   private readonly rows: SharedBackends;
-  private readonly companions: Companions;
+  private readonly peers: Peers;
 
-  constructor(companions: Companions) {
-    this.companions = companions;
-    this.rows = new SharedBackends(companions.part('backends'), companions.makeLock('backends'), companions);
-    companions.talk.on<KeptSaid>('run-time-backend', ({ name, loading, key }) =>
+  constructor(peers: Peers) {
+    this.peers = peers;
+    this.rows = new SharedBackends(peers.part('backends'), peers.makeLock('backends'), peers);
+    peers.channel.on<KeptSaid>('run-time-backend', ({ name, loading, key }) =>
       this.onKept({ name, loading }, key),
     );
   }
@@ -40,6 +40,6 @@ export class BackendThreads {
 
   /** This thread has a backend that was made at run time. */
   kept({ name, loading }: ProgramIdentity, key: string): void {
-    this.companions.talk.say<KeptSaid>(FIRST, { kind: 'run-time-backend', name, loading, key });
+    this.peers.channel.send<KeptSaid>(FIRST, { kind: 'run-time-backend', name, loading, key });
   }
 }

@@ -6,7 +6,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { CommandName } from '../../protocol/tables/commands.ts';
 import type { FromWorker, InitMessage, ProgramStatus, WorkerCall } from '../link.ts';
-import { type Companions, portsOf, type Seat } from '../threads/seat.ts';
+import { type Peers, portsOf, type ThreadSlot } from '../threads/peers.ts';
 import type { MemoryOffer } from '../threads/shared-memory.ts';
 import { logCall } from './cli-log.ts';
 import type { Worker } from './worker.ts';
@@ -28,7 +28,7 @@ const THREAD_MAIN = new URL(
 
 /** What a thread is started with. */
 export interface ThreadStart {
-  readonly seat: Seat;
+  readonly slot: ThreadSlot;
   readonly offer: MemoryOffer;
   readonly init: InitMessage;
   /** Of the cache that all have. */
@@ -79,7 +79,7 @@ const BEFORE_MANAGER = 500;
 
 export class Crew {
   private readonly own: Worker;
-  private readonly companions: Companions;
+  private readonly peers: Peers;
   private readonly failed: (text: string) => void;
   private readonly pending = new Map<number, (reply: CommandReply) => void>();
   private next = 1;
@@ -92,54 +92,54 @@ export class Crew {
   private readonly handles: unknown[] = [];
 
   /**
-   * @param seats of all threads
+   * @param slots of all threads
    * @param tell passes on what a thread would tell the manager
    * @param failed called with the reason when a thread has ended
    */
   constructor(
     own: Worker,
-    companions: Companions,
-    seats: readonly Seat[],
+    peers: Peers,
+    slots: readonly ThreadSlot[],
     start: { readonly init: InitMessage; readonly common: CommonStart },
     tell: (message: FromWorker) => void,
     failed: (text: string) => void,
   ) {
     this.own = own;
-    this.companions = companions;
+    this.peers = peers;
     this.failed = failed;
     const waiting = new Set<number>();
     let allReady = (): void => undefined;
     this.ready = new Promise((resolve) => {
       allReady = resolve;
     });
-    const { talk } = companions;
-    talk.on<ToldSaid>('told', ({ message }, from) => {
+    const { channel } = peers;
+    channel.on<ToldSaid>('told', ({ message }, from) => {
       if (message.t === 'panic') failed(`Thread ${from}: ${message.text}`);
       else if (message.t !== 'ready') tell(message);
       else {
         waiting.delete(from);
         if (waiting.size > 0) return;
-        talk.sayToAll<ReadySaid>({ kind: 'ready' });
+        channel.sendToAll<ReadySaid>({ kind: 'ready' });
         own.allReady();
         own.swept = () => this.watch();
         allReady();
       }
     });
-    talk.on<ReplySaid>('reply', ({ id, reply }) => {
+    channel.on<ReplySaid>('reply', ({ id, reply }) => {
       this.pending.get(id)?.(reply);
       this.pending.delete(id);
     });
-    for (const seat of seats.slice(1)) {
-      waiting.add(seat.thread);
+    for (const slot of slots.slice(1)) {
+      waiting.add(slot.thread);
       const data: ThreadStart = {
-        seat,
-        offer: companions.memory.offer(),
+        slot,
+        offer: peers.memory.offer(),
         init: start.init,
         common: start.common,
       };
-      const thread = new Thread(THREAD_MAIN, { workerData: data, transferList: portsOf(seat) });
-      thread.on('error', (error) => failed(`Thread ${seat.thread}: ${textOf(error)}`));
-      thread.on('exit', (status) => failed(`Thread ${seat.thread} ended with status ${status}`));
+      const thread = new Thread(THREAD_MAIN, { workerData: data, transferList: portsOf(slot) });
+      thread.on('error', (error) => failed(`Thread ${slot.thread}: ${textOf(error)}`));
+      thread.on('exit', (status) => failed(`Thread ${slot.thread} ended with status ${status}`));
     }
   }
 
@@ -156,14 +156,14 @@ export class Crew {
       return;
     }
     this.handles.push(handle);
-    this.companions.talk.say<ListenSaid>(thread, { kind: 'listen', index, fd });
+    this.peers.channel.send<ListenSaid>(thread, { kind: 'listen', index, fd });
   }
 
   /** A thread that hangs is one that died: requests wait there, and nothing that reaches all threads comes to an end. */
   private watch(): void {
     const { cli_timeout } = this.own.params;
     const limit = Math.max(BEFORE_MANAGER, cli_timeout * 1000 - BEFORE_MANAGER);
-    const silent = this.companions.heartbeats.silentFor(limit, performance.now());
+    const silent = this.peers.heartbeats.silentFor(limit, performance.now());
     if (silent === null) return;
     this.failed(
       `Thread ${silent} hangs: its event loop stands still, for almost ${cli_timeout} s (cli_timeout)`,
@@ -223,12 +223,12 @@ export class Crew {
   }
 
   private callOthers(call: WorkerCall): Promise<CommandReply[]> {
-    const { talk, count } = this.companions;
+    const { channel, count } = this.peers;
     const replies: Promise<CommandReply>[] = [];
     for (let thread = 1; thread < count; thread++) {
       const id = this.next++;
       replies.push(new Promise((resolve) => this.pending.set(id, resolve)));
-      talk.say<CallSaid>(thread, { kind: 'call', id, call });
+      channel.send<CallSaid>(thread, { kind: 'call', id, call });
     }
     return Promise.all(replies);
   }

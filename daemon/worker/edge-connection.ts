@@ -5,8 +5,8 @@ import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { EdgeFile } from '../contract/program.ts';
 import { EdgeConnector, type QueueElsewhere } from '../edge/connector.ts';
 import { parseEdgeConfig } from '../edge/edge-config.ts';
-import { answerer, asker } from '../threads/asking.ts';
-import type { Talk } from '../threads/talk.ts';
+import type { Channel } from '../threads/channel.ts';
+import { caller, responder } from '../threads/remote-call.ts';
 import type { Worker } from './worker.ts';
 
 /** The worker's connector with these settings. */
@@ -33,16 +33,16 @@ const RECORD = 'edge.record';
 const FIRST = 0;
 
 /** The queue of the first thread, for another one. */
-export function queueOfFirst(talk: Talk): QueueElsewhere {
+export function queueOfFirst(channel: Channel): QueueElsewhere {
   return {
-    record: asker<Invalidation, EdgeReceipt>(talk, RECORD, FIRST),
-    unheard: () => talk.say<UnheardSaid>(FIRST, { kind: 'edge.unheard' }),
+    record: caller<Invalidation, EdgeReceipt>(channel, RECORD, FIRST),
+    unheard: () => channel.send<UnheardSaid>(FIRST, { kind: 'edge.unheard' }),
   };
 }
 
 /** The first thread's part of that. */
-export function answerOthers(talk: Talk, worker: Worker): void {
-  answerer<Invalidation, EdgeReceipt>(talk, RECORD, async (event) => {
+export function answerOthers(channel: Channel, worker: Worker): void {
+  responder<Invalidation, EdgeReceipt>(channel, RECORD, async (event) => {
     const { edge } = worker;
     if (edge !== null) return edge.record(event);
     return {
@@ -53,5 +53,5 @@ export function answerOthers(talk: Talk, worker: Worker): void {
       detail: 'no program imports edge any more',
     };
   });
-  talk.on<UnheardSaid>('edge.unheard', () => worker.edge?.unheard());
+  channel.on<UnheardSaid>('edge.unheard', () => worker.edge?.unheard());
 }

@@ -4,8 +4,8 @@
 import type { SoftPurge } from '../cache/lifetimes.ts';
 import { type FleetReceipt, type FleetService, type Invalidation, STALE } from '../contract/invalidation.ts';
 import type { FleetEvent, FleetRefusal, FromWorker } from '../link.ts';
-import { answerer, asker } from '../threads/asking.ts';
-import type { Talk } from '../threads/talk.ts';
+import type { Channel } from '../threads/channel.ts';
+import { caller, responder } from '../threads/remote-call.ts';
 import { turns } from '../turns/turns.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
 import type { Worker } from './worker.ts';
@@ -19,9 +19,10 @@ export class FleetConnection implements FleetService {
   private readonly waiting = new Map<number, (receipt: FleetReceipt) => void>();
   private next = 1;
 
-  constructor(send: (message: FromWorker) => void, talk: Talk | null) {
+  constructor(send: (message: FromWorker) => void, channel: Channel | null) {
     this.send = send;
-    if (talk !== null) answerer<Invalidation, FleetReceipt>(talk, PUBLISH, (event) => this.publish(event));
+    if (channel !== null)
+      responder<Invalidation, FleetReceipt>(channel, PUBLISH, (event) => this.publish(event));
   }
 
   publish(event: Invalidation): Promise<FleetReceipt> {
@@ -40,8 +41,8 @@ export class FleetConnection implements FleetService {
 }
 
 /** Another thread's way. */
-export function fleetOfFirst(talk: Talk): FleetService {
-  return { publish: asker<Invalidation, FleetReceipt>(talk, PUBLISH, FIRST) };
+export function fleetOfFirst(channel: Channel): FleetService {
+  return { publish: caller<Invalidation, FleetReceipt>(channel, PUBLISH, FIRST) };
 }
 
 /** Applies what others have published, one after the other over as many turns as it takes, and raises nothing: the edge has

@@ -5,7 +5,7 @@ import type { ListenerAddress, ListenerSpec } from '../link.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { endpointOf } from '../net/endpoint.ts';
 import { Handover } from '../net/handover.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 import type { Core } from '../transaction/core.ts';
 
 export interface ListeningParts {
@@ -14,7 +14,7 @@ export interface ListeningParts {
   readonly specs: readonly ListenerSpec[];
   readonly readBuffer: Buffer;
   /** Null with one thread. */
-  readonly companions: Companions | null;
+  readonly peers: Peers | null;
   /** The length of the kernel's queue. */
   backlog(): number;
   /** A listener is bound. */
@@ -33,13 +33,13 @@ export class Listening {
 
   constructor(parts: ListeningParts) {
     this.parts = parts;
-    const { companions } = parts;
+    const { peers } = parts;
     this.handover =
-      companions === null
+      peers === null
         ? null
         : new Handover({
-            thread: companions.thread,
-            loads: companions.part('loads').words(companions.count),
+            thread: peers.thread,
+            loads: peers.part('loads').words(peers.count),
             take: (listener, connection, counted) => {
               // It is counted again when it is a session.
               if (counted) this.handover?.closed();

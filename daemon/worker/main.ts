@@ -8,7 +8,7 @@ import { isMainThread } from 'node:worker_threads';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
-import { Companions, makeSeats } from '../threads/seat.ts';
+import { makeSlots, Peers } from '../threads/peers.ts';
 import { turns } from '../turns/turns.ts';
 import { CodeKept } from './code-kept.ts';
 import { Crew } from './crew.ts';
@@ -58,8 +58,8 @@ async function begin(init: InitMessage): Promise<void> {
     await worker.start();
     return;
   }
-  const seats = makeSeats(init.threads);
-  const companions = new Companions(seats[0] as (typeof seats)[number]);
+  const slots = makeSlots(init.threads);
+  const peers = new Peers(slots[0] as (typeof slots)[number]);
   const common = {
     now: Date.now() / 1000,
     seed: [randomInt(2 ** 32), randomInt(2 ** 32)] as const,
@@ -70,8 +70,8 @@ async function begin(init: InitMessage): Promise<void> {
     if (message.t === 'ready') void others.then(() => send(message));
     else send(message);
   };
-  worker = new Worker(init, tell, { companions, ...common });
-  crew = new Crew(worker, companions, seats, { init, common }, send, panic);
+  worker = new Worker(init, tell, { peers, ...common });
+  crew = new Crew(worker, peers, slots, { init, common }, send, panic);
   others = crew.started();
   await worker.start();
 }

@@ -1,10 +1,10 @@
 // Calls the cache's maintenance when it wants to be called: never two steps in one turn of the event loop.
 
-import type { Maintenance } from '../cache/roles.ts';
+import type { CacheMaintenance } from '../cache/maintenance.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
 
 export class MaintenanceTimer {
-  private readonly maintenance: () => Maintenance;
+  private readonly maintenance: () => Pick<CacheMaintenance, 'step'>;
   private readonly now: () => number;
   /** Until the next step; null while it is a matter of a turn. */
   private timer: NodeJS.Timeout | null = null;
@@ -12,7 +12,7 @@ export class MaintenanceTimer {
   private readonly watch: TurnWatch;
 
   /** @param now in epoch seconds */
-  constructor(maintenance: () => Maintenance, now: () => number, watch: TurnWatch) {
+  constructor(maintenance: () => Pick<CacheMaintenance, 'step'>, now: () => number, watch: TurnWatch) {
     this.maintenance = maintenance;
     this.now = now;
     this.watch = watch;

@@ -5,18 +5,18 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ObjectEvents } from '../cache/cache-state.ts';
 import { type Oc, OF_HIT_MISS, OF_HIT_PASS } from '../cache/objcore.ts';
-import type { Facts } from '../cache/roles.ts';
+import type { ObjectFacts } from '../cache/object-facts.ts';
 import type { TxLog } from '../log/tx-log.ts';
 
 export class ObjectLog implements ObjectEvents {
   /** Whether the lurker's removals are logged. */
   lurkerDebug = false;
-  private readonly facts: () => Facts;
+  private readonly facts: () => ObjectFacts;
   private readonly log: TxLog;
   private readonly fetchLog: TxLog;
 
   /** @param log of the worker; `fetchLog` is free to be used for any transaction */
-  constructor(facts: () => Facts, log: TxLog, fetchLog: TxLog) {
+  constructor(facts: () => ObjectFacts, log: TxLog, fetchLog: TxLog) {
     this.facts = facts;
     this.log = log;
     this.fetchLog = fetchLog;

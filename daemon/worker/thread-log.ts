@@ -12,14 +12,14 @@ import { type RingCounters, RingWriter } from '../log/ring-writer.ts';
 import { ThreadLogs } from '../log/thread-logs.ts';
 import { LogShared, TxLog } from '../log/tx-log.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 import { NEVER_LOST } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
 
 export interface ThreadLogParts {
   readonly init: Pick<InitMessage, 'dir' | 'files' | 'generation'>;
   /** Null with one thread. */
-  readonly companions: Companions | null;
+  readonly peers: Peers | null;
   /** The ring's size in bytes. */
   readonly space: number;
   readonly counters: RingCounters;
@@ -62,17 +62,17 @@ export class ThreadLog {
   }
 }
 
-function openRing({ init, companions, space, counters, trouble, cutTo }: ThreadLogParts): RingWriter {
+function openRing({ init, peers, space, counters, trouble, cutTo }: ThreadLogParts): RingWriter {
   const path = join(init.dir, RING_FILE);
-  const isFirst = companions === null || companions.thread === 0;
+  const isFirst = peers === null || peers.thread === 0;
   // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
   if (init.generation === 0 && isFirst) rmSync(path, { force: true });
-  const memory = companions?.part('ring') ?? ownMemory();
+  const memory = peers?.part('ring') ?? ownMemory();
   const place = isFirst ? RingPlace.begin(path, space, init.files, memory) : RingPlace.join(path, memory);
   if (place.cutTo > 0) cutTo(place.cutTo);
-  if (companions === null) return new RingWriter(place, counters, trouble);
+  if (peers === null) return new RingWriter(place, counters, trouble);
   return new RingWriter(place, counters, trouble, {
-    lock: companions.makeLock('ring', NEVER_LOST),
-    logs: new ThreadLogs(memory, companions.thread, companions.count, RingWriter.stagingFor(place)),
+    lock: peers.makeLock('ring', NEVER_LOST),
+    logs: new ThreadLogs(memory, peers.thread, peers.count, RingWriter.stagingFor(place)),
   });
 }

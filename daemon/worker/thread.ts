@@ -3,7 +3,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker } from '../link.ts';
-import { Companions } from '../threads/seat.ts';
+import { Peers } from '../threads/peers.ts';
 import type { CallSaid, ListenSaid, ReadySaid, ReplySaid, ThreadStart, ToldSaid } from './crew.ts';
 import { Worker } from './worker.ts';
 
@@ -11,9 +11,9 @@ const FIRST = 0;
 
 export function runThread(): void {
   const start = workerData as ThreadStart;
-  const companions = new Companions(start.seat, start.offer);
-  const { talk } = companions;
-  const tell = (message: FromWorker): void => talk.say<ToldSaid>(FIRST, { kind: 'told', message });
+  const peers = new Peers(start.slot, start.offer);
+  const { channel } = peers;
+  const tell = (message: FromWorker): void => channel.send<ToldSaid>(FIRST, { kind: 'told', message });
   // As long as the process lives, whatever the thread waits for.
   parentPort?.on('message', () => undefined);
   let worker: Worker | null = null;
@@ -28,16 +28,16 @@ export function runThread(): void {
   };
   process.on('uncaughtException', panic);
   process.on('unhandledRejection', panic);
-  worker = new Worker(start.init, tell, { companions, ...start.common });
+  worker = new Worker(start.init, tell, { peers, ...start.common });
   const own = worker;
-  own.swept = () => companions.heartbeats.beat();
-  talk.on<CallSaid>('call', ({ id, call }) => {
+  own.swept = () => peers.heartbeats.beat();
+  channel.on<CallSaid>('call', ({ id, call }) => {
     own
       .carryOut(call)
-      .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
+      .then((reply) => channel.send<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });
-  talk.on<ReadySaid>('ready', () => own.allReady());
-  talk.on<ListenSaid>('listen', ({ index, fd }) => own.listen(index, { fd }));
+  channel.on<ReadySaid>('ready', () => own.allReady());
+  channel.on<ListenSaid>('listen', ({ index, fd }) => own.listen(index, { fd }));
   own.start().catch((error: Error) => tell({ t: 'failed', reason: error.message }));
 }

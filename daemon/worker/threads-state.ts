@@ -16,7 +16,7 @@ import {
 } from '../contract/bounded-table.ts';
 import { refuseMore } from '../contract/own-state.ts';
 import type { SharedRow, SharedState, SharedTable, TableShape } from '../contract/shared-state.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 import type { SharedLock } from '../threads/shared-lock.ts';
 import type { MemoryPart } from '../threads/shared-memory.ts';
 
@@ -60,9 +60,9 @@ export class ThreadsState implements SharedState {
   private readonly names: Int32Array;
 
   /** @param seed the same in all threads */
-  constructor(companions: Companions, seed: readonly [number, number]) {
-    this.part = companions.part('state');
-    this.lock = companions.makeLock('state');
+  constructor(peers: Peers, seed: readonly [number, number]) {
+    this.part = peers.part('state');
+    this.lock = peers.makeLock('state');
     this.lock.entered = () => this.part.sync();
     this.names = this.part.words(2);
     this.index = new KeyIndex(seed[0], seed[1], ROW_WORDS, this.part.part('keys'));
@@ -71,7 +71,7 @@ export class ThreadsState implements SharedState {
 
   table(name: string, shape: TableShape = {}): SharedTable {
     const whole = checkedShape(checkedName(name), shape);
-    return this.underLock(() => {
+    return this.lock.hold(() => {
       const piece = `table.${name}`;
       if (this.part.find(piece) === undefined) this.countName(TABLES);
       const figures = new Float64Array(this.part.piece(piece, FIGURES * 8));
@@ -86,7 +86,7 @@ export class ThreadsState implements SharedState {
 
   memory(name: string, make: () => SharedArrayBuffer): SharedArrayBuffer {
     const piece = `memory.${checkedName(name)}`;
-    return this.underLock(() => {
+    return this.lock.hold(() => {
       const there = this.part.find(piece);
       if (there !== undefined) return there;
       const memory = checkedMemory(name, make());
@@ -99,15 +99,6 @@ export class ThreadsState implements SharedState {
   private countName(kind: number): void {
     refuseMore(this.names[kind] as number);
     this.names[kind] = (this.names[kind] as number) + 1;
-  }
-
-  private underLock<T>(work: () => T): T {
-    this.lock.enter();
-    try {
-      return work();
-    } finally {
-      this.lock.leave();
-    }
   }
 }
 

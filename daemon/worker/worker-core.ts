@@ -26,7 +26,7 @@ import {
   newWrkCounters,
   type SmaCounters,
 } from '../stats/counter-fields.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 import { SharedCount } from '../threads/shared-count.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { StepChecks } from '../transaction/drive.ts';
@@ -48,7 +48,7 @@ const READ_BUFFER = 64 * 1024;
 
 /** What a worker has in common with those of other threads. */
 export interface WorkerShare extends CommonStart {
-  readonly companions: Companions;
+  readonly peers: Peers;
 }
 
 export abstract class WorkerCore implements Core {
@@ -111,8 +111,8 @@ export abstract class WorkerCore implements Core {
   private readonly cacheLimits: CacheLimits;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null) {
-    const companions = share?.companions ?? null;
-    const thread = companions?.thread ?? 0;
+    const peers = share?.peers ?? null;
+    const thread = peers?.thread ?? 0;
     this.thread = thread;
     this.send = send;
     this.identity = init.identity;
@@ -128,7 +128,7 @@ export abstract class WorkerCore implements Core {
     const { vsl_space: space } = this.params;
     this.log = new ThreadLog({
       init,
-      companions,
+      peers,
       space,
       counters: this.stats,
       trouble: this.trouble('The log'),
@@ -137,9 +137,9 @@ export abstract class WorkerCore implements Core {
     this.workerLog = this.log.own;
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, this.newLog());
     this.tStart = share?.now ?? this.clock.now();
-    this.bgFetches = new SharedCount(companions?.part('bgFetches').words(1));
-    this.pipes = new SharedCount(companions?.part('pipes').words(1));
-    this.vxids = new Vxids(companions?.part('vxids').words(1) ?? new Int32Array(1));
+    this.bgFetches = new SharedCount(peers?.part('bgFetches').words(1));
+    this.pipes = new SharedCount(peers?.part('pipes').words(1));
+    this.vxids = new Vxids(peers?.part('vxids').words(1) ?? new Int32Array(1));
     if (thread === 0) this.vxids.begin(init.generation);
     this.cacheLimits = limitsOfCache(this.allParams);
     this.cache = new Cache({
@@ -151,14 +151,14 @@ export abstract class WorkerCore implements Core {
       seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
       transactions: () => this.lastVxid(),
-      wake: () => (thread === 0 ? this.maintenance.wake() : companions?.peers.wakeMaintenance()),
-      ...(companions === null ? {} : { shared: sharedCache(companions) }),
+      wake: () => (thread === 0 ? this.maintenance.wake() : peers?.signals.wakeMaintenance()),
+      ...(peers === null ? {} : { shared: sharedCache(peers) }),
     });
-    companions?.peers.listen(this.cache.peerCalls, () => this.maintenance.wake());
+    peers?.signals.listen(this.cache.receiver, () => this.maintenance.wake());
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
-    this.shared = share === null ? new OwnState() : new ThreadsState(share.companions, share.seed);
+    this.shared = share === null ? new OwnState() : new ThreadsState(share.peers, share.seed);
   }
 
   abstract readonly host: VclHost;
@@ -246,11 +246,11 @@ export abstract class WorkerCore implements Core {
   }
 }
 
-function sharedCache(companions: Companions): SharedCache {
+function sharedCache(peers: Peers): SharedCache {
   return {
-    memory: companions.part('cache'),
-    lock: companions.lock,
-    peers: companions.peers,
-    maintains: companions.thread === 0,
+    memory: peers.part('cache'),
+    lock: peers.lock,
+    signals: peers.signals,
+    maintains: peers.thread === 0,
   };
 }

@@ -18,7 +18,7 @@ import type { TurnGauge } from '../stats/loop-delay.ts';
 import { ReportTimes } from '../stats/report-times.ts';
 import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
-import type { Companions } from '../threads/seat.ts';
+import type { Peers } from '../threads/peers.ts';
 
 /** What the rest of the worker does with it. */
 export interface PublicCounters {
@@ -41,16 +41,16 @@ export interface CounterParts {
   readonly facts: ThreadFacts;
   readonly turnWatch: TurnGauge;
   /** Null with one thread. */
-  readonly companions: Companions | null;
+  readonly peers: Peers | null;
   /** Brings gauges up to date, about once a second. */
   sample(): void;
 }
 
 const FIRST = 0;
 
-function reportTimes(companions: Companions): ReportTimes {
-  const { count } = companions;
-  const part = companions.part('reports');
+function reportTimes(peers: Peers): ReportTimes {
+  const { count } = peers;
+  const part = peers.part('reports');
   return new ReportTimes(new Float64Array(part.piece('times', count * 8)), part.words(count));
 }
 
@@ -61,20 +61,20 @@ export class WorkerCounters {
   private edgeShown = false;
 
   constructor(parts: CounterParts) {
-    const { main, wrk, companions } = parts;
+    const { main, wrk, peers } = parts;
     this.edge = parts.edge;
-    const thread = companions?.thread ?? FIRST;
+    const thread = peers?.thread ?? FIRST;
     const row = new ThreadRow(thread, main, wrk, parts.facts);
     const gauges = sampleWorkerGauges(wrk, parts.turnWatch);
     const sample = (): void => {
       parts.sample();
       gauges();
     };
-    if (companions !== null && thread !== FIRST) {
-      const reports = reportTimes(companions);
+    if (peers !== null && thread !== FIRST) {
+      const reports = reportTimes(peers);
       const relay = new CounterRelay(main, wrk, row, (message) => {
         reports.sending(thread);
-        companions.talk.say(FIRST, message);
+        peers.channel.send(FIRST, message);
       });
       relay.looked = (at) => reports.looked(thread, at);
       relay.sample = sample;
@@ -88,9 +88,9 @@ export class WorkerCounters {
     file.sample = sample;
     this.public = file;
     this.file = file;
-    if (companions === null) return;
-    const reports = reportTimes(companions);
-    companions.talk.on<CountersMessage>('counters', (message, from) => {
+    if (peers === null) return;
+    const reports = reportTimes(peers);
+    peers.channel.on<CountersMessage>('counters', (message, from) => {
       reports.received(from, message.at);
       file.takeIn(from, message);
     });

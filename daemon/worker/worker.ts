@@ -54,26 +54,27 @@ export class Worker extends WorkerCore implements AcceptorHost {
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null = null) {
     super(init, send, share);
-    const companions = share?.companions ?? null;
+    const peers = share?.peers ?? null;
     this.init = init;
     this.ready = (listeners) => send({ t: 'ready', listeners });
-    this.queueElsewhere = companions === null || this.thread === 0 ? null : queueOfFirst(companions.talk);
-    if (companions !== null && this.thread === 0) answerOthers(companions.talk, this);
-    const talk = companions?.talk ?? null;
-    this.fleetConnection = init.fleet && this.thread === 0 ? new FleetConnection(send, talk) : null;
-    this.fleet = init.fleet && this.thread > 0 && talk !== null ? fleetOfFirst(talk) : this.fleetConnection;
+    this.queueElsewhere = peers === null || this.thread === 0 ? null : queueOfFirst(peers.channel);
+    if (peers !== null && this.thread === 0) answerOthers(peers.channel, this);
+    const channel = peers?.channel ?? null;
+    this.fleetConnection = init.fleet && this.thread === 0 ? new FleetConnection(send, channel) : null;
+    this.fleet =
+      init.fleet && this.thread > 0 && channel !== null ? fleetOfFirst(channel) : this.fleetConnection;
     this.listeners = new Listening({
       core: this,
       host: this,
       specs: init.listeners,
       readBuffer: this.readBuffer,
-      companions,
+      peers,
       backlog: () => this.params.listen_depth,
       changed: () => this.readyWhenBound(),
       failed: (reason) => send({ t: 'failed', reason }),
     });
     this.backendEnvironment = makeBackendEnvironment(this);
-    this.backendThreads = companions === null ? null : new BackendThreads(companions);
+    this.backendThreads = peers === null ? null : new BackendThreads(peers);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
     this.counters = new WorkerCounters({
@@ -84,10 +85,10 @@ export class Worker extends WorkerCore implements AcceptorHost {
       wrk: this.wrk,
       storages: this.storages,
       edge: this.edgeCounters,
-      companions,
+      peers,
       facts: {
         sessions: () => this.sessions.count,
-        lockWaits: () => companions?.lockWaits ?? 0,
+        lockWaits: () => peers?.lockWaits ?? 0,
       },
       turnWatch: this.turnWatch,
       sample: () => this.sampleGauges(),

@@ -33,7 +33,7 @@ export function loopsOf(text: string): string[] {
 /** Reasons, and the loops that have them: "file name". */
 export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'asks for its turns, or is walked by what does': [
-    'daemon/cache/ban/ban-text.ts bans',
+    'daemon/cache/ban/ban.ts bans',
     'daemon/commands/edge-commands.ts entries',
     'daemon/edge/queue/purge-queue.ts entries',
     'daemon/turns/turns.ts queue',
@@ -42,7 +42,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'has a budget of its own for each turn': [
     'daemon/backend/piece-pacer.ts held',
-    'daemon/cache/ban/test-turns.ts queue',
+    'daemon/cache/ban/ban-tester.ts queue',
     'daemon/flow/send-turns.ts queue',
   ],
   'a share of them a turn': [
@@ -72,7 +72,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/cache/object-invalidation.ts objheads',
     'daemon/cache/object-lookup.ts objheads',
     'daemon/cache/tags/tag-index.ts keys',
-    'daemon/cache/transfer-table.ts ocs',
+    'daemon/cache/transfers.ts ocs',
   ],
   'as many as the text of a program has, and its compiler is a process of its own': [
     'daemon/vcl/check/acls.ts entries',

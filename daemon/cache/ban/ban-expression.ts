@@ -4,16 +4,16 @@
 // expression compiler comes from outside. Caution: a header that is absent matches != and nothing else, as in
 // Varnish.
 
+import { TIME_UNIT_NAMES, TIME_UNITS } from '../../../protocol/units.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import { duration, durationText } from './duration.ts';
 
-/** `match` says 1, 0, or -1 when it could not be found out within limits. */
+/** `match` returns 1, 0, or -1 when the engine's limits were reached. */
 export interface BanRegex {
   test(text: string): boolean;
   match?(text: string): number;
 }
 
-/** Compiles a pattern; throws an Error whose message says what is wrong with it. */
+/** Compiles a pattern; throws an Error with the compiler's message. */
 export type CompileRegex = (pattern: string) => BanRegex;
 
 /** Characters of an expression. Each ban is kept in memory and matched against every object. */
@@ -45,19 +45,19 @@ export interface BanExpression {
   text: string;
   /** Whether it needs a request: such a ban is tested at lookups only. */
   usesRequest: boolean;
-  /** Whether it asks for the object. */
+  /** Whether it has tests on the object. */
   usesObject: boolean;
-  /** Whether it asks for ttl or age, which it means as they were when the ban was made. */
+  /** Whether it tests ttl or age, which are those of the moment when the ban was made. */
   usesTime: boolean;
 }
 
-/** The head of an object as tests may ask about it; names in lower case. */
+/** The head of an object under test; names in lower case. */
 export interface BanHead {
   readonly status: number;
   get(name: string): string | null;
 }
 
-/** The object as tests may look at it. Times in seconds; `ttl` is the rest of it. */
+/** The object under test. Times in seconds; `ttl` is the remaining one. */
 export interface BanSubject {
   readonly http: BanHead;
   readonly ttl: number;
@@ -69,7 +69,7 @@ export interface BanSubject {
 const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~', '!~'];
 const TIME_OPERATORS: readonly string[] = ['==', '!=', '>', '>=', '<', '<='];
 
-/** Parses an expression already split into words, as a command line brings it. A string is the error. */
+/** Parses an expression already split into words, as on a command line. A string is the error. */
 export function parseBan(words: readonly string[], compileRegex: CompileRegex): BanExpression | string {
   const tests: BanTest[] = [];
   const texts: string[] = [];
@@ -96,8 +96,8 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
   };
 }
 
-/** Parses an expression from one text, as ban() in a config program has it: words between blanks, quotes
- * being ordinary characters, so that an ETag can be compared as it is. A string is the error. */
+/** Parses an expression from one text, as ban() in a program has it: words between blanks. Quotes are ordinary characters, so
+ * that an ETag can be compared as it is. A string is the error. */
 export function parseBanText(text: string, compileRegex: CompileRegex): BanExpression | string {
   if (text.length > 2 * LONGEST) return `Expression too long: ${text.length} characters, at most ${LONGEST}`;
   const words = text.split(/[ \t\n\v\f\r]+/).filter((word) => word !== '');
@@ -111,8 +111,8 @@ export function parseBanText(text: string, compileRegex: CompileRegex): BanExpre
   }
 }
 
-/** The error of a condition that begins with word `i` and is not whole, or that nothing correct follows; '' is the
- * end of the text, null that another condition follows. */
+/** The error of an incomplete condition at word `i`, or of what follows it; '' at the end of the text, null when another
+ * condition follows. */
 function gapIn(words: readonly string[], i: number): string | null {
   if (words[i] === undefined) return 'No ban conditions found.';
   if (words[i + 1] === undefined) return 'Expected comparison operator.';
@@ -121,8 +121,8 @@ function gapIn(words: readonly string[], i: number): string | null {
   return words[i + 3] === '&&' ? null : `Expected && between conditions, found "${words[i + 3]}"`;
 }
 
-/** Whether all tests hold for an object; `request` is null where there is none. `since`: seconds from the ban to the
- * moment for which the subject says ttl and age. */
+/** Whether all tests hold for an object; `request` is null where there is none. `since`: seconds from the ban to the moment
+ * of the subject's ttl and age. */
 export function banMatches(
   ban: BanExpression,
   subject: BanSubject,
@@ -142,7 +142,7 @@ export interface KnownRequest {
   readonly host: string | null;
 }
 
-/** Whether all tests hold for an object, as far as can be said without a request: null is maybe. */
+/** Whether all tests hold for an object, as far as is known without a request: null is maybe. */
 export function judge(ban: BanExpression, subject: BanSubject, request: KnownRequest): boolean | null {
   let sure = true;
   for (const test of ban.tests) {
@@ -160,7 +160,7 @@ export function judge(ban: BanExpression, subject: BanSubject, request: KnownReq
   return sure ? true : null;
 }
 
-/** An argument that is not one plain word is shown as it would have to be typed. */
+/** Quotes an argument that is not one plain word, as it would have to be typed. */
 function shown(argument: string): string {
   return /[ \t\n\v\f\r]/.test(argument) || argument === '' ? JSON.stringify(argument) : argument;
 }
@@ -261,7 +261,7 @@ function compares(test: BanTest & { kind: 'text' }, value: string | null): boole
       return value === test.argument;
     case '!=':
       return value !== test.argument;
-    // Where the limits do not let the engine find out, both operators hold: rather one object too many.
+    // When the engine reached its limits, both operators hold: rather ban one object too many.
     case '~':
       return value !== null && matchOf(test.regex, value) !== 0;
     default:
@@ -273,4 +273,25 @@ function matchOf(regex: BanRegex | null, value: string): number {
   if (regex === null) return 0;
   if (regex.match !== undefined) return regex.match(value);
   return regex.test(value) ? 1 : 0;
+}
+
+/** As ban expressions write them: "1.5h". */
+const DURATION = new RegExp(`^(-?(?:\\d+\\.?\\d*|\\.\\d+))\\s*(${TIME_UNIT_NAMES})$`);
+
+/** Seconds; NaN when the text is no duration. */
+function duration(text: string): number {
+  const parts = DURATION.exec(text);
+  if (parts === null) return Number.NaN;
+  return Number(parts[1]) * (TIME_UNITS.get(parts[2] as string) as number);
+}
+
+/** In the largest unit of which it is a whole number, as Varnish lists them. */
+export function durationText(seconds: number): string {
+  const ms = Math.round(seconds * 1000);
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
+  for (const unit of ['y', 'w', 'd', 'h', 'm'] as const) {
+    const size = (TIME_UNITS.get(unit) as number) * 1000;
+    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
+  }
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${(ms / 1000).toFixed(3)}s`;
 }

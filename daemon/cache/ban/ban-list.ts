@@ -1,17 +1,18 @@
-// The list of bans, newest first, and which of them an object still has to be tested against.
+// The list of bans, newest first, and the test of an object against them.
 //
-// Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
-// are tested. Bans at the old end that nobody names can be dropped, since no object can ever be tested against them;
-// that is done where Varnish does it (after a lookup's tests, after ban.list and by the lurker), so that the list
-// shows the same. With several threads the list is in shared memory, and each thread has a copy of what does not change
-// of a ban, with the expression compiled for itself: sync() brings it up to date, which every taking of the cache's lock
-// does. The list never touches objects: it says whether one matches, and a test that must not take longer
-// goes on later where it stopped. There is always at least one ban.
+// Each object refers to the newest ban it was tested against and counts as a reference to it; only newer ones are tested.
+// Bans at the old end without references are dropped, since no object can be tested against them; this happens where Varnish
+// does it (after a lookup's tests, after ban.list and by the lurker), so that the list shows the same. The list is in shared
+// memory; each thread has a copy of the immutable part of each ban, with the expression compiled for itself, which
+// sync() updates whenever the cache's lock is taken. Never touches objects. A test can be interrupted and resumed. There is
+// always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { LargeMap } from '../../large-map.ts';
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
+import type { CacheCounters } from '../cache-counters.ts';
 import { RowTable } from '../row-table.ts';
+import { isNewer, nextSerial } from '../serial.ts';
 import { Slab } from '../storage/slab.ts';
 import {
   BAN_WORDS,
@@ -27,45 +28,28 @@ import {
 } from './ban.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
 
-/** Counters of the list, by their MAIN names. */
-export interface BanCounters {
-  bans: number;
-  bans_completed: number;
-  bans_obj: number;
-  bans_req: number;
-  bans_added: number;
-  bans_deleted: number;
-  bans_tested: number;
-  bans_tests_tested: number;
-  bans_dups: number;
-  bans_soft: number;
-  bans_persisted_bytes: number;
-  bans_persisted_fragmentation: number;
-}
-
-/** Words of the list: numbers of the newest ban, of the oldest and of the next, its rows' ends, and open bans. */
+/** Words of the list: numbers of the newest ban, the oldest and the next one; rows of the newest and the oldest; open bans. */
 const NEWEST = 0;
 const OLDEST = 1;
 const NEXT = 2;
 const NEWEST_ROW = 3;
 const OLDEST_ROW = 4;
-/** Bans that need no request and are not done with. */
+/** Bans without req.* tests that are not completed: work for the lurker. */
 const OPEN = 5;
 const LIST_WORDS = 6;
 
-/** An expression as it was given: the words of a command, or one text of a program. */
+/** The source of an expression: the words of a command, or one text of a program. */
 export type BanSource = readonly string[] | string;
 
-/** What a list that several threads have is given. */
 export interface SharedBans {
   readonly memory: MemoryPart;
-  /** Compiles what another thread has added; it was found to be right there. */
+  /** Compiles an expression that another thread has added, and so has validated. */
   parse(source: BanSource): BanExpression;
 }
 
-/** How far the test of one object has come. It goes from the newest ban to older ones, as in Varnish. */
+/** Progress of the test of one object, from the newest ban to older ones as in Varnish. */
 export class BanWalk {
-  /** The newest ban when it began: what has come since is not in it. */
+  /** The newest ban when the test began. */
   top = 0;
   /** The next ban to test. */
   at = 0;
@@ -73,7 +57,7 @@ export class BanWalk {
   staleSince = Number.POSITIVE_INFINITY;
 }
 
-/** What allows a test to go on. */
+/** Limits the tests of one turn. */
 export interface TestBudget {
   readonly more: boolean;
   spent(tests: number): void;
@@ -83,57 +67,60 @@ export type BanVerdict = 'passed' | 'banned' | 'unfinished';
 
 /** Bans dropped at a time. A guess: about a millisecond of work. */
 const DROPPED = 1000;
-/** Completed bans that cost as much as a test. A guess. */
+/** Skipped completed bans that cost as much as one test. A guess. */
 const SKIPPED = 32;
 
 export class BanList {
-  private readonly counters: BanCounters;
+  private readonly counters: CacheCounters;
   private readonly byNumber = new NumberedBans();
   /** The newest one of each expression. */
   private readonly byText = new LargeMap<Ban>();
   private readonly rows: RowTable;
   private readonly own: Int32Array;
-  /** Where expressions are written; null with one thread. */
+  private readonly memory: MemoryPart;
+  /** The sources of expressions, for other threads; null with one thread. */
   private readonly sources: Slab | null;
   private readonly parse: (source: BanSource) => BanExpression;
   private newest: Ban;
   private oldest: Ban;
 
-  constructor(now: number, counters: BanCounters, shared: SharedBans | null = null) {
+  /** @param first number of the first ban */
+  constructor(now: number, counters: CacheCounters, shared: SharedBans | null = null, first = 1) {
     this.counters = counters;
     const memory = shared?.memory ?? ownMemory();
+    this.memory = memory;
     this.rows = new RowTable(BAN_WORDS, memory.part('rows'));
     this.own = memory.words(LIST_WORDS);
     this.sources = memory.isShared ? new Slab(0, memory.part('sources')) : null;
     this.parse = shared?.parse ?? (() => NOTHING);
     if (this.own[NEXT] !== 0) {
-      // Another thread has begun the list: what is newer is copied at the first sync().
+      // Another thread has created the list: the first sync() copies newer bans.
       const row = this.own[OLDEST_ROW] as number;
       this.newest = new Ban(this.rows, row, this.read(row));
       this.oldest = this.newest;
       this.byNumber.add(this.newest);
       return;
     }
-    this.own[NEXT] = 1;
-    const first = this.make(now, NOTHING, false, '');
-    first.complete();
-    this.byNumber.add(first);
-    this.own[OLDEST] = first.number;
-    this.own[OLDEST_ROW] = first.row;
+    this.own[NEXT] = first;
+    const ban = this.make(now, NOTHING, false, '');
+    ban.complete();
+    this.byNumber.add(ban);
+    this.own[OLDEST] = ban.number;
+    this.own[OLDEST_ROW] = ban.row;
     counters.bans++;
     counters.bans_completed++;
     counters.bans_added++;
-    counters.bans_persisted_bytes += bytesOf(first);
-    this.newest = first;
-    this.oldest = first;
+    counters.bans_persisted_bytes += bytesOf(ban);
+    this.newest = ban;
+    this.oldest = ban;
   }
 
-  /** Number of the newest ban: an object that names it is up to date. */
+  /** Number of the newest ban: an object with this number is up to date. */
   get current(): number {
     return Atomics.load(this.own, NEWEST);
   }
 
-  /** The newest ban, as this thread knows it. */
+  /** The newest ban known to this thread. */
   get last(): Ban {
     return this.newest;
   }
@@ -143,14 +130,14 @@ export class BanList {
     const { own } = this;
     if (own[NEWEST] === this.newest.number && own[OLDEST] === this.oldest.number) return;
     this.copyNewer();
-    while (this.oldest.number < (own[OLDEST] as number)) this.dropOldest();
+    while (isNewer(own[OLDEST] as number, this.oldest.number)) this.dropOldest();
   }
 
   private copyNewer(): void {
     const { rows, own } = this;
-    // A ban that others have dropped names no newer one: its row may be another's.
-    const isThere = this.newest.number >= (own[OLDEST] as number);
-    let row = isThere ? rows.get(this.newest.row, NEWER) : (own[OLDEST_ROW] as number);
+    // The row of a dropped ban may have been reused.
+    const isListed = !isNewer(own[OLDEST] as number, this.newest.number);
+    let row = isListed ? rows.get(this.newest.row, NEWER) : (own[OLDEST_ROW] as number);
     for (; row !== 0; row = rows.get(row, NEWER)) this.append(new Ban(rows, row, this.read(row)));
   }
 
@@ -185,7 +172,7 @@ export class BanList {
     this.oldest.older = null;
   }
 
-  /** Adds a ban; older ones with the same expression are completed when `dups` says so. */
+  /** Adds a ban; with `dups`, older ones with the same expression are completed. */
   add(
     expression: BanExpression,
     now: number,
@@ -204,15 +191,15 @@ export class BanList {
     else this.addOpen(1);
     if (expression.usesObject) this.counters.bans_obj++;
     if (soft) this.counters.bans_soft++;
-    // A soft ban says less than an older hard one, and a later time than an older soft one. Two bans on ttl or age
-    // mean different moments.
+    // A soft ban does not replace an older hard one, and has a later time than an older soft one. Bans on ttl or age refer to
+    // their own moments.
     if (!dups || soft || expression.usesTime) return;
     for (let old = ban.olderSame; old !== null; ) {
       if (!old.completed) {
         this.complete(old);
         this.counters.bans_dups++;
       }
-      // None of them has to be looked at again.
+      // Completed ones need no links.
       const next: Ban | null = old.olderSame;
       old.newerSame = null;
       old.olderSame = null;
@@ -221,13 +208,13 @@ export class BanList {
     ban.olderSame = null;
   }
 
-  /** Counts an object as up to date with the newest ban; returns the ban's number for it to keep. */
+  /** Takes a reference to the newest ban for an object; returns the number to store in its row. */
   ref(): number {
     this.newest.refs++;
     return this.newest.number;
   }
 
-  /** The same for an older ban, which is still in the list. */
+  /** The same for a ban that is still in the list. */
   refAt(number: number): number {
     (this.byNumber.get(number) as Ban).refs++;
     return number;
@@ -238,13 +225,13 @@ export class BanList {
     if (ban !== undefined) ban.refs--;
   }
 
-  /** The same for many objects that name one ban. */
+  /** unref() for many objects with the same ban. */
   unrefAll(number: number, count: number): void {
     const ban = this.byNumber.get(number);
     if (ban !== undefined) ban.refs -= count;
   }
 
-  /** Whether there may be bans for the lurker to work on. */
+  /** Whether the lurker may have work. */
   get hasUntested(): boolean {
     return (this.own[OPEN] as number) > 0;
   }
@@ -257,7 +244,7 @@ export class BanList {
     this.counters.bans_tested++;
   }
 
-  /** Goes on with a test: whether a hard ban newer than `from` matches, as far as the budget goes. */
+  /** Continues a test within the budget: whether a hard ban newer than `from` matches. */
   test(
     walk: BanWalk,
     from: number,
@@ -266,10 +253,14 @@ export class BanList {
     now: number,
     budget: TestBudget,
   ): BanVerdict {
-    let what: BanSubject | null = null;
+    let tested: BanSubject | null = null;
     let skipped = 0;
-    // One that is not in the list any more is older than `from`, which the lurker has moved meanwhile.
-    for (let ban = this.byNumber.get(walk.at) ?? null; ban !== null && ban.number > from; ban = ban.older) {
+    // A ban that has left the list is older than `from`, which the lurker has advanced meanwhile.
+    for (
+      let ban = this.byNumber.get(walk.at) ?? null;
+      ban !== null && isNewer(ban.number, from);
+      ban = ban.older
+    ) {
       if (!budget.more) {
         walk.at = ban.number;
         return 'unfinished';
@@ -278,19 +269,20 @@ export class BanList {
         if (++skipped % SKIPPED === 0) budget.spent(1);
         continue;
       }
-      what ??= subject();
+      tested ??= subject();
       const { tests } = ban.expression;
       budget.spent(tests.length);
       this.counters.bans_tests_tested += tests.length;
-      if (!banMatches(ban.expression, what, request, now - ban.time)) continue;
+      if (!banMatches(ban.expression, tested, request, now - ban.time)) continue;
       if (!ban.soft) return 'banned';
       walk.staleSince = ban.time;
     }
     return 'passed';
   }
 
-  /** Drops bans at the old end that no object names, at most so many: never a long step. */
+  /** Drops at most `most` bans at the old end that no object refers to. */
   dropTail(most = DROPPED): number {
+    this.memory.assertHeld();
     let dropped = 0;
     while (dropped < most && this.oldest !== this.newest && this.oldest.refs === 0) {
       const ban = this.oldest;
@@ -312,7 +304,7 @@ export class BanList {
     return dropped;
   }
 
-  /** Marks a ban as done with: the lurker does so when every object was tested against it. */
+  /** Completes a ban: the lurker does when every object was tested against it. */
   complete(ban: Ban): void {
     if (ban.completed) return;
     ban.complete();
@@ -320,20 +312,21 @@ export class BanList {
     this.counters.bans_completed++;
   }
 
-  /** Newest first. Who goes on in a later turn meets none that have come or gone meanwhile. */
+  /** Newest first. Safe to continue in a later turn. */
   *[Symbol.iterator](): IterableIterator<Ban> {
     for (let ban: Ban | null = this.newest; ban !== null; ban = ban.older) yield ban;
   }
 
   private make(time: number, expression: BanExpression, soft: boolean, source: BanSource): Ban {
     const { rows, own } = this;
+    this.memory.assertHeld();
     const row = rows.take();
     const number = own[NEXT] as number;
     rows.setDouble(row, TIME, time);
     rows.set(row, NUMBER, number);
     rows.set(row, FLAGS, soft ? SOFT : 0);
     if (source !== '') this.write(row, source);
-    own[NEXT] = number + 1;
+    own[NEXT] = nextSerial(number);
     own[NEWEST_ROW] = row;
     Atomics.store(own, NEWEST, number);
     return new Ban(rows, row, expression);
@@ -364,8 +357,8 @@ const NOTHING: BanExpression = {
   usesTime: false,
 };
 
-/** Bytes of a ban in a file of bans. There is no such file: Varnish counts them all the same, and those of dropped
- * bans as waste. */
+/** Bytes of a ban in persistent storage, which does not exist here: counted as in Varnish, which counts those of dropped bans as
+ * fragmentation. */
 function bytesOf(ban: Ban): number {
   return 16 + ban.expression.text.length;
 }

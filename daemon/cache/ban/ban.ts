@@ -1,15 +1,15 @@
-// A ban of the list, as one thread has it: what does not change of it, and where its row is; and the bans by number.
+// A ban as one thread sees it: its immutable part, and its row in shared memory; the bans by number; and the text of ban.list.
 
 import type { RowTable } from '../row-table.ts';
 import type { BanExpression } from './ban-expression.ts';
 
-// A ban's row: its time (a double), then words.
+// Row of a ban: its time (a double), then words.
 export const TIME = 0;
 export const NUMBER = 2;
 const REFS = 3;
 export const FLAGS = 4;
 export const NEWER = 5;
-/** Where its expression is written, for other threads to read, and its length. */
+/** Block with the text of the expression, for other threads, and its length. */
 export const SOURCE = 6;
 export const SOURCE_LENGTH = 7;
 export const BAN_WORDS = 8;
@@ -22,16 +22,16 @@ export class Ban {
   /** Epoch seconds. */
   readonly time: number;
   readonly expression: BanExpression;
-  /** Objects that match become stale as of `time` instead of going. */
+  /** Matching objects become stale as of `time` instead of being removed. */
   readonly soft: boolean;
   newer: Ban | null = null;
   older: Ban | null = null;
-  /** The nearest ones with the same expression, where a newer hard one has not come since. */
+  /** Neighbours with the same expression, unless a newer hard ban has completed them. */
   newerSame: Ban | null = null;
   olderSame: Ban | null = null;
   readonly row: number;
   private readonly rows: RowTable;
-  /** As it was when it left the list. */
+  /** It has left the list. */
   private gone = false;
 
   constructor(rows: RowTable, row: number, expression: BanExpression) {
@@ -51,7 +51,7 @@ export class Ban {
     this.rows.set(this.row, REFS, count);
   }
 
-  /** Nothing needs to be tested against it any more. */
+  /** No object needs to be tested against it. */
   get completed(): boolean {
     return this.gone || (this.rows.get(this.row, FLAGS) & COMPLETED) !== 0;
   }
@@ -60,7 +60,7 @@ export class Ban {
     this.rows.set(this.row, FLAGS, this.rows.get(this.row, FLAGS) | COMPLETED);
   }
 
-  /** It is no longer in the list; a round of the lurker may still name it. */
+  /** Called when it leaves the list; a round of the lurker may still hold it. */
   leave(): void {
     this.gone = true;
   }
@@ -70,7 +70,7 @@ export class Ban {
 const PART_SHIFT = 10;
 const PART = 1 << PART_SHIFT;
 
-/** The bans of the list, whose numbers follow one another, in parts: nothing is ever moved. */
+/** The bans of the list by number. Numbers are consecutive; parts are never copied. */
 export class NumberedBans {
   private readonly parts = new Map<number, (Ban | undefined)[]>();
 
@@ -88,7 +88,7 @@ export class NumberedBans {
     part[ban.number & (PART - 1)] = ban;
   }
 
-  /** Takes the oldest one out. */
+  /** Removes the oldest one. */
   remove({ number }: Ban): void {
     const place = number & (PART - 1);
     const part = this.parts.get(number >>> PART_SHIFT);
@@ -96,4 +96,53 @@ export class NumberedBans {
     part[place] = undefined;
     if (place === PART - 1) this.parts.delete(number >>> PART_SHIFT);
   }
+}
+
+/** Objects that hold a reference to a ban, by handle; null unless debug +lurker is on. */
+export type ObjectsOf = ((ban: Ban) => readonly number[]) | null;
+
+/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. */
+export function* banLines(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): Generator<string> {
+  yield 'Present bans:\n';
+  for (const ban of bans) {
+    const refs = String(ban.refs).padStart(5);
+    const completed = ban.completed ? 'C' : '-';
+    const begin = `${ban.time.toFixed(6)} ${refs} ${completed}`;
+    if (objectsOf === null) {
+      yield `${begin}${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+      continue;
+    }
+    yield `${begin}${usesRequest(ban)}${usesObject(ban)} ${pointer(ban.number)} ${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+    for (const oc of objectsOf(ban)) yield `  oc = ${pointer(oc)}\n`;
+  }
+}
+
+function usesRequest(ban: Ban): string {
+  return ban.expression.usesRequest ? 'R' : '-';
+}
+
+function usesObject(ban: Ban): string {
+  return ban.expression.usesObject ? 'O' : '-';
+}
+
+function pointer(number: number): string {
+  return `0x${number.toString(16).padStart(12, '0')}`;
+}
+
+/** The elements of the JSON answer after its head, in Varnish's layout; separated by a comma and a line end. */
+export function* banElements(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): Generator<string> {
+  for (const ban of bans) {
+    let more = ban.soft ? ',\n    "soft": true' : '';
+    if (objectsOf !== null) {
+      const objects = objectsOf(ban).map((oc) => `      ${pointer(oc)}`);
+      more += `,\n    "req_tests": ${usesRequest(ban) === 'R'},\n    "obj_tests": ${usesObject(ban) === 'O'}`;
+      more += `,\n    "pointer": "${pointer(ban.number)}",\n    "objcores": [\n${objects.length === 0 ? '    ' : objects.join(',\n')}\n]`;
+    }
+    yield `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}${more}\n}`;
+  }
+}
+
+/** As in Varnish, empty for a completed ban. */
+function specOf(ban: Ban): string {
+  return ban.completed ? '' : ban.expression.text;
 }

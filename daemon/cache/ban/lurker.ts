@@ -1,67 +1,54 @@
-// The ban lurker: tests objects that nobody asks for against the bans that need no request, so that the list of
-// bans stays short and no lookup has to do it. Works in rounds over the whole table, a bounded piece at a time.
+// The ban lurker: tests objects in the background against the bans that need no request, so that the list stays short and
+// lookups do not have to. Works in rounds over the whole table, in bounded steps.
 //
-// A round takes the bans that are old enough when it begins. When it has seen every object, those bans are done
-// with: what came later was made under newer ones. Caution: an object that is still being fetched cannot be tested,
-// so bans newer than it wait for the next round; and a ban that needs a request stops an object from counting as
-// tested beyond it, though not from being tested. A piece may end in the middle of an object's bans.
+// A round takes the bans that are old enough when it begins. When every object was tested, those bans are completed: later
+// objects were made under newer ones. Caution: a busy object cannot be tested, so bans newer than it wait for the next
+// round; and a ban that needs a request limits how far an object counts as tested, though not which bans it is tested
+// against. A step may end in the middle of an object's bans.
 
-import type { CacheState } from '../cache-state.ts';
+import type { CacheState, LurkerLimits } from '../cache-state.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import * as row from '../objcore.ts';
 import { type Oc, stateIn } from '../objcore.ts';
 import type { ObjectLife } from '../object-life.ts';
+import { isNewer, nextSerial } from '../serial.ts';
 import type { Ban } from './ban.ts';
 import { type BanSubject, banMatches } from './ban-expression.ts';
 import type { BanTester } from './ban-tester.ts';
 
-/** Parameters, times in seconds. */
-export interface LurkerLimits {
-  /** ban_lurker_age: younger bans are left to lookups. */
-  age: number;
-  /** ban_lurker_batch: objects tested at a time. */
-  batch: number;
-  /** ban_lurker_sleep: from the beginning of one batch to that of the next; 0 turns the lurker off. */
-  sleep: number;
-  /** ban_cutoff: objects that were last tested against a ban further down the list go untested; 0 is none. */
-  cutoff: number;
-  /** ban_lurker_holdoff: rest in the middle of a batch while requests come in. */
-  holdoff: number;
-}
-
-/** Rows and tests between two looks at the clock: a slow expression may take two milliseconds. */
+/** Rows and tests between two reads of the clock: a slow expression may take two milliseconds. */
 const STRIDE = 64;
 const TESTS = 16;
-/** Seconds until the next look for work while bans have to come of age, and while there is none to test or the lurker
- * is turned off: an idle daemon is seldom woken. */
+/** Seconds until the next check while bans are too young, and while there are none or the lurker is off: an idle daemon is
+ * seldom woken. */
 const IDLE = 0.05;
 const NOTHING = 0.25;
-/** Milliseconds of delay that later batches make up for. */
+/** Milliseconds of delay that later batches may catch up. */
 const DEBT = 100;
 
 interface Round {
   /** Bans to test, newest first. */
   targets: Ban[];
-  /** Numbers of the bans an object cannot be counted as tested against, ascending. */
+  /** Numbers of the bans that an object cannot count as tested against, ascending. */
   blocking: number[];
-  /** Objects last tested before this ban go; 0 is none. */
+  /** Objects last tested before this ban are removed; 0 is none. */
   cutoff: number;
   next: Oc;
   end: Oc;
-  /** The place among the bans at which the test of the next object goes on; 0 when it has not begun. */
+  /** Index in `targets` at which the test of the next object continues; 0 when it has not begun. */
   place: number;
-  /** Time of the oldest soft ban that it matched so far; infinity when none did. */
+  /** Time of the oldest soft ban that matched it so far; infinity when none did. */
   staleSince: number;
-  /** The oldest ban that an object under way was made under. */
+  /** The oldest ban of a busy object; 0 is none. */
   unfinished: number;
-  /** At its end: bans that it has been through. */
+  /** At its end: targets that were completed or skipped. */
   finished: number;
 }
 
-/** What a round begins with, while the list is gone through. */
+/** A round in preparation, while the list is walked. */
 interface Gathering {
   next: Ban | null;
-  /** How many bans were seen, where that counts. */
+  /** Bans visited, with a cutoff. */
   place: number;
   readonly targets: Ban[];
   readonly blocking: number[];
@@ -79,9 +66,9 @@ export class Lurker {
   private due = 0;
   /** The newest ban when the list was last tidied. */
   private tidied = 0;
-  /** Transactions so far when it worked last. */
+  /** Transactions at the last step. */
   private transactions = 0;
-  /** When this step is to end, and its tests since it looked at the clock. */
+  /** When this step must end, and tests since the last read of the clock. */
   private until = 0;
   private unclocked = 0;
 
@@ -92,12 +79,12 @@ export class Lurker {
     this.life = life;
   }
 
-  /** Works for a moment; returns the seconds to wait before the next call. */
+  /** Does a bounded step; returns the seconds until the next one. */
   step(now: number): number {
     const { counters, limits } = this.state;
     const wait = this.work(now, limits.lurker);
     const transactions = this.state.transactions();
-    // It stopped in the middle of a batch. While requests come in, they have the loop and the lock first.
+    // In the middle of a batch: requests that come in get the loop and the lock first.
     const pause = wait === 0 && transactions !== this.transactions ? limits.lurker.holdoff : wait;
     if (pause > wait) counters.bans_lurker_contention++;
     this.transactions = transactions;
@@ -127,13 +114,13 @@ export class Lurker {
       // An object that could not be tested in this round cannot be in a moment.
       return Math.max(IDLE, limits.sleep);
     }
-    // Batches are begun at an even pace: what the work took and timers are late is no rest besides.
+    // Batches begin at an even pace: the time of the work and late timers are not added to the sleep.
     const at = this.state.millis();
     this.due = Math.max(this.due + limits.sleep * 1000, at - DEBT);
     return Math.min(limits.sleep, Math.max(0, this.due - at) / 1000);
   }
 
-  /** As in Varnish: a new ban for the lurker is when it looks whether old ones can go, turned off or not. */
+  /** As in Varnish, old bans are dropped when the lurker gets a new one, also when it is off. */
   private tidy(): void {
     const { bans } = this.state;
     if (!bans.hasUntested || bans.current === this.tidied) return;
@@ -141,13 +128,13 @@ export class Lurker {
     bans.dropTail();
   }
 
-  /** Goes on through the list; whether it has come to its end. Bans that come meanwhile are for the next round, and who is
-   * at one that goes has come to the end. */
+  /** Continues the walk of the list; true at its end. Bans that are added meanwhile are for the next round; if the current one
+   * is dropped, so are all older ones. */
   private gather(found: Gathering, now: number, limits: LurkerLimits): boolean {
     while (found.next !== null) {
       const ban = found.next;
       found.next = ban.older;
-      if (limits.cutoff > 0 && ++found.place === limits.cutoff + 1) found.cutoff = ban.number + 1;
+      if (limits.cutoff > 0 && ++found.place === limits.cutoff + 1) found.cutoff = nextSerial(ban.number);
       if (!ban.completed) {
         if (!ban.expression.usesRequest && ban.time + limits.age <= now) found.targets.push(ban);
         else found.blocking.push(ban.number);
@@ -167,12 +154,12 @@ export class Lurker {
       end: this.state.objcores.end,
       place: 0,
       staleSince: Number.POSITIVE_INFINITY,
-      unfinished: Number.POSITIVE_INFINITY,
+      unfinished: 0,
       finished: 0,
     };
   }
 
-  /** A batch, or what time allows of it; true when time ran out first. */
+  /** A batch, or part of it; true when the time is up. */
   private batch(round: Round, now: number, limits: LurkerLimits): boolean {
     let left = Math.max(1, limits.batch);
     while (round.next < round.end && left > 0) {
@@ -192,20 +179,21 @@ export class Lurker {
     return this.state.millis() >= this.until;
   }
 
-  /** Tests one object, or goes on with it: it may have gone since, another may be in its place, and a lookup may have
-   * tested it, all of which its ban says. */
+  /** Tests one object, or continues: meanwhile it may have been freed, its row reused, or a lookup may have tested it, which its
+   * BAN shows. */
   private look(round: Round, oc: Oc, now: number): 'tested' | 'unfinished' | 'nothing' {
     const { objcores, bans, counters } = this.state;
     const from = objcores.get(oc, row.BAN);
-    const isThere = row.isHeld(objcores.get(oc, row.REFS)) && objcores.get(oc, row.OBJHEAD) !== 0;
-    if (!isThere || from === 0) return 'nothing';
+    const isListed = row.isHeld(objcores.get(oc, row.REFS)) && objcores.get(oc, row.OBJHEAD) !== 0;
+    if (!isListed || from === 0) return 'nothing';
     const newest = round.targets[0]?.number ?? 0;
-    if (from >= newest && from >= round.cutoff) return 'nothing';
+    const isCutOff = round.cutoff !== 0 && isNewer(round.cutoff, from);
+    if (!isNewer(newest, from) && !isCutOff) return 'nothing';
     if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
-      round.unfinished = Math.min(round.unfinished, from);
+      if (round.unfinished === 0 || isNewer(round.unfinished, from)) round.unfinished = from;
       return 'nothing';
     }
-    if (from < round.cutoff) {
+    if (isCutOff) {
       counters.bans_lurker_obj_killed_cutoff++;
       this.life.kill(oc);
       return 'tested';
@@ -216,14 +204,14 @@ export class Lurker {
     if (round.staleSince < Number.POSITIVE_INFINITY && this.lifetimes.soften(oc, round.staleSince))
       counters.bans_lurker_obj_softened++;
     const tested = this.testedUpTo(round, from, newest);
-    if (tested > from) {
+    if (isNewer(tested, from)) {
       bans.unref(from);
       objcores.publish(oc, row.BAN, bans.refAt(tested));
     }
     return began ? 'tested' : verdict;
   }
 
-  /** The bans of the round that an object has not been tested against, from round.place on. */
+  /** Tests an object against the targets that are newer than its last test, from round.place on. */
   private test(
     round: Round,
     oc: Oc,
@@ -232,18 +220,18 @@ export class Lurker {
   ): 'tested' | 'banned' | 'unfinished' | 'nothing' {
     const { counters, events } = this.state;
     const { targets } = round;
-    let what: BanSubject | null = null;
+    let subject: BanSubject | null = null;
     for (; round.place < targets.length; round.place++) {
       const ban = targets[round.place] as Ban;
-      if (ban.number <= from) break;
+      if (!isNewer(ban.number, from)) break;
       if (ban.completed) continue;
       if (this.unclocked >= TESTS && this.isLate()) return 'unfinished';
-      what ??= this.tester.subjectOf(oc, now);
+      subject ??= this.tester.subjectOf(oc, now);
       const { tests } = ban.expression;
       this.unclocked += tests.length;
       counters.bans_lurker_tested++;
       counters.bans_lurker_tests_tested += tests.length;
-      if (!banMatches(ban.expression, what, null, now - ban.time)) continue;
+      if (!banMatches(ban.expression, subject, null, now - ban.time)) continue;
       if (ban.soft) {
         round.staleSince = ban.time;
         continue;
@@ -253,25 +241,25 @@ export class Lurker {
       this.life.kill(oc);
       return 'banned';
     }
-    return what === null ? 'nothing' : 'tested';
+    return subject === null ? 'nothing' : 'tested';
   }
 
   /** The newest ban that an object last tested at `from` counts as tested against after this round. */
   private testedUpTo(round: Round, from: number, newest: number): number {
     const { blocking, targets } = round;
-    const stop = blocking[firstWhere(blocking.length, (i) => (blocking[i] as number) > from)];
-    if (stop === undefined || stop > newest) return newest;
-    const before = targets[firstWhere(targets.length, (i) => (targets[i] as Ban).number < stop)];
-    return before === undefined ? from : Math.max(from, before.number);
+    const stop = blocking[firstWhere(blocking.length, (i) => isNewer(blocking[i] as number, from))];
+    if (stop === undefined || isNewer(stop, newest)) return newest;
+    const before = targets[firstWhere(targets.length, (i) => isNewer(stop, (targets[i] as Ban).number))];
+    return before === undefined || isNewer(from, before.number) ? from : before.number;
   }
 
-  /** Has the bans of a round done with; whether all of them are. */
+  /** Completes the bans of a round; true when it has processed all of them. */
   private finish(round: Round): boolean {
     const { bans } = this.state;
     const { targets } = round;
     while (round.finished < targets.length) {
       const ban = targets[round.finished++] as Ban;
-      if (ban.number <= round.unfinished) bans.complete(ban);
+      if (round.unfinished === 0 || !isNewer(ban.number, round.unfinished)) bans.complete(ban);
       if (++this.unclocked >= STRIDE && this.isLate()) break;
     }
     if (round.finished < targets.length) return false;
@@ -281,7 +269,7 @@ export class Lurker {
   }
 }
 
-/** The first place of so many for which this holds, and for all after it. */
+/** The first of `count` indices from which on this holds. */
 function firstWhere(count: number, holds: (i: number) => boolean): number {
   let low = 0;
   for (let high = count; low < high; ) {

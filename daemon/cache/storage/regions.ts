@@ -1,9 +1,9 @@
-// Equal pieces of shared memory, by number. The more there are, the more of them come from one mapping: the system gives
-// large pages only within one, and among millions of objects those halve the time to read any place.
+// Equal pieces of shared memory, by number. The more there are, the more of them share a mapping: the system uses huge pages
+// only within a mapping, and with millions of objects those halve the time of a random read.
 //
-// Which mapping a piece lies in, and where, follows from its number alone, so that threads need not agree on it. Knows
-// nothing of what a piece holds. A mapping is touched page by page as its pieces are used, so that a large one costs
-// nothing before; with one thread it goes when all its pieces have been given back.
+// The mapping and offset of a piece follow from its number alone, so that threads need not agree on them. Pages of a mapping
+// are committed as its pieces are used, so that a large mapping costs nothing up front; with one thread it is dropped when
+// all its pieces are freed.
 
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 
@@ -19,7 +19,7 @@ const LARGEST = 32 << 20;
 export class Regions {
   private readonly pieceBytes: number;
   private readonly memory: MemoryPart;
-  /** Number of the first piece of each mapping, and of the one after the last. */
+  /** Number of the first piece of each mapping, and the number after the last. */
   private readonly starts = [0];
   /** Pieces in use, by mapping. */
   private readonly used: number[] = [];
@@ -29,7 +29,7 @@ export class Regions {
     this.memory = memory;
   }
 
-  /** The piece of this number, made when nobody has: all zero, unless it was given back before. */
+  /** The piece of this number, created if necessary: all zero, unless it was freed before. */
   take(number: number): Piece {
     const region = this.regionOf(number);
     this.used[region] = (this.used[region] ?? 0) + 1;
@@ -37,7 +37,7 @@ export class Regions {
     return { memory, at: (number - (this.starts[region] as number)) * this.pieceBytes };
   }
 
-  /** The pieces from this number on that lie in mappings that were made, by whatever thread. */
+  /** The pieces from this number on, in mappings that any thread has made. */
   *made(from: number): IterableIterator<Piece> {
     for (let number = from; ; ) {
       const region = this.regionOf(number);
@@ -49,7 +49,7 @@ export class Regions {
     }
   }
 
-  /** Takes a piece back. */
+  /** Frees a piece. */
   give(number: number): void {
     const region = this.regionOf(number);
     this.used[region] = (this.used[region] as number) - 1;

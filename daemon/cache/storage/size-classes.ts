@@ -1,20 +1,19 @@
 // The block sizes of a slab: which sizes exist for a page, and which one serves a request.
 //
-// Small blocks come in steps of at most a sixteenth of their size, so that rounding wastes about 3 % on average (with
-// large pages a thirty-second: a large store can afford a started page for twice as many classes); above an eighth of
-// the page only whole fractions of the page exist, because any other size would leave the rest of its page unused.
-// Never holds memory itself.
+// Small sizes are spaced by at most a sixteenth, so that rounding wastes about 3 % on average (a thirty-second with large
+// pages: a large store can afford a partly used page for twice as many classes); above an eighth of the page only whole
+// fractions of it exist, since any other size would leave the rest of the page unused.
 
-/** Every block starts and ends on a multiple of this many bytes; block references count in it. */
+/** Blocks start and end on a multiple of this many bytes, the unit of block references. */
 export const GRANULE = 16;
-/** Pages beyond this many bytes are cut into finer classes. */
+/** Larger pages have finer classes. */
 const LARGE_PAGE = 64 * 1024;
 
 export class SizeClasses {
   readonly pageSize: number;
   /** Block sizes in bytes, ascending; the last is the page. */
   readonly sizes: number[];
-  /** Smallest class that holds so many granules, by granule count up to a page. */
+  /** Smallest class that holds a number of granules, by that number, up to a page. */
   private readonly up: Uint8Array;
 
   constructor(pageSize: number) {

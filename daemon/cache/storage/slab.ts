@@ -1,31 +1,31 @@
 // A slab allocator over chunks of SharedArrayBuffer: blocks of fixed size classes, cut from pages.
 //
-// Knows block references (32-bit numbers, 0 is none), never JavaScript objects, and never evicts: when the
-// configured size is used up it says so. A page serves one class until its last block is free and then any
-// class again. Caution: what is larger than a page takes a run of neighbouring pages of one chunk.
+// Blocks are references (32-bit numbers, 0 is none). Never evicts: alloc() returns 0 when the configured size is used up. A
+// page serves one class until its last block is free, and then any class. Caution: a block larger than a page is a run of
+// adjacent pages of one chunk.
 
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { Regions } from './regions.ts';
 import { GRANULE, SizeClasses } from './size-classes.ts';
 
 const GRANULE_SHIFT = 4;
-/** Values of pageClass that are no size class. */
+/** Values of pageClass that are not size classes. */
 const FREE = 255;
 const RUN = 254;
 const RUN_REST = 253;
 const ABSENT = 252;
 
-/** Words of the slab itself; after them the first page with a free block of each class. */
+/** Words of the slab itself; followed by the first page with a free block of each class. */
 const PAGES_MADE = 0;
 const FREE_PAGES = 1;
 const EMPTY_CHUNKS = 2;
-/** Chunks ever made, plus one: numbers begin at 1. */
+/** Chunks made, plus one: numbers begin at 1. */
 const CHUNKS = 3;
-/** Pages that there are records for. */
+/** Capacity of the page records. */
 const PAGE_ROOM = 4;
 const SLAB_WORDS = 5;
 
-/** Places of the figures, in the order of SlabStats. */
+/** Indices of the figures, in the order of SlabStats. */
 const C_REQ = 0;
 const C_FAIL = 1;
 const C_BYTES = 2;
@@ -34,10 +34,10 @@ const G_ALLOC = 4;
 const G_BYTES = 5;
 const FIGURES = 6;
 
-/** What stands in freed memory in the debug mode: no byte of a head, and none that UTF-8 text begins with. */
+/** Fills freed memory in debug mode: not a byte of a head, and no first byte of UTF-8 text. */
 const FREED = 0xbe;
 
-/** Bytes of all records of a page. */
+/** Bytes of the records of a page. */
 const PAGE_RECORD = 17;
 
 /** Chunk memory. Node's Buffer has the two methods; its types leave them out. */
@@ -62,7 +62,7 @@ export class Slab {
   readonly classes: SizeClasses;
   /** Chunk memory by chunk number, from 1; a given-back chunk is null. */
   readonly bytes: (ChunkBytes | null)[] = [null];
-  /** Plain memory in which to arrange what is to be copied into a block; begins at a multiple of 8. */
+  /** Unshared scratch memory to align bytes before they are copied into a block; aligned to 8. */
   readonly scratch = Buffer.allocUnsafeSlow(16 * 1024);
   private readonly words: (Uint32Array | null)[] = [null];
   private readonly memory: MemoryPart;
@@ -75,14 +75,14 @@ export class Slab {
   private readonly pageShift: number;
   private readonly pagesPerChunk: number;
   private readonly maxPages: number;
-  /** Chunks that were given back, to be made again first: only with one thread. */
+  /** Chunks that were freed, and are made again first: only with one thread. */
   private readonly absentChunks: number[] = [];
-  /** Pages that the records below are for: a thread may know of fewer than there are. */
+  /** Capacity of the page records below; a thread may know fewer pages than there are. */
   private knownRoom = 0;
   private pageClass: Uint8Array = new Uint8Array(0);
   /** Blocks in use of a class page; number of pages of a run. */
   private pageUsed: Uint16Array = new Uint16Array(0);
-  /** Blocks of the page that were ever handed out: those beyond need no free list. */
+  /** Blocks of the page that were ever allocated: those beyond are not in the free list. */
   private pageBump: Uint16Array = new Uint16Array(0);
   /** First free block below the bump, plus one; the chain runs through the free blocks' first word. */
   private pageFree: Uint16Array = new Uint16Array(0);
@@ -93,9 +93,9 @@ export class Slab {
   /** First page with a free block, by class. */
   private readonly partial: Int32Array;
   private readonly perPage: number[];
-  /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
+  /** Result of the reads of touchAll(): unused reads would be optimised away. */
   touched = 0;
-  /** A debug mode: what is freed is overwritten, so that whoever still sends or reads it is found out. */
+  /** Debug mode: freed blocks are overwritten, to detect use after free. */
   overwritesFreed = false;
 
   constructor(size: number, memory: MemoryPart = ownMemory()) {
@@ -139,7 +139,7 @@ export class Slab {
     return this.figures[G_ALLOC] as number;
   }
 
-  /** g_space: what the configured size leaves; 0 when unlimited. */
+  /** g_space: bytes left of the configured size; 0 when unlimited. */
   get space(): number {
     return this.size === 0 ? 0 : Math.max(0, this.size - (this.figures[G_BYTES] as number));
   }
@@ -149,9 +149,10 @@ export class Slab {
     return (this.own[PAGES_MADE] as number) * 2 ** this.pageShift;
   }
 
-  /** A block of `bytes`; when no memory is left for one, any free block of at least `least` bytes, so that
-   * space freed in other classes is of use. 0 when there is none. */
+  /** A block of `bytes`; when there is no memory for one, any free block of at least `least` bytes, so that space freed in other
+   * classes is used. 0 when there is none. */
   alloc(bytes: number, least: number = bytes): number {
+    this.memory.assertHeld();
     const cls = this.classes.ceil(bytes);
     const ref = (cls < 0 ? this.takeRun(bytes) : this.take(cls)) || this.takeLeftover(bytes, least);
     const { figures } = this;
@@ -168,11 +169,13 @@ export class Slab {
   }
 
   free(ref: number): void {
+    this.memory.assertHeld();
     this.countFreed(this.release(ref), 1);
   }
 
   /** Frees the first `count` blocks of a list. */
   freeAll(refs: Uint32Array, count: number): void {
+    this.memory.assertHeld();
     let bytes = 0;
     for (let i = 0; i < count; i++) bytes += this.release(refs[i] as number);
     this.countFreed(bytes, count);
@@ -185,7 +188,7 @@ export class Slab {
     figures[G_ALLOC] = (figures[G_ALLOC] as number) - blocks;
   }
 
-  /** Frees a block and leaves the counters as they are; returns its size. */
+  /** Frees a block without counting it; returns its size. */
   private release(ref: number): number {
     if (this.overwritesFreed)
       this.chunk(ref).fill(FREED, this.offset(ref), this.offset(ref) + this.sizeOf(ref));
@@ -222,7 +225,7 @@ export class Slab {
     return this.classes.sizes[cls] as number;
   }
 
-  /** The memory of the chunk that holds the block; offset() is where in it. */
+  /** Memory of the chunk of a block; offset() is the block's position in it. */
   chunk(ref: number): ChunkBytes {
     return this.bytes[ref >>> this.chunkShift] as ChunkBytes;
   }
@@ -232,7 +235,7 @@ export class Slab {
     return (ref & this.chunkMask) << GRANULE_SHIFT;
   }
 
-  /** Reads the beginnings of many blocks; see RowTable.touchAll(). */
+  /** Prefetches the beginnings of many blocks; see RowTable.touchAll(). */
   touchAll(refs: Uint32Array, count: number): void {
     const { words, chunkShift, chunkMask } = this;
     let sum = 0;
@@ -243,7 +246,7 @@ export class Slab {
     this.touched = sum;
   }
 
-  /** Whether this thread can read a block; without the lock a reference may be that of none. */
+  /** Whether this thread has mapped a block; a reference read without the lock may be stale. */
   knows(ref: number): boolean {
     return (this.words[ref >>> this.chunkShift] ?? null) !== null;
   }
@@ -253,7 +256,7 @@ export class Slab {
     return this.words[ref >>> this.chunkShift] as Uint32Array;
   }
 
-  /** From pages in use only: the next larger block there is, else the next smaller one. */
+  /** From pages in use: the next larger free block, else the next smaller one. */
   private takeLeftover(bytes: number, least: number): number {
     const from = this.classes.ceil(least);
     if (from < 0) return 0;
@@ -308,7 +311,7 @@ export class Slab {
     }
   }
 
-  /** First page of `pages` free neighbours in the chunk that starts at page `from`; 0 when there are none. */
+  /** First of `pages` adjacent free pages in the chunk that starts at page `from`; 0 when there are none. */
   private findRun(from: number, pages: number): number {
     let found = 0;
     for (let page = from; page < from + this.pagesPerChunk; page++) {
@@ -345,8 +348,8 @@ export class Slab {
     this.chunkUsed[chunk * this.pagesPerChunk] = used;
     if (used > 0) return;
     own[EMPTY_CHUNKS] = (own[EMPTY_CHUNKS] as number) + 1;
-    // A bounded store keeps its memory: freed buffers linger until a collection, which would break the bound. So does one
-    // that several threads have: each of them may still look at it.
+    // A bounded store keeps its memory: freed buffers linger until a collection, which would break the bound. So does a shared
+    // one, since other threads may still have views of it.
     if (this.size === 0 && (own[EMPTY_CHUNKS] as number) > 2 && !this.memory.isShared) this.dropChunk(chunk);
   }
 
@@ -379,14 +382,14 @@ export class Slab {
     this.absentChunks.push(chunk);
   }
 
-  /** One more chunk, smaller when the size leaves less; false when the size is used up. */
+  /** Adds a chunk, a smaller one at the end of the configured size; false when that is used up. */
   private grow(): boolean {
     const { own } = this;
     const pages = Math.min(this.pagesPerChunk, this.maxPages - (own[PAGES_MADE] as number));
     if (pages <= 0) return false;
     const chunk = this.absentChunks.pop() ?? (own[CHUNKS] as number);
     const { memory, at } = this.regions.take(chunk - 1);
-    if (chunk < this.bytes.length && this.bytes[chunk] === null) this.see(chunk, memory, at);
+    if (chunk < this.bytes.length && this.bytes[chunk] === null) this.mapChunk(chunk, memory, at);
     else this.attach();
     const first = chunk * this.pagesPerChunk;
     this.roomForPages(first + this.pagesPerChunk);
@@ -399,17 +402,17 @@ export class Slab {
     return true;
   }
 
-  /** Takes in chunks and records of pages that were made, by whatever thread. */
+  /** Maps chunks and page records that this or another thread has made. */
   private attach(): void {
     for (const { memory, at } of this.regions.made(this.bytes.length - 1)) {
-      this.see(this.bytes.length, memory, at);
+      this.mapChunk(this.bytes.length, memory, at);
     }
     const room = Atomics.load(this.own, PAGE_ROOM);
     const records = room === this.knownRoom ? undefined : this.memory.find(`pages${room}`);
-    if (records !== undefined) this.seeRecords(records, room);
+    if (records !== undefined) this.mapRecords(records, room);
   }
 
-  private see(chunk: number, memory: SharedArrayBuffer, at: number): void {
+  private mapChunk(chunk: number, memory: SharedArrayBuffer, at: number): void {
     const bytes = this.pagesPerChunk << this.pageShift;
     this.bytes[chunk] = Buffer.from(memory, at, bytes) as ChunkBytes;
     this.words[chunk] = new Uint32Array(memory, at, bytes >>> 2);
@@ -420,7 +423,7 @@ export class Slab {
     if (pages <= known) return;
     const room = Math.max(pages, known * 2);
     const { pagePrev, pageNext, pageUsed, pageBump, pageFree, chunkUsed, pageClass } = this;
-    this.seeRecords(this.memory.piece(`pages${room}`, room * PAGE_RECORD), room);
+    this.mapRecords(this.memory.piece(`pages${room}`, room * PAGE_RECORD), room);
     this.pagePrev.set(pagePrev);
     this.pageNext.set(pageNext);
     this.pageUsed.set(pageUsed);
@@ -433,8 +436,8 @@ export class Slab {
     if (!this.memory.isShared && known > 0) this.memory.drop(`pages${known}`);
   }
 
-  /** The records of so many pages, one kind after the other. */
-  private seeRecords(memory: SharedArrayBuffer, room: number): void {
+  /** Maps the records of `room` pages, one array after the other. */
+  private mapRecords(memory: SharedArrayBuffer, room: number): void {
     this.pagePrev = new Int32Array(memory, 0, room);
     this.pageNext = new Int32Array(memory, room * 4, room);
     this.pageUsed = new Uint16Array(memory, room * 8, room);
@@ -462,8 +465,7 @@ export class Slab {
   }
 }
 
-/** Small stores take small pages, as each class in use strands part of one; what a page leaves over at its end
- * weighs less in a large one. */
+/** Small stores have small pages, since each class in use wastes part of a page; large pages waste less at their end. */
 function pageShiftFor(size: number): number {
   if (size >= 2 ** 30) return 18;
   if (size === 0 || size >= 64 << 20) return 16;

@@ -1,34 +1,33 @@
 // Bodies in storage: first the bytes that fit after the head in its block, then a chain of extents.
 //
-// An extent is a block that starts with the reference of the next one and its number of body bytes. Nothing
-// here evicts: the caller's `room` does, and says no when it cannot. Caution: a private body in transit gives
-// back its first extents while the last ones are being written.
+// An extent is a block that starts with the reference of the next one and its number of body bytes. Nothing here evicts: the
+// caller's `room` does. Caution: the first extents of a private body in transit are freed while the last ones are written.
 
 import type { LentBytes } from '../../http1/lent-bytes.ts';
-import { BODY_LENGTH, EXTENT, HEAD_BLOCK, INLINE_AT, type Oc } from '../objcore.ts';
+import { BODY_LENGTH, EXTENT, HEAD_BLOCK, INLINE_AT, META, type Oc, VXID } from '../objcore.ts';
 import type { RowTable } from '../row-table.ts';
-import type { Transfer } from '../transfer.ts';
+import type { Transfer } from '../transfers.ts';
 import type { ChunkBytes, Slab } from './slab.ts';
 
 /** Bytes of an extent before its data: next reference and length, 32-bit each. */
 const EXTENT_HEADER = 8;
-/** Smallest extent made for a body whose length nobody knows. */
+/** Smallest extent for a body of unknown length. */
 const FIRST_GUESS = 4096;
 /** Smallest leftover block worth an extent in a full store. */
 const LEAST_LEFTOVER = 128;
-/** Fewer bytes are copied sooner than moved. */
+/** Fewer bytes are faster copied without alignment. */
 const WORTH_ALIGNING = 256;
 
-/** Gets a block of about `wanted` bytes, at least `least`, evicting if it must; 0 when there is no room. */
+/** Allocates a block of about `wanted` bytes, at least `least`, evicting if necessary; 0 when there is no room. */
 export type Room = (wanted: number, least: number) => number;
 
-/** Body bytes that lie after the head. */
+/** Body bytes that fit after the head. */
 function inlineCapacity(objcores: RowTable, slab: Slab, oc: Oc): number {
   const at = objcores.get(oc, INLINE_AT);
   return at === 0 ? 0 : slab.sizeOf(objcores.get(oc, HEAD_BLOCK) >>> 0) - at;
 }
 
-/** Appends bytes; false when room ran out, with part of them perhaps stored. */
+/** Appends bytes; false when there is no room, with part of them possibly stored. */
 export function appendBody(
   objcores: RowTable,
   slab: Slab,
@@ -78,7 +77,7 @@ export function appendBody(
   return true;
 }
 
-/** Shortens the last block of a finished body to its bytes. Only while nobody else reads. */
+/** Shortens the last block of a finished body. Only while it has no readers. */
 export function trimBody(objcores: RowTable, slab: Slab, oc: Oc): void {
   let before = 0;
   let tail = objcores.get(oc, EXTENT) >>> 0;
@@ -124,7 +123,7 @@ function shortened(slab: Slab, block: number, bytes: number): number {
   return shorter;
 }
 
-/** Gives back the extents that end at or before body offset `upTo`. */
+/** Frees the extents that end at or before body offset `upTo`. */
 export function consumeBody(objcores: RowTable, slab: Slab, oc: Oc, transfer: Transfer, upTo: number): void {
   transfer.consumed = Math.max(transfer.consumed, upTo);
   let first = objcores.get(oc, EXTENT) >>> 0;
@@ -141,7 +140,7 @@ export function consumeBody(objcores: RowTable, slab: Slab, oc: Oc, transfer: Tr
   objcores.set(oc, EXTENT, first);
 }
 
-/** Frees extents from the first one on, at most so many; true when none is left. */
+/** Frees at most `most` extents from the first one on; true when none is left. */
 export function freeBody(objcores: RowTable, slab: Slab, oc: Oc, most: number): boolean {
   let extent = objcores.get(oc, EXTENT) >>> 0;
   for (let count = 0; extent !== 0 && count < most; count++) {
@@ -153,8 +152,8 @@ export function freeBody(objcores: RowTable, slab: Slab, oc: Oc, most: number): 
   return extent === 0;
 }
 
-/** A place in a body, moved forward piece by piece without copying. Reusable: start() sets it to the beginning. The
- * views it yields stay valid while the reader holds a reference to the object and has not consumed them. */
+/** A position in a body, moved forward piece by piece without copying. Reusable: start() resets it. The views it yields are
+ * valid while the reader holds a reference to the object and has not consumed them. */
 export class BodyCursor {
   /** Body offset of the next piece. */
   at = 0;
@@ -168,8 +167,8 @@ export class BodyCursor {
     this.extentAt = 0;
   }
 
-  /** Finds the bytes at `at` of a body of so many so far: the block is in `chunk`, from `from` on; returns how many there
-   * are, at most `max`, 0 when no more are stored yet. */
+  /** Locates the bytes at `at` of a body that has `length` so far: sets `chunk` and `from`, and returns how many there are, at
+   * most `max`; 0 when no more are stored yet. */
   locate(objcores: RowTable, slab: Slab, oc: Oc, base: number, length: number, max: number): number {
     if (this.at >= length) return 0;
     const inline = inlineCapacity(objcores, slab, oc);
@@ -196,6 +195,50 @@ export class BodyCursor {
   from = 0;
 }
 
+/** Bodies whose last read position is kept; a power of two. A guess at the number of bodies that are read concurrently. */
+const CURSORS = 64;
+
+interface KeptCursor {
+  oc: Oc;
+  vxid: number;
+  meta: number;
+  readonly cursor: BodyCursor;
+}
+
+/** The last read positions of bodies, each valid while the object's row is as it was then. */
+export class KeptCursors {
+  private readonly objcores: RowTable;
+  private readonly entries: KeptCursor[] = Array.from({ length: CURSORS }, () => ({
+    oc: 0,
+    vxid: 0,
+    meta: 0,
+    cursor: new BodyCursor(),
+  }));
+
+  constructor(objcores: RowTable) {
+    this.objcores = objcores;
+  }
+
+  of(oc: Oc): BodyCursor {
+    const entry = this.entries[oc & (CURSORS - 1)] as KeptCursor;
+    const vxid = this.objcores.get(oc, VXID);
+    const meta = this.objcores.get(oc, META);
+    // Another thread may have shortened the last block, which changes META, or freed the row, whose next object has another VXID.
+    if (entry.oc !== oc || entry.vxid !== vxid || entry.meta !== meta) {
+      entry.oc = oc;
+      entry.vxid = vxid;
+      entry.meta = meta;
+      entry.cursor.start();
+    }
+    return entry.cursor;
+  }
+
+  forget(oc: Oc): void {
+    const entry = this.entries[oc & (CURSORS - 1)] as KeptCursor;
+    if (entry.oc === oc) entry.oc = 0;
+  }
+}
+
 function newExtent(slab: Slab, transfer: Transfer, pending: number, length: number, room: Room): number {
   const rest = Math.max(pending, transfer.expected - length, 0);
   const wanted = transfer.expected > length ? rest : Math.max(pending, FIRST_GUESS, length);
@@ -211,8 +254,8 @@ function newExtent(slab: Slab, transfer: Transfer, pending: number, length: numb
   return extent;
 }
 
-/** Bytes that lie otherwise than they will in the block are first put where they lie alike: shared memory is copied
- * eight bytes at a time only then. That was measured to halve the time of a kilobyte. */
+/** Bytes whose alignment differs from the block's are first copied to aligned scratch memory: shared memory is copied eight
+ * bytes at a time only then, which was measured to halve the time of a kilobyte. */
 function copyIn(slab: Slab, block: number, at: number, buf: LentBytes, start: number, count: number): void {
   const to = slab.chunk(block);
   const lead = (to.byteOffset + at) & 7;

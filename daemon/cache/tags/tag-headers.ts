@@ -1,17 +1,15 @@
-// Surrogate keys as a response head names them: words between blanks and commas, in one or several headers.
-//
-// Only reads. A key is taken as it is written; the same key twice is one key.
+// Parses surrogate keys in headers of a response: words between blanks and commas, case-sensitive, without duplicates.
 
 import type { HttpMessage } from '../../http1/message.ts';
 
-/** The keys of a text, each once, in the order in which they come. */
+/** The keys of a text, in order, without duplicates. */
 export function keysIn(text: string): string[] {
   const words = text.split(/[ \t,]+/);
   const keys = words.filter((word) => word !== '');
   return keys.length < 2 ? keys : [...new Set(keys)];
 }
 
-/** The keys that a head names; null when there are none. `headers` in lower case. */
+/** The keys of a head; null when there are none. `headers` in lower case. */
 export function tagsOf(head: HttpMessage, headers: readonly string[]): string[] | null {
   let text = '';
   for (const header of headers) {

@@ -1,32 +1,32 @@
-// Which objects carry which surrogate key: tags and their members, in shared memory beside the objects' rows.
+// The index of surrogate keys: tags and their members, in shared memory.
 //
-// A tag is a row with a chain of links, a link joins one object and one tag and is in two chains: the tag's and the
-// object's (whose first one is in SURROGATE). Objects leave by forget(), which costs a step a key. It decides
-// nothing about objects. Caution: a doomed tag, one that was purged, is cut off from its key at once, so that new
-// objects under the same key are not its members; it lives until its last member has left.
+// A tag has a chain of links. A link joins an object and a tag and is in two chains: the tag's and the object's (whose first
+// link is in SURROGATE). forget() removes an object, at a cost per key. Caution: a doomed tag, one that was purged, is
+// detached from its key at once, so that new objects with the key are not its members; it is released when its last member
+// has left.
 
 import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { KeyIndex, type Oh } from '../key-index.ts';
 import { BATCH, META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
 import { RowTable } from '../row-table.ts';
 
-/** Tag handle: where its key and the words below are, 0 is none. */
+/** Tag handle: the entry with its key and the words below, 0 is none. */
 export type Tag = Oh;
 
-/** The purge that is about to reach the members of a tag; the greater one counts. */
+/** The pending purge of a tag; of several, the greater one counts. */
 export const Doom = { NONE: 0, SOFT: 1, HARD: 2 } as const;
 export type Doom = (typeof Doom)[keyof typeof Doom];
 
 // Words of a tag beside its first link.
 const COUNT = 0;
 const DOOM = 1;
-/** Of a doomed tag, whatever its purge keeps of it. */
+/** Of a doomed tag: a number for the purge's use. */
 const NOTE = 2;
 const TAG_WORDS = 3;
 
 // Words of a link's row.
 const OBJECT = 0;
-/** 0 when it was cut from its tag. */
+/** 0 when it was cut off its tag. */
 const TAG = 1;
 const PREV = 2;
 const NEXT = 3;
@@ -40,13 +40,13 @@ export class TagIndex {
   private readonly objcores: RowTable;
   private readonly keys: KeyIndex;
   private readonly links: RowTable;
-  /** One word: tags cut off from their keys. */
+  /** One word: tags detached from their keys. */
   private readonly doomed: Int32Array;
-  /** Scratch of forgetAll(): links, what is near them, and their tags. */
+  /** Scratch of forgetAll(): links, their neighbours and tags. */
   private readonly leaving = new Int32Array(2 * BATCH);
   private readonly near = new Int32Array(2 * BATCH);
   private readonly tagsOf = new Uint32Array(2 * BATCH);
-  /** Links that doomOf() has looked at. */
+  /** Links that doomOf() has visited. */
   looked = 0;
 
   constructor(objcores: RowTable, seed: readonly [number, number], memory: MemoryPart = ownMemory()) {
@@ -66,7 +66,7 @@ export class TagIndex {
     return this.links.count;
   }
 
-  /** Bytes in use, nearly. */
+  /** Approximate bytes in use. */
   get bytes(): number {
     return this.links.count * LINK_WORDS * 4 + this.keys.count * KEY_OVERHEAD + this.keys.keyBytes;
   }
@@ -76,12 +76,12 @@ export class TagIndex {
     return this.keys.find(key);
   }
 
-  /** The key of a tag, in the form in which it is kept. */
+  /** The key of a tag as stored. */
   keyOf(tag: Tag): string {
     return this.keys.keyOf(tag);
   }
 
-  /** Gives an object a key that it does not have yet. */
+  /** Adds a key to an object that does not have it. */
   add(oc: Oc, key: string): void {
     const { objcores, links } = this;
     const link = links.take();
@@ -93,7 +93,7 @@ export class TagIndex {
     this.enter(link, this.keys.findOrAdd(key));
   }
 
-  /** Takes an object out of all its tags. */
+  /** Removes an object from all its tags. */
   forget(oc: Oc): void {
     const { objcores, links } = this;
     for (let link = objcores.get(oc, SURROGATE); link !== 0; ) {
@@ -106,7 +106,7 @@ export class TagIndex {
     objcores.set(oc, META, objcores.get(oc, META) & ~OF_TAGGED);
   }
 
-  /** The same for many; reads first what that needs. */
+  /** forget() for many; prefetches what that needs. */
   forgetAll(ocs: Int32Array, count: number): void {
     const { objcores, links, leaving } = this;
     let first = 0;
@@ -135,7 +135,7 @@ export class TagIndex {
     this.leaveAll(found);
   }
 
-  /** The purge that is about to reach an object that has keys. */
+  /** The pending purge of an object that has keys. */
   doomOf(oc: Oc): Doom {
     const { links, keys } = this;
     let doom: Doom = Doom.NONE;
@@ -162,7 +162,7 @@ export class TagIndex {
     return this.keys.extra(tag, COUNT);
   }
 
-  /** Puts the first objects of a tag into a list, at most so many; returns how many. */
+  /** Lists at most `most` objects of a tag; returns how many. */
   firstObjects(tag: Tag, into: Int32Array, most: number): number {
     const { links } = this;
     let count = 0;
@@ -173,7 +173,7 @@ export class TagIndex {
     return count;
   }
 
-  /** The same, and takes them out of the tag: it is a doomed one, and they will be gone in a moment. */
+  /** The same, and removes them from the tag: a doomed one, whose objects are about to be removed. */
   cutFirst(tag: Tag, into: Int32Array, most: number): number {
     const { links, keys } = this;
     let count = 0;
@@ -189,7 +189,7 @@ export class TagIndex {
     return count;
   }
 
-  /** Calls back with each object of a tag, which must not change meanwhile, until that says false. */
+  /** Calls back with each object of a tag, which must not change meanwhile, until the callback returns false. */
   forEach(tag: Tag, use: (oc: Oc) => boolean): void {
     const { links } = this;
     for (let link = this.keys.first(tag); link !== 0; link = links.get(link, NEXT)) {
@@ -197,7 +197,7 @@ export class TagIndex {
     }
   }
 
-  /** Cuts a tag off from its key; it is the caller's until release(), with a note. */
+  /** Detaches a tag from its key; the caller keeps it until release(). */
   doom(tag: Tag, doom: typeof Doom.SOFT | typeof Doom.HARD, note: number): void {
     const { keys } = this;
     if (keys.extra(tag, DOOM) === Doom.NONE) {
@@ -208,7 +208,7 @@ export class TagIndex {
     keys.setExtra(tag, NOTE, note);
   }
 
-  /** Moves the first members of a doomed tag, as many as `count`, back under its key. */
+  /** Moves the first `count` members of a doomed tag back under its key. */
   moveFirst(tag: Tag, count: number, key: string): void {
     const { links, keys } = this;
     const to = keys.findOrAdd(key);
@@ -230,7 +230,7 @@ export class TagIndex {
     keys.setExtra(to, COUNT, keys.extra(to, COUNT) + count);
   }
 
-  /** The end of a doomed tag without members. */
+  /** Frees a doomed tag without members. */
   release(tag: Tag): void {
     this.doomed[0] = (this.doomed[0] as number) - 1;
     this.keys.free(tag);
@@ -247,7 +247,7 @@ export class TagIndex {
     keys.setExtra(tag, COUNT, keys.extra(tag, COUNT) + 1);
   }
 
-  /** Takes a link out of its tag; false when it was the last one, of a tag that nobody works on. */
+  /** Removes a link from its tag; false when it was the last one of a tag that is not doomed. */
   private unlink(link: number, tag: Tag): boolean {
     const { links, keys } = this;
     const prev = links.get(link, PREV);
@@ -259,7 +259,7 @@ export class TagIndex {
     return prev !== 0 || next !== 0 || keys.extra(tag, DOOM) !== Doom.NONE;
   }
 
-  /** Takes the first links of `leaving` out of their tags and gives them back. */
+  /** Removes the first `count` links of `leaving` from their tags and frees them. */
   private leaveAll(count: number): void {
     const { links, keys, leaving, near, tagsOf } = this;
     links.giveAll(leaving, count);

@@ -1,28 +1,27 @@
-// Purges by surrogate key: dooms a tag at once, however many objects it has, and takes the objects out in steps.
+// Purges by surrogate key: dooms a tag at once, however many objects it has, and removes the objects in steps.
 //
-// From the moment of the purge a lookup treats a doomed object as what it is about to become, so nobody notices
-// how far the work has come. Never runs longer than a step at a time: maintenance has it done. A key may have several
-// soft purges at work, which a hard one finds by the key: what one purge costs does not depend on how many are at work.
+// From the moment of the purge, lookups treat a doomed object as purged, so that the progress of the work is not visible.
+// Maintenance runs the steps. A key may have several pending soft purges, which a hard one finds by the key: the cost of a
+// purge does not depend on the number of pending ones.
 
 import type { CacheState } from '../cache-state.ts';
 import { KeyIndex, type Oh } from '../key-index.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import { BATCH, type Oc } from '../objcore.ts';
-import { Pace } from '../pace.ts';
-import type { Reaper } from '../reaper.ts';
+import { Pace, type Reaper } from '../reaper.ts';
 import { RowTable } from '../row-table.ts';
 import { Doom, type Tag } from './tag-index.ts';
 
-/** Milliseconds that a purge works itself before it leaves the rest to steps. Small beside a request's time. */
+/** Milliseconds of work within the purge itself. Small compared with a request. */
 const AT_ONCE = 1;
-/** Members looked at one by one to count what a purge hits, of all its keys together; beyond them, all members of a tag
- * count. A few milliseconds. */
+/** Members visited to count the objects of a purge, for all its keys together; beyond that, all members of a tag count. A few
+ * milliseconds. */
 const COUNTED = 65_536;
-/** Keys of members, looked at while other purges are at work, that cost as much as one (measured). */
-const KEYS_A_LOOK = 8;
+/** Keys of members visited while other purges are pending that cost as much as one member (measured). */
+const KEYS_PER_MEMBER = 8;
 
-// A job's row: when the objects became stale in epoch seconds (a double), its tag, its kind, the next job; of a soft one
-// its key's entry among those of soft jobs, and the next job of that key.
+// Row of a job: when the objects became stale in epoch seconds (a double), tag, kind, next job; of a soft one, its entry in
+// the index of soft jobs, and the next job of the same key.
 const AT = 0;
 const TAG = 2;
 const DOOM = 3;
@@ -31,10 +30,10 @@ const ENTRY = 5;
 const NEXT_OF_KEY = 6;
 const JOB_WORDS = 8;
 
-/** Word of such an entry, beside its first job. */
+/** Extra word of such an entry, after its first job. */
 const LAST_OF_KEY = 0;
 
-/** Words of the list of jobs: its ends, and how many there are, of those soft ones. */
+/** Words of the list of jobs: its ends, the number of jobs, and of soft jobs. */
 const FIRST = 0;
 const LAST = 1;
 const COUNT = 2;
@@ -49,15 +48,15 @@ export class TagPurges {
   private readonly reaper: Reaper;
   private readonly batch = new Int32Array(BATCH);
   private readonly pace = new Pace(BATCH);
-  /** Oldest first, of all threads. */
+  /** Jobs of all threads, oldest first. */
   private readonly jobs: RowTable;
   private readonly own: Int32Array;
   /** Soft jobs by key, each key's oldest first. */
   private readonly soft: KeyIndex;
   private working = false;
-  /** Members, and their keys, that may still be looked at to count what this purge hits. */
-  private looks = 0;
-  /** Those that were, where it has several keys. */
+  /** Members that may still be visited to count the objects of this purge. */
+  private visits = 0;
+  /** Visited members, when there are several keys. */
   private readonly seen = new Set<Oc>();
   private several = false;
 
@@ -71,7 +70,7 @@ export class TagPurges {
     this.soft = new KeyIndex(state.seed[0], state.seed[1], 1, memory.part('soft'));
   }
 
-  /** Whether there are objects that a lookup has to look at more closely, and work for step(). */
+  /** Whether objects may be doomed, and step() has work. */
   get pending(): boolean {
     return this.own[COUNT] !== 0;
   }
@@ -87,21 +86,21 @@ export class TagPurges {
     own[LAST] = job;
     own[COUNT] = (own[COUNT] as number) + 1;
     this.state.tags.doom(tag, doom, job);
-    if (doom === Doom.SOFT) this.file(key, job);
+    if (doom === Doom.SOFT) this.addSoft(key, job);
   }
 
-  /** Forgets the oldest one. */
+  /** Removes the oldest job. */
   private shift(): void {
     const { jobs, own } = this;
     const job = own[FIRST] as Job;
     own[FIRST] = jobs.get(job, NEXT);
     own[COUNT] = (own[COUNT] as number) - 1;
-    if (jobs.get(job, DOOM) === Doom.SOFT) this.unfile(job);
+    if (jobs.get(job, DOOM) === Doom.SOFT) this.removeSoft(job);
     jobs.give(job);
   }
 
-  /** Files a soft one under its key. */
-  private file(key: string, job: Job): void {
+  /** Adds a soft job to its key. */
+  private addSoft(key: string, job: Job): void {
     const { jobs, own, soft } = this;
     const entry = soft.findOrAdd(key);
     if (soft.first(entry) === 0) soft.setFirst(entry, job);
@@ -111,8 +110,8 @@ export class TagPurges {
     own[SOFT] = (own[SOFT] as number) + 1;
   }
 
-  /** Takes the oldest one of all from its key, of which it is the oldest too. */
-  private unfile(job: Job): void {
+  /** Removes the oldest job, which is also the oldest of its key. */
+  private removeSoft(job: Job): void {
     const { jobs, own, soft } = this;
     const entry: Oh = jobs.get(job, ENTRY) >>> 0;
     const next = jobs.get(job, NEXT_OF_KEY);
@@ -121,7 +120,7 @@ export class TagPurges {
     own[SOFT] = (own[SOFT] as number) - 1;
   }
 
-  /** Does to one object what waits for it, soft ones only: it is asked for before its turn. */
+  /** Applies the pending soft purges of an object, which was looked up before its turn. */
   softenNow(oc: Oc): void {
     let oldest = Number.POSITIVE_INFINITY;
     this.state.tags.notesOf(oc, (job) => {
@@ -130,11 +129,11 @@ export class TagPurges {
     this.lifetimes.soften(oc, oldest);
   }
 
-  /** Purges all objects that carry one of the keys; returns how many. Each counts once, unless the keys have more
-   * objects than can be looked at in a moment. Soft ones that are stale already do not count. */
+  /** Purges all objects with one of the keys; returns how many. Each counts once, unless the keys have more objects than COUNTED.
+   * A soft purge does not count stale objects. */
   purge(keys: readonly string[], doom: typeof Doom.SOFT | typeof Doom.HARD, now: number): number {
     let count = 0;
-    this.looks = COUNTED;
+    this.visits = COUNTED;
     this.several = keys.length > 1;
     if (doom === Doom.SOFT) this.state.notBefore(now);
     for (const key of keys) {
@@ -146,7 +145,7 @@ export class TagPurges {
       this.add(key, tag, doom, now);
     }
     this.seen.clear();
-    // A reader that learns of a purge may ask for one itself.
+    // A reader that is called by a purge may start another.
     if (this.pending && !this.working) {
       this.begin();
       if (this.pending) this.state.wake();
@@ -154,7 +153,7 @@ export class TagPurges {
     return count;
   }
 
-  /** Soft purges of a key that are still at work become hard ones. */
+  /** Turns the pending soft purges of a key into hard ones. */
   private harden(key: string): number {
     let count = 0;
     const { jobs, own, soft } = this;
@@ -175,14 +174,14 @@ export class TagPurges {
   private hits(tag: Tag, doom: Doom, now: number): number {
     const index = this.state.tags;
     const all = index.count(tag);
-    if (all > this.looks || (doom === Doom.HARD && !this.pending && !this.several)) return all;
+    if (all > this.visits || (doom === Doom.HARD && !this.pending && !this.several)) return all;
     const { seen } = this;
-    const most = this.looks;
+    const most = this.visits;
     let count = 0;
     let looked = 0;
     index.looked = 0;
     index.forEach(tag, (oc) => {
-      if (looked + index.looked / KEYS_A_LOOK >= most) return false;
+      if (looked + index.looked / KEYS_PER_MEMBER >= most) return false;
       looked++;
       if (seen.has(oc)) return true;
       if (this.several) seen.add(oc);
@@ -190,11 +189,11 @@ export class TagPurges {
       if (doom === Doom.HARD || this.lifetimes.isFresh(oc, now)) count++;
       return true;
     });
-    this.looks -= looked + index.looked / KEYS_A_LOOK;
+    this.visits -= looked + index.looked / KEYS_PER_MEMBER;
     return count + all - looked;
   }
 
-  /** Works at once, unless what came before in this turn, perhaps other purges, has had the time for that. */
+  /** Starts the work, unless the budget of this turn is used up, for instance by other purges. */
   private begin(): void {
     const { turns } = this.state;
     if (!turns.mayGoOn()) return;
@@ -202,7 +201,7 @@ export class TagPurges {
     turns.tookLong();
   }
 
-  /** Takes objects out for about `budgetMs`. */
+  /** Works for about `budgetMs`. */
   step(budgetMs: number): void {
     const { pace } = this;
     const { millis } = this.state;
@@ -218,7 +217,7 @@ export class TagPurges {
     this.working = false;
   }
 
-  /** Some objects, or the end of the job; returns how many. */
+  /** Processes some objects of a job, or ends it; returns how many. */
   private workOn(job: Job): number {
     const { batch, jobs } = this;
     const index = this.state.tags;

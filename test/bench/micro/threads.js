@@ -10,7 +10,7 @@ import { Cache } from '../../../dist/modules/daemon/cache/cache.js';
 import { newCacheCounters } from '../../../dist/modules/daemon/cache/cache-counters.js';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/lookup-query.js';
 import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
-import { Companions, makeSeats, portsOf } from '../../../dist/modules/daemon/threads/seat.js';
+import { makeSlots, Peers, portsOf } from '../../../dist/modules/daemon/threads/peers.js';
 
 const now = 1_700_000_000;
 const LIMITS = {
@@ -27,8 +27,8 @@ const LIMITS = {
 
 const keyOf = (i) => `/images/item-${i}.html\0www.example.com`;
 
-/** A cache in this thread; alone when it has no companions. */
-function openCache(companions) {
+/** A cache in this thread; alone when it has no peers. */
+function openCache(peers) {
   const cache = new Cache({
     storages: [{ name: 's0', kind: 'malloc', size: 4 * 2 ** 30 }],
     counters: newCacheCounters(),
@@ -36,14 +36,14 @@ function openCache(companions) {
     compileRegex: (pattern) => new RegExp(pattern),
     now,
     seed: [123, 456],
-    ...(companions === null
+    ...(peers === null
       ? {}
       : {
           shared: {
-            memory: companions.part('cache'),
-            lock: companions.lock,
-            peers: companions.peers,
-            maintains: companions.thread === 0,
+            memory: peers.part('cache'),
+            lock: peers.lock,
+            signals: peers.signals,
+            maintains: peers.thread === 0,
           },
         }),
   });
@@ -117,15 +117,15 @@ if (isMainThread) {
   work(alone, objects, 0, 1, WARM_UP);
   console.log(`without other threads ${Math.round(work(alone, objects, millis, 7))} a second`);
   for (const count of counts) {
-    const seats = makeSeats(Math.max(2, count));
-    const companions = new Companions(seats[0]);
-    const cache = openCache(companions);
+    const slots = makeSlots(Math.max(2, count));
+    const peers = new Peers(slots[0]);
+    const cache = openCache(peers);
     fill(cache, objects);
     const workers = [];
     for (let i = 1; i < count; i++) {
       const worker = new Worker(new URL(import.meta.url), {
-        workerData: { seat: seats[i], offer: companions.memory.offer(), objects, millis },
-        transferList: portsOf(seats[i]),
+        workerData: { slot: slots[i], offer: peers.memory.offer(), objects, millis },
+        transferList: portsOf(slots[i]),
       });
       workers.push(worker);
     }
@@ -141,9 +141,9 @@ if (isMainThread) {
   }
   process.exit(0);
 } else {
-  const { seat, offer, objects, millis } = workerData;
-  const cache = openCache(new Companions(seat, offer));
-  work(cache, objects, 0, 11 + seat.thread, WARM_UP);
-  parentPort.once('message', () => parentPort.postMessage(work(cache, objects, millis, 100 + seat.thread)));
+  const { slot, offer, objects, millis } = workerData;
+  const cache = openCache(new Peers(slot, offer));
+  work(cache, objects, 0, 11 + slot.thread, WARM_UP);
+  parentPort.once('message', () => parentPort.postMessage(work(cache, objects, millis, 100 + slot.thread)));
   parentPort.postMessage('ready');
 }

@@ -1,11 +1,11 @@
 // A cache with a clock of its own, and short ways to make objects and ask for them.
 
-import type { LurkerLimits } from '../../../daemon/cache/ban/lurker.ts';
 import { Cache } from '../../../daemon/cache/cache.ts';
 import { type CacheCounters, newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import {
   type CacheLimits,
   CacheState,
+  type LurkerLimits,
   NO_EVENTS,
   type ObjectEvents,
 } from '../../../daemon/cache/cache-state.ts';

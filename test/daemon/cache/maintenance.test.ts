@@ -1,6 +1,6 @@
-// Maintenance through its interface alone: which work a step does, and when it wants to be called again.
+// CacheMaintenance through its interface alone: which work a step does, and when it wants to be called again.
 import { describe, expect, it } from 'vitest';
-import type { Maintenance } from '../../../daemon/cache/roles.ts';
+import type { CacheMaintenance } from '../../../daemon/cache/maintenance.ts';
 import { Bench, response } from './cache-setup.ts';
 
 /** Objects that carry the surrogate key `all`. */
@@ -16,7 +16,7 @@ function putTagged(bench: Bench, count: number): void {
 
 /** Seconds to the next step, as the steady clock goes. */
 function step(bench: Bench): number {
-  const maintenance: Maintenance = bench.cache.maintenance;
+  const maintenance: CacheMaintenance = bench.cache.maintenance;
   const wait = maintenance.step(bench.now);
   bench.millis += wait * 1000;
   return wait;

@@ -2,11 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import * as row from '../../../daemon/cache/objcore.ts';
 import { ObjectFacts } from '../../../daemon/cache/object-facts.ts';
-import type { Facts } from '../../../daemon/cache/roles.ts';
 import { bareState, T0 } from './cache-setup.ts';
 
 const state = bareState();
-const facts: Facts = new ObjectFacts(state);
+const facts = new ObjectFacts(state);
 
 function made(meta: number): number {
   const oc = state.objcores.take();

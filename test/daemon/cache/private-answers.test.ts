@@ -7,8 +7,8 @@ import { Cache } from '../../../daemon/cache/cache.ts';
 import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import { OF_FAILURE, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
-import type { Peers } from '../../../daemon/cache/peers.ts';
-import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
+import type { CacheSignals } from '../../../daemon/cache/signals.ts';
+import { makeSlots, Peers, portsOf, type ThreadSlot } from '../../../daemon/threads/peers.ts';
 import { runs } from '../../harness/runs.ts';
 import { request, response, T0 } from './cache-setup.ts';
 
@@ -16,39 +16,39 @@ import { request, response, T0 } from './cache-setup.ts';
 type Events = { to: number; run: () => void }[];
 type Outcome = 'private' | 'public' | 'error' | 'fails' | 'breaks off';
 
-const seats = makeSeats(2);
+const slots = makeSlots(2);
 afterAll(() => {
-  for (const seat of seats) for (const port of portsOf(seat)) port.close();
+  for (const slot of slots) for (const port of portsOf(slot)) port.close();
 });
 
 /** One thread's cache. Its messages to the other arrive when the order of events says so. */
 class Thread {
   readonly cache: Cache;
   readonly counters = newCacheCounters();
-  readonly companions: Companions;
+  readonly peers: Peers;
   readonly waitsFor = new Set<number>();
   other: Thread | null = null;
 
-  constructor(companions: Companions, events: Events) {
-    this.companions = companions;
-    const { thread } = companions;
+  constructor(peers: Peers, events: Events) {
+    this.peers = peers;
+    const { thread } = peers;
     const say = (run: (to: Thread) => void): void => {
       const { other } = this;
       if (other !== null) events.push({ to: 1 - thread, run: () => run(other) });
     };
-    const peers: Peers = {
+    const signals: CacheSignals = {
       thread,
-      waits: (oh) => void this.waitsFor.add(oh),
-      waitsNoMore: (oh) => void this.waitsFor.delete(oh),
-      othersWait: (oh) => this.other?.waitsFor.has(oh) === true,
+      addWaiter: (oh) => void this.waitsFor.add(oh),
+      removeWaiter: (oh) => void this.waitsFor.delete(oh),
+      hasRemoteWaiters: (oh) => this.other?.waitsFor.has(oh) === true,
       rush: (oh, alone) => {
-        if (this.other?.waitsFor.has(oh)) say((to) => to.cache.peerCalls.rush(oh, alone));
+        if (this.other?.waitsFor.has(oh)) say((to) => to.cache.receiver.rush(oh, alone));
       },
-      reads: () => undefined,
-      readsNoMore: () => undefined,
+      addReader: () => undefined,
+      removeReader: () => undefined,
       progress: () => undefined,
       readerLeft: (to, oc) => {
-        if (to !== thread) say((there) => there.cache.peerCalls.readerLeft(oc));
+        if (to !== thread) say((there) => there.cache.receiver.readerLeft(oc));
       },
       wakeMaintenance: () => undefined,
     };
@@ -71,9 +71,9 @@ class Thread {
       seed: [1, 2],
       defer: (run) => void events.push({ to: thread, run }),
       shared: {
-        memory: companions.part('cache'),
-        lock: companions.lock,
-        peers,
+        memory: peers.part('cache'),
+        lock: peers.lock,
+        signals,
         maintains: thread === 0,
       },
     });
@@ -81,9 +81,9 @@ class Thread {
 }
 
 const events: Events = [];
-const first = new Companions(seats[0] as Seat);
+const first = new Peers(slots[0] as ThreadSlot);
 const a = new Thread(first, events);
-const b = new Thread(new Companions(seats[1] as Seat, first.memory.offer()), events);
+const b = new Thread(new Peers(slots[1] as ThreadSlot, first.memory.offer()), events);
 a.other = b;
 b.other = a;
 let keys = 0;
@@ -204,7 +204,7 @@ function play(
     const ways = [
       ...asking
         .filter((one) => one.canGoOn)
-        .map((one) => ({ to: one.thread.companions.thread, run: () => one.step() })),
+        .map((one) => ({ to: one.thread.peers.thread, run: () => one.step() })),
       ...arriving.map((event) => ({
         to: event.to,
         run: () => {
@@ -219,7 +219,7 @@ function play(
   };
   if (isNested) nest(go, choose);
   while (go(null));
-  for (const { companions } of [a, b]) companions.memory.delay = null;
+  for (const { peers } of [a, b]) peers.memory.delay = null;
   judge(asking, outcomes);
   a.cache.invalidation.purge(key, T0 + 2);
   expect(a.counters.n_objectcore + b.counters.n_objectcore).toBe(0);
@@ -229,11 +229,11 @@ function play(
 /** Has one thread come in wherever the other is where threads meet without the lock. */
 function nest(go: (only: number) => boolean, choose: (ways: number) => number): void {
   let isWithin = false;
-  for (const { companions } of [a, b]) {
-    companions.memory.delay = () => {
-      if (isWithin || companions.lock.isHeld || choose(3) === 0) return;
+  for (const { peers } of [a, b]) {
+    peers.memory.delay = () => {
+      if (isWithin || peers.lock.isHeld || choose(3) === 0) return;
       isWithin = true;
-      for (let steps = choose(4); steps > 0; steps--) go(1 - companions.thread);
+      for (let steps = choose(4); steps > 0; steps--) go(1 - peers.thread);
       isWithin = false;
     };
   }

@@ -8,23 +8,23 @@ import type { CacheState } from '../../../daemon/cache/cache-state.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import { TTL as OBJ_TTL, type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
 import { type VaryKey, varyKey } from '../../../daemon/cache/vary.ts';
-import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
+import { makeSlots, Peers, portsOf, type ThreadSlot } from '../../../daemon/threads/peers.ts';
 import { request, response, T0 } from './cache-setup.ts';
 
-const opened: Seat[] = [];
+const opened: ThreadSlot[] = [];
 afterEach(() => {
-  for (const seat of opened.splice(0)) for (const port of portsOf(seat)) port.close();
+  for (const slot of opened.splice(0)) for (const port of portsOf(slot)) port.close();
 });
 
 class Thread {
-  readonly companions: Companions;
+  readonly peers: Peers;
   readonly cache: Cache;
   readonly counters = newCacheCounters();
   private next: number;
 
-  constructor(companions: Companions) {
-    this.companions = companions;
-    this.next = 1000 * (companions.thread + 1);
+  constructor(peers: Peers) {
+    this.peers = peers;
+    this.next = 1000 * (peers.thread + 1);
     this.cache = new Cache({
       storages: [{ name: 's0', kind: 'malloc', size: 256 << 20 }],
       counters: this.counters,
@@ -43,13 +43,13 @@ class Thread {
       now: T0,
       seed: [1, 2],
       shared: {
-        memory: companions.part('cache'),
-        lock: companions.lock,
-        peers: companions.peers,
-        maintains: companions.thread === 0,
+        memory: peers.part('cache'),
+        lock: peers.lock,
+        signals: peers.signals,
+        maintains: peers.thread === 0,
       },
     });
-    companions.peers.listen(this.cache.peerCalls, () => undefined);
+    peers.signals.listen(this.cache.receiver, () => undefined);
   }
 
   /** The state shared by the roles. */
@@ -109,7 +109,7 @@ class Thread {
 
   /** Runs something once, the next time that this thread comes to a place where threads meet. */
   once(run: () => void): void {
-    const { memory } = this.companions;
+    const { memory } = this.peers;
     memory.delay = () => {
       memory.delay = null;
       run();
@@ -122,13 +122,13 @@ function pair(): [Thread, Thread] {
   return [a, new Thread(second)];
 }
 
-/** A thread, and the companions of one to come. */
-function one(): [Thread, Companions] {
-  const seats = makeSeats(2);
-  opened.push(...seats);
-  const first = new Companions(seats[0] as Seat);
+/** A thread, and the peers of one to come. */
+function one(): [Thread, Peers] {
+  const slots = makeSlots(2);
+  opened.push(...slots);
+  const first = new Peers(slots[0] as ThreadSlot);
   const thread = new Thread(first);
-  return [thread, new Companions(seats[1] as Seat, first.memory.offer())];
+  return [thread, new Peers(slots[1] as ThreadSlot, first.memory.offer())];
 }
 
 it('a request waits for the fetch of another thread that may bring its variant, and for no other', () => {
@@ -253,17 +253,17 @@ it('reads a body that grows into memory which it has not seen', () => {
 it('sees the tables that took the place of others, whenever it looks', () => {
   const [a, b] = pair();
   // It looks at every news, before and after.
-  b.companions.memory.delay = () => a.companions.memory.sync();
+  b.peers.memory.delay = () => a.peers.memory.sync();
   const [mine, theirs] = [a, b].map(
     ({ state }) => (state.stevedores as unknown as { all: { slab: unknown }[] }).all[0]?.slab,
   ) as unknown as [{ knownRoom: number }, { knownRoom: number }];
   for (let i = 0; i < 3000; i++) {
     b.put(`/${i}`, 'y'.repeat(20_000));
-    a.companions.memory.sync();
+    a.peers.memory.sync();
     if (mine.knownRoom !== theirs.knownRoom) expect(mine.knownRoom).toBe(theirs.knownRoom);
   }
   expect(theirs.knownRoom).toBeGreaterThan(500);
-  b.companions.memory.delay = null;
+  b.peers.memory.delay = null;
   for (let i = 0; i < 3000; i += 7) {
     const oc = a.findUnlocked(`/${i}`);
     expect(oc).not.toBe(0);
@@ -378,7 +378,7 @@ it('knows a fetch of another thread from one of its own, whatever row it is in',
   // Each makes and gives back objects in the same row, in turns.
   for (let i = 0; i < 4; i++) {
     const oc = a.cache.filling.newPrivate();
-    b.companions.memory.sync();
+    b.peers.memory.sync();
     b.cache.references.deref(oc);
     const other = b.cache.filling.newPrivate();
     expect(other).toBe(oc);
@@ -394,10 +394,15 @@ it('is made under the lock: the others may be at work on what it reads', () => {
   const part = second.part.bind(second);
   second.part = (name) => {
     const memory = part(name);
-    const of = memory.part.bind(memory);
-    memory.part = (each) => {
-      held.push(second.lock.isHeld);
-      return of(each);
+    const guardedBy = memory.guardedBy.bind(memory);
+    memory.guardedBy = (lock) => {
+      const guarded = guardedBy(lock);
+      const of = guarded.part.bind(guarded);
+      guarded.part = (each) => {
+        held.push(second.lock.isHeld);
+        return of(each);
+      };
+      return guarded;
     };
     return memory;
   };

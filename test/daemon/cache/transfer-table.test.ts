@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Transfer } from '../../../daemon/cache/transfer.ts';
-import { TransferTable } from '../../../daemon/cache/transfer-table.ts';
+import { Transfer, TransferTable } from '../../../daemon/cache/transfers.ts';
 
 describe('TransferTable', () => {
   it('holds what a Map holds, whatever comes and goes', () => {

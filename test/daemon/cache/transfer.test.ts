@@ -1,8 +1,8 @@
 // Readers of a body in progress that join and leave while they are notified of its growth.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ProgressReader } from '../../../daemon/cache/roles.ts';
-import { Transfer } from '../../../daemon/cache/transfer.ts';
+import type { ProgressReader } from '../../../daemon/cache/transfers.ts';
+import { Transfer } from '../../../daemon/cache/transfers.ts';
 import { Turns } from '../../../daemon/turns/turns.ts';
 
 function loop() {

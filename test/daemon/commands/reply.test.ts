@@ -1,6 +1,6 @@
 // Replies that are made no longer than they are sent.
 import { expect, it } from 'vitest';
-import { banElements, banLines } from '../../../daemon/cache/ban/ban-text.ts';
+import { banElements, banLines } from '../../../daemon/cache/ban/ban.ts';
 import { gathered } from '../../../daemon/commands/reply.ts';
 import { turns } from '../../../daemon/turns/turns.ts';
 

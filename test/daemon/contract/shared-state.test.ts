@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { SharedState } from '../../../daemon/contract/shared-state.ts';
-import { Companions, makeSeats, type Seat } from '../../../daemon/threads/seat.ts';
+import { makeSlots, Peers, type ThreadSlot } from '../../../daemon/threads/peers.ts';
 import { ThreadsState } from '../../../daemon/worker/threads-state.ts';
 import { isFull } from '../../harness/runs.ts';
 
@@ -15,10 +15,10 @@ function own(): Two {
 }
 
 function ofThreads(): Two {
-  const seats = makeSeats(2);
-  const first = new Companions(seats[0] as Seat);
+  const slots = makeSlots(2);
+  const first = new Peers(slots[0] as ThreadSlot);
   const one = new ThreadsState(first, [1, 2]);
-  const second = new Companions(seats[1] as Seat, first.memory.offer());
+  const second = new Peers(slots[1] as ThreadSlot, first.memory.offer());
   return [one, new ThreadsState(second, [1, 2])];
 }
 

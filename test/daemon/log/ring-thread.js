@@ -9,7 +9,7 @@ import { RingPlace } from '../../../dist/modules/daemon/log/ring-place.js';
 import { RingWriter } from '../../../dist/modules/daemon/log/ring-writer.js';
 import { ThreadLogs } from '../../../dist/modules/daemon/log/thread-logs.js';
 import { LogShared, TxLog } from '../../../dist/modules/daemon/log/tx-log.js';
-import { Companions, makeSeats, portsOf } from '../../../dist/modules/daemon/threads/seat.js';
+import { makeSlots, Peers, portsOf } from '../../../dist/modules/daemon/threads/peers.js';
 import { Tag } from '../../../dist/modules/protocol/tables/tags.js';
 
 /** FNV-1a. */
@@ -59,34 +59,34 @@ function write(place, common, thread, { requests, pause }) {
     request.endAnswered(i % 3 === 1);
   }
   writer.close();
-  return { counters, numbered: n, waits: common.lock.figures.waits };
+  return { counters, numbered: n, waits: common.lock.waits };
 }
 
 if (isMainThread) {
   const [path, size, count, requests, pause] = process.argv.slice(2);
-  const seats = makeSeats(Number(count) + 1);
-  const companions = new Companions(seats[0]);
-  const place = RingPlace.begin(path, Number(size), undefined, companions.part('ring'));
-  companions.makeLock('ring');
+  const slots = makeSlots(Number(count) + 1);
+  const peers = new Peers(slots[0]);
+  const place = RingPlace.begin(path, Number(size), undefined, peers.part('ring'));
+  peers.makeLock('ring');
   // As the worker's first thread: what all have in common is made before another one runs.
-  new ThreadLogs(companions.part('ring'), companions.thread, companions.count, RingWriter.stagingFor(place));
+  new ThreadLogs(peers.part('ring'), peers.thread, peers.count, RingWriter.stagingFor(place));
   const work = { requests: Number(requests), pause: pause === 'pause' };
-  const threads = seats.slice(1).map(
-    (seat) =>
+  const threads = slots.slice(1).map(
+    (slot) =>
       new Worker(new URL(import.meta.url), {
-        workerData: { seat, offer: companions.memory.offer(), path, work },
-        transferList: portsOf(seat),
+        workerData: { slot, offer: peers.memory.offer(), path, work },
+        transferList: portsOf(slot),
       }),
   );
   const results = await Promise.all(threads.map((t) => new Promise((done) => t.once('message', done))));
   process.send?.(results);
   process.disconnect?.();
 } else {
-  const { seat, offer, path, work } = workerData;
-  const companions = new Companions(seat, offer);
-  const place = RingPlace.join(path, companions.part('ring'));
+  const { slot, offer, path, work } = workerData;
+  const peers = new Peers(slot, offer);
+  const place = RingPlace.join(path, peers.part('ring'));
   const size = RingWriter.stagingFor(place);
-  const logs = new ThreadLogs(companions.part('ring'), companions.thread, companions.count, size);
-  const common = { lock: companions.makeLock('ring'), logs };
-  parentPort.postMessage(write(place, common, seat.thread, work));
+  const logs = new ThreadLogs(peers.part('ring'), peers.thread, peers.count, size);
+  const common = { lock: peers.makeLock('ring'), logs };
+  parentPort.postMessage(write(place, common, slot.thread, work));
 }

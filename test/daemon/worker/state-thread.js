@@ -1,7 +1,7 @@
 // The threads of threads-state.test.ts, on the compiled code: `.ts` threads do not load on Node 20. All of them count in
 // the same rows, and remove some, so that the tables grow under their hands.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { Companions, makeSeats, portsOf } from '../../../dist/modules/daemon/threads/seat.js';
+import { makeSlots, Peers, portsOf } from '../../../dist/modules/daemon/threads/peers.js';
 import { ThreadsState } from '../../../dist/modules/daemon/worker/threads-state.js';
 
 function work(state, thread, { rounds, keys }) {
@@ -28,14 +28,14 @@ function work(state, thread, { rounds, keys }) {
 
 if (isMainThread) {
   const task = { rounds: Number(process.argv[2]), keys: Number(process.argv[3]) };
-  const seats = makeSeats(4);
-  const companions = new Companions(seats[0]);
-  const state = new ThreadsState(companions, [3, 4]);
-  const threads = seats.slice(1).map(
-    (seat) =>
+  const slots = makeSlots(4);
+  const peers = new Peers(slots[0]);
+  const state = new ThreadsState(peers, [3, 4]);
+  const threads = slots.slice(1).map(
+    (slot) =>
       new Worker(new URL(import.meta.url), {
-        workerData: { seat, offer: companions.memory.offer(), task },
-        transferList: portsOf(seat),
+        workerData: { slot, offer: peers.memory.offer(), task },
+        transferList: portsOf(slot),
       }),
   );
   const wrong = await Promise.all(
@@ -48,6 +48,6 @@ if (isMainThread) {
   process.send?.({ wrong, sum, joined, size: state.table('passing').size });
   process.disconnect?.();
 } else {
-  const { seat, offer, task } = workerData;
-  parentPort.postMessage(work(new ThreadsState(new Companions(seat, offer), [3, 4]), seat.thread, task));
+  const { slot, offer, task } = workerData;
+  parentPort.postMessage(work(new ThreadsState(new Peers(slot, offer), [3, 4]), slot.thread, task));
 }

@@ -13,16 +13,16 @@ const modules = new URL('../../../dist/modules/daemon/', import.meta.url);
 const load = (path) => import(new URL(path, modules).href);
 const { Cache } = await load('cache/cache.js');
 const { newCacheCounters } = await load('cache/cache-counters.js');
-const { Companions, makeSeats, portsOf } = await load('threads/seat.js');
+const { Peers, makeSlots, portsOf } = await load('threads/peers.js');
 
 const GROUPS = 7;
 const OPS_A_PHASE = 50_000;
 const LONG_PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
 /** A thread's cache with its history. */
-function open(companions, common, options) {
+function open(peers, common, options) {
   const counters = newCacheCounters();
-  const thread = companions?.thread ?? 0;
+  const thread = peers?.thread ?? 0;
   const timer = { wake: () => undefined };
   const cache = new Cache({
     storages: [{ name: 's0', kind: 'malloc', size: options.size }],
@@ -41,32 +41,32 @@ function open(companions, common, options) {
     compileRegex: (pattern) => new RegExp(pattern),
     now: T0,
     seed: [123, 456],
-    wake: () => (thread === 0 ? timer.wake() : companions.peers.wakeMaintenance()),
-    ...(companions === null
+    wake: () => (thread === 0 ? timer.wake() : peers.signals.wakeMaintenance()),
+    ...(peers === null
       ? {}
       : {
           shared: {
-            memory: companions.part('cache'),
-            lock: companions.lock,
-            peers: companions.peers,
+            memory: peers.part('cache'),
+            lock: peers.lock,
+            signals: peers.signals,
             maintains: thread === 0,
           },
         }),
   });
-  companions?.peers.listen(cache.peerCalls, () => timer.wake());
-  if (companions !== null && options.delays) addDelays(companions, randomOf(options.seed * 77 + thread));
+  peers?.signals.listen(cache.receiver, () => timer.wake());
+  if (peers !== null && options.delays) addDelays(peers, randomOf(options.seed * 77 + thread));
   const agent = new Agent(cache, common, randomOf(options.seed * 1000 + thread), {
     groups: GROUPS,
     behind: thread * 4,
     churn: options.churn,
     secrets: options.secrets,
   });
-  return { cache, counters, agent, timer, lock: companions?.lock ?? null };
+  return { cache, counters, agent, timer, lock: peers?.lock ?? null };
 }
 
 /** Pauses where threads may meet: at one of this many places a short one, a tenth of which are long enough for others
  * to do much, and few of them very long. */
-function addDelays(companions, random) {
+function addDelays(peers, random) {
   const delayOf = (one) => () => {
     const kind = random() * one;
     if (kind > 1) return;
@@ -77,8 +77,8 @@ function addDelays(companions, random) {
       Atomics.wait(LONG_PAUSE, 0, 0, kind < 0.0005 ? 20 : random());
     }
   };
-  companions.lock.delay = delayOf(500);
-  companions.memory.delay = delayOf(20);
+  peers.lock.delay = delayOf(500);
+  peers.memory.delay = delayOf(20);
 }
 
 /** A thread's report at rest. */
@@ -86,8 +86,7 @@ function rest({ cache, counters, agent, lock }) {
   const problems = [...agent.problems];
   const state = cache.hits.state;
   if (state.objheads.waiting.size !== 0) problems.push('requests wait in the lists of keys');
-  if (cache.peerCalls.foreign.transfers.size !== 0)
-    problems.push('readers wait for objects of other threads');
+  if (cache.receiver.foreign.transfers.size !== 0) problems.push('readers wait for objects of other threads');
   if (lock?.isHeld === true) problems.push('it has the lock');
   return { counters, problems, done: agent.done, ops: agent.ops };
 }
@@ -96,8 +95,8 @@ if (isMainThread) await main();
 else runThread();
 
 function runThread() {
-  const { seat, offer, memory, options } = workerData;
-  const opened = open(new Companions(seat, offer), new Common(options.urls, memory), options);
+  const { slot, offer, memory, options } = workerData;
+  const opened = open(new Peers(slot, offer), new Common(options.urls, memory), options);
   parentPort.on('message', async (ops) => {
     await opened.agent.run(ops);
     parentPort.postMessage(rest(opened));
@@ -128,15 +127,15 @@ async function main() {
     delays: values.delays,
   };
   const common = new Common(options.urls);
-  const seats = makeSeats(options.threads);
-  const companions = options.threads === 1 ? null : new Companions(seats[0]);
-  const own = open(companions, common, options);
+  const slots = makeSlots(options.threads);
+  const peers = options.threads === 1 ? null : new Peers(slots[0]);
+  const own = open(peers, common, options);
   const stopMaintenance = maintain(own, common);
-  const workers = seats.slice(1).map(
-    (seat) =>
+  const workers = slots.slice(1).map(
+    (slot) =>
       new Worker(new URL(import.meta.url), {
-        workerData: { seat, offer: companions.memory.offer(), memory: common.memory, options },
-        transferList: portsOf(seat),
+        workerData: { slot, offer: peers.memory.offer(), memory: common.memory, options },
+        transferList: portsOf(slot),
       }),
   );
   let reports = [];

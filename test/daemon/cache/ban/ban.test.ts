@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { Ban } from '../../../../daemon/cache/ban/ban.ts';
+import { Ban, banElements, banLines } from '../../../../daemon/cache/ban/ban.ts';
 import {
   type BanExpression,
   type BanSubject,
   banMatches,
+  durationText,
   parseBan,
   parseBanText,
 } from '../../../../daemon/cache/ban/ban-expression.ts';
 import { BanList, type BanVerdict, BanWalk, type TestBudget } from '../../../../daemon/cache/ban/ban-list.ts';
-import { banElements, banLines } from '../../../../daemon/cache/ban/ban-text.ts';
-import { durationText } from '../../../../daemon/cache/ban/duration.ts';
 import { newCacheCounters } from '../../../../daemon/cache/cache-counters.ts';
 import { HttpMessage } from '../../../../daemon/http1/message.ts';
 import { runs } from '../../../harness/runs.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Ban } from '../../../../daemon/cache/ban/ban.ts';
-import type { LurkerLimits } from '../../../../daemon/cache/ban/lurker.ts';
+import type { LurkerLimits } from '../../../../daemon/cache/cache-state.ts';
 import { runs } from '../../../harness/runs.ts';
 import { Bench } from '../cache-setup.ts';
 

@@ -1,7 +1,7 @@
 // The turns of lookups that have bans to test, by themselves: how much a turn allows, who gets it, and when the clock
 // ends it.
 import { describe, expect, it } from 'vitest';
-import { TestTurns } from '../../../../daemon/cache/ban/test-turns.ts';
+import { TestTurns } from '../../../../daemon/cache/ban/ban-tester.ts';
 
 class TurnsBench {
   millis = 0;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Storages } from '../../../../daemon/cache/roles.ts';
 import { RowTable } from '../../../../daemon/cache/row-table.ts';
 import { makeStevedores, Stevedores } from '../../../../daemon/cache/storage/stevedores.ts';
 import type { StorageSpec } from '../../../../daemon/link.ts';
@@ -42,7 +41,7 @@ describe('what a body may take', () => {
 });
 
 describe('storages', () => {
-  const storages: Storages = new Stevedores([spec('one', 1), spec('two', 2)], new RowTable(16));
+  const storages: Stevedores = new Stevedores([spec('one', 1), spec('two', 2)], new RowTable(16));
 
   it('are chosen in turn, Transient never', () => {
     expect(storages.names()).toEqual(['one', 'two', 'Transient']);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
 import { SaintmodeEvents } from '../../../../daemon/extensions/saintmode/saintmode-events.ts';
-import { Companions, makeSeats, type Seat } from '../../../../daemon/threads/seat.ts';
+import { makeSlots, Peers, type ThreadSlot } from '../../../../daemon/threads/peers.ts';
 import { ThreadsState } from '../../../../daemon/worker/threads-state.ts';
 import { FakeBackend } from '../directors/fake-backends.ts';
 
@@ -10,10 +10,10 @@ const NOW = 1_700_000_000;
 
 /** The state of two threads. */
 function states(): [ThreadsState, ThreadsState] {
-  const [a, b] = makeSeats(2) as [Seat, Seat];
-  const first = new Companions(a);
+  const [a, b] = makeSlots(2) as [ThreadSlot, ThreadSlot];
+  const first = new Peers(a);
   const state = new ThreadsState(first, [1, 2]);
-  return [state, new ThreadsState(new Companions(b, first.memory.offer()), [1, 2])];
+  return [state, new ThreadsState(new Peers(b, first.memory.offer()), [1, 2])];
 }
 
 function saintIn(events: SaintmodeEvents, name = 's', threshold = 3): Saint {

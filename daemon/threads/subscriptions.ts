@@ -1,24 +1,24 @@
-// Who is to be told: which threads wait for something about a number (a key's place, an object's row). A bit a thread in
-// one of many words, so that a thread that has something to say wakes nobody for nothing most of the time.
+// Subscriptions of threads to numbers (an objhead, an object's row): a bitmap in shared memory, one bit per thread, per hash
+// slot. A sender then rarely wakes a thread without need.
 //
-// Numbers share words, and threads beyond the thirty-first share a bit, which stays once it is set: somebody may be
-// woken without a reason, and nobody is forgotten.
+// Numbers share slots, and threads from the thirty-second on share a bit, which is never cleared: false positives are
+// possible, false negatives are not.
 
 /** Words; a power of two. */
-export const INTEREST_WORDS = 4096;
+export const SUBSCRIPTION_WORDS = 4096;
 /** Threads with a bit of their own. */
 const OWN_BITS = 31;
 const COMMON = 1 << OWN_BITS;
 
-export class Interest {
+export class Subscriptions {
   private readonly words: Int32Array;
   private readonly bit: number;
-  /** Of the bits in a word, those that may stand for other threads. */
+  /** Mask of the bits of other threads. */
   private readonly ofOthers: number;
-  /** This thread's own, by word. */
-  private readonly counts = new Int32Array(INTEREST_WORDS);
+  /** This thread's subscriptions, by word. */
+  private readonly counts = new Int32Array(SUBSCRIPTION_WORDS);
 
-  /** @param words INTEREST_WORDS of shared memory */
+  /** @param words SUBSCRIPTION_WORDS of shared memory */
   constructor(words: Int32Array, thread: number) {
     this.words = words;
     this.bit = bitOf(thread);
@@ -39,17 +39,17 @@ export class Interest {
     if (count === 0 && this.bit !== COMMON) Atomics.and(this.words, at, ~this.bit);
   }
 
-  /** The bits of the other threads that may wait for this; 0 for nobody. */
+  /** The bits of other threads that may have subscribed; 0 for none. */
   others(number: number): number {
     return Atomics.load(this.words, placeOf(number)) & this.ofOthers;
   }
 }
 
-/** The bit that stands for a thread. */
+/** The bit of a thread. */
 export function bitOf(thread: number): number {
   return thread < OWN_BITS ? 1 << thread : COMMON;
 }
 
 function placeOf(number: number): number {
-  return (Math.imul(number, 0x9e3779b1) >>> 16) & (INTEREST_WORDS - 1);
+  return (Math.imul(number, 0x9e3779b1) >>> 16) & (SUBSCRIPTION_WORDS - 1);
 }

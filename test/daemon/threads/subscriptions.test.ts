@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { bitOf, INTEREST_WORDS, Interest } from '../../../daemon/threads/interest.ts';
+import { bitOf, SUBSCRIPTION_WORDS, Subscriptions } from '../../../daemon/threads/subscriptions.ts';
 
-function interests(...threads: number[]): Interest[] {
-  const words = new Int32Array(new SharedArrayBuffer(INTEREST_WORDS * 4));
-  return threads.map((thread) => new Interest(words, thread));
+function interests(...threads: number[]): Subscriptions[] {
+  const words = new Int32Array(new SharedArrayBuffer(SUBSCRIPTION_WORDS * 4));
+  return threads.map((thread) => new Subscriptions(words, thread));
 }
 
 it('names the others that wait, as long as they do', () => {
-  const [a, b] = interests(0, 5) as [Interest, Interest];
+  const [a, b] = interests(0, 5) as [Subscriptions, Subscriptions];
   expect(a.others(77)).toBe(0);
   b.add(77);
   b.add(77);
@@ -21,7 +21,7 @@ it('names the others that wait, as long as they do', () => {
 });
 
 it('forgets nobody among threads that share a bit', () => {
-  const [a, b, first] = interests(31, 40, 0) as [Interest, Interest, Interest];
+  const [a, b, first] = interests(31, 40, 0) as [Subscriptions, Subscriptions, Subscriptions];
   a.add(9);
   b.add(9);
   expect(a.others(9)).toBe(bitOf(40));
