@@ -4,7 +4,8 @@
 // reused first. It does not know the meaning of the words.
 //
 // Doubles are read without the lock while another thread writes them. ECMAScript allows such reads to be torn; on 64-bit
-// processors an aligned double is read and written whole. daemon/threads/doubles.ts requires such a processor.
+// processors an aligned double is read and written whole. makeSlots() in daemon/threads/peers.ts requires such a processor, and
+// Float64Array the alignment. Two doubles of a row are not read together: see decision 15.
 
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { Regions } from './storage/regions.ts';

@@ -59,7 +59,16 @@ export class Peers {
   }
 }
 
-export function makeSlots(count: number): ThreadSlot[] {
+/** Node's names of processors that read and write an aligned double whole. */
+const WHOLE_DOUBLES: readonly string[] = ['x64', 'arm64', 'ppc64', 's390x', 'riscv64', 'loong64', 'mips64el'];
+
+/** Throws for several threads on a 32-bit processor: threads read doubles of shared tables without a lock, and there could see
+ * half of one value and half of another. */
+export function makeSlots(count: number, arch: string = process.arch): ThreadSlot[] {
+  if (count > 1 && !WHOLE_DOUBLES.includes(arch))
+    throw new Error(
+      `Several worker threads need a 64-bit processor, and this is ${arch}: set worker_threads to 1`,
+    );
   const memory = pairPorts(count);
   const channel = pairPorts(count);
   return Array.from({ length: count }, (_, thread) => ({

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import { modules, ROOT } from './imports.ts';
 
 const TAKES = /[\w.]*\block\.(?:enter|tryEnter)\(\)/g;
-const SAFE = /([\w.]*\block)\.(?:enter\(\);|tryEnter\(\)\) return[^;]*;)\s*try \{(?:(?!\n {2}\}).)*?\} finally \{\s*\1\.leave\(\);\s*\}/gs;
+const SAFE =
+  /([\w.]*\block)\.(?:enter\(\);|tryEnter\(\)\) return[^;]*;)\s*try \{(?:(?!\n {2}\}).)*?\} finally \{\s*\1\.leave\(\);\s*\}/gs;
 
 /** Where a lock is taken in another shape, and why. */
 const OTHERS: Readonly<Record<string, string>> = {
