@@ -86,7 +86,7 @@ function rest({ cache, counters, agent, lock }) {
   const problems = [...agent.problems];
   const state = cache.hits.state;
   if (state.objheads.waiting.size !== 0) problems.push('requests wait in the lists of keys');
-  if (cache.receiver.foreign.transfers.size !== 0) problems.push('readers wait for objects of other threads');
+  if (cache.receiver.readCount !== 0) problems.push('readers wait for objects of other threads');
   if (lock?.isHeld === true) problems.push('it has the lock');
   return { counters, problems, done: agent.done, ops: agent.ops };
 }

@@ -252,6 +252,30 @@ describe('BanList', () => {
     expect(counters.bans_dups).toBe(0);
   });
 
+  it('compares numbers that wrap by their distance, and never uses 0', () => {
+    for (const start of [2 ** 31 - 2, -3]) {
+      const list = new BanList(100, newCacheCounters(), null, start);
+      const refs = Array.from({ length: 6 }, (_, i) => {
+        const number = list.ref();
+        list.add(parsed(`req.url == /${i}`), 101 + i, false);
+        return number;
+      });
+      expect(refs).not.toContain(0);
+      expect(new Set(refs).size).toBe(6);
+      const asked = new HttpMessage(0);
+      asked.url = '/3';
+      const banned = refs.map((number) => {
+        const walk = new BanWalk();
+        list.begin(walk);
+        const budget = { more: true, spent: () => undefined };
+        return list.test(walk, number, () => SUBJECT, asked, 200, budget) === 'banned';
+      });
+      expect(banned).toEqual([true, true, true, true, false, false]);
+      for (const number of refs) list.unref(number);
+      expect(list.dropTail()).toBe(6);
+    }
+  });
+
   it('drops bans from the old end as soon as no object needs them, and keeps one', () => {
     const counters = newCacheCounters();
     const list = new BanList(100, counters);
