@@ -14,25 +14,21 @@ const LEFT: readonly (readonly string[])[] = [
     'daemon/fetch/body.ts',
     'daemon/fetch/busyobj.ts',
     'daemon/fetch/exchange.ts',
-    'daemon/fetch/fetch-attempt.ts',
     'daemon/fetch/fetch-steps.ts',
-    'daemon/fetch/replace.ts',
+    'daemon/fetch/prepare.ts',
   ],
-  ['daemon/filters/filter.ts', 'daemon/filters/page-output.ts'],
   ['daemon/http1/head-parser.ts', 'daemon/http1/start-line.ts'],
   [
-    'daemon/transaction/cache-body.ts',
+    'daemon/transaction/core.ts',
+    'daemon/transaction/fragment-place.ts',
+    'daemon/transaction/request-buffers.ts',
+  ],
+  [
+    'daemon/transaction/kept-body.ts',
     'daemon/transaction/purge-objects.ts',
     'daemon/transaction/refuse.ts',
     'daemon/transaction/request.ts',
   ],
-  [
-    'daemon/transaction/core.ts',
-    'daemon/transaction/esi-state.ts',
-    'daemon/transaction/object-view.ts',
-    'daemon/transaction/request-buffers.ts',
-  ],
-  ['daemon/transaction/drive.ts', 'daemon/transaction/step-checks.ts'],
   [
     'daemon/worker/backend-environment.ts',
     'daemon/worker/carry-out.ts',
@@ -44,6 +40,7 @@ const LEFT: readonly (readonly string[])[] = [
     'daemon/worker/worker-core.ts',
     'daemon/worker/worker.ts',
   ],
+  ['daemon/vcl/codegen/functions.ts', 'daemon/vcl/codegen/statements.ts'],
 ];
 
 /** Sets of files that reach each other, by Tarjan's algorithm. */
