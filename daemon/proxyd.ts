@@ -128,8 +128,8 @@ async function serve(o: Options): Promise<number> {
   // without a reader.
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', () => undefined);
-  process.on('uncaughtException', (cause) => manager.strayError(cause));
-  process.on('unhandledRejection', (cause) => manager.strayError(cause));
+  process.on('uncaughtException', (cause) => manager.uncaught(cause));
+  process.on('unhandledRejection', (cause) => manager.uncaught(cause));
   await Promise.race([manager.boot(), ended]);
   if (background) detachedSelf.serving();
   if (o.mode === 'debug') {

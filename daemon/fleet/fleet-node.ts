@@ -20,7 +20,7 @@ export interface FleetHost extends PublisherSettings {
   /** Null: it takes invalidations only. */
   readonly programs: ProgramHost | null;
   /** Milliseconds that an operator waits for nodes to load and use a program. */
-  patience(): number;
+  programTimeout(): number;
   /** Milliseconds; null: old objects are served meanwhile. */
   catchUp(): number | null;
   /** How this node does. @param address of this machine, as the bus sees it; null while that is not known */
@@ -98,7 +98,7 @@ export class FleetNode implements FleetService {
             host: host.programs,
             node,
             nodes: () => this.nodes(),
-            patience: () => host.patience(),
+            programTimeout: () => host.programTimeout(),
             report: (level, text) => host.log(level, text),
             changed: () => void this.beat(),
           });

@@ -19,7 +19,7 @@ export interface ProgramServiceParts {
   readonly node: string;
   nodes(): NodeRow[];
   /** Milliseconds that an operator waits for nodes. */
-  patience(): number;
+  programTimeout(): number;
   report(level: 'info' | 'warning', text: string): void;
   /** The programs loaded or used here have changed. */
   changed(): void;
@@ -285,7 +285,7 @@ export class ProgramService {
   }
 
   private async until(done: () => boolean): Promise<void> {
-    const end = performance.now() + this.parts.patience();
+    const end = performance.now() + this.parts.programTimeout();
     while (!done() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, LOOK));
   }
 }

@@ -22,7 +22,7 @@ import { makeAccess, parseJail } from './process/jail.ts';
 import { makeCompiler } from './programs/compiler.ts';
 import { readProgramFile } from './start-files.ts';
 
-/** What every host name is taken to mean: a documentation address. */
+/** The address used for every host name (RFC 5737, documentation). */
 const ANY_ADDRESS = '192.0.2.1';
 
 interface LintOptions {
@@ -68,8 +68,8 @@ async function lintProgram(source: { name: string; text: string }, params: Param
     async () => [ANY_ADDRESS],
   );
   const result = await compile(source);
-  const told: Diagnostic[] = [...(result.errors ?? []), ...result.warnings];
-  return [...told.map(compilerFinding), ...runRules(view)];
+  const diagnostics: Diagnostic[] = [...(result.errors ?? []), ...result.warnings];
+  return [...diagnostics.map(compilerFinding), ...runRules(view)];
 }
 
 /** @returns the exit code */
@@ -95,7 +95,7 @@ export async function lintCommand(
   return found.warnings > 0 ? 1 : 0;
 }
 
-/** Longest time that all tests of a file may take together (chosen). */
+/** Time limit for all tests of a file together (chosen). */
 const TIMEOUT_MS = 60_000;
 
 /** Throws OptionError. */

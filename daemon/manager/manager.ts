@@ -1,7 +1,7 @@
-// The manager: composes parameters, programs, listeners, supervisor and the ways in, and owns their end.
+// The manager: composes parameters, programs, listeners, supervisor and endpoints, and shuts them down.
 //
-// Touches no traffic. Starts the worker's process first and compiles the first program while it boots. A
-// mistake of the operator's (bad parameter, program, port) is an OptionError before anything serves.
+// Handles no traffic. Forks the worker first and compiles the first program while the worker boots. An operator's
+// mistake (bad parameter, program, port) is an OptionError before anything serves.
 
 import type { ChildProcess } from 'node:child_process';
 import { hostname } from 'node:os';
@@ -25,8 +25,8 @@ import { ownPrograms } from '../vcl/own-programs.ts';
 import { dispatch, LongCommands } from './commands/dispatch.ts';
 import type { ManagerServices } from './commands/services.ts';
 import { loadSecret, type Secret } from './endpoints/authentication.ts';
-import { type Broadcast, WaysIn } from './endpoints/endpoints.ts';
-import { Published } from './endpoints/streams/streams.ts';
+import { type Broadcast, Endpoints } from './endpoints/endpoints.ts';
+import { Streams } from './endpoints/streams/streams.ts';
 import { Membership } from './fleet/membership.ts';
 import { OptionError } from './options/option-error.ts';
 import { type Options, startsWorkerAtOnce } from './options/options.ts';
@@ -47,23 +47,23 @@ import { Programs } from './programs/programs.ts';
 import { EventList, LongTurns, PanicStore } from './reports.ts';
 import { loadStartPrograms, readProgramFile } from './start-files.ts';
 
-/** What consoles hear of kinds that had a word of their own before there was a list. */
-const WORD_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
+/** Event names for consoles of the kinds that predate the list of events. */
+const EVENT_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
 
-/** What a caller may bring along: a worker that it started already; in tests other programs. */
+/** Parts that a caller may supply: a worker process that was forked early; in tests a compiler. */
 export interface ManagerParts {
   early?: ChildProcess | null;
-  /** What workers run. */
+  /** The code of workers. */
   code?: ProcessCode;
   compile?: Compile;
-  /** What -j and --read-group come to, where that is known already. */
+  /** The resolved accounts of -j and --read-group, if already known. */
   access?: Access;
 }
 
-/** Seconds (chosen): whoever has set cli_timeout to nothing can take it back, and has a worker. */
-const LEAST_PATIENCE = 0.25;
-/** Seconds: the runtime's timers take no more milliseconds than 31 bits, and end at once with more. */
-const MOST_PATIENCE = Math.floor((2 ** 31 - 1) / 1000);
+/** Seconds (chosen): with cli_timeout 0 a worker must still be able to start, so that the operator can reset it. */
+const MIN_TIMEOUT = 0.25;
+/** Seconds: timers of the runtime take 31 bits of milliseconds, and fire at once beyond. */
+const MAX_TIMEOUT = Math.floor((2 ** 31 - 1) / 1000);
 
 export class Manager implements ManagerServices {
   readonly params = new Params({}, { worker_threads: String(usableCores(MOST_THREADS)) });
@@ -75,8 +75,8 @@ export class Manager implements ManagerServices {
   readonly turnWatch = new TurnWatch(new Clock(), (turn) => this.longTurns.add(turn, null));
   readonly longTurns = new LongTurns((text) => this.happened('turn', text));
   private readonly longCommands = new LongCommands({
-    patience: () => this.patience,
-    tell: (text) => {
+    timeout: () => this.timeout,
+    report: (text) => {
       this.log('warning', text);
       this.happened('trouble', text);
     },
@@ -99,20 +99,20 @@ export class Manager implements ManagerServices {
   );
   private readonly secret: Secret;
   private readonly access: Access;
-  /** Gives the working directory back. */
-  private readonly leave: () => void;
-  /** Removes -P. */
+  /** Releases the working directory. */
+  private readonly releaseDirectory: () => void;
+  /** Removes the file of -P. */
   private removePidFile: () => void = () => {};
-  private readonly published: Published;
-  private readonly waysIn: WaysIn;
+  private readonly streams: Streams;
+  private readonly endpoints: Endpoints;
   private readonly membership: Membership;
   private readonly compilers = new CompilerProcesses();
   private booted: Promise<void> = Promise.resolve();
-  /** To be called once, when the first worker serves. */
+  /** Called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
   private closing: Promise<void> | null = null;
 
-  /** Takes the working directory and checks everything that needs no socket. Throws OptionError. */
+  /** Locks the working directory and validates everything that needs no socket. Throws OptionError. */
   static async create(
     options: Options,
     dir: string,
@@ -147,7 +147,7 @@ export class Manager implements ManagerServices {
     const { jail, readers } = this.access;
     const unlock = lockDirectory(dir);
     const workerDirectory = new WorkerDirectory(dir, jail?.worker ?? null, readers);
-    this.leave = () => {
+    this.releaseDirectory = () => {
       workerDirectory.remove();
       unlock();
     };
@@ -155,7 +155,7 @@ export class Manager implements ManagerServices {
       workerDirectory.make();
       this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
     } catch (cause) {
-      this.leave();
+      this.releaseDirectory();
       throw cause;
     }
     this.supervisor = new Supervisor(
@@ -191,7 +191,7 @@ export class Manager implements ManagerServices {
         },
         log,
         autoRestart: () => this.params.bool('auto_restart'),
-        timeouts: () => ({ cli: this.patience, ping: this.params.num('ping_interval') }),
+        timeouts: () => ({ cli: this.timeout, ping: this.params.num('ping_interval') }),
         panicked: (text) => {
           const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
           this.panics.record(report);
@@ -233,19 +233,19 @@ export class Manager implements ManagerServices {
       );
     this.readyCompiler = () => warmUp(compile);
     this.programs = new Programs(compile, this.supervisor, this.params);
-    this.published = new Published({
+    this.streams = new Streams({
       dir,
       mgt: this.mgt,
       refresh: (written) => {
         this.gauges.update(written);
         this.membership.sample();
       },
-      more: this.membership.counters,
+      fleet: this.membership.counters,
       warn: (text) => log('warning', text),
       happened: (kind, text) => this.happened(kind, text),
-      fault: (cause) => this.strayError(cause),
+      fault: (cause) => this.uncaught(cause),
     });
-    this.waysIn = new WaysIn({
+    this.endpoints = new Endpoints({
       options,
       dir,
       identity: this.identity,
@@ -253,21 +253,21 @@ export class Manager implements ManagerServices {
       banner: this.banner,
       secret: this.secret,
       access: this.access,
-      published: this.published,
+      streams: this.streams,
       log,
       command: (line) => this.command(line),
       isServing: () => this.supervisor.state === 'running',
       activeBackends: () => this.programs.activeBackends(),
       longTurns: () => this.longTurns.lately(),
-      fault: (cause) => this.strayError(cause),
+      fault: (cause) => this.uncaught(cause),
     });
   }
 
-  /** Brings everything up; resolves when the worker serves, or at once in debug mode. Throws OptionError. */
+  /** Starts everything; resolves when the worker serves, or at once in debug mode. Throws OptionError. */
   async boot(): Promise<void> {
     const { options } = this;
     const wanted = startsWorkerAtOnce(options);
-    // Bound also where the worker starts later: a used port is reported at once.
+    // Binds even if the worker starts later, so that a port in use is reported at once.
     const refusedSocket = this.listeners.open();
     if (refusedSocket !== null) {
       await this.close();
@@ -280,17 +280,17 @@ export class Manager implements ManagerServices {
       listeners: this.listeners,
       booted: () => this.booted,
       programsChanged: (text) => this.happened('program', text),
-      console: () => this.waysIn.consoles[0] ?? null,
-      counters: async () => (await this.published.counters()).read(),
+      console: () => this.endpoints.consoles[0] ?? null,
+      counters: async () => (await this.streams.counters()).read(),
       log: this.log,
       trouble: (text) => this.happened('trouble', text),
     });
     joining.catch(() => {});
-    // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
-    let refused: Error | null = null;
+    // Forks the worker before its program is compiled: both take similar tens of milliseconds.
+    let bootError: Error | null = null;
     this.booted = loadStartPrograms(options, this.params.text('vcl_path'), this.programs).catch(
       (cause: Error) => {
-        refused = cause;
+        bootError = cause;
         throw cause;
       },
     );
@@ -301,9 +301,9 @@ export class Manager implements ManagerServices {
       await this.booted;
       this.compilers.started();
       await joining;
-      await this.waysIn.open();
+      await this.endpoints.open();
       this.removePidFile = writePidFiles(this.dir, options.pidFile);
-      void this.published.history();
+      void this.streams.history();
       if (options.initFile !== null) {
         const { runInitFile } = await import('./start-files.ts');
         const note = (text: string): void => this.log('info', text);
@@ -315,7 +315,7 @@ export class Manager implements ManagerServices {
       }
     } catch (cause) {
       await this.close();
-      const error = refused ?? (cause as Error);
+      const error = bootError ?? (cause as Error);
       throw error instanceof OptionError ? error : new OptionError(error.message, false);
     }
   }
@@ -324,9 +324,9 @@ export class Manager implements ManagerServices {
     return this.membership.node;
   }
 
-  /** Seconds for a worker's sign of life and for a command's answer. */
-  private get patience(): number {
-    return Math.min(MOST_PATIENCE, Math.max(LEAST_PATIENCE, this.params.num('cli_timeout')));
+  /** Seconds that a worker may be silent, and that a client waits for a reply (cli_timeout). */
+  private get timeout(): number {
+    return Math.min(MAX_TIMEOUT, Math.max(MIN_TIMEOUT, this.params.num('cli_timeout')));
   }
 
   command(line: string): Promise<CommandReply> {
@@ -343,8 +343,8 @@ export class Manager implements ManagerServices {
     await this.supervisor.call({ op: 'param.set', name, value: this.params.get(name as ParamName) });
   }
 
-  happened(kind: EventKind, text: string, event: Broadcast = WORD_OF[kind] ?? 'noted'): void {
-    this.waysIn.broadcast(event, this.events.add(kind, text));
+  happened(kind: EventKind, text: string, event: Broadcast = EVENT_OF[kind] ?? 'noted'): void {
+    this.endpoints.broadcast(event, this.events.add(kind, text));
   }
 
   programsChanged(text: string): void {
@@ -352,21 +352,22 @@ export class Manager implements ManagerServices {
     this.membership.programsChanged();
   }
 
-  /** Stops everything in order; safe to call more than once. */
+  /** Stops everything in order; may be called more than once. */
   close(): Promise<void> {
     this.closing ??= this.closeOnce();
     return this.closing;
   }
 
-  /** An error of the manager's own that nobody was there to catch: reported and kept like a panic of the worker, which goes
-   * on serving. */
-  strayError(cause: unknown): void {
+  /** Records an error of the manager that no caller handled like a panic of the worker; the manager keeps running. */
+  uncaught(cause: unknown): void {
     const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-    this.panics.record(`Stray error in the manager (process ${process.pid}), which goes on:\n${text}`);
-    this.log('error', `Stray error in the manager, which goes on: ${text}`);
+    this.panics.record(
+      `Uncaught error in the manager (process ${process.pid}), which keeps running:\n${text}`,
+    );
+    this.log('error', `Uncaught error in the manager, which keeps running: ${text}`);
   }
 
-  /** For an exit that nothing may delay. */
+  /** For an exit that must not be delayed. */
   killNow(): void {
     this.compilers.close();
     this.supervisor.killNow();
@@ -379,17 +380,17 @@ export class Manager implements ManagerServices {
     await this.membership.close();
     this.programs.close();
     this.listeners.close();
-    await this.published.close();
-    await this.waysIn.close();
+    await this.streams.close();
+    await this.endpoints.close();
     const { secretFile } = this.options;
     this.removePidFile();
     removeFile(`${this.dir}/${WORKDIR_FILES.pid}`);
     if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
-    this.leave();
+    this.releaseDirectory();
     this.log('info', 'manager dies');
   }
 
-  /** A worker without a program is not started: that is worth more than that it is not there. */
+  /** "No program" takes precedence over "stopped", since it is the reason that no worker is started. */
   private standing(): WorkerStatus {
     const { standing } = this.supervisor;
     return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;

@@ -26,51 +26,51 @@ export class PanicStore {
   }
 }
 
-/** Events of a kind, and characters of each (chosen): half a megabyte at the most. */
-const KEPT = 200;
-const LONGEST = 500;
+/** Events per kind, and characters per event (chosen): half a megabyte in all. */
+const MAX_EVENTS = 200;
+const MAX_LENGTH = 500;
 
-interface Kept {
+interface OrderedEvent {
   order: number;
   event: NotedEvent;
 }
 
 export class EventList {
-  private readonly kinds = new Map<EventKind, Kept[]>(EVENT_KINDS.map((row) => [row.name, []]));
+  private readonly kinds = new Map<EventKind, OrderedEvent[]>(EVENT_KINDS.map((row) => [row.name, []]));
 
   private added = 0;
 
   /** `at` in epoch seconds. */
   add(kind: EventKind, text: string, at = Date.now() / 1000): NotedEvent {
     const event = { at: Math.round(at * 1000) / 1000, kind, text: cut(text) };
-    const list = this.kinds.get(kind) as Kept[];
+    const list = this.kinds.get(kind) as OrderedEvent[];
     list.push({ order: this.added++, event });
-    if (list.length > KEPT) list.shift();
+    if (list.length > MAX_EVENTS) list.shift();
     return event;
   }
 
   /** The oldest first. */
   all(): NotedEvent[] {
     const all = [...this.kinds.values()].flat().sort((a, b) => a.order - b.order);
-    return all.map((kept) => kept.event);
+    return all.map(({ event }) => event);
   }
 }
 
-/** On one line. */
+/** Collapses white space and limits the length. */
 function cut(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
 }
 
 /** Seconds. */
-const LATELY = 60;
-/** Turns kept (chosen): each thread reports but those that are longer than its others, or long. */
-const MOST = 100;
+const WINDOW = 60;
+/** Turns kept (chosen): each thread reports only its longest turns, and long ones. */
+const MAX_TURNS = 100;
 
 export interface NotedTurn {
   /** When it ended, in epoch seconds. */
   readonly at: number;
-  /** "manager", or a thread of the worker: "thread 0". */
+  /** "manager", or a worker thread such as "thread 0". */
   readonly where: string;
   readonly millis: number;
   readonly work: string;
@@ -82,10 +82,10 @@ export class LongTurns {
   readonly #events: RateLimit<string>;
   #turns: NotedTurn[] = [];
 
-  /** @param happened an event for operators @param now epoch seconds */
+  /** @param happened reports an event @param now returns epoch seconds */
   constructor(happened: (text: string) => void, now: () => number = () => Date.now() / 1000) {
     this.#now = now;
-    this.#events = new RateLimit(happened, (count) => `${count} more long turns are left out`);
+    this.#events = new RateLimit(happened, (count) => `${count} more long turns were suppressed`);
   }
 
   /** @param thread null for the manager */
@@ -93,17 +93,17 @@ export class LongTurns {
     const where = thread === null ? 'manager' : `thread ${thread}`;
     this.#turns = [{ at: this.#now(), where, millis, work, of }, ...this.lately()]
       .toSorted((a, b) => b.millis - a.millis)
-      .slice(0, MOST);
+      .slice(0, MAX_TURNS);
     if (millis >= LONG)
       this.#events.take(
         `${where} did nothing else for ${Math.round(millis)} ms: ${of === '' ? work : `${of}, ${work}`}`,
       );
   }
 
-  /** Those of the last minute, the longest first. */
+  /** Turns of the last minute, longest first. */
   lately(): readonly NotedTurn[] {
-    const since = this.#now() - LATELY;
-    this.#turns = this.#turns.filter(({ at }) => at >= since && at <= since + 2 * LATELY);
+    const since = this.#now() - WINDOW;
+    this.#turns = this.#turns.filter(({ at }) => at >= since && at <= since + 2 * WINDOW);
     return this.#turns;
   }
 }

@@ -11,7 +11,8 @@ import { OptionError } from './options/option-error.ts';
 import type { Options } from './options/options.ts';
 import type { Programs } from './programs/programs.ts';
 
-/** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
+/** Finds a program file: absolute and ./ names as they are, others in vcl_path. Returns the file with its full name,
+ * or the reason of a failure. `here`: searches the current directory, too. */
 export function readProgramFile(
   file: string,
   vclPath: string,
@@ -31,7 +32,7 @@ export function readProgramFile(
   return why;
 }
 
-/** Loads what -b and -f name, and uses the last of it. Throws OptionError. */
+/** Loads the programs of -b and -f, and uses the last one. Throws OptionError. */
 export async function loadStartPrograms(
   { backend, programs: named }: Pick<Options, 'backend' | 'programs'>,
   vclPath: string,

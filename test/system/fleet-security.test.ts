@@ -184,7 +184,7 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
       0o600,
       /--fleet-user .*: its first line is not name:password/,
     ],
-    ['no creds file', '--fleet-creds', 'shop:x\n', 0o600, /--fleet-creds .*: it is no creds file of NATS/],
+    ['no creds file', '--fleet-creds', 'shop:x\n', 0o600, /--fleet-creds .*: not a creds file of NATS/],
   ])('refuses a file that is %s', async (_, option, text, mode, message) => {
     const path = box.path('user');
     writeFileSync(path, text);

@@ -130,7 +130,7 @@ it(`${COUNT} hostile acts stop no traffic, keep no operator waiting and leave no
   expect(acts).toBe(COUNT);
   expect(alive(proxy.pid)).toBe(true);
   expect(proxy.workerPid()).toBe(worker);
-  expect(proxy.daemon.stderr).not.toMatch(/Stray error/);
+  expect(proxy.daemon.stderr).not.toMatch(/Uncaught error/);
   operator.close();
   await until('the descriptors', () => descriptors() <= before.descriptors + 4, 90_000);
   await until('the memory', () => resident() <= before.memory + 100).catch(() => undefined);

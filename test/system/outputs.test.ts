@@ -177,7 +177,7 @@ describe.skipIf(!mounted)('a full disk', () => {
     const inside = await start('-n', dir);
     expect(inside).toMatchObject({ code: 2 });
     expect(inside.stderr).toBe(
-      `Error: Cannot lock working directory '${dir}': ${NO_ROOM} (make room there, or give another one with -n)\n`,
+      `Error: Cannot lock working directory '${dir}': ${NO_ROOM} (free space there, or give another one with -n)\n`,
     );
     const pid = await start('-n', box.path('n'), '-P', join(disk, 'pid'));
     expect(pid.code).toBe(2);
@@ -193,7 +193,7 @@ describe.skipIf(!mounted)('a full disk', () => {
     spawnSync('mount', ['-o', 'remount,rw', disk]);
     expect(end).toMatchObject({
       code: 2,
-      stderr: `Error: Cannot use working directory '${disk}/n': It cannot be made (Read-only file system) (or give another one with -n)\n`,
+      stderr: `Error: Cannot use working directory '${disk}/n': It cannot be created (Read-only file system) (or give another one with -n)\n`,
     });
   });
 });

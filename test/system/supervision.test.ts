@@ -187,13 +187,13 @@ describe('the manager', () => {
       () => /thrown into/.test(daemon.stderr) && /nobody holds/.test(daemon.stderr),
     );
     expect(daemon.stderr).toMatch(
-      /Error: Stray error in the manager, which goes on: TypeError: thrown into.*\n\s+at /,
+      /Error: Uncaught error in the manager, which keeps running: TypeError: thrown into.*\n\s+at /,
     );
     expect((await stray.get('/')).status).toBe(200);
     expect(worker(stray)).toBe(before);
     const panic = await stray.adm('panic.show');
     expect(panic.stdout).toMatch(
-      /Panic at: .*\nStray error in the manager .*\nTypeError: thrown into(?:.*\n)+?\s+at /,
+      /Panic at: .*\nUncaught error in the manager .*\nTypeError: thrown into(?:.*\n)+?\s+at /,
     );
     expect(await stray.stop()).toMatchObject({ code: 0 });
   });
@@ -247,7 +247,7 @@ describe('without a descriptor to spare', () => {
     const asked = [await ask('status'), await ask('start'), await ask('status'), await ask('pid')];
     expect(asked.map(({ status }) => status)).toEqual([200, 300, 200, 200]);
     expect(asked[0]?.body).toBe('Child in state stopped');
-    expect(asked[1]?.body).toMatch(/^Cannot start a worker process: .*EMFILE.*tried again/);
+    expect(asked[1]?.body).toMatch(/^Cannot start a worker process: .*EMFILE.*retried/);
     for (const { ms } of asked) expect(ms).toBeLessThan(atOnce());
     await limit(proxy.pid, '1024:1024');
     const answer = await until('an answer', () => proxy.get('/').catch(() => null));

@@ -25,7 +25,7 @@ const HANDLERS: ManagerHandlers = {
   ...VCL_COMMANDS,
 };
 
-/** Runs one command line, its here-document included. */
+/** Runs one command line, including its here-document. */
 export async function dispatch(services: ManagerServices, line: string): Promise<CommandReply> {
   if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
   const words = commandWords(line);
@@ -70,13 +70,14 @@ function run(
 
 function unknown({ supervisor }: ManagerServices, name: string): CommandReply {
   const capital = /^[A-Z]/.test(name);
-  // No worker could know an empty name either.
+  // An empty name is unknown even to a running worker.
   if (supervisor.state !== 'running' && !capital && name !== '') return noWorker();
   const hint = capital ? 'all commands are in lower-case.\n' : '';
   return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
 }
 
-/** The reply to what only a worker could know while none runs: unknown, to the byte as scripts expect it. */
+/** The reply for a command that only a worker could know while none runs: "unknown", byte for byte as scripts expect
+ * it. */
 function noWorker(): CommandReply {
   return {
     status: CLI.UNKNOWN,
@@ -86,31 +87,31 @@ function noWorker(): CommandReply {
 
 const NEWLINE = 10;
 
-/** Bodies beyond cli_limit (bytes) are cut, before the last byte unless that ends a line; the status says so. */
+/** Cuts a body longer than cli_limit (bytes), before the last byte unless that is a newline; the status says so. */
 function truncate(reply: CommandReply, limit: number): CommandReply {
   if (reply.body.length * 3 <= limit) return reply;
   if (Buffer.byteLength(reply.body) <= limit) return reply;
-  // No character has less than a byte.
+  // A character takes at least one byte.
   const body = Buffer.from(reply.body.slice(0, limit));
   const end = body[limit - 1] === NEWLINE ? limit : limit - 1;
-  // A character that was cut in two goes too.
+  // Drops a character that was cut in two.
   const cut = body.toString('utf8', 0, end).replace(/\ufffd$/, '');
   return { status: reply.status === CLI.OK ? CLI.TRUNCATED : reply.status, body: cut };
 }
 
-/** Commands that may go on at the same time (chosen): more come only of a worker in which they never end. */
+/** Commands that may run beyond the time limit at once (chosen): more come only from a worker that never answers. */
 const MOST = 100;
 
 export interface LongCommandsHost {
-  /** Seconds. */
-  patience(): number;
-  /** Something that operators should see wherever they look. */
-  tell(text: string): void;
+  /** Seconds that a client waits for a reply. */
+  timeout(): number;
+  /** Logs a message and reports it as an event for operators. */
+  report(text: string): void;
 }
 
 export class LongCommands {
   readonly #host: LongCommandsHost;
-  #goOn = 0;
+  #late = 0;
 
   constructor(host: LongCommandsHost) {
     this.#host = host;
@@ -118,13 +119,11 @@ export class LongCommands {
 
   async run(line: string, command: (line: string) => Promise<CommandReply>): Promise<CommandReply> {
     const [name = ''] = line.trim().split(/\s/, 1);
-    // Those that say how things are, and stop and start, are what helps then.
-    if (this.#goOn >= MOST && commandRow(name)?.waits === undefined)
-      return cannot(
-        `${MOST} commands take too long and go on: wait for them, or stop and start the worker.\n`,
-      );
+    // Status commands, stop and start remain available: they are needed in that situation.
+    if (this.#late >= MOST && commandRow(name)?.waits === undefined)
+      return cannot(`${MOST} commands exceed the time limit: wait for them, or stop and start the worker.\n`);
     const began = performance.now();
-    const seconds = this.#host.patience();
+    const seconds = this.#host.timeout();
     const reply = command(line);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
@@ -133,19 +132,19 @@ export class LongCommands {
     const first = await Promise.race([reply, late]);
     clearTimeout(timer);
     if (first !== null) return first;
-    this.#goOn++;
-    this.#host.tell(`${name} takes longer than ${seconds} s (cli_timeout): it goes on`);
+    this.#late++;
+    this.#host.report(`${name} takes longer than ${seconds} s (cli_timeout) and continues in the background`);
     const ended = (how: string): void => {
-      this.#goOn--;
+      this.#late--;
       const took = ((performance.now() - began) / 1000).toFixed(1);
-      this.#host.tell(`${name} ended after ${took} s ${how}`);
+      this.#host.report(`${name} ended after ${took} s ${how}`);
     };
     reply.then(
       ({ status }) => ended(`with status ${status}`),
       (cause: Error) => ended(`in an error: ${cause.message}`),
     );
     return cannot(
-      `${name} takes longer than ${seconds} s (cli_timeout). It goes on; event.list and the daemon's log will say how it ended.\n`,
+      `${name} takes longer than ${seconds} s (cli_timeout) and continues in the background; event.list and the daemon's log will report its end.\n`,
     );
   }
 }

@@ -12,7 +12,7 @@ import { unreadable } from './vcl-commands.ts';
 
 type Reply = CommandReply | Promise<CommandReply>;
 
-/** A command that needs the fleet. */
+/** Wraps a command that needs the fleet. */
 function ofFleet(
   run: (fleet: FleetNode, call: CommandCall, manager: ManagerServices) => Reply,
 ): ManagerHandler {
@@ -22,7 +22,7 @@ function ofFleet(
       : run(manager.fleet, call, manager);
 }
 
-/** A command that needs its programs. */
+/** Wraps a command that needs the fleet's programs. */
 function onPrograms(
   run: (programs: ProgramService, call: CommandCall, manager: ManagerServices) => Reply,
 ): ManagerHandler {
@@ -46,13 +46,13 @@ const load = onPrograms(async (programs, { args: [name = '', file = ''] }, manag
 });
 
 const use = onPrograms(async (programs, { args }) => {
-  const wish = readWish(args);
-  if ('status' in wish) return wish;
-  return answer(await programs.use(wish.name, wish));
+  const options = readUseOptions(args);
+  if ('status' in options) return options;
+  return answer(await programs.use(options.name, options));
 });
 
 /** `NAME [--on NODE,…] [--force]` */
-function readWish(args: readonly string[]): (UseOptions & { name: string }) | CommandReply {
+function readUseOptions(args: readonly string[]): (UseOptions & { name: string }) | CommandReply {
   const words = [...args];
   const names: string[] = [];
   let on: string[] | null = null;
@@ -75,7 +75,7 @@ function answer({ done, text }: ChangeResult): CommandReply {
   return done ? ok(text) : cannot(text);
 }
 
-const USUAL = 20;
+const DEFAULT_COUNT = 20;
 
 export const FLEET_COMMANDS = {
   'fleet.discard': onPrograms(async (programs, { args: [name = ''] }) =>
@@ -87,7 +87,7 @@ export const FLEET_COMMANDS = {
   }),
   'fleet.load': load,
   'fleet.log': ofFleet((fleet, call) => {
-    const rows = fleet.log(Number(call.args[0] ?? USUAL));
+    const rows = fleet.log(Number(call.args[0] ?? DEFAULT_COUNT));
     return call.json ? jsonReply(call, elements(rows)) : ok(formatLog(rows));
   }),
   'fleet.nodes': ofFleet((fleet, call) => {
@@ -123,7 +123,7 @@ function formatNodes(nodes: readonly NodeRow[]): string {
   ]);
 }
 
-/** A node without a worker serves nobody, however current it is. */
+/** A node without a running worker serves nothing, even if it is current. */
 function stateOf({ state, seen, worker }: NodeRow): string {
   const silence = state === 'silent' ? ` for ${Math.round(seen)} s` : '';
   return worker === undefined || worker === 'running'
@@ -183,7 +183,7 @@ function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Each as wide as its widest cell, two blanks between them. */
+/** Pads each column to its widest cell; two spaces between columns. */
 function columns(rows: readonly (readonly string[])[]): string {
   const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = (rows[0] ?? []).map((_, column) => width(column));

@@ -49,7 +49,7 @@ const reset: ManagerHandler = (manager, call) => {
   return answer(manager, call, name, before, manager.params.reset(name));
 };
 
-/** Its value as it is shown; '' of a parameter that there is not. */
+/** The displayed value; '' for an unknown parameter. */
 function known(manager: ManagerServices, name: string): string {
   const row = Params.find(name);
   return row instanceof ParamError ? '' : manager.params.shown(row);
@@ -70,7 +70,7 @@ function answer(
   return ok(`\n${(result as NoEffect).text}`);
 }
 
-/** The head of the reply names the parameter, not the value, as that of param.show. */
+/** The head of the JSON reply names the parameter but not the value, like that of param.show. */
 function headed(call: CommandCall, body: string): CommandReply {
   return jsonReply({ ...call, words: call.words.slice(0, 3) }, `\n${body}`);
 }
@@ -79,20 +79,20 @@ function refused(error: ParamError): CommandReply {
   return { status: error.isProtected ? CLI.AUTH : CLI.PARAM, body: error.text };
 }
 
-/** @param said text about what of the change has no effect, or '' */
+/** @param remark explains which part of the change has no effect, or '' */
 async function changed(
   manager: ManagerServices,
   call: CommandCall,
   name: string,
   before: string,
-  said: string,
+  remark: string,
 ): Promise<CommandReply> {
   await manager.parameterChanged(name);
   const row = Params.find(name) as ParamRow;
   const now = manager.params.shown(row);
   if (now !== before) manager.happened('parameter', `${name} ${now} (was ${before})`);
   if (call.json) return headed(call, showJson(manager.params, row));
-  if (said !== '') return ok(`\n${said}`);
+  if (remark !== '') return ok(`\n${remark}`);
   if (manager.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {
     return ok('\nChange will take effect when child is restarted');
   }

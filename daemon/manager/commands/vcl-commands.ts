@@ -17,7 +17,7 @@ const load: ManagerHandler = async (manager, call) => {
   return reply;
 };
 
-// The daemon does not know the directory its operator stands in: a relative name is looked for in vcl_path only.
+// The daemon does not know the operator's working directory, so that a relative name is searched in vcl_path only.
 export function unreadable(file: string, why: string, path: string): string {
   const hint = /^\.{0,2}\//.test(file)
     ? ''
@@ -93,7 +93,7 @@ export const VCL_COMMANDS = {
 
 const LINE_WIDTH = 80;
 
-/** The columns of vcl.list; a label's arrow and a program's count of labels come last. */
+/** The columns of vcl.list. The target of a label, or the number of a program's labels, comes last. */
 function formatList(list: readonly ProgramInfo[]): string {
   const rows = list.map((p) => [
     p.status,
@@ -111,7 +111,7 @@ function formatList(list: readonly ProgramInfo[]): string {
   const columns = Math.max(0, ...rows.map((r) => r.length));
   let total = 0;
   for (let i = 0; i < columns; i++) total += width(i);
-  // Generous gaps where a line of a terminal has room for them.
+  // Wide gaps if the table fits a terminal line.
   const gap = total + 3 * (columns - 1) <= LINE_WIDTH ? 3 : 1;
   return rows
     .map((row) => {
@@ -124,7 +124,7 @@ function formatList(list: readonly ProgramInfo[]): string {
     .join('');
 }
 
-/** How many programs switch to a label. */
+/** The number of programs that switch to a label. */
 function switches(users: number): string {
   return users === 0 ? '' : ` (${users} return(vcl)${users > 1 ? "'s" : ''})`;
 }
@@ -136,16 +136,16 @@ function jsonProgram(p: ProgramInfo): string {
   if (p.labels > 0) members.push(`"labels": ${p.labels}`);
   if (p.target !== null) {
     const refs = p.users === 0 ? '' : `,\n"refs": ${p.users}`;
-    // As in Varnish, which lays it out in two ways: one while the worker runs and one while it does not.
+    // Varnish indents this differently depending on whether the worker runs.
     const end = p.busy === null ? '    }' : '      }';
     members.push(`"label": {\n      "name": ${JSON.stringify(p.target)}${refs}\n${end}`);
   }
-  // Not in Varnish, and after all that is: both in one word, as its releases before 7 print them.
+  // Not in Varnish, hence last: state and temperature in one word, as its releases before 7 print them.
   members.push(`"state_temperature": "${p.state}/${p.temperature}"`);
   return `\n  {\n    ${members.join(',\n    ')}\n}`;
 }
 
-/** One line a dependency; the columns are as far apart as those of vcl.list. */
+/** One line per dependency, with the column gaps of vcl.list. */
 function formatDeps(deps: readonly Dependencies[]): string {
   const left = Math.max(0, ...deps.map((d) => d.name.length));
   const right = Math.max(0, ...deps.flatMap((d) => d.deps.map((n) => n.length)));

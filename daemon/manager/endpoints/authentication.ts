@@ -19,7 +19,7 @@ import { OptionError } from '../options/option-error.ts';
 export class Secret {
   private readonly bytes: Buffer | null;
 
-  /** `null`: nobody has to prove anything (-S none). */
+  /** `null` disables authentication (-S none). */
   constructor(bytes: Buffer | null) {
     this.bytes = bytes;
   }
@@ -28,13 +28,13 @@ export class Secret {
     return this.bytes === null;
   }
 
-  /** Whether `mac` is the HMAC-SHA256 that answers the challenge at the address `to`, in hex. */
+  /** Whether `mac` is the hexadecimal HMAC-SHA256 of the challenge and the address `to`. */
   checkMac(challenge: string, to: string, mac: string): boolean {
     if (this.bytes === null) return false;
     return same(createHmac('sha256', this.bytes).update(proofText(challenge, to)).digest('hex'), mac);
   }
 
-  /** Whether `answer` answers the text CLI's challenge. */
+  /** Whether `answer` is the correct response to the text CLI's challenge. */
   checkCliAnswer(challenge: string, answer: string): boolean {
     if (this.bytes === null) return true;
     const hash = createHash('sha256')
@@ -46,18 +46,18 @@ export class Secret {
   }
 }
 
-/** 32 random bytes in hex, for the console protocol. */
+/** 32 random bytes in hexadecimal, for the console protocol. */
 export function newChallenge(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** 32 random small letters, for the text CLI. */
+/** 32 random lowercase letters, for the text CLI. */
 export function newCliChallenge(): string {
   return Array.from({ length: 32 }, () => String.fromCharCode(97 + randomInt(26))).join('');
 }
 
-/** The secret of -S (`none` asks for none), or a new one in the working directory. Throws OptionError.
- * @param warn gets what the operator should know about the file */
+/** The secret of -S (`none` disables it), or a new one in the working directory. Throws OptionError.
+ * @param warn receives a warning about the file */
 export function loadSecret(file: string | null, dir: string, warn: (text: string) => void): Secret {
   if (file === 'none') return new Secret(null);
   if (file !== null) {
@@ -85,29 +85,29 @@ function same(expected: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Wrong answers that an operator's mistakes may take. */
+/** Wrong answers that are allowed before throttling. */
 const FREE = 5;
-/** Milliseconds between two answers after that, and how long one waits at the most. */
+/** Milliseconds between two answers once throttled, and the longest wait. */
 const BETWEEN_MS = 1000;
 const LONGEST_WAIT_MS = 5000;
-/** How long a wrong answer counts. */
+/** Milliseconds that a wrong answer counts. */
 const MEMORY_MS = 60_000;
-/** Addresses remembered; the one whose last wrong answer is longest ago makes way. */
+/** Addresses remembered; beyond that the one with the oldest failure is dropped. */
 const MAX_ADDRESSES = 1024;
-/** How long the one who gave a wrong answer waits for the word. */
+/** Milliseconds before a wrong answer is rejected. */
 export const WRONG_ANSWER_MS = 500;
 
 interface Record {
   failures: number;
   last: number;
-  /** When the next answer may be looked at. */
+  /** When the next answer may be checked. */
   next: number;
 }
 
 export class Attempts {
   private readonly records = new Map<string, Record>();
 
-  /** Milliseconds until an answer from this address is looked at; null when too many wait before it. */
+  /** Milliseconds until an answer from this address may be checked; null if too many are queued before it. */
   wait(address: string, now = Date.now()): number | null {
     const record = this.records.get(network(address));
     if (record === undefined || record.failures < FREE || now - record.last > MEMORY_MS) return 0;
@@ -129,7 +129,7 @@ export class Attempts {
   }
 }
 
-/** What one party can choose addresses from: of IPv6 the first 64 bits. */
+/** The network that one party can choose addresses from: the first 64 bits of an IPv6 address. */
 function network(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;

@@ -1,9 +1,9 @@
-// One connection of the console protocol: the greeting, the challenge, then commands and subscriptions.
+// One connection of the console protocol: greeting, challenge, then commands and subscriptions.
 //
-// Validates every frame (protocol/codec.ts) and bounds what the peer has asked for and not taken yet. A fault in what a
-// connection has asked for ends that connection and is reported to the host; nothing is thrown into the event loop.
-// Caution: a peer that sends without reading. Its next command waits until the answer to the last one is taken, its
-// pings are answered only while it reads, and past a bound it is dropped.
+// Validates every frame (protocol/codec.ts) and limits the output that the client has requested but not read. A fault
+// while serving a connection closes that connection and is reported to the host; nothing is thrown into the event loop.
+// Note: clients that send without reading. The next command waits until the previous reply has been read, pings are
+// answered only while the client reads, and beyond a limit the connection is dropped.
 
 import type { WebSocket } from 'ws';
 import { decodeClientMessage, LIMITS } from '../../../protocol/codec.ts';
@@ -24,7 +24,7 @@ import { WORKDIR_FILES } from '../../../protocol/workdir.ts';
 import { encodeLong, isLong } from './long-text.ts';
 import type { ListSink, Stream, StreamError, StreamSink } from './streams/stream.ts';
 
-/** What a connection may reach. */
+/** The daemon as a connection sees it. */
 export interface ControlHost {
   identity(): string;
   version: string;
@@ -33,55 +33,55 @@ export interface ControlHost {
   openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
   openCounters(id: number, sub: CounterSubscription, sink: ListSink): Promise<Stream | StreamError>;
   openHistory(id: number, request: HistoryRequest, sink: ListSink): Promise<Stream | StreamError>;
-  /** A fault of the daemon's own, met while it did something for a connection, which has been ended. */
+  /** Reports an internal fault, met while serving a connection, which has been closed. */
   fault(cause: unknown): void;
 }
 
-/** What the listener of a connection decides. */
-export interface ControlDoor {
-  /** Null: who can open the socket may use it. */
+/** The policy of the listener that accepted a connection. */
+export interface ConnectionPolicy {
+  /** Null if access to the socket is sufficient authorization. */
   readonly challenge: string | null;
-  /** Subscriptions, and commands that change nothing. */
+  /** Allows only subscriptions and read-only commands. */
   readonly readonly: boolean;
-  /** Null when the answer is right, else what is said of it, after a pause where that is due. */
+  /** Null if the answer is correct, else the error message; delayed for a wrong answer. */
   check(mac: string, to: string): Promise<string | null>;
-  /** Takes one of the places; false when there is none. */
+  /** Takes an authenticated slot; false if none is free. */
   admit(): boolean;
-  /** Bytes that all connections together have not taken yet. */
+  /** Unread bytes of all connections together. */
   unreadByAll(): number;
 }
 
-/** A connection that leaves so many bytes unread is dropped at the next message. */
+/** Unread bytes after which a connection is dropped at the next message. */
 const MAX_UNREAD = 16 << 20;
-/** With so many left unread by all together, those with more than a share get nothing more. */
+/** Unread bytes of all connections after which those with more than a share receive nothing more. */
 const MAX_UNREAD_BY_ALL = 64 << 20;
 const SHARE = 1 << 20;
-/** Beyond this a ping is left without an answer. */
+/** Unread bytes after which pings are not answered. */
 const READING = 64 << 10;
 
 export class ControlConnection {
   welcomed = false;
   private readonly ws: WebSocket;
   private readonly host: ControlHost;
-  private readonly door: ControlDoor;
+  private readonly policy: ConnectionPolicy;
   private readonly streams = new Map<number, Stream | null>();
-  private saidHello = false;
+  private helloReceived = false;
   private answered = false;
-  private over = false;
-  /** The client has asked for a connection that cannot change anything. */
-  private onlyReads = false;
-  /** Commands without a reply, and their characters. */
+  private closed = false;
+  /** The client asked for a read-only connection. */
+  private readOnly = false;
+  /** Commands without a reply, and their length in characters. */
   private running = 0;
   private waiting = 0;
-  /** Bytes of lists that the peer has not taken as a whole. */
+  /** Bytes of lists that the client has not read completely. */
   private listed = 0;
-  /** Commands of one connection run one after the other. */
+  /** Runs the commands of this connection one after another. */
   private queue: Promise<void> = Promise.resolve();
 
-  constructor(ws: WebSocket, host: ControlHost, door: ControlDoor) {
+  constructor(ws: WebSocket, host: ControlHost, policy: ConnectionPolicy) {
     this.ws = ws;
     this.host = host;
-    this.door = door;
+    this.policy = policy;
     ws.on('message', (data: Buffer, binary: boolean) => {
       if (binary) this.fail('bad-message', 'clients send text frames only');
       else this.guard(() => this.receive(data.toString('utf8')));
@@ -98,7 +98,7 @@ export class ControlConnection {
   }
 
   greet(): void {
-    const { challenge } = this.door;
+    const { challenge } = this.policy;
     const hello: ServerMessage = {
       t: 'hello',
       v: PROTOCOL_VERSION,
@@ -110,15 +110,15 @@ export class ControlConnection {
     void this.json(challenge === null ? hello : { ...hello, challenge });
   }
 
-  /** Resolves when the peer has taken it, or is gone. A long reply is encoded over many turns; what is sent meanwhile comes
-   * before it. */
+  /** Resolves when the client has read it or is gone. A long reply is encoded closed several turns; messages sent
+   * meanwhile precede it. */
   async json(message: ServerMessage): Promise<void> {
     if (message.t !== 'reply' || !isLong(message.body)) return this.send(JSON.stringify(message));
     const frame = await encodeLong(message, () => this.mayWrite());
     if (frame !== null) await this.send(frame);
   }
 
-  /** A list is as long as it is, and may be more than a peer may leave unread: what it has not taken of one does not count. */
+  /** Sends a list, which may be larger than the limit of unread bytes: its unread part does not count. */
   private async list(message: Buffer): Promise<void> {
     const sent = this.send(message);
     this.listed += message.length;
@@ -127,14 +127,14 @@ export class ControlConnection {
   }
 
   private mayWrite(): boolean {
-    return !this.over && this.ws.readyState === this.ws.OPEN;
+    return !this.closed && this.ws.readyState === this.ws.OPEN;
   }
 
   private send(message: string | Buffer): Promise<void> {
     if (!this.mayWrite()) return Promise.resolve();
     const { unread } = this;
-    const over = unread - this.listed > MAX_UNREAD;
-    if (over || (unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL)) {
+    const exceeds = unread - this.listed > MAX_UNREAD;
+    if (exceeds || (unread > SHARE && this.policy.unreadByAll() > MAX_UNREAD_BY_ALL)) {
       this.ws.terminate();
       return Promise.resolve();
     }
@@ -146,8 +146,8 @@ export class ControlConnection {
     setTimeout(() => this.ws.terminate(), 200).unref();
   }
 
-  /** It was not welcomed in time. */
-  late(): void {
+  /** The connection was not authenticated in time. */
+  timedOut(): void {
     this.fail('auth-required', 'no hello or no answer in time');
   }
 
@@ -155,18 +155,18 @@ export class ControlConnection {
     this.ws.terminate();
   }
 
-  /** Runs a step of what this connection has asked for: a fault in it ends this connection and no other. */
+  /** Runs a step for this connection: a fault in it closes this connection and no other. */
   private guard(step: () => void): void {
     try {
       step();
     } catch (cause) {
       this.host.fault(cause);
-      this.fail('internal', 'a fault of the daemon; its log says more');
+      this.fail('internal', 'internal error; see the log of the daemon');
     }
   }
 
   private receive(frame: string): void {
-    if (this.over) return;
+    if (this.closed) return;
     const m = decodeClientMessage(frame);
     if (m instanceof ProtocolError) {
       this.fail(m.code, m.message);
@@ -209,7 +209,7 @@ export class ControlConnection {
 
   private beforeWelcome(m: ClientMessage): void {
     if (m.t === 'hello') {
-      if (this.saidHello) {
+      if (this.helloReceived) {
         this.fail('bad-message', 'a second hello');
         return;
       }
@@ -217,30 +217,30 @@ export class ControlConnection {
         this.fail('bad-version', `this is version ${PROTOCOL_VERSION} of the protocol, not ${m.v}`);
         return;
       }
-      this.saidHello = true;
-      this.onlyReads = m.readonly === true;
-      if (this.door.challenge === null) this.admit();
+      this.helloReceived = true;
+      this.readOnly = m.readonly === true;
+      if (this.policy.challenge === null) this.admit();
       return;
     }
-    if (m.t !== 'auth' || !this.saidHello || this.door.challenge === null) {
-      this.fail('auth-required', 'say hello and answer the challenge first');
+    if (m.t !== 'auth' || !this.helloReceived || this.policy.challenge === null) {
+      this.fail('auth-required', 'send hello and answer the challenge first');
       return;
     }
     if (this.answered) {
-      this.fail('auth-failed', 'one answer a connection');
+      this.fail('auth-failed', 'only one answer per connection');
       return;
     }
     this.answered = true;
-    void this.door.check(m.mac, m.to).then((wrong) => {
-      if (this.over) return;
+    void this.policy.check(m.mac, m.to).then((wrong) => {
+      if (this.closed) return;
       if (wrong === null) this.admit();
       else this.fail('auth-failed', wrong);
     });
   }
 
   private admit(): void {
-    if (!this.door.admit()) {
-      this.fail('too-many', 'too many connections: close one, or come back later');
+    if (!this.policy.admit()) {
+      this.fail('too-many', 'too many connections: close one, or retry later');
       return;
     }
     this.welcomed = true;
@@ -256,7 +256,7 @@ export class ControlConnection {
     this.running++;
     this.waiting += line.length;
     this.queue = this.queue.then(async () => {
-      if (this.over) return;
+      if (this.closed) return;
       const { status, body } = this.forbidden(line) ?? (await this.host.command(line));
       this.running--;
       this.waiting -= line.length;
@@ -270,13 +270,13 @@ export class ControlConnection {
     );
   }
 
-  /** What a reader is told who wants to change something. */
+  /** Error for write commands on a read-only connection; null if the command is allowed. */
   private forbidden(line: string): CommandReply | null {
-    if (!this.door.readonly && !this.onlyReads) return null;
+    if (!this.policy.readonly && !this.readOnly) return null;
     const name = changingCommand(line);
     if (name === null) return null;
-    if (!this.door.readonly) return refusedChange(name);
-    const body = `${name} is for those who may use ${WORKDIR_FILES.socket}: this connection may only read.\n`;
+    if (!this.policy.readonly) return refusedChange(name);
+    const body = `${name} needs ${WORKDIR_FILES.socket}: this connection is read-only.\n`;
     return { status: CLI.CANT, body };
   }
 
@@ -296,7 +296,7 @@ export class ControlConnection {
     let early: (() => void)[] | null = [];
     const sink: ListSink = {
       send: (frame) => {
-        if (!this.over && this.streams.has(id)) this.ws.send(frame);
+        if (!this.closed && this.streams.has(id)) this.ws.send(frame);
       },
       json: (message) => {
         if (early !== null) {
@@ -325,7 +325,7 @@ export class ControlConnection {
       void this.json({ t: 'error', id, code, message, ...(detail === undefined ? {} : { detail }) });
       return;
     }
-    if (this.over || !this.streams.has(id)) {
+    if (this.closed || !this.streams.has(id)) {
       stream.close();
       return;
     }
@@ -337,10 +337,10 @@ export class ControlConnection {
     for (const send of held) send();
   }
 
-  /** Bytes that the peer has not taken; no end of them where it holds more than its share of too many. */
+  /** Unread bytes; infinite if this connection exceeds its share while all together exceed the limit. */
   private buffered(): number {
     const { unread } = this;
-    return unread > SHARE && this.door.unreadByAll() > MAX_UNREAD_BY_ALL / 2
+    return unread > SHARE && this.policy.unreadByAll() > MAX_UNREAD_BY_ALL / 2
       ? Number.POSITIVE_INFINITY
       : unread;
   }
@@ -349,9 +349,9 @@ export class ControlConnection {
     void this.json({ t: 'error', id, code, message });
   }
 
-  /** An error that ends the connection in order: message first, then the close with its code. */
+  /** Closes the connection with an error: first the message, then the close frame with its code. */
   private fail(code: ErrorCode, message: string): void {
-    if (this.over) return;
+    if (this.closed) return;
     void this.json({ t: 'error', code, message });
     this.end();
     this.ws.close(PROTOCOL_ERRORS[code].close ?? 1011, code);
@@ -359,7 +359,7 @@ export class ControlConnection {
   }
 
   private end(): void {
-    this.over = true;
+    this.closed = true;
     for (const stream of this.streams.values()) stream?.close();
     this.streams.clear();
   }

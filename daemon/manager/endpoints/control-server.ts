@@ -1,9 +1,9 @@
-// The console protocol's server: WebSocket on a Unix socket of the working directory, and on TCP if asked.
+// The server of the console protocol: WebSocket on a Unix socket in the working directory and, if configured, on TCP.
 //
-// Listens, turns away what is no upgrade or comes from a web page, and gives each listener a door of its own
-// (door.ts); what a connection may say is control-connection.ts. Never speaks to the worker itself. Caution: on the
-// Unix socket possession is the right, so there is no challenge; over TCP an answer counts only for the address that
-// the client has connected to.
+// Accepts connections, rejects requests that are no upgrade or come from a web page, and has separate connection limits
+// for each listener (listener.ts); control-connection.ts serves the connections. Never talks to the worker itself.
+// Note: access to the Unix socket is the authorization, so that it has no challenge; over TCP an answer is valid only
+// for the address that the client connected to.
 
 import { chmodSync, lchownSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -16,31 +16,31 @@ import type { NotedEvent } from '../../../protocol/tables/events.ts';
 import { removeFile } from '../process/working-directory.ts';
 import { Attempts, newChallenge, type Secret, WRONG_ANSWER_MS } from './authentication.ts';
 import { ControlConnection, type ControlHost } from './control-connection.ts';
-import { Door, type DoorLimits, type Guest, listen } from './listener.ts';
+import { type Client, Listener, type ListenerLimits, listen } from './listener.ts';
 
-/** What else is let in: web pages by their Origin, and names or addresses that lead here through a tunnel. */
+/** Additional permissions: web pages by their Origin, and names or addresses that lead here through a tunnel. */
 export interface Allowed {
   origins: readonly string[];
   /** `host` or `host:port`. */
   hosts: readonly string[];
 }
 
-/** Of one listener. */
-const DEFAULT_LIMITS: DoorLimits = { unknown: 32, known: 128, greeting: 10_000 };
-/** Bytes that somebody may send before the welcome: an upgrade, a hello and an answer take less than one. */
-const MAX_UNKNOWN_BYTES = 16 << 10;
-/** How long one who was turned away has for reading why. */
-const TURNED_AWAY_MS = 500;
+/** Limits of one listener. */
+const DEFAULT_LIMITS: ListenerLimits = { pending: 32, admitted: 128, greeting: 10_000 };
+/** Bytes that a client may send before it is authenticated: upgrade, hello and answer take less than 1 KiB. */
+const MAX_GREETING_BYTES = 16 << 10;
+/** Milliseconds that a rejected client has to read the response. */
+const REJECT_MS = 500;
 
-/** Ways in differ in what they ask for and in what they give. */
-interface DoorKind {
+/** The policy of a listener. */
+interface ListenerPolicy {
   challenge: boolean;
-  /** Subscriptions, and commands that change nothing. */
+  /** Allows only subscriptions and read-only commands. */
   readonly: boolean;
 }
 
-/** A socket from its first moment on. */
-class Visitor implements Guest {
+/** A client, from the moment its socket was accepted. */
+class ControlClient implements Client {
   readonly address: string;
   readonly socket: Socket;
   connection: ControlConnection | null = null;
@@ -51,7 +51,7 @@ class Visitor implements Guest {
   }
 
   drop(why: 'late' | 'room'): void {
-    if (why === 'late' && this.connection !== null) this.connection.late();
+    if (why === 'late' && this.connection !== null) this.connection.timedOut();
     else this.socket.destroy();
   }
 }
@@ -61,7 +61,7 @@ export class ControlServer {
   private readonly secret: Secret;
   private readonly origins: ReadonlySet<string>;
   private readonly hosts: ReadonlySet<string>;
-  private readonly limits: DoorLimits;
+  private readonly limits: ListenerLimits;
   private readonly attempts = new Attempts();
   private readonly servers: Server[] = [];
   private readonly paths: string[] = [];
@@ -72,7 +72,7 @@ export class ControlServer {
     host: ControlHost,
     secret: Secret,
     allowed: Allowed = { origins: [], hosts: [] },
-    limits: DoorLimits = DEFAULT_LIMITS,
+    limits: ListenerLimits = DEFAULT_LIMITS,
   ) {
     this.host = host;
     this.secret = secret;
@@ -88,7 +88,7 @@ export class ControlServer {
     });
   }
 
-  /** Listens on a Unix socket that only this user may use, or a group that may only read. */
+  /** Listens on a Unix socket that only this user may open, or a group that may only read. */
   async listenPath(path: string, readers: number | null = null): Promise<void> {
     removeFile(path);
     const mask = process.umask(0o177);
@@ -107,7 +107,7 @@ export class ControlServer {
     return this.listen({ host, port }, { challenge: true, readonly: false });
   }
 
-  /** Tells every console. */
+  /** Sends an event to every console. */
   broadcast(event: (ServerMessage & { t: 'event' })['event'], noted: NotedEvent): void {
     for (const c of this.connections) if (c.welcomed) void c.json({ t: 'event', event, ...noted });
   }
@@ -128,36 +128,39 @@ export class ControlServer {
     for (const path of this.paths) removeFile(path);
   }
 
-  private listen(where: ListenOptions, kind: DoorKind): Promise<number> {
-    const { known } = this.limits;
-    const door = new Door({ ...this.limits, known: kind.readonly ? Math.ceil(known / 2) : known });
-    const visitors = new WeakMap<Socket, Visitor>();
+  private listen(where: ListenOptions, policy: ListenerPolicy): Promise<number> {
+    const { admitted } = this.limits;
+    const listener = new Listener({
+      ...this.limits,
+      admitted: policy.readonly ? Math.ceil(admitted / 2) : admitted,
+    });
+    const clients = new WeakMap<Socket, ControlClient>();
     const server = createServer((_req, res) => {
       res.writeHead(426, { 'Content-Type': 'text/plain', Connection: 'close' });
       res.end('This is the console protocol of proxyd: connect with WebSocket.\n');
     });
     server.on('connection', (socket) => {
-      const visitor = new Visitor(socket);
-      visitors.set(socket, visitor);
-      door.enter(visitor);
-      // For as long as it lives: between the upgrade and the WebSocket nobody else listens for it.
+      const client = new ControlClient(socket);
+      clients.set(socket, client);
+      listener.add(client);
+      // For the whole lifetime: between the upgrade and the WebSocket no other handler is attached.
       socket.on('error', () => socket.destroy());
-      socket.once('close', () => door.leave(visitor));
+      socket.once('close', () => listener.remove(client));
     });
     server.on('upgrade', (req: IncomingMessage, _duplex, head: Buffer) => {
       const { socket } = req;
-      const visitor = visitors.get(socket);
+      const client = clients.get(socket);
       const { origin } = req.headers;
-      if (visitor === undefined) socket.destroy();
-      else if (origin !== undefined && !this.origins.has(origin)) turnAway(socket, '403 Forbidden');
-      else if (door.isFull) turnAway(socket, '503 Service Unavailable');
+      if (client === undefined) socket.destroy();
+      else if (origin !== undefined && !this.origins.has(origin)) reject(socket, '403 Forbidden');
+      else if (listener.isFull) reject(socket, '503 Service Unavailable');
       else
         this.sockets.handleUpgrade(req, socket, head, (ws) => {
-          const connection = new ControlConnection(ws, this.host, this.doorOf(door, visitor, kind));
-          visitor.connection = connection;
+          const connection = new ControlConnection(ws, this.host, this.policyOf(listener, client, policy));
+          client.connection = connection;
           this.connections.add(connection);
           socket.once('close', () => this.connections.delete(connection));
-          limitUnknown(socket, connection);
+          limitGreeting(socket, connection);
           connection.greet();
         });
     });
@@ -166,14 +169,14 @@ export class ControlServer {
     return listen(server, where);
   }
 
-  /** The door as one connection sees it. */
-  private doorOf(door: Door, visitor: Visitor, kind: DoorKind) {
-    const challenge = kind.challenge ? newChallenge() : null;
+  /** The policy of the listener as one connection sees it. */
+  private policyOf(listener: Listener, client: ControlClient, policy: ListenerPolicy) {
+    const challenge = policy.challenge ? newChallenge() : null;
     return {
       challenge,
-      readonly: kind.readonly,
-      admit: () => door.admit(visitor),
-      check: (mac: string, to: string) => this.check(visitor, challenge ?? '', mac, to),
+      readonly: policy.readonly,
+      admit: () => listener.admit(client),
+      check: (mac: string, to: string) => this.check(client, challenge ?? '', mac, to),
       unreadByAll: () => {
         let sum = 0;
         for (const c of this.connections) sum += c.unread;
@@ -182,8 +185,13 @@ export class ControlServer {
     };
   }
 
-  private async check(visitor: Visitor, challenge: string, mac: string, to: string): Promise<string | null> {
-    const { address, socket } = visitor;
+  private async check(
+    client: ControlClient,
+    challenge: string,
+    mac: string,
+    to: string,
+  ): Promise<string | null> {
+    const { address, socket } = client;
     const wait = this.attempts.wait(address);
     if (wait === null) {
       return 'too many wrong answers from this address: try again in a minute, or use the Unix socket';
@@ -196,25 +204,25 @@ export class ControlServer {
     }
     const here = addressText(socket.localAddress ?? '', socket.localPort ?? 0);
     if (to === here || this.hosts.has(to) || this.hosts.has(to.replace(/:\d+$/, ''))) return null;
-    return `the answer is meant for ${to}, and this is ${here}: if a tunnel leads from there to here, start proxyd with --allow-host ${to}`;
+    return `the answer is for ${to}, but this is ${here}: if a tunnel leads from there to here, start proxyd with --allow-host ${to}`;
   }
 }
 
-/** An answer, and the end; whoever does not read it has had the time. */
-function turnAway(socket: Socket, status: string): void {
+/** Responds and closes; a client that does not read is cut off after a while. */
+function reject(socket: Socket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.resume();
-  setTimeout(() => socket.destroy(), TURNED_AWAY_MS).unref();
+  setTimeout(() => socket.destroy(), REJECT_MS).unref();
 }
 
-/** Drops a connection that sends more than a greeting takes before it is welcomed. */
-function limitUnknown(socket: Socket, connection: ControlConnection): void {
+/** Drops a connection that sends more than a greeting before it is authenticated. */
+function limitGreeting(socket: Socket, connection: ControlConnection): void {
   let bytes = 0;
-  // After the WebSocket's own listener, which has read what came by then.
+  // Runs after the WebSocket's own listener, which has parsed the data by then.
   const count = (data: Buffer): void => {
     bytes += data.length;
     if (connection.welcomed) socket.off('data', count);
-    else if (bytes > MAX_UNKNOWN_BYTES) connection.drop();
+    else if (bytes > MAX_GREETING_BYTES) connection.drop();
   };
   socket.on('data', count);
 }

@@ -15,13 +15,13 @@ import type { Secret } from './authentication.ts';
 import type { ControlServer } from './control-server.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { MetricsInput } from './metrics-text.ts';
-import type { Published } from './streams/streams.ts';
+import type { Streams } from './streams/streams.ts';
 import type { TextCli } from './text-cli.ts';
 
 export type Broadcast = (ServerMessage & { t: 'event' })['event'];
 
-/** What the ways in lead to. */
-export interface Inside {
+/** The daemon as the endpoints see it. */
+export interface EndpointsHost {
   readonly options: Options;
   readonly dir: string;
   readonly identity: string;
@@ -29,31 +29,31 @@ export interface Inside {
   readonly banner: string;
   readonly secret: Secret;
   readonly access: Access;
-  readonly published: Published;
+  readonly streams: Streams;
   log: Log;
   command(line: string): Promise<CommandReply>;
   isServing(): boolean;
   activeBackends(): MetricsInput['active'];
   longTurns(): MetricsInput['longTurns'];
-  /** An error that nobody was there to catch. */
+  /** Reports an error that no caller can handle. */
   fault(cause: unknown): void;
 }
 
-export class WaysIn {
-  private readonly inside: Inside;
+export class Endpoints {
+  private readonly manager: EndpointsHost;
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
-  /** Where it listens for consoles over TCP, as bound. */
+  /** The bound TCP addresses of the console protocol. */
   readonly consoles: { host: string; port: number }[] = [];
 
-  constructor(inside: Inside) {
-    this.inside = inside;
+  constructor(manager: EndpointsHost) {
+    this.manager = manager;
   }
 
   /** Throws OptionError. */
   async open(): Promise<void> {
-    const { options } = this.inside;
+    const { options } = this.manager;
     await this.openControl();
     if (options.cli.length > 0 || options.reverseCli.length > 0) await this.openTextCli();
     if (options.metrics !== null) await this.openMetrics(options.metrics);
@@ -70,41 +70,41 @@ export class WaysIn {
   }
 
   private async openControl(): Promise<void> {
-    const { inside } = this;
-    const { published, dir } = inside;
+    const { manager } = this;
+    const { streams, dir } = manager;
     const { ControlServer } = await import('./control-server.ts');
     const control = new ControlServer(
       {
-        identity: () => inside.identity,
-        version: inside.version,
-        state: () => (inside.isServing() ? 'running' : 'stopped'),
-        command: (line) => inside.command(line),
-        openLog: (id, sub, sink) => published.inTurn((log) => log.open(id, sub, sink)),
-        openCounters: async (id, sub, sink) => (await published.counters()).open(id, sub, sink),
-        openHistory: async (id, request, sink) => (await published.history()).streams.open(id, request, sink),
-        fault: (cause) => inside.fault(cause),
+        identity: () => manager.identity,
+        version: manager.version,
+        state: () => (manager.isServing() ? 'running' : 'stopped'),
+        command: (line) => manager.command(line),
+        openLog: (id, sub, sink) => streams.openLog((log) => log.open(id, sub, sink)),
+        openCounters: async (id, sub, sink) => (await streams.counters()).open(id, sub, sink),
+        openHistory: async (id, request, sink) => (await streams.history()).streams.open(id, request, sink),
+        fault: (cause) => manager.fault(cause),
       },
-      inside.secret,
-      { origins: inside.options.origins, hosts: inside.options.hosts },
+      manager.secret,
+      { origins: manager.options.origins, hosts: manager.options.hosts },
     );
     this.control = control;
     const path = `${dir}/${WORKDIR_FILES.socket}`;
     await control.listenPath(path).catch(cannotListen(path));
-    const { readers } = inside.access;
+    const { readers } = manager.access;
     const readPath = `${dir}/${WORKDIR_FILES.readSocket}`;
     if (readers === null) removeFile(readPath);
     else await control.listenPath(readPath, readers).catch(cannotListen(readPath));
-    for (const { text, host, port } of inside.options.consoles) {
+    for (const { text, host, port } of manager.options.consoles) {
       const bound = await control.listenTcp(host, port).catch((cause) => {
         throw new OptionError(`--console: Could not get socket ${text}: ${systemText(cause)}`, false);
       });
       this.consoles.push({ host, port: bound });
-      inside.log('info', `Console on ${host}:${bound}`);
+      manager.log('info', `Console on ${host}:${bound}`);
     }
   }
 
   private async openTextCli(): Promise<void> {
-    const { options, secret, banner, log, command } = this.inside;
+    const { options, secret, banner, log, command } = this.manager;
     const { TextCli } = await import('./text-cli.ts');
     const textCli = new TextCli(command, secret, banner);
     this.textCli = textCli;
@@ -126,27 +126,27 @@ export class WaysIn {
   }
 
   private async openMetrics({ text, host, port }: HostPort): Promise<void> {
-    const { inside } = this;
+    const { manager } = this;
     const [{ MetricsServer }, { MetricsText }, counters] = await Promise.all([
       import('./metrics-server.ts'),
       import('./metrics-text.ts'),
-      inside.published.counters(),
+      manager.streams.counters(),
     ]);
     const pages = new MetricsText();
     this.metrics = new MetricsServer(async () => {
       const reading = await counters.read();
       return pages.page({
-        version: inside.version,
-        workerUp: inside.isServing(),
-        active: inside.activeBackends(),
-        longTurns: inside.longTurns(),
+        version: manager.version,
+        workerUp: manager.isServing(),
+        active: manager.activeBackends(),
+        longTurns: manager.longTurns(),
         ...reading,
       });
-    }, inside.options.hosts);
+    }, manager.options.hosts);
     const bound = await this.metrics.listen(host, port).catch((cause) => {
       throw new OptionError(`--metrics: Could not get socket ${text}: ${systemText(cause)}`, false);
     });
-    inside.log('info', `Metrics on ${host}:${bound}`);
+    manager.log('info', `Metrics on ${host}:${bound}`);
   }
 }
 
@@ -156,7 +156,7 @@ function cannotListen(path: string): (cause: unknown) => never {
   };
 }
 
-/** The complaint about a host without an address; null for anything else. */
+/** The error for a host name without an address; null for any other error. */
 function unresolved(flag: string, cause: unknown): OptionError | null {
   const { code } = cause as NodeJS.ErrnoException;
   if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return null;

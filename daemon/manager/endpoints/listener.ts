@@ -4,91 +4,92 @@
 
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
 
-export interface DoorLimits {
-  /** Connections at a time that have not been admitted yet, and that have. */
-  unknown: number;
-  known: number;
-  /** Milliseconds until a connection must have been admitted. */
+export interface ListenerLimits {
+  /** Concurrent connections before and after authentication. */
+  pending: number;
+  admitted: number;
+  /** Milliseconds until a connection must be authenticated. */
   greeting: number;
 }
 
-export interface Guest {
-  /** Where it comes from; the same for all where that is not known. */
+export interface Client {
+  /** The remote address; the same text for all clients if it is unknown. */
   readonly address: string;
-  /** It has to go. `late`: it was not admitted in time; `room`: its place goes to another. */
+  /** Closes the connection. `late`: not authenticated in time; `room`: its slot is needed. */
   drop(why: 'late' | 'room'): void;
 }
 
-export class Door {
-  private readonly limits: DoorLimits;
-  private readonly unknown = new Map<Guest, NodeJS.Timeout>();
-  private readonly known = new Set<Guest>();
+export class Listener {
+  private readonly limits: ListenerLimits;
+  private readonly pending = new Map<Client, NodeJS.Timeout>();
+  private readonly admitted = new Set<Client>();
 
-  constructor(limits: DoorLimits) {
+  constructor(limits: ListenerLimits) {
     this.limits = limits;
   }
 
-  /** Everybody inside. */
-  guests(): Guest[] {
-    return [...this.unknown.keys(), ...this.known];
+  /** All connections. */
+  clients(): Client[] {
+    return [...this.pending.keys(), ...this.admitted];
   }
 
-  /** Whether nobody could be admitted now. */
+  /** Whether all authenticated slots are taken. */
   get isFull(): boolean {
-    return this.known.size >= this.limits.known;
+    return this.admitted.size >= this.limits.admitted;
   }
 
-  /** Somebody new, for whom there is always room. */
-  enter(guest: Guest): void {
-    while (this.unknown.size >= this.limits.unknown) this.makeRoom();
+  /** Adds a new connection, if necessary in place of another. */
+  add(client: Client): void {
+    while (this.pending.size >= this.limits.pending) this.makeRoom();
     const late = setTimeout(() => {
-      if (this.unknown.delete(guest)) guest.drop('late');
+      if (this.pending.delete(client)) client.drop('late');
     }, this.limits.greeting);
     late.unref();
-    this.unknown.set(guest, late);
+    this.pending.set(client, late);
   }
 
-  /** Lets a guest in for good; false when all places are taken. One that has left already has none. */
-  admit(guest: Guest): boolean {
-    const late = this.unknown.get(guest);
+  /** Moves a client to the authenticated slots; false if they are full, or if the client has left. */
+  admit(client: Client): boolean {
+    const late = this.pending.get(client);
     if (late === undefined || this.isFull) return false;
     clearTimeout(late);
-    this.unknown.delete(guest);
-    this.known.add(guest);
+    this.pending.delete(client);
+    this.admitted.add(client);
     return true;
   }
 
-  leave(guest: Guest): void {
-    clearTimeout(this.unknown.get(guest));
-    this.unknown.delete(guest);
-    this.known.delete(guest);
+  remove(client: Client): void {
+    clearTimeout(this.pending.get(client));
+    this.pending.delete(client);
+    this.admitted.delete(client);
   }
 
   private makeRoom(): void {
     const held = new Map<string, number>();
-    for (const { address } of this.unknown.keys()) held.set(address, (held.get(address) ?? 0) + 1);
+    for (const { address } of this.pending.keys()) held.set(address, (held.get(address) ?? 0) + 1);
     const most = Math.max(...held.values());
-    for (const [guest, late] of this.unknown) {
-      if (held.get(guest.address) !== most) continue;
+    for (const [client, late] of this.pending) {
+      if (held.get(client.address) !== most) continue;
       clearTimeout(late);
-      this.unknown.delete(guest);
-      guest.drop('room');
+      this.pending.delete(client);
+      client.drop('room');
       return;
     }
   }
 }
 
-/** Resolves with the port (0 for a path), rejects when it cannot listen; `later` hears errors that come afterwards. */
+/** Listens; resolves with the port (0 for a path), rejects if that fails. `onError` receives later errors: without a
+ * free descriptor every accept() fails, which must not end the daemon. */
 export function listen(
   server: Server,
   where: ListenOptions,
-  later: (cause: Error) => void = () => {},
+  onError: (cause: Error) => void = () => {},
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(where, () => {
       server.off('error', reject);
-      server.on('error', later);
+      server.on('error', onError);
       const address = server.address() as AddressInfo | string | null;
       resolve(typeof address === 'object' && address !== null ? address.port : 0);
     });

@@ -1,17 +1,16 @@
-// Long texts on their way to a client, such as the list of a hundred thousand entries: encoded in pieces, over as many turns of
-// the event loop as they take.
+// Encodes long texts, such as a list of a hundred thousand entries, in pieces over several turns of the event loop.
 
 import type { ServerMessage } from '../../../protocol/messages.ts';
 import { turns } from '../../turns/turns.ts';
 
 type Reply = Extract<ServerMessage, { t: 'reply' }>;
 
-/** Characters that are encoded at once (chosen): it takes less than a millisecond. */
+/** Characters encoded at once (chosen): takes less than a millisecond. */
 const PIECE = 128 * 1024;
 
 export const isLong = (text: string): boolean => text.length > PIECE;
 
-/** Never cuts a character in two. */
+/** Splits a text; never inside a surrogate pair. */
 export function* pieces(text: string): Generator<string> {
   for (let at = 0, end = 0; at < text.length; at = end) {
     end = Math.min(text.length, at + PIECE);
@@ -21,7 +20,7 @@ export function* pieces(text: string): Generator<string> {
   }
 }
 
-/** What JSON.stringify makes of a reply, as bytes; null once it is not wanted any more. */
+/** The bytes of JSON.stringify() for a reply; null if it is no longer wanted. */
 export async function encodeLong(reply: Reply, isWanted: () => boolean): Promise<Buffer | null> {
   const [head, tail] = JSON.stringify({ ...reply, body: ' ' }).split('"body":" "') as [string, string];
   const bytes = [Buffer.from(`${head}"body":"`)];

@@ -1,26 +1,26 @@
 // The listener for Prometheus (--metrics): answers GET and HEAD of /metrics and nothing else, on an address of its own.
 //
-// It changes nothing. One page is made at a time, and those who ask meanwhile share the next one. Bounded in everything: connections, heads, the time a request may take; a crowd
-// from one address costs that address its connections. A reading that fails is a 503, so that a gap shows as one.
-// Caution: nobody proves anything here, so a web page whose name is made to lead here must not read it either: only
-// names that are this listener's own are answered.
+// Read-only. Pages are made one at a time; requests that arrive meanwhile share the next one. Connections, request
+// heads and request times are limited; a flood from one address costs that address its connections. If the counters
+// cannot be read the status is 503, so that the gap is visible. Note: there is no authentication, so that a web page
+// must not reach it by DNS rebinding: only requests whose Host names this listener are answered.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { plainAddress } from '../../../protocol/proof.ts';
 import { turns } from '../../turns/turns.ts';
-import { Door, listen } from './listener.ts';
+import { Listener, listen } from './listener.ts';
 import { METRICS_TYPE } from './metrics-text.ts';
 
 const MAX_CONNECTIONS = 32;
-/** Milliseconds a head may take, an idle connection may stay, and a connection may be without any progress. */
+/** Milliseconds for a request head, for an idle connection, and for a connection without progress. */
 const HEAD_TIME = 5000;
 const IDLE_TIME = 60_000;
-/** Connections end by the server's timeouts: a door's own is as long as a timer can be. */
+/** The server's own timeouts close connections; the listener's limit is the longest timer. */
 const NEVER = 2 ** 31 - 1;
-/** Bytes of a page that are written at a time (chosen). */
+/** Bytes of a page written at once (chosen). */
 const A_WRITE = 16 * 1024;
-/** A page as it is sent. */
+/** An encoded page. */
 interface Bytes {
   readonly parts: readonly Buffer[];
   readonly length: number;
@@ -36,17 +36,17 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 export class MetricsServer {
   private readonly server: Server;
 
-  /** Names in Host that are answered besides the listener's address: as given, and allowed by the operator. */
+  /** Accepted values of Host besides the listener's address: the configured name, and those allowed by the operator. */
   private readonly names: Set<string>;
 
-  /** The page that those will get who ask now. */
+  /** The page for requests that arrive now. */
   private next: Page | null = null;
   private making: Promise<unknown> = Promise.resolve();
 
-  /** @param text the page in pieces; called once a page */
+  /** @param text makes a page, in pieces */
   constructor(text: () => Promise<Generator<string>>, names: readonly string[] = []) {
     this.names = new Set(names.map((name) => name.toLowerCase()));
-    const door = new Door({ unknown: MAX_CONNECTIONS, known: 0, greeting: NEVER });
+    const listener = new Listener({ pending: MAX_CONNECTIONS, admitted: 0, greeting: NEVER });
     this.server = createServer(
       {
         maxHeaderSize: 8192,
@@ -62,16 +62,16 @@ export class MetricsServer {
       },
     );
     this.server.on('connection', (socket) => {
-      const guest = { address: socket.remoteAddress ?? '', drop: () => void socket.destroy() };
-      door.enter(guest);
+      const client = { address: socket.remoteAddress ?? '', drop: () => void socket.destroy() };
+      listener.add(client);
       socket.on('error', () => socket.destroy());
-      socket.once('close', () => door.leave(guest));
+      socket.once('close', () => listener.remove(client));
     });
     this.server.setTimeout(IDLE_TIME);
     this.server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Resolves to the port. */
+  /** Resolves with the port. */
   listen(host: string, port: number): Promise<number> {
     this.names.add(host.toLowerCase());
     return listen(this.server, { host, port });
@@ -82,12 +82,12 @@ export class MetricsServer {
     this.server.closeAllConnections();
   }
 
-  /** Null once nobody is there who asked for it. */
+  /** Null if all clients that requested the page are gone. */
   private page(asks: ServerResponse, text: () => Promise<Generator<string>>): Promise<Bytes | null> {
     if (this.next === null) {
       const asking: ServerResponse[] = [];
       const made = this.making.then(async () => {
-        // Whoever asks from here on gets values that are read from here on.
+        // Requests from here on get a newer page.
         this.next = null;
         const isWanted = (): boolean => asking.some((response) => !response.destroyed);
         return isWanted() ? ((await turns.through(bytesOf(await text()), isWanted)) ?? null) : null;
@@ -99,7 +99,8 @@ export class MetricsServer {
     return this.next.made;
   }
 
-  /** Why a request is none of this listener's; null when it is. Without a Host it comes from no browser. */
+  /** The error for a request whose Host does not name this listener; null if it does. A request without Host is not
+   * from a browser. */
   private foreignHost({ headers, socket }: IncomingMessage): string | null {
     const host = (headers.host ?? '').toLowerCase();
     const name = host
@@ -126,7 +127,7 @@ async function answer(
   page: () => Promise<Bytes | null>,
 ): Promise<void> {
   const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
-  // Nobody has to send anything here.
+  // Request bodies are discarded.
   request.resume();
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.writeHead(405, { ...plain, Allow: 'GET, HEAD', Connection: 'close' }).end('GET or HEAD\n');
@@ -154,7 +155,7 @@ async function answer(
   response.end();
 }
 
-/** Bytes of some thousand characters at a time. */
+/** Encodes the page in pieces of some thousand characters. */
 function* bytesOf(pieces: Iterable<string>): Generator<void, Bytes> {
   const parts: Buffer[] = [];
   let length = 0;

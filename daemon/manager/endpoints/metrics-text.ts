@@ -1,10 +1,10 @@
 // All counters in the text format of Prometheus (version 0.0.4), from one reading of the counters file. There may be
-// hundreds of thousands: which lines they make is found out once for a set of counters, and the text comes in pieces,
-// between which the manager may do something else.
+// hundreds of thousands: the layout of the lines is computed once for a set of counters, and the text is generated in
+// pieces, so that the manager can do other work in between.
 //
-// Names and labels stay the same over reloads: backends are those of the active program, without its name, and the
-// bitmap of a probe becomes `proxyd_backend_up`. A counter that begins again with a worker does what Prometheus
-// expects of one. Values are written digit by digit. It reads nothing itself.
+// Names and labels are stable over reloads: backends are those of the active program, without its name, and the bitmap
+// of a probe becomes `proxyd_backend_up`. Counters restart at zero with a worker, as Prometheus expects. Values are
+// exact integers.
 
 import type { CounterInfo } from '../../../protocol/messages.ts';
 import {
@@ -24,7 +24,7 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 export interface MetricsInput {
   version: string;
   workerUp: boolean;
-  /** Name of the active program, and its backends by name with whether they have a probe; null without one. */
+  /** The active program, and its backends by name with whether they have a probe; null without one. */
   active: { name: string; backends: ReadonlyMap<string, boolean> } | null;
   /** The longest turns of the last minute. */
   longTurns: readonly { readonly where: string; readonly work: string; readonly millis: number }[];
@@ -32,20 +32,20 @@ export interface MetricsInput {
   values: readonly bigint[];
 }
 
-/** Names that are put in order, and lines that are made, in one piece. */
+/** Names sorted, or lines generated, in one piece. */
 const A_PIECE = 64;
-/** Instances by the first part of their counters' names. */
+/** Label names by the first part of the counters' names. */
 const LABELS = { SMA: 'storage', THR: 'thread', VBE: 'backend' } as const;
 
-/** Where the counters of one name stand in a reading, and what is between name and value of their lines. */
+/** Indexes of the counters with one name, and the text between name and value of their lines. */
 interface Column {
   readonly places: number[];
   readonly labels: string[];
-  /** Of backends: which have a probe. */
+  /** For backends: which have a probe. */
   readonly probed: boolean[];
 }
 
-/** Lines with one name. */
+/** The lines with one metric name. */
 interface Family extends Column {
   readonly head: string;
   readonly name: string;
@@ -54,7 +54,7 @@ interface Family extends Column {
 
 type Pieces = Generator<string, void>;
 
-/** The pages, one after the other: each is walked through before the next one is begun, or never finished. */
+/** Generates pages. A page must be finished, or abandoned, before the next one is started. */
 export class MetricsText {
   private info: MetricsInput['info'] = [];
   private active: MetricsInput['active'] = null;
@@ -76,8 +76,8 @@ export class MetricsText {
   }
 }
 
-/** Looks at each name once: by group and row, as `SMA.g_bytes`. Of backends, those of the active program count, without
- * its name. */
+/** Visits each name once and groups by row, such as `SMA.g_bytes`. Only backends of the active program are included,
+ * without its name. */
 function* columnsOf(
   info: MetricsInput['info'],
   active: MetricsInput['active'],
@@ -88,7 +88,7 @@ function* columnsOf(
     { part: 'THR', prefix: 'THR.' },
   ];
   if (active !== null) groups.push({ part: 'VBE', prefix: `VBE.${active.name}.` });
-  // An instance has all its counters in a row, and one label for all.
+  // The counters of an instance are adjacent and share one label.
   let instance = '';
   let label = '';
   for (let i = 0; i < info.length; i++) {
@@ -101,7 +101,7 @@ function* columnsOf(
     }
     const { part, prefix } = found;
     const dot = name.indexOf('.', prefix.length);
-    // Backends that were made at run time have names of many parts, and come and go.
+    // Backends created at run time have names of several parts, and are short-lived.
     if (dot <= prefix.length || name.includes('.', dot + 1)) continue;
     const own = name.slice(0, dot);
     const title = own.slice(prefix.length);
@@ -157,7 +157,7 @@ function* lines({ head, name, isUp, places, labels, probed }: Family, values: re
   let text = head;
   for (let i = 0; i < places.length; i++) {
     let value = values[places[i] as number] as bigint;
-    // The lowest bit is the latest poll; what nobody polls is not known to be down.
+    // The lowest bit is the latest poll; a backend without a probe counts as up.
     if (isUp) value = probed[i] === true ? value & 1n : 1n;
     text += `${name}${labels[i] as string}${value}\n`;
     if (i % A_PIECE !== 0) continue;
@@ -167,7 +167,8 @@ function* lines({ head, name, isUp, places, labels, probed }: Family, values: re
   yield text;
 }
 
-/** By thread and kind of work, the longest of each: which request it was is in events, where a name costs nothing. */
+/** The longest turn per thread and kind of work. Requests are named in events only, where the cardinality of names
+ * does not matter. */
 function* longTurns(turns: MetricsInput['longTurns']): Pieces {
   const longest = new Map<string, number>();
   for (const { where, work, millis } of turns) {
@@ -180,7 +181,7 @@ function* longTurns(turns: MetricsInput['longTurns']): Pieces {
   for (const [labels, millis] of longest) yield `${name}${labels} ${(millis / 1000).toFixed(3)}\n`;
 }
 
-/** Counters end in _total, as the format's naming rules ask; times say their unit. */
+/** Counters end in _total, as the format's naming rules require; durations name their unit. */
 function metricName(part: string, row: CounterRow): string {
   const stem = `proxyd_${part}_${row.name}`;
   if (row.format === 'd') return `${stem}_seconds`;

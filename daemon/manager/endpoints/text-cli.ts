@@ -13,28 +13,28 @@ import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { turns } from '../../turns/turns.ts';
 import { Attempts, newCliChallenge, type Secret, WRONG_ANSWER_MS } from './authentication.ts';
-import { Door, type DoorLimits, type Guest, listen } from './listener.ts';
+import { type Client, Listener, type ListenerLimits, listen } from './listener.ts';
 import { isLong, pieces } from './long-text.ts';
 
 const RECONNECT_MS = 1000;
-/** How long a connection that is over may stay: its answers but the last have been taken. */
+/** Milliseconds that a finished connection may stay open; all replies but the last have been read. */
 const GOODBYE_MS = 2000;
-/** Of one listener, and of each -M. The answer to a challenge may be made by hand, with sha256sum. */
-const DEFAULT_LIMITS: DoorLimits = { unknown: 32, known: 64, greeting: 60_000 };
-/** What somebody unknown may ask before the answer. */
+/** Limits of one listener, and of each -M. Operators may compute the answer to a challenge by hand, with sha256sum. */
+const DEFAULT_LIMITS: ListenerLimits = { pending: 32, admitted: 64, greeting: 60_000 };
+/** Commands allowed before authentication. */
 const MAX_UNTRUSTED_COMMANDS = 32;
-/** Characters of a command of somebody unknown: more than one read brings, so that the answer to the challenge may
- * come with the first commands. */
+/** Characters of a command before authentication: more than one read delivers, so that the answer to the challenge
+ * may arrive together with the first commands. */
 const MAX_UNTRUSTED = 1 << 17;
-/** What everybody may ask; auth with a wrong number of words gets an error. */
+/** Commands that need no authentication; auth with a wrong number of words gets an error. */
 const OPEN_COMMANDS: ReadonlySet<string> = new Set(['auth', 'help', 'ping', 'quit']);
 
-class Client implements Guest {
+class CliClient implements Client {
   readonly address: string;
   readonly socket: Socket;
   readonly challenge = newCliChallenge();
   trusted = false;
-  /** Commands before the answer to the challenge. */
+  /** Commands received before authentication. */
   asked = 0;
 
   constructor(socket: Socket) {
@@ -47,8 +47,8 @@ class Client implements Guest {
   }
 }
 
-/** Writes an answer as it travels: status, bytes of the body, the body, a newline. Resolves when all of it is written, which
- * takes many turns of the event loop where it is long. */
+/** Writes a reply in wire format: status, length of the body, body, newline. Resolves when all of it is written; a
+ * long one takes several turns of the event loop. */
 export async function writeReply(output: Writable, { status, body }: CommandReply): Promise<void> {
   const head = `${String(status).padEnd(3)} ${String(Buffer.byteLength(body)).padEnd(8)}\n`;
   if (!isLong(body)) {
@@ -70,7 +70,7 @@ export class TextCli {
   private readonly secret: Secret;
   private readonly banner: string;
   private readonly servers: Server[] = [];
-  private readonly limits: DoorLimits;
+  private readonly limits: ListenerLimits;
   private readonly attempts = new Attempts();
   private readonly sockets = new Set<Socket>();
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -80,7 +80,7 @@ export class TextCli {
     run: (line: string) => Promise<CommandReply>,
     secret: Secret,
     banner: string,
-    limits: DoorLimits = DEFAULT_LIMITS,
+    limits: ListenerLimits = DEFAULT_LIMITS,
   ) {
     this.limits = limits;
     this.run = run;
@@ -90,25 +90,25 @@ export class TextCli {
 
   /** Resolves with the port. */
   listen(host: string, port: number): Promise<number> {
-    const door = new Door(this.limits);
-    const server = createServer({ allowHalfOpen: true }, (socket) => this.serve(socket, door));
+    const listener = new Listener(this.limits);
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.serve(socket, listener));
     this.servers.push(server);
     return listen(server, { host, port });
   }
 
-  /** Connects to a CLI client that waits, again and again; `failed` hears why nobody was there. */
+  /** Connects to a listening CLI client, and reconnects for ever; `failed` receives the reason of a failed attempt. */
   connectOut(host: string, port: number, failed: (why: string) => void = () => {}): void {
     if (this.closed) return;
     const socket = connect({ host, port, allowHalfOpen: true });
     this.sockets.add(socket);
-    // A host that swallows packets is tried again sooner than the system gives up.
+    // A host that drops packets is retried before the system's own timeout.
     const late = setTimeout(() => socket.destroy(new Error('no connection in time')), this.limits.greeting);
     late.unref();
     let connected = false;
     socket.once('connect', () => {
       connected = true;
       clearTimeout(late);
-      this.serve(socket, new Door(this.limits));
+      this.serve(socket, new Listener(this.limits));
     });
     socket.on('error', (cause) => {
       if (!connected) failed(cause.message);
@@ -132,16 +132,16 @@ export class TextCli {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  private serve(socket: Socket, door: Door): void {
-    const client = new Client(socket);
+  private serve(socket: Socket, listener: Listener): void {
+    const client = new CliClient(socket);
     this.sockets.add(socket);
-    door.enter(client);
+    listener.add(client);
     socket.once('close', () => {
       this.sockets.delete(socket);
-      door.leave(client);
+      listener.remove(client);
     });
     socket.on('error', () => {});
-    if (this.secret.isNone && !this.trust(client, door)) return;
+    if (this.secret.isNone && !this.trust(client, listener)) return;
     socket.setEncoding('utf8');
     const lines = new CommandLines(client.trusted ? MAX_COMMAND : MAX_UNTRUSTED);
     let queue: Promise<void> = Promise.resolve();
@@ -156,18 +156,18 @@ export class TextCli {
       if (!socket.writable) return;
       if (client.trusted) {
         const reply = await this.run(line);
-        // What comes behind a command that was too long would be taken for commands.
+        // The rest of an oversized command would be taken for commands.
         await answer(reply, reply.status === CLI.CLOSE || line.length > MAX_COMMAND);
       } else {
-        const reply = await this.greet(client, door, line);
+        const reply = await this.greet(client, listener, line);
         if (client.trusted) lines.limit = MAX_COMMAND;
         await answer(reply, reply.status !== CLI.OK);
       }
       await taken(socket);
     };
     socket.on('data', (text: string) => {
-      // Nothing more is read until this is done and its answers are taken: a client that only sends costs no memory,
-      // and one that ends its side behind its last command still gets all the answers.
+      // Reads nothing more until the commands are done and their replies are read: a client that only sends uses no
+      // memory, and one that closes its side after the last command still receives all replies.
       socket.pause();
       const commands = lines.push(text);
       queue = queue
@@ -177,32 +177,32 @@ export class TextCli {
         .then(() => void socket.resume());
       queue.catch(() => socket.destroy());
     });
-    // Told even to a paused reader.
+    // Emitted even while reading is paused.
     socket.on('end', () => void queue.then(() => socket.end()));
   }
 
-  /** Lets a client in; one for whom there is no place is gone. */
-  private trust(client: Client, door: Door): boolean {
-    if (door.admit(client)) client.trusted = true;
+  /** Authenticates a client; closes it if there is no free slot. */
+  private trust(client: CliClient, listener: Listener): boolean {
+    if (listener.admit(client)) client.trusted = true;
     else client.socket.destroy();
     return client.trusted;
   }
 
-  /** What a client may say before it has answered the challenge; anything but success ends the connection. */
-  private async greet(client: Client, door: Door, line: string): Promise<CommandReply> {
+  /** Handles a command before authentication; any status but success closes the connection. */
+  private async greet(client: CliClient, listener: Listener, line: string): Promise<CommandReply> {
     if (++client.asked > MAX_UNTRUSTED_COMMANDS) return { status: CLI.CLOSE, body: '' };
     const parsed = parseCommand(line);
     const words = parsed instanceof QuotingError ? [] : parsed;
     const [name] = words;
     if (name !== 'auth' || words.length !== 2) {
-      // The answers of `help`, `ping` and `quit`, and those to what cannot be read, are the same for everyone.
+      // The replies of `help`, `ping` and `quit`, and to unparsable input, are the same for everyone.
       if (name === undefined || OPEN_COMMANDS.has(name)) return this.run(line);
       return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
     }
     const wait = this.attempts.wait(client.address);
     if (wait !== null && wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     if (wait !== null && this.secret.checkCliAnswer(client.challenge, words[1] as string)) {
-      return this.trust(client, door)
+      return this.trust(client, listener)
         ? { status: CLI.OK, body: this.banner }
         : { status: CLI.CLOSE, body: '' };
     }
@@ -212,18 +212,18 @@ export class TextCli {
   }
 }
 
-function request(client: Client): string {
+function request(client: CliClient): string {
   return `${client.challenge}\n\nAuthentication required.\n`;
 }
 
-/** Ends a connection whose peer need not take part: it may neither read nor end its own side. */
+/** Ends a connection whether the client cooperates or not: it may neither read nor close its side. */
 function endSoon(socket: Socket): void {
   socket.end();
   const late = setTimeout(() => socket.destroy(), GOODBYE_MS);
   socket.once('close', () => clearTimeout(late));
 }
 
-/** Resolves when the peer has taken what was written, as far as the socket wants that waited for, or is gone. */
+/** Resolves when the client has read enough of the output, or is gone. */
 function taken(socket: Socket): Promise<void> {
   if (!socket.writableNeedDrain || socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -237,7 +237,7 @@ function taken(socket: Socket): Promise<void> {
   });
 }
 
-/** Serves until the input ends or `quit`; resolves then, when all commands read so far are answered. */
+/** Serves until the input ends or `quit`; resolves after all commands read so far have been answered. */
 export function serveStdin(
   input: Readable,
   output: Writable,
@@ -245,7 +245,7 @@ export function serveStdin(
   run: (line: string) => Promise<CommandReply>,
 ): Promise<void> {
   const lines = new CommandLines();
-  // Nobody may read the answers any more; the commands still count.
+  // The output may be closed; the commands are still executed.
   output.on('error', () => {});
   void writeReply(output, { status: CLI.OK, body: `${banner}Type 'start' to launch worker process.\n` });
   let queue: Promise<void> = Promise.resolve();

@@ -40,12 +40,12 @@ export interface FleetParts {
 }
 
 const OK = 200;
-/** Of cli_timeout, after which a worker that waits counts as hung. */
-const PATIENCE = 0.8;
-/** How long fleet.load and fleet.use wait for nodes, in milliseconds (chosen): a program compiles in much less. */
-const PROGRAM_WAIT = 10_000;
+/** Fraction of cli_timeout that fleet operations of the worker may take: beyond cli_timeout it would count as hung. */
+const TIMEOUT_SHARE = 0.8;
+/** Milliseconds that fleet.load and fleet.use wait for nodes (chosen): compiling a program takes much less. */
+const PROGRAM_TIMEOUT = 10_000;
 
-/** The fleet, not yet started. Rejects with an OptionError. */
+/** Creates the fleet node, not yet started. Rejects with an OptionError. */
 export async function makeFleet(
   options: FleetOptions,
   version: string,
@@ -53,7 +53,7 @@ export async function makeFleet(
 ): Promise<FleetNode> {
   const node = options.node ?? ownName();
   const settings = busSettings(options, node, (text) => parts.log('warning', text));
-  // A file of its own, with the client's library.
+  // In a separate module, because it loads the client library.
   const { NatsBus } = await import('../../fleet/nats-bus.ts');
   return new FleetNode(
     node,
@@ -67,16 +67,16 @@ function fleetHost(parts: FleetParts, { accept }: FleetOptions): FleetHost {
   const { params, supervisor } = parts;
   const call = async (what: WorkerCall): Promise<CommandReply | null> => {
     await supervisor.settled();
-    // Without a cache there is nothing to do, and a worker that dies takes it along.
+    // Without a worker there is no cache to change, and a dying worker takes its cache with it.
     return supervisor.cacheSince === null ? null : supervisor.call(what);
   };
-  const most = (): number => params.num('cli_timeout') * PATIENCE;
+  const limit = (): number => params.num('cli_timeout') * TIMEOUT_SHARE;
   return {
-    timeout: () => Math.min(params.num('fleet_timeout'), most()) * 1000,
-    wait: () => Math.max(0, Math.min(params.num('fleet_wait'), most() - params.num('fleet_timeout'))) * 1000,
+    timeout: () => Math.min(params.num('fleet_timeout'), limit()) * 1000,
+    wait: () => Math.max(0, Math.min(params.num('fleet_wait'), limit() - params.num('fleet_timeout'))) * 1000,
     figures: figuresOf(parts),
     programs: accept === 'invalidate' ? null : programHost(parts),
-    patience: () => Math.min(PROGRAM_WAIT, most() * 1000),
+    programTimeout: () => Math.min(PROGRAM_TIMEOUT, limit() * 1000),
     catchUp: () => (params.text('fleet_gap') === 'serve' ? null : params.num('fleet_catch_up') * 1000),
     log: (level, text) => {
       parts.log(level, text);
@@ -94,7 +94,7 @@ function fleetHost(parts: FleetParts, { accept }: FleetOptions): FleetHost {
   };
 }
 
-/** The fleet's programs among those of this proxy. Never rejects: whoever asks goes on with the next program. */
+/** The local programs as the fleet node uses them. Never rejects: the caller continues with the next program. */
 function programHost({ programs, booted, programsChanged }: FleetParts): ProgramHost {
   const attempt = async (what: string, run: () => Promise<CommandReply>): Promise<string | null> => {
     try {
@@ -109,7 +109,7 @@ function programHost({ programs, booted, programsChanged }: FleetParts): Program
   return {
     load: (name, bundle) =>
       attempt(`loaded ${name}`, async () => {
-        // Those of the command line come first, and take their names.
+        // Programs of the command line are loaded first, and keep their names.
         await booted();
         const { name: file, text } = sourceOf(bundle);
         return programs.load(name, { name: file, text, bundle });
@@ -164,11 +164,12 @@ function busSettings(
   };
 }
 
-/** A token and a key, each between two lines of dashes. The client's library would find that out with each try. */
+/** A creds file holds a token and a key, each between two lines of dashes. The client library would report this only
+ * on each connect. */
 function credentialsIn(path: string, bytes: Buffer): Buffer {
   const marks = bytes.toString('latin1').match(/^\s*-{3,}.*-{3,}\s*$/gm);
   if ((marks?.length ?? 0) >= 4) return bytes;
-  throw new OptionError(`--fleet-creds ${path}: it is no creds file of NATS`, false);
+  throw new OptionError(`--fleet-creds ${path}: not a creds file of NATS`, false);
 }
 
 /** `name:password` on the first line. */
@@ -187,16 +188,16 @@ function certificates(path: string): string {
   }
 }
 
-/** The machine's name, as far as it may stand in a subject. */
+/** The host name, converted to a valid word of a subject. */
 function ownName(): string {
   const name = hostname()
     .replace(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 64);
-  if (!isName(name)) throw new OptionError('The machine has no name: give this node one with --node', false);
+  if (!isName(name)) throw new OptionError('The host name is not usable: name this node with --node', false);
   return name;
 }
 
-/** Milliseconds that rates are taken over. */
+/** Milliseconds over which rates are averaged. */
 const WINDOW = 10_000;
 
 /** A reading of all counters. */
@@ -212,11 +213,11 @@ interface Sample {
   readonly misses: number;
 }
 
-/** Rates from counters that are read now and then. */
+/** Computes rates from periodic readings of the counters. */
 export class TrafficRates {
   private samples: Sample[] = [];
 
-  /** @param at milliseconds */
+  /** @param at time of the reading in milliseconds */
   take({ info, values }: Counters, at: number): void {
     const value = (name: string): number =>
       Number(values[info.findIndex((counter) => counter.name === name)] ?? 0n);
@@ -226,7 +227,7 @@ export class TrafficRates {
       hits: value('MAIN.cache_hit'),
       misses: value('MAIN.cache_miss'),
     };
-    // A new worker begins again.
+    // The counters of a new worker start at zero.
     if (sample.requests < (this.samples.at(-1)?.requests ?? 0)) this.samples = [];
     this.samples.push(sample);
     while ((this.samples[1]?.at ?? at) <= at - WINDOW) this.samples.shift();
@@ -246,7 +247,7 @@ export class TrafficRates {
   }
 }
 
-/** Threads of the worker; 0 without one. */
+/** Number of worker threads; 0 without a worker. */
 function threadsIn({ info }: Counters): number {
   return info.filter(({ name }) => /^THR\.\d+\.requests$/.test(name)).length;
 }
@@ -257,19 +258,19 @@ function rounded(value: number, to: number): number {
 
 const ANY = new Set(['', '0.0.0.0', '::', '*']);
 
-/** A name or an address that other machines may reach this one by. @param seen as the bus sees it */
+/** A name or address by which other machines may reach this one. @param seen address as seen by the bus */
 export function ownAddress(seen: string | null): string {
   const local = seen === null || seen.startsWith('127.') || seen === '::1';
   return local ? hostname() : seen;
 }
 
-/** A listener that takes what comes from anywhere is at the machine's address. */
+/** A wildcard listener is reachable at the machine's address. */
 export function reachedAt(host: string, port: number, address: string): string {
   const at = ANY.has(host) ? address : host;
   return isIP(at) === 6 ? `[${at}]:${port}` : `${at}:${port}`;
 }
 
-/** Listeners for traffic as text. */
+/** The traffic listeners as text. */
 export function listening(listeners: readonly ListenerAddress[], address: string): string[] {
   return listeners
     .slice(0, MOST_LISTENERS)
@@ -278,5 +279,5 @@ export function listening(listeners: readonly ListenerAddress[], address: string
     );
 }
 
-/** As many as a sign of life names. */
+/** Listeners named in a heartbeat. */
 const MOST_LISTENERS = 8;

@@ -1,5 +1,5 @@
-// The manager's membership of a fleet, or that it has none: loads what speaks to the bus with --fleet only, and lets a worker
-// begin when its place in the stream is known, or when the bus has had time enough.
+// The manager's optional membership of a fleet: loads the node and the bus client only with --fleet, and delays the
+// start of a worker until its position in the stream is known, or until a time limit.
 
 import type { FleetReceipt, Invalidation } from '../../contract/invalidation.ts';
 import type { FleetNode } from '../../fleet/fleet-node.ts';
@@ -7,10 +7,11 @@ import { type FleetCounters, newFleetCounters } from '../../stats/counter-fields
 import type { FleetOptions } from '../options/fleet-option.ts';
 import type { FleetParts } from './fleet-host.ts';
 
-/** How long the start of a worker waits for the bus, in milliseconds (chosen). */
+/** Milliseconds that a worker's start waits for the bus (chosen). */
 const JOIN_TIMEOUT = 1500;
 
-/** The same for the program that the fleet runs, once the bus is there: it has to come, and to be compiled (chosen). */
+/** Milliseconds that it waits for the fleet's program once the bus is connected: it has to arrive and be compiled
+ * (chosen). */
 const PROGRAM_TIMEOUT = 10_000;
 
 const NO_FLEET: FleetReceipt = {
@@ -35,7 +36,7 @@ export class Membership {
     this.counters = options === null ? null : newFleetCounters();
   }
 
-  /** Begins to join. Rejects with an OptionError when that cannot work; a bus that is absent is no reason. */
+  /** Starts to join. Rejects with an OptionError if the configuration is wrong; an absent bus is not an error. */
   join(version: string, parts: FleetParts): Promise<void> {
     const { options } = this;
     if (options !== null) {
@@ -51,8 +52,8 @@ export class Membership {
     this.node.start();
   }
 
-  /** A worker whose fleet knows its place begins there with an empty cache, and runs what the fleet runs. One whose bus is
-   * absent serves all the same. */
+  /** Resolves when a worker may start: it then begins with an empty cache at a known position in the stream, and
+   * runs the fleet's program. If the bus is absent it starts all the same, after a timeout. */
   async settled(): Promise<void> {
     await this.loading;
     const { node } = this;
@@ -61,7 +62,7 @@ export class Membership {
     if (node.connected && node.programs !== null) await atMost(PROGRAM_TIMEOUT, node.programs.ready);
   }
 
-  /** Somebody has changed the programs of this proxy. */
+  /** The local programs have changed. */
   programsChanged(): void {
     this.node?.programsChanged();
   }
@@ -71,7 +72,7 @@ export class Membership {
     return this.node?.publish(event) ?? Promise.resolve(NO_FLEET);
   }
 
-  /** Brings the counters up to date. */
+  /** Updates the counters. */
   sample(): void {
     if (this.counters !== null) this.node?.sample(this.counters);
   }

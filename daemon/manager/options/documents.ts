@@ -1,4 +1,4 @@
-// What proxyd prints about itself: the usage text, -V and the -x documents, all from the tables.
+// The documents that proxyd prints: usage, -V and -x, all generated from the tables.
 
 import { helpText, optstring, versionLine } from '../../../protocol/command-line.ts';
 import { COMMANDS } from '../../../protocol/tables/commands.ts';
@@ -11,7 +11,7 @@ export function usageText(): string {
   return helpText(PROXYD);
 }
 
-/** What getopt(3) takes, in the order that Varnish gives it in. */
+/** The getopt(3) string, in Varnish's order. */
 export function optionLetters(): string {
   const sorted = PROXYD.options.toSorted((a, b) => letter(a).localeCompare(letter(b)));
   return optstring(sorted);

@@ -1,27 +1,27 @@
-// The options of a fleet: --fleet with its servers, and those that mean something only beside it. Pure: the files that they
-// name are read when the fleet is made.
+// The fleet options: --fleet with its servers, and those that require it. Pure: the files that they name are read when
+// the node is created.
 
 import { isIP } from 'node:net';
 import { OptionError } from './option-error.ts';
 
-/** How this proxy joins a fleet. */
+/** Fleet settings of the command line. */
 export interface FleetOptions {
   servers: string[];
   name: string;
-  /** --node; null: the machine's name. */
+  /** --node; null for the host name. */
   node: string | null;
-  /** Files. */
+  /** Paths of files. */
   creds: string | null;
   user: string | null;
   ca: string | null;
-  /** What is taken from the bus; `invalidate`: no programs. */
+  /** Content accepted from the bus; `invalidate`: no programs. */
   accept: 'all' | 'invalidate';
 }
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const SERVER = /^(?:nats:\/\/|tls:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/@:[\]]+)(?::\d{1,5})?$/;
 
-/** @param given values by the names of the options; null without --fleet. Throws OptionError. */
+/** @param given values by option name; null without --fleet. Throws OptionError. */
 export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | null {
   const servers = given.get('fleet');
   if (servers === undefined) {
@@ -47,12 +47,12 @@ export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | n
 }
 
 function checkedServer(text: string, secure: boolean): string {
-  // A command line can be read by everybody on the machine.
+  // Command lines are visible to all users of the machine.
   if (text.includes('@'))
     throw new OptionError('--fleet: credentials belong in a file: --fleet-creds, --fleet-user');
   if (!SERVER.test(text)) throw new OptionError(`--fleet: "${text}" is not nats://host:port`);
   const host = text.replace(/^\w+:\/\//, '').replace(/:\d+$/, '');
-  // The client's library compares a certificate with names only.
+  // The client library matches certificates against names only.
   if ((secure || text.startsWith('tls:')) && isIP(host.replace(/[[\]]/g, '')) !== 0)
     throw new OptionError(`--fleet: with TLS a server is named, not given by its address: "${text}"`);
   return text;

@@ -1,15 +1,15 @@
-// -a arguments: a name, a place (address and port, or the path of a Unix socket) and options. What can be said from the
-// text alone is said here, before anything is bound; the sockets are listeners.ts.
+// -a arguments: a name, an address (host and port, or the path of a Unix socket) and options. Validates what the text
+// alone allows, before anything is bound; listeners.ts has the sockets.
 
 import net from 'node:net';
 import type { ListenerSpec } from '../../link.ts';
 import { groupId, linesOf, userId } from '../process/accounts.ts';
 import { OptionError } from './option-error.ts';
 
-/** The longest path of a Unix socket, in bytes. */
+/** Maximum length of a Unix socket path in bytes. */
 const LONGEST_PATH = 107;
 
-/** All -a arguments. Those without a name get a0, a1 … Throws OptionError. */
+/** Parses all -a arguments. Unnamed ones are called a0, a1 … Throws OptionError. */
 export function parseListeners(texts: readonly string[]): ListenerSpec[] {
   const specs: ListenerSpec[] = [];
   let unnamed = 0;
@@ -29,7 +29,7 @@ function placeOf({ path, host, port }: ListenerSpec): string {
   return path ?? `${host} ${port}`;
 }
 
-/** One -a argument; `index` gives the default name. Throws OptionError. */
+/** Parses one -a argument; `index` makes the default name. Throws OptionError. */
 function parseListener(text: string, index: number): ListenerSpec {
   const [place = '', ...options] = text.trim().split(/\s*,\s*|\s+/);
   const [name, address] = splitName(text, place);
@@ -103,7 +103,7 @@ function parsePlace(spec: ListenerSpec, place: string): void {
     spec.path = place;
     return;
   }
-  // An IPv6 address without brackets has colons of its own and no port.
+  // An IPv6 address without brackets contains colons and has no port.
   const bare = net.isIPv6(place);
   const m = bare ? null : /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place);
   const host = bare ? place : (m?.[1] ?? m?.[2]);
@@ -119,7 +119,7 @@ function parsePlace(spec: ListenerSpec, place: string): void {
   spec.port = port;
 }
 
-/** A port's number, or that of a service's name; 80 when there is none, null when nobody knows it. */
+/** A port number, or the port of a service name; 80 for '', null for an unknown name. */
 function portNumber(text: string): number | null {
   if (text === '') return 80;
   if (/^\d+$/.test(text)) return Number(text) <= 65535 ? Number(text) : null;

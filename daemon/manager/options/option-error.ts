@@ -1,7 +1,7 @@
-// A mistake in the command line: printed as it is, with exit code 2.
+// A command line error: printed as it is, with exit code 2.
 
 export class OptionError extends Error {
-  /** Whether the hint to the usage text follows. */
+  /** Whether to print a hint to the usage text. */
   readonly usage: boolean;
   constructor(message: string, usage = true) {
     super(message);

@@ -15,11 +15,11 @@ import { OptionError } from './option-error.ts';
 export interface Options {
   mode: 'daemon' | 'foreground' | 'debug';
   listeners: ListenerSpec[];
-  /** -b as given. */
+  /** The argument of -b. */
   backend: string | null;
-  /** -f as given; [''] is `-f ''`. */
+  /** The arguments of -f; [''] for `-f ''`. */
   programs: string[];
-  /** -C: compile, print, end. */
+  /** -C: compile, print, exit. */
   compileOnly: boolean;
   dir: string | undefined;
   identity: string | null;
@@ -34,22 +34,22 @@ export interface Options {
   reverseCli: HostPort[];
   /** --console: WebSocket over TCP. */
   consoles: HostPort[];
-  /** --allow-origin: values of Origin that may open a console connection. */
+  /** --allow-origin: Origin values that may open a console connection. */
   origins: string[];
-  /** --allow-host: names and addresses under which --metrics and --console may be reached besides their own. */
+  /** --allow-host: additional names and addresses of the --metrics and --console listeners. */
   hosts: string[];
   metrics: HostPort | null;
-  /** -j; null where it was not given. */
+  /** -j; null if not given. */
   jail: JailOption | null;
-  /** --log-file: where the daemon's own messages go. */
+  /** --log-file: destination of the daemon's own messages. */
   logFile: string | null;
-  /** --read-group: a group that may read log and counters. */
+  /** --read-group: a group with read access to log and counters. */
   readGroup: string | null;
-  /** --fleet and the options that go with it; null without it. */
+  /** --fleet and related options; null without --fleet. */
   fleet: FleetOptions | null;
 }
 
-/** An address of a way in, and as it was given. */
+/** The address of an endpoint, and its original text. */
 export interface HostPort {
   text: string;
   host: string;
@@ -102,7 +102,7 @@ export function parseOptions(argv: readonly string[]): Request {
   const listeners: string[] = [];
   const storages: string[] = [];
   const { options, words, end } = readCommandLine(PROXYD, argv, '');
-  // What must stand alone says so itself.
+  // Options that must stand alone report that themselves.
   if (!options.some(([name]) => ALONE.includes(name))) {
     if (end?.kind === 'mistake') throw new OptionError(end.message);
     if (words.length > 0) throw new OptionError(`Too many arguments (${words[0]}...)`);
@@ -137,7 +137,7 @@ export function parseOptions(argv: readonly string[]): Request {
         setOption(o, name, value);
     }
   }
-  checkTogether(o);
+  checkCombinations(o);
   o.fleet = parseFleet(fleet);
   o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));
@@ -166,7 +166,7 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     case 'h':
     case 'W':
-      checkIdle(name, value);
+      checkUnused(name, value);
       return;
     case 'i':
       if (value === '' || /[^\x21-\x7e]/.test(value))
@@ -199,7 +199,7 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     }
     case 'r':
-      // An empty name between two commas is one that does not exist.
+      // An empty name between two commas is reported as unknown.
       if (value.trim() !== '') o.readOnly.push(...value.trim().split(/\s*,\s*|\s+/));
       return;
     case 'S':
@@ -235,12 +235,12 @@ function setOption(o: Options, name: string, value: string): void {
   }
 }
 
-/** What means nothing here is checked all the same: a mistake in it is one wherever the unit comes from. */
+/** Options without effect are validated all the same: a typo in them is an error, whatever the unit was written for. */
 const WAITERS = ['epoll', 'poll'];
-/** How many arguments each hash method takes. */
+/** Number of arguments by hash method. */
 const HASHES: Readonly<Record<string, number>> = { critbit: 0, simple_list: 0, classic: 1 };
 
-function checkIdle(name: string, value: string): void {
+function checkUnused(name: string, value: string): void {
   if (name === 'W') {
     if (!WAITERS.includes(value)) throw new OptionError(`Unknown waiter method "${value}"`);
     return;
@@ -255,7 +255,7 @@ function checkIdle(name: string, value: string): void {
   );
 }
 
-/** `port`: that of an address without one, which otherwise is refused. */
+/** `port` is the default port; without it the address must have one. */
 function hostPort(flag: string, text: string, port?: number): HostPort {
   const m = /^(?:\[([^\]]+)\]|([^:\s]*))(?:[:\s](\d{1,5}))?$/.exec(text);
   const number = m?.[3] === undefined ? port : Number(m[3]);
@@ -265,7 +265,7 @@ function hostPort(flag: string, text: string, port?: number): HostPort {
   return { text, host: (m[1] ?? m[2]) || '0.0.0.0', port: number };
 }
 
-function checkTogether(o: Options): void {
+function checkCombinations(o: Options): void {
   if (o.backend !== null && o.programs.length > 0)
     throw new OptionError('Only one of -b or -f can be specified');
   if (o.consoles.length > 0 && o.secretFile === 'none')
@@ -287,18 +287,18 @@ function checkTogether(o: Options): void {
   }
 }
 
-/** Whether the worker is started without a command: not in debug mode, without a program or before -I. */
+/** Whether the worker starts without a command: not in debug mode, without a program, or with -I. */
 export function startsWorkerAtOnce(o: Options): boolean {
   return o.mode !== 'debug' && o.programs[0] !== '' && o.initFile === null;
 }
 
 const MALLOC_KINDS = ['malloc', 'default', 'umem'];
-/** Kinds that VCL proxies know and this one does not have. */
+/** Storage kinds of Varnish that are not implemented. */
 const FOREIGN_KINDS = ['file', 'deprecated_persistent', 'persistent', 'debug'];
 const DEFAULT_SIZE = 100 << 20;
 const SMALLEST = 1 << 20;
 
-/** One argument; `index` gives the default name (s0, s1 …). Throws OptionError. */
+/** Parses one argument; `index` makes the default name (s0, s1 …). Throws OptionError. */
 function parseStorage(text: string, index: number): StorageSpec {
   if (text === '') throw new OptionError('-s argument lacks strategy {malloc, file, ...}');
   const named = /^([^=,]*)=(.*)$/s.exec(text);
@@ -321,12 +321,12 @@ function parseStorage(text: string, index: number): StorageSpec {
   return { name, kind: 'malloc', size: bytes };
 }
 
-/** `-s malloc` without a size takes no more than half of the machine: unlimited would only end in the OOM killer. */
+/** `-s malloc` without a size is limited to half of the machine's memory: unlimited would end in the OOM killer. */
 function unsized(): number {
   return Math.floor(totalmem() / 2);
 }
 
-/** The storages of a daemon: those given, else one of 100 MB, and a Transient. Throws OptionError. */
+/** Adds the default storage (100 MB) if none is given, and Transient. Throws OptionError. */
 function withDefaults(given: readonly StorageSpec[]): StorageSpec[] {
   const out = [...given];
   const names = new Set<string>();

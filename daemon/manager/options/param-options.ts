@@ -1,4 +1,4 @@
-// What the command line says about parameters: -p, -t, -l and -r.
+// Parameters of the command line: -p, -t, -l and -r.
 
 import { NoEffect } from '../../params/absent.ts';
 import type { Params } from '../../params/parameter-set.ts';
@@ -6,8 +6,8 @@ import { ParamError } from '../../params/value.ts';
 import { OptionError } from './option-error.ts';
 import type { Options } from './options.ts';
 
-/** -p, -t, -l and -r. A parameter of Varnish without meaning here gives a warning and has no effect, so that units and
- * scripts written for it still start this one. */
+/** Applies -p, -t, -l and -r. A parameter of Varnish without meaning here causes a warning and has no effect, so
+ * that existing units and scripts keep working. */
 export function setParams(
   params: Params,
   options: Options,

@@ -1,8 +1,8 @@
-// Users and groups of this machine by name, from its files of accounts.
+// Users and groups of this machine by name, from its account files.
 
 import { readFileSync } from 'node:fs';
 
-/** Number and login group of a user; null when there is none of that name. */
+/** Id and primary group of a user; null if unknown. */
 export function userAccount(name: string): { uid: number; gid: number } | null {
   const fields = entry('/etc/passwd', name);
   return fields === null ? null : { uid: Number(fields[2]), gid: Number(fields[3]) };
@@ -26,7 +26,7 @@ function entry(file: string, name: string): string[] | null {
   return null;
 }
 
-/** None where there is no such file. */
+/** The lines of a file; none if it does not exist. */
 export function linesOf(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n');

@@ -6,21 +6,20 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 
-/** Where the files of control groups are: version 2, and the controller of processors of version 1. */
+/** Mount points of control groups: version 2, and the cpu controller of version 1. */
 const ROOT_2 = '/sys/fs/cgroup';
 const ROOT_1 = '/sys/fs/cgroup/cpu';
 
-/** @returns at least 1 and at most `most`; a part of a core counts as one. */
+/** @returns at least 1 and at most `most`; a fraction of a core counts as one */
 export function usableCores(most: number): number {
   return Math.max(1, Math.min(most, availableParallelism(), Math.ceil(cpuQuota(contentOf))));
 }
 
 /**
- * Cores that the quotas of this process's control groups allow, its own and those above it; Infinity without any.
- * A container sees its own group as the root, though /proc may name it by its place on the host: groups that are not
- * found are passed over.
- *
- * @param read content of a file, null when there is none (cgroups(7), proc_pid_cgroup(5))
+ * Cores allowed by the quotas of this process's control groups and of their ancestors; Infinity without a quota. A
+ * container sees its own group as the root, while /proc may show its path on the host: groups that are not found
+ * are skipped.
+ * @param read returns the content of a file, null if it does not exist (cgroups(7), proc_pid_cgroup(5))
  */
 export function cpuQuota(read: (path: string) => string | null): number {
   let cores = Infinity;
@@ -47,7 +46,7 @@ function quotaOf1(read: (path: string) => string | null, group: string): number 
   return share(read(`${at}_quota_us`)?.trim(), read(`${at}_period_us`)?.trim());
 }
 
-/** `max` and -1 say that there is no quota. */
+/** `max` and -1 mean no quota. */
 function share(quota: string | undefined, period: string | undefined): number {
   const cores = Number(quota) / Number(period);
   return cores > 0 ? cores : Infinity;
@@ -61,18 +60,18 @@ function contentOf(path: string): string | null {
   }
 }
 
-/** Part of util-linux, and the one way to the call for it: Node has none. By its path, because the manager may be root. */
+/** Part of util-linux; Node has no API for it. An absolute path, because the manager may be root. */
 const CHRT = '/usr/bin/chrt';
-/** The field of /proc/PID/stat that has the policy, counted behind the name in parentheses (proc(5)). */
+/** Index of the policy field in /proc/PID/stat, counted after the parenthesized name (proc(5)). */
 const POLICY = 38;
 const SCHED_OTHER = '0';
 const SHORTLY = 2000;
 
 /**
- * Has the threads of a process scheduled as SCHED_BATCH (sched(7)): one that wakes up does not interrupt what runs on its core.
- * Several threads would otherwise wake for each request that arrives, and interrupt whoever sends the next; so they
- * find several at a time. What an operator chose himself (chrt, CPUSchedulingPolicy= of a unit) stays. Without the program
- * or the permission everything stays as well, and works.
+ * Schedules the threads of a process as SCHED_BATCH (sched(7)): a thread that wakes up does not preempt the running
+ * one. Otherwise several threads would wake for each incoming request and preempt its sender; this way they find
+ * several requests at once. A policy set by the operator (chrt, CPUSchedulingPolicy= of a unit) is kept. Without
+ * chrt or the permission nothing changes.
  */
 export async function yieldCores(pid: number): Promise<void> {
   try {

@@ -20,27 +20,27 @@ export type Log = (level: Level, text: string) => void;
 
 /** Severities of syslog(3). */
 const SEVERITY: Readonly<Record<Level, number>> = { error: 3, warning: 4, info: 6, debug: 7 };
-/** The facility that Varnish uses. */
+/** Varnish's syslog facility. */
 const LOG_LOCAL0 = 16 << 3;
 
 export interface DaemonLogParts {
   /** Standard error of the process. */
   stderr: (text: string) => void;
-  /** In the background: standard error of whoever started it, for as long as that waits. */
+  /** In the background: standard error of the starting process, while it waits. */
   starter: (text: string) => void;
-  /** In tests another socket or program. */
+  /** A different socket or program, for tests. */
   syslog?: SyslogSettings;
 }
 
 export interface DaemonLog {
   write: Log;
-  /** Opens --log-file again. */
+  /** Reopens --log-file. */
   reopen(): void;
-  /** Resolves when what was written is out of this process's hands, or after a moment. */
+  /** Resolves when all messages have been handed over, or after a time limit. */
   close(): Promise<void>;
 }
 
-/** Throws OptionError where --log-file cannot be opened. */
+/** Throws OptionError if --log-file cannot be opened. */
 export function openDaemonLog(o: Pick<Options, 'mode' | 'logFile'>, parts: DaemonLogParts): DaemonLog {
   const background = o.mode === 'daemon';
   const syslog = background ? new Syslog(parts.syslog) : null;
@@ -57,8 +57,7 @@ export function openDaemonLog(o: Pick<Options, 'mode' | 'logFile'>, parts: Daemo
     try {
       file = new LogFile(path, (text) => first('error', text));
     } catch (cause) {
-      const remedy =
-        cause instanceof Untrusted ? '' : ' (name a file in a directory that is there and may be written to)';
+      const remedy = cause instanceof Untrusted ? '' : ' (name a file in an existing, writable directory)';
       throw new OptionError(`--log-file: Cannot open '${path}': ${systemText(cause)}${remedy}`, false);
     }
   }
@@ -66,7 +65,7 @@ export function openDaemonLog(o: Pick<Options, 'mode' | 'logFile'>, parts: Daemo
     const text = readable(given);
     file?.write(labelled(level, text));
     if (file === null || !background) first(level, text);
-    // Its starter shows what matters until it serves; nobody reads on after that.
+    // The starting process shows warnings and errors until the daemon serves; afterwards it is gone.
     if (background && SEVERITY[level] < SEVERITY.info) parts.starter(`${labelled(level, text)}\n`);
   };
   const missing = file === null ? (syslog?.missing ?? null) : null;
@@ -83,13 +82,13 @@ function labelled(level: Level, text: string): string {
   return `${level[0]?.toUpperCase()}${level.slice(1)}: ${text}`;
 }
 
-/** What a worker said may be somebody else's words: no terminal that shows a log obeys them. */
+/** Escapes control characters: output of a worker may contain text of clients, which must not reach a terminal raw. */
 function readable(text: string): string {
   const code = (c: string): string => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`;
   return text.replace(/\r\n/g, '\n').replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, code);
 }
 
-/** Whether standard error is the stream to the journal that the service manager has made for this service. */
+/** Whether standard error is the journal stream that systemd created for this service. */
 export function isJournal(stream: string | undefined, fd = 2): boolean {
   if (stream === undefined) return false;
   try {
@@ -102,19 +101,19 @@ export function isJournal(stream: string | undefined, fd = 2): boolean {
 
 const MODE = 0o640;
 
-/** As writeSync: returns how many bytes were written. */
+/** As writeSync(): returns the number of bytes written. */
 export type WriteSome = (fd: number, bytes: Uint8Array, from?: number) => number;
 
 export class LogFile {
   readonly #path: string;
-  /** Reports the trouble of this file somewhere else. */
+  /** Reports problems of this file elsewhere. */
   readonly #trouble: (text: string) => void;
   readonly #writeSome: WriteSome;
   #fd: number;
   #lost = 0;
-  /** The last line was cut short. */
+  /** The last line was truncated. */
   #cut = false;
-  /** What was reported of the last failure to open the file again, so that it is reported once. */
+  /** The last reported reopen error, to report it only once. */
   #reported = '';
 
   /** Throws Untrusted, or the system's error. */
@@ -125,7 +124,7 @@ export class LogFile {
     this.#fd = openLog(path);
   }
 
-  /** Lines within a message follow indented. */
+  /** Continuation lines of a message are indented. */
   write(line: string): void {
     if (this.#hasMoved()) this.reopen();
     const missing =
@@ -138,20 +137,20 @@ export class LogFile {
     try {
       const written = this.#writeSome(this.#fd, bytes);
       this.#cut = written < bytes.length;
-      // What remains tells the reason, where there still is one.
+      // Writing the rest raises the error that cut it short, if it persists.
       if (this.#cut) this.#writeSome(this.#fd, bytes, written);
       this.#cut = false;
       this.#lost = 0;
     } catch (cause) {
       if (this.#lost++ === 0) {
         this.#trouble(
-          `Cannot write to the log file ${this.#path}: ${systemText(cause)}; lines are lost and counted until it can be written to again: make room`,
+          `Cannot write to the log file ${this.#path}: ${systemText(cause)}; lines are lost and counted until writing succeeds again: free disk space`,
         );
       }
     }
   }
 
-  /** Opens what is at the path now; where that fails, goes on with the file that is open. */
+  /** Opens the file at the path; if that fails, continues with the open one. */
   reopen(): void {
     try {
       const fd = openLog(this.#path);
@@ -164,7 +163,7 @@ export class LogFile {
       if (why === this.#reported) return;
       this.#reported = why;
       this.#trouble(
-        `Cannot open the log file ${this.#path} again: ${why}; the log goes on in the file that was there before`,
+        `Cannot reopen the log file ${this.#path}: ${why}; logging continues in the previous file`,
       );
     }
   }

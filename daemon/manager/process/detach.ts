@@ -1,21 +1,21 @@
-// Running in the background: the program starts itself again, detached, and the first one waits for word.
+// Running in the background: the program starts itself again, detached, and the first process waits for it.
 //
-// The first process exits 0 when the second serves, and with the reason when it does not. What the second
-// has to say before that goes to the first one's standard error, through the IPC channel between them.
+// The first process exits 0 when the second serves, or with its error. Messages of the second until then are printed to
+// the first one's standard error, through the IPC channel between them.
 
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 
-/** Environment variable that tells the second process what it is. */
+/** Environment variable that marks the second process. */
 const MARK = 'PROXYD_DETACHED';
 
-type Word = { t: 'serving' } | { t: 'failed'; message: string; code: number } | { t: 'log'; text: string };
+type Message = { t: 'serving' } | { t: 'failed'; message: string; code: number } | { t: 'log'; text: string };
 
 export function isDetached(): boolean {
   return process.env[MARK] === '1' && process.connected === true;
 }
 
-/** In the first process: resolves with its exit code. */
+/** For the first process: resolves with its exit code. */
 export function runDetached(script: string, argv: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     const sink = openSync('/dev/null', 'r+');
@@ -38,9 +38,9 @@ export function runDetached(script: string, argv: readonly string[]): Promise<nu
     process.on('SIGINT', giveUp);
     process.on('SIGTERM', giveUp);
     child.on('message', (m: unknown) => {
-      const word = m as Word;
-      if (word.t === 'log') process.stderr.write(word.text);
-      else if (word.t === 'failed') finish(word.code, word.message);
+      const message = m as Message;
+      if (message.t === 'log') process.stderr.write(message.text);
+      else if (message.t === 'failed') finish(message.code, message.message);
       else {
         child.disconnect();
         child.unref();
@@ -54,18 +54,19 @@ export function runDetached(script: string, argv: readonly string[]): Promise<nu
   });
 }
 
-/** In the second process. */
+/** For the second process. */
 export const detachedSelf = {
   log(text: string): void {
-    if (process.connected) process.send?.({ t: 'log', text } satisfies Word);
+    if (process.connected) process.send?.({ t: 'log', text } satisfies Message);
   },
   serving(): void {
     delete process.env[MARK];
-    process.send?.({ t: 'serving' } satisfies Word);
+    process.send?.({ t: 'serving' } satisfies Message);
   },
   failed(message: string, code: number): Promise<void> {
     return new Promise((resolve) => {
-      if (process.connected) process.send?.({ t: 'failed', message, code } satisfies Word, () => resolve());
+      if (process.connected)
+        process.send?.({ t: 'failed', message, code } satisfies Message, () => resolve());
       else resolve();
     });
   },

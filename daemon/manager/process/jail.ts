@@ -1,8 +1,8 @@
-// -j: as whom the worker runs, and the process that has an extension describe itself.
+// -j: the users of the worker and of the process that describes extensions.
 //
-// Started as root, the manager keeps root's rights: it binds ports, starts workers and reads programs. Everything that
-// sees bytes from outside or runs an extension becomes a user that owns nothing, as Varnish's unix jail has it; -j none
-// keeps all as it is. What was asked for and cannot be had is an error, never a silent root.
+// Started as root, the manager stays root: it binds ports, starts workers and reads programs. Every process that
+// handles external input or runs an extension becomes an unprivileged user, as in Varnish's unix jail; -j none disables
+// that. A jail that was requested but is impossible is an error, never silently root.
 
 import type { Account } from '../../privileges.ts';
 import { OptionError } from '../options/option-error.ts';
@@ -14,17 +14,17 @@ export type JailOption =
 
 export interface Jail {
   worker: Account;
-  /** Reads what an extension says of itself; of the same login group. */
+  /** The user of the process that describes extensions; same primary group. */
   describer: Account;
 }
 
-/** Who besides the manager may do what: the accounts of -j, and the group of --read-group by its number. */
+/** Access of others than the manager: the accounts of -j, and the group id of --read-group. */
 export interface Access {
   jail: Jail | null;
   readers: number | null;
 }
 
-/** Those of this machine, or others in their place. */
+/** Account lookup, replaceable in tests. */
 export interface Accounts {
   userAccount: typeof userAccount;
   groupId: typeof groupId;
@@ -32,11 +32,11 @@ export interface Accounts {
 
 const HERE: Accounts = { userAccount, groupId };
 
-/** Who serves where -j names nobody: the first that there is. */
+/** Users tried in order if -j names none. */
 const DEFAULT_USERS = ['proxyd', 'nobody'];
 const NAMES = ['user', 'workuser', 'ccgroup'] as const;
 
-/** The text of -j. Throws OptionError. */
+/** Parses the argument of -j. Throws OptionError. */
 export function parseJail(text: string): JailOption {
   if (text === '') throw new OptionError('-j argument is empty');
   const [kind = '', ...rest] = text.split(',');
@@ -54,7 +54,7 @@ export function parseJail(text: string): JailOption {
   return option;
 }
 
-/** What -j and --read-group come to on this machine. Throws OptionError. */
+/** Resolves -j and --read-group on this machine. Throws OptionError. */
 export function makeAccess(
   options: { jail: JailOption | null; readGroup: string | null },
   accounts = HERE,
@@ -70,12 +70,12 @@ export function makeAccess(
   return { jail, readers };
 }
 
-/** Whether others than the manager's user have files to reach in the working directory. */
+/** Whether users other than the manager's must reach files in the working directory. */
 export function isShared({ jail, readers }: Access): boolean {
   return jail !== null || readers !== null;
 }
 
-/** The accounts of a jail; null without one: not root, or -j none. Throws OptionError. */
+/** The accounts of a jail; null without one (not root, or -j none). Throws OptionError. */
 export function makeJail(option: JailOption | null, uid: number, accounts = HERE): Jail | null {
   if (option?.kind === 'none') return null;
   if (uid !== 0) {
@@ -97,7 +97,9 @@ function account(name: string, accounts: Accounts): Account {
   const found = accounts.userAccount(name);
   if (found === null) throw new OptionError(`Unix jail: ${name} user not found.`);
   if (found.uid === 0) {
-    throw new OptionError(`Unix jail: user ${name} is root, which is no jail: name another, or take -j none`);
+    throw new OptionError(
+      `Unix jail: user ${name} is root, which is no jail: name another user, or use -j none`,
+    );
   }
   return { user: name, ...found };
 }

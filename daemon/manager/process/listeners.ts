@@ -1,9 +1,9 @@
 // Listening sockets: the handles that the manager binds and keeps.
 //
-// The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a dead
-// worker is replaced. It never accepts. Caution: port 0 gets its port at the first bind and keeps it over stop and
-// start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays
-// when its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
+// The manager owns the sockets and passes them to each worker, so that connections wait in the kernel while a dead
+// worker is replaced. It never accepts. Note: port 0 gets its port at the first bind and keeps it across stop and
+// start; without the runtime's handle factory the worker binds itself (`handles()` has nulls). The file of a Unix
+// socket remains after its listener is closed, as operators and watchdogs expect, and is replaced by the next bind.
 
 import { existsSync, lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
@@ -16,10 +16,10 @@ import { type BoundHandle, type HandleFactory, handleFactory } from '../../runti
 import { OptionError } from '../options/option-error.ts';
 import { groupId, userId } from './accounts.ts';
 
-/** Only IPv6: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
+/** IPv6 only: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
 const IPV6_ONLY = 1;
 
-/** Resolves names and wildcards: one spec an address. Throws OptionError. */
+/** Resolves names and wildcards to one spec per address. Throws OptionError. */
 export async function resolveListeners(specs: readonly ListenerSpec[]): Promise<ListenerSpec[]> {
   const out: ListenerSpec[] = [];
   for (const spec of specs) {
@@ -55,7 +55,7 @@ export class ListenerSet {
     this.factory = handleFactory();
   }
 
-  /** Binds what is not bound; the reason when one cannot be, and then none is. */
+  /** Binds all listeners; on failure binds none and returns the reason. */
   open(): string | null {
     if (this.isOpen) return null;
     const usable: Slot[] = [];
@@ -97,7 +97,7 @@ export class ListenerSet {
     return this.slots.map((slot) => slot.spec);
   }
 
-  /** Whether several threads can listen on all that is bound: each needs a descriptor of it. */
+  /** Whether several threads can listen on all sockets: each needs a descriptor. */
   get canBeShared(): boolean {
     return this.slots.every(({ handle }) => (handle?.fd ?? -1) >= 0);
   }
@@ -106,7 +106,7 @@ export class ListenerSet {
     return this.slots.map((slot) => slot.handle);
   }
 
-  /** What the worker found out about sockets that it bound itself. */
+  /** Stores the ports of sockets that the worker bound itself. */
   bound(listeners: readonly ListenerAddress[]): void {
     listeners.forEach((l, i) => {
       const spec = this.slots[i]?.spec;
@@ -127,11 +127,11 @@ export class ListenerSet {
 function bind(factory: HandleFactory, spec: ListenerSpec): BoundHandle | number {
   if (spec.path !== undefined) {
     removeSocket(spec.path);
-    // Made with its mode: whoever owns the directory could put a link in its place before a chmod.
+    // Created with its mode: until a chmod, the owner of the directory could replace it by a link.
     const mask = spec.mode === undefined ? null : process.umask(0o777 & ~spec.mode);
     try {
       const handle = factory(spec.path, -1, -1, undefined, 0);
-      // The runtime says "permission denied" for a directory that is not there.
+      // The runtime reports "permission denied" for a missing directory.
       const isLost = typeof handle === 'number' && !existsSync(dirname(spec.path));
       return isLost ? -constants.errno.ENOENT : handle;
     } finally {
@@ -143,11 +143,11 @@ function bind(factory: HandleFactory, spec: ListenerSpec): BoundHandle | number 
   return factory(host, spec.port as number, v6 ? 6 : 4, undefined, v6 ? IPV6_ONLY : 0);
 }
 
-/** After the bind: the port that 0 became, owner and mode of a path. */
+/** After the bind: stores the port chosen for port 0, sets owner and group of a path. */
 function settle(spec: ListenerSpec, handle: BoundHandle): string | null {
   if (spec.path === undefined) {
     const out: { port?: number } = {};
-    // A port in use does not fail the bind: the runtime keeps the error for the first call after it.
+    // A port in use does not fail the bind: the runtime keeps the error for the next call.
     const error = handle.getsockname?.(out) ?? 0;
     if (error !== 0) return `Could not get socket ${spec.text}: ${reasonOf(error)}`;
     if (out.port !== undefined) spec.port = out.port;
@@ -167,13 +167,13 @@ function settle(spec: ListenerSpec, handle: BoundHandle): string | null {
   }
 }
 
-/** The runtime removes the file of a Unix socket that it closes: a second name holds it meanwhile. */
+/** The runtime unlinks the file of a Unix socket that it closes: a second name preserves it. */
 function closeKeepingFile(handle: BoundHandle, path: string): void {
   const aside = `${path}.${process.pid}`;
   try {
     linkSync(path, aside);
   } catch {
-    // Somebody has removed it, or the directory takes no more.
+    // The file was removed, or the directory accepts no new entry.
     handle.close();
     return;
   }
@@ -181,16 +181,16 @@ function closeKeepingFile(handle: BoundHandle, path: string): void {
   try {
     renameSync(aside, path);
   } catch {
-    // The directory has gone.
+    // The directory was removed.
   }
 }
 
-/** Removes a socket left behind; anything else at that path stays, and the bind then fails. */
+/** Removes a stale socket; any other file at the path stays, and the bind then fails. */
 function removeSocket(path: string): void {
   try {
     if (lstatSync(path).isSocket()) unlinkSync(path);
   } catch {
-    // Nothing there.
+    // Nothing to remove.
   }
 }
 

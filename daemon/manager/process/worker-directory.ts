@@ -1,8 +1,8 @@
-// The worker's own directory inside the working directory: its user writes log and counters there and nowhere else,
-// so that the rest stays the manager's. Made new for every daemon and removed at its end.
+// The worker's directory inside the working directory: the worker's user writes log and counters there and nowhere
+// else. Created by every daemon and removed at its exit.
 //
-// Caution: it may belong to a user with fewer rights than the manager, who could swap names inside it at any moment.
-// The manager removes names in it and reads files of it, and never writes to what it finds there.
+// Note: it may belong to a less privileged user, who could replace entries in it at any moment. The manager unlinks
+// entries and reads files in it, but never writes to existing ones.
 
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ import { OptionError } from '../options/option-error.ts';
 
 export class WorkerDirectory {
   readonly path: string;
-  /** Who may read the files in it. */
+  /** Access rights of the files in it. */
   readonly files: FileAccess;
   private readonly worker: Account | null;
   private readonly readers: number | null;
 
-  /** `worker`: the user whose it is; null for this one. `readers`: a group that may read. */
+  /** `worker`: the owner; null for the present user. `readers`: a group with read access. */
   constructor(dir: string, worker: Account | null, readers: number | null) {
     this.path = join(dir, WORKDIR_FILES.worker);
     this.files = readers === null ? { mode: 0o600 } : { mode: 0o640, group: readers };
@@ -31,7 +31,7 @@ export class WorkerDirectory {
     this.readers = readers;
   }
 
-  /** Makes it, in the place of what a daemon that was killed has left. Throws OptionError. */
+  /** Creates it, in place of a leftover of a killed daemon. Throws OptionError. */
   make(): void {
     const { path, worker, readers } = this;
     try {
@@ -39,14 +39,14 @@ export class WorkerDirectory {
       mkdirSync(path, { mode: 0o700 });
       if (worker !== null || readers !== null)
         lchownSync(path, worker?.uid ?? -1, readers ?? worker?.gid ?? -1);
-      // A worker that becomes another user is not in the group: what it makes gets it from the directory.
+      // A worker that changes its user is not in the group: setgid lets new files inherit the group.
       if (readers !== null) chmodSync(path, worker === null ? 0o750 : 0o2750);
     } catch (cause) {
-      throw new OptionError(`Cannot make the worker's directory '${path}': ${systemText(cause)}`, false);
+      throw new OptionError(`Cannot create the worker's directory '${path}': ${systemText(cause)}`, false);
     }
   }
 
-  /** Makes it again for a new worker when a cleaner of old files has taken it away. Throws OptionError. */
+  /** Creates it again for a new worker if a cleaner of old files has removed it. Throws OptionError. */
   restore(): void {
     if (lstatSync(this.path, { throwIfNoEntry: false }) === undefined) this.make();
   }
@@ -55,7 +55,7 @@ export class WorkerDirectory {
     try {
       removeLeftOver(this.path, this.worker);
     } catch {
-      // It stays, as what a killed daemon leaves does.
+      // A leftover is removed by the next daemon.
     }
   }
 }
@@ -64,9 +64,9 @@ function removeLeftOver(path: string, worker: Account | null): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return;
   if (!isTrustedOwner(stat.uid) && stat.uid !== worker?.uid) {
-    throw new Untrusted(`It is there and belongs to ${userText(stat.uid)}: remove it`);
+    throw new Untrusted(`It exists and belongs to ${userText(stat.uid)}: remove it`);
   }
-  // By name and one by one: whoever owns the directory can have put links in it, and those must not be followed.
+  // By name, one by one: the directory's owner may have placed links, which must not be followed.
   const files = [RING_FILE, COUNTERS_FILE].map(
     (name) => new RegExp(`^${name.replace('.', '\\.')}(\\.\\d+\\.new)?$`),
   );

@@ -1,24 +1,25 @@
-// What a worker writes on its standard output and error, as lines for the manager's log, and no more of them than a log
-// can stand: so many at once and so many characters each; what is beyond is left out and counted.
+// Standard output and standard error of a worker, as lines of the manager's log. The rate and the length of lines are
+// limited; suppressed lines are counted.
 
-/** Lines in a window, and its length. A crash with its stack fits in; a flood comes to a few MB a day at the most. */
+/** Lines per window, and its length in milliseconds. A crash with its stack trace fits; a flood amounts to a few MB
+ * a day. */
 const LINES = 100;
 const WINDOW_MS = 10_000;
-/** Characters of a line. */
+/** Characters per line. */
 const LONGEST = 2000;
 
-/** Lets so many messages by in a window of time. */
+/** Passes a limited number of messages per window of time. */
 export class RateLimit<T> {
   readonly #out: (message: T) => void;
-  /** How the count of what was left out is worded. */
-  readonly #leftOut: (count: number) => T;
+  /** Makes the message about suppressed ones. */
+  readonly #suppressed: (count: number) => T;
   #used = 0;
-  #over = 0;
+  #excess = 0;
   #window: NodeJS.Timeout | null = null;
 
-  constructor(out: (message: T) => void, leftOut: (count: number) => T) {
+  constructor(out: (message: T) => void, suppressed: (count: number) => T) {
     this.#out = out;
-    this.#leftOut = leftOut;
+    this.#suppressed = suppressed;
   }
 
   take(message: T): void {
@@ -26,20 +27,20 @@ export class RateLimit<T> {
     if (this.#used < LINES) {
       this.#used++;
       this.#out(message);
-    } else this.#over++;
+    } else this.#excess++;
   }
 
-  /** The window is over, or nothing more will come. */
+  /** Ends the window and reports the number of suppressed messages. */
   end(): void {
     if (this.#window !== null) clearTimeout(this.#window);
     this.#window = null;
     this.#used = 0;
-    if (this.#over > 0) this.#out(this.#leftOut(this.#over));
-    this.#over = 0;
+    if (this.#excess > 0) this.#out(this.#suppressed(this.#excess));
+    this.#excess = 0;
   }
 }
 
-/** Cuts a stream of text into lines; a line may come in any number of parts. */
+/** Splits a stream of text into lines. */
 export class Lines {
   readonly #out: (line: string) => void;
   #rest = '';
@@ -53,7 +54,7 @@ export class Lines {
     lines[0] = this.#rest + lines[0];
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#whole(line);
-    // A line without an end must not fill the manager.
+    // Limits the memory of a line without an end.
     if (this.#rest.length > LONGEST) this.end();
   }
 
@@ -71,29 +72,29 @@ export class Lines {
 
 interface Stream {
   setEncoding(encoding: 'utf8'): void;
-  on(event: 'data' | 'close', heard: (text: string) => void): void;
+  on(event: 'data' | 'close', listener: (text: string) => void): void;
 }
 
-/** Logs what a process says on these streams until they close. */
+/** Logs the output of a process until its streams close. */
 export function logOutput(
   pid: number,
   streams: readonly (Stream | null)[],
   log: (text: string) => void,
 ): void {
-  const allowance = new RateLimit<string>(
-    (said) => log(`Child (${pid}) said ${said}`),
-    (count) => `${count} more lines, which are left out`,
+  const limit = new RateLimit<string>(
+    (line) => log(`Child (${pid}) said ${line}`),
+    (count) => `${count} more lines, suppressed`,
   );
   const open = new Set(streams.filter((stream) => stream !== null));
   for (const stream of open) {
-    const lines = new Lines((line) => allowance.take(line));
+    const lines = new Lines((line) => limit.take(line));
     stream.setEncoding('utf8');
     stream.on('data', (text) => lines.take(text));
     stream.on('close', () => {
       lines.end();
       open.delete(stream);
-      // What one stream has left over counts against the other's lines.
-      if (open.size === 0) allowance.end();
+      // Both streams share one limit.
+      if (open.size === 0) limit.end();
     });
   }
 }

@@ -21,16 +21,16 @@ import { OptionError } from '../options/option-error.ts';
 
 const MEMORY_FILESYSTEMS = [0x0102_1994, 0x8584_58f6];
 
-/** Modes: for this user alone, or such that others reach what they may read by its name. */
+/** Modes: private, or searchable by other users. */
 const PRIVATE = 0o700;
 const SEARCHABLE = 0o711;
 
 /**
- * Makes the directory if it is not there, and refuses one that another user could have filled or could change.
+ * Creates the directory if it is missing, and refuses one that another user could have filled or could change.
  * Throws OptionError.
- * @param parent the only directory above it that is made as well, with all above that: in a path that was given, what is
- * not there is a mistake
- * @param shared others have to reach their files in it: the worker's user, or a group that reads
+ * @param parent the only directory above it that is created as well, with its ancestors: in a path given by the
+ * operator a missing directory is a mistake
+ * @param shared other users must reach files in it: the worker's user, or a group with read access
  */
 export function makeDirectory(dir: string, parent: string | null, shared = false): void {
   const mode = shared ? SEARCHABLE : PRIVATE;
@@ -41,10 +41,10 @@ export function makeDirectory(dir: string, parent: string | null, shared = false
       mkdirSync(dir, { mode });
     } catch (cause) {
       if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {
-        throw new Error(`It cannot be made (${systemText(cause)})`, { cause });
+        throw new Error(`It cannot be created (${systemText(cause)})`, { cause });
       }
     }
-    // A link that only root or we can have put there is the operator's way to name it.
+    // A link that only root or this user can have created is the operator's choice.
     const stat = isTrustedLink(dir) ? statSync(dir) : lstatSync(dir);
     if (!stat.isDirectory()) throw new Untrusted(`It is ${kindOf(stat)} and no directory`);
     if (stat.uid !== ownUid()) throw new Untrusted(`It belongs to ${userText(stat.uid)}`);
@@ -53,7 +53,7 @@ export function makeDirectory(dir: string, parent: string | null, shared = false
         `Others may write to it (mode ${(stat.mode & 0o777).toString(8)}): chmod go-w ${dir}`,
       );
     }
-    // Again: what was not there at first has been made meanwhile, perhaps by somebody else.
+    // Again, because another user may have created a missing part meanwhile.
     checkWay(dir);
     checkEntries(dir);
     if ((stat.mode & mode) !== mode) chmodSync(dir, (stat.mode & 0o777) | mode);
@@ -65,11 +65,11 @@ export function makeDirectory(dir: string, parent: string | null, shared = false
   }
 }
 
-/** Refuses what lies where our files go and is none of ours: nothing in it is removed, followed or written to. */
+/** Refuses entries with our names that are not ours: none of them is removed, followed or written to. */
 function checkEntries(dir: string): void {
   for (const [what, name] of Object.entries(WORKDIR_FILES)) {
     const stat = lstatSync(join(dir, name), { throwIfNoEntry: false });
-    // What lies in the worker's directory is removed by its names before a worker starts.
+    // Entries of the worker's directory are removed by name before a worker starts.
     if (stat === undefined || what === 'log' || what === 'counters') continue;
     const problem = entryProblem(what as keyof typeof WORKDIR_FILES, stat);
     if (problem !== null) throw new Untrusted(`${name} in it is not the daemon's: ${problem}`);
@@ -88,7 +88,7 @@ function entryProblem(what: keyof typeof WORKDIR_FILES, stat: Stats): string | n
       if (!stat.isDirectory()) return `It is ${kindOf(stat)} and no directory: remove it`;
       if (stat.uid !== ownUid()) return owner;
       return (othersBits(stat) & 0o022) === 0 ? null : 'Others may write to it: remove it';
-    // It is never written to, only replaced: one that has two names is what a daemon left that was killed as it made it.
+    // Replaced, never written to: a second link is left by a daemon that was killed while it created the file.
     case 'lock':
       if (!stat.isFile()) return `It is ${kindOf(stat)} and no file: remove it`;
       return stat.uid === ownUid() ? null : owner;
@@ -99,7 +99,7 @@ function entryProblem(what: keyof typeof WORKDIR_FILES, stat: Stats): string | n
   }
 }
 
-/** Whether files of the directory live in memory; null when that cannot be told. */
+/** Whether files of the directory are kept in memory; null if unknown. */
 export function isMemoryBacked(dir: string): boolean | null {
   try {
     return MEMORY_FILESYSTEMS.includes(Number(statfsSync(dir).type) >>> 0);
@@ -108,14 +108,14 @@ export function isMemoryBacked(dir: string): boolean | null {
   }
 }
 
-/** Takes the directory for this process; returns what gives it back. Throws OptionError. */
+/** Locks the directory for this process; returns a function that releases it. Throws OptionError. */
 export function lockDirectory(dir: string): () => void {
   let taken: Taken;
   try {
     taken = takeLock(join(dir, WORKDIR_FILES.lock));
   } catch (cause) {
     throw new OptionError(
-      `Cannot lock working directory '${dir}': ${systemText(cause)} (make room there, or give another one with -n)`,
+      `Cannot lock working directory '${dir}': ${systemText(cause)} (free space there, or give another one with -n)`,
       false,
     );
   }
@@ -130,11 +130,11 @@ export function removeFile(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already.
+    // Already gone.
   }
 }
 
-/** Returns what removes the file of -P, which is null without one. Throws OptionError. */
+/** Writes both pid files; returns a function that removes that of -P (null: none). Throws OptionError. */
 export function writePidFiles(dir: string, pidFile: string | null): () => void {
   try {
     writeOwn(`${dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);

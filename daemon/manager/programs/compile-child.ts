@@ -1,5 +1,5 @@
-// Entry of the process that compiles a large program for the manager: reads the job from descriptor 3 to its end, writes what
-// came of it there, and ends. It reads the files that the program includes, and nothing of the package.
+// Entry of the process that compiles a large program for the manager: reads the job from descriptor 3 until its end,
+// writes the result to it, and exits. It reads included files, but nothing of the package.
 
 import { readFileSync } from 'node:fs';
 import { deserialize } from 'node:v8';
@@ -10,7 +10,7 @@ import { writeAnswer } from './compiler-processes.ts';
 
 const CHANNEL = 3;
 
-// As ps and top show it.
+// The name in ps and top.
 process.title = 'proxyd compiler';
 const job = deserialize(readFileSync(CHANNEL)) as CompileJob;
 keepPrograms(job.own);

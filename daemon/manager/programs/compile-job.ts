@@ -11,7 +11,7 @@ import { formatDiagnostics } from '../../vcl/diagnostics.ts';
 import type { ReaderOptions } from '../../vcl/include-path.ts';
 import type { OwnPrograms } from '../../vcl/own-programs.ts';
 
-/** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
+/** A compiled program; `notes` holds the compiler's warnings as text, '' without any. */
 export interface Compiled {
   program: CompiledProgram;
   notes: string;
@@ -21,64 +21,66 @@ export interface Compiled {
 export interface SourceText {
   name: string;
   text: string;
-  /** Where what it includes is found, and nowhere else; without it vcl_path. */
+  /** The only source of included files; without it vcl_path is used. */
   bundle?: Bundle;
 }
 
-/** Compiles a program text; the string is the compiler's message. */
+/** Compiles a program; a string is the compiler's error message. */
 export type Compile = (source: SourceText) => Promise<CompiledProgram | Compiled | string>;
 
-/** Options of the compiler, as far as they are data. */
+/** Compiler options that are plain data. */
 export type PlainOptions = Pick<
   CompileOptions,
   'vclPath' | 'unsafePath' | 'errUnref' | 'profile' | 'storages' | 'labels'
 >;
 
-/** What runs before have asked for. */
+/** Answers to the requests of earlier passes. */
 export interface Known {
-  /** By wishKey(). */
+  /** By requestKey(). */
   readonly described: ReadonlyMap<string, DescribedModule>;
   /** Addresses by host name. */
   readonly names: ReadonlyMap<string, string[]>;
 }
 
-/** What has to be known for the next run. */
-export interface Asked {
-  readonly wishes: readonly ImportRequest[];
+/** Requests to answer before the next pass. */
+export interface Requests {
+  readonly imports: readonly ImportRequest[];
   readonly names: readonly string[];
 }
 
-/** The program, with the compiler's warnings; or null with its errors. */
+/** The program with the compiler's warnings, or null with its errors. */
 export interface Findings {
   readonly program: CompiledProgram | null;
   readonly text: string;
 }
 
-/** A run for another process: descriptions of extensions hold no functions there. */
+/** A pass in another process, where descriptions of extensions have no functions. */
 export interface CompileJob {
   readonly source: SourceText;
   readonly options: PlainOptions;
   readonly described: ReadonlyMap<string, { module: OutsideModule } | Refused>;
   readonly names: Known['names'];
-  /** The package may be another by now. */
+  /** Shipped programs, since the package may be replaced meanwhile. */
   readonly own: OwnPrograms;
 }
 
 type Refused = Extract<DescribedModule, { problem: string }>;
 
-export type JobAnswer = { readonly findings: Findings; readonly asked: Asked } | { readonly thrown: string };
+export type JobAnswer =
+  | { readonly findings: Findings; readonly requests: Requests }
+  | { readonly thrown: string };
 
-export function wishKey(wish: ImportRequest): string {
-  return JSON.stringify([wish.name, wish.from]);
+export function requestKey(request: ImportRequest): string {
+  return JSON.stringify([request.name, request.from]);
 }
 
-/** @param readFile for what it includes, unless it has a bundle; default the file system */
+/** @param readFile reads included files unless the source has a bundle; default is the file system */
 export function compileOnce(
   source: SourceText,
   options: PlainOptions,
   known: Known,
   readFile?: ReaderOptions['readFile'],
-): { result: CompileResult; asked: Asked } {
+): { result: CompileResult; requests: Requests } {
   const names = new Set<string>();
   const reader = source.bundle === undefined ? { readFile } : sourceOf(source.bundle).reader;
   const result = compile(source, {
@@ -89,9 +91,9 @@ export function compileOnce(
       if (addresses === undefined) names.add(name);
       return addresses ?? [];
     },
-    outside: (wish) => known.described.get(wishKey(wish)),
+    outside: (request) => known.described.get(requestKey(request)),
   });
-  return { result, asked: { wishes: result.importRequests ?? [], names: [...names] } };
+  return { result, requests: { imports: result.importRequests ?? [], names: [...names] } };
 }
 
 export function findingsOf({ program, errors, warnings }: CompileResult): Findings {
@@ -118,8 +120,8 @@ export function makeJob(
 export function doJob({ source, options, described, names }: CompileJob): JobAnswer {
   try {
     const known = { described: new Map([...described].map(([key, each]) => [key, revived(each)])), names };
-    const { result, asked } = compileOnce(source, options, known);
-    return { findings: findingsOf(result), asked };
+    const { result, requests } = compileOnce(source, options, known);
+    return { findings: findingsOf(result), requests };
   } catch (cause) {
     return { thrown: (cause as Error).message };
   }

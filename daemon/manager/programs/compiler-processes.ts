@@ -15,20 +15,19 @@ import type { CompiledProgram } from '../../contract/program.ts';
 import { ProcessCode } from '../../own-process.ts';
 import type { CompileJob, JobAnswer } from './compile-job.ts';
 
-/** Characters of a program, with what it includes, that the manager compiles itself (measured: they take it less
- * than 40 ms). */
+/** Characters of a program with its includes that the manager compiles itself (measured: less than 40 ms). */
 const LARGEST_INLINE = 32 * 1024;
-/** The same while the daemon starts: nobody waits for anything else, and a process would only make it later. */
+/** The same during startup, when nothing else waits and a child process would only add delay. */
 const LARGEST_AT_START = 1024 * 1024;
 const LONGEST_ERROR = 4096;
 
-/** Reads the code of the process that compiles. */
+/** Reads the code of the child process. */
 function compilerCode(): ProcessCode {
   return new ProcessCode(inPackage('dist/daemon/manager/programs/compile-child.js'));
 }
 
 export class CompilerProcesses {
-  /** Characters of a program from which it is worth a process. */
+  /** Characters of a program above which a child process is used. */
   largestInline = LARGEST_AT_START;
   private code: ProcessCode | null = null;
   private readonly read: () => ProcessCode;
@@ -39,18 +38,18 @@ export class CompilerProcesses {
     this.read = read;
   }
 
-  /** The daemon has started: the code is kept from now on, whatever becomes of its file. */
+  /** Startup is complete: keeps the code in memory, so that a replaced package does not matter. */
   started(): void {
     this.code ??= this.read();
     this.largestInline = LARGEST_INLINE;
   }
 
-  /** What came of a job, or why nothing came of it, as a command may say it. */
+  /** The result of a job, or an error message for the command's reply. */
   async run(job: CompileJob): Promise<JobAnswer | string> {
     if (this.closed) return failed('the daemon is stopping');
     this.code ??= this.read();
     const child = this.code.start([], {
-      // What the manager may use, it may.
+      // The child gets the manager's memory limits.
       execArgv: process.execArgv.filter((arg) => !arg.startsWith('--inspect')),
       stdio: ['ignore', 'pipe', 'pipe'],
       env: process.env,
@@ -63,7 +62,7 @@ export class CompilerProcesses {
     }
   }
 
-  /** Ends what is under way; its commands are told so. */
+  /** Kills running jobs; their commands fail. */
   close(): void {
     this.closed = true;
     for (const child of this.running) child.kill('SIGKILL');
@@ -84,7 +83,7 @@ export class CompilerProcesses {
           child.kill('SIGKILL');
         }
       });
-      // One that ends early leaves its job unread.
+      // A child that exits early leaves its job unread.
       channel?.on('error', () => undefined).end(serialize(job));
       child.on('error', (cause) => resolve(failed(`cannot start its process: ${cause.message}`)));
       child.on('close', (code, signal) => {
@@ -104,23 +103,23 @@ function endText(code: number | null, signal: NodeJS.Signals | null): string {
   return signal === null ? `exited with ${code}` : `signal ${constants.signals[signal]} (${signal})`;
 }
 
-/** The reason in what a process wrote as it ended, if there is one. */
+/** The reason of an abnormal exit, from the child's standard error; '' if there is none. */
 function reasonText(errors: string): string {
   if (errors.includes('out of memory')) return ': it ran out of memory';
   const reason = /^\w*Error: .*/m.exec(errors);
   return reason === null ? '' : `: ${reason[0]}`;
 }
 
-/** Characters of code in one value (chosen): to read it takes a fraction of a millisecond. */
+/** Characters of code per value (chosen): takes a fraction of a millisecond to read. */
 const PART = 256 * 1024;
-/** Bytes of a length. */
+/** Bytes of the length prefix. */
 const HEAD = 4;
 
 /** The next part of a piece of the code. */
 type CodePart = [piece: number, text: string];
 
 export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): void {
-  const say = (value: CodePart | JobAnswer): void => {
+  const send = (value: CodePart | JobAnswer): void => {
     const bytes = serialize(value);
     const head = Buffer.alloc(HEAD);
     head.writeUInt32LE(bytes.length);
@@ -131,23 +130,23 @@ export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): 
   if (program !== null) {
     for (const [i, piece] of program.pieces.entries()) {
       const { text } = piece;
-      for (let at = 0; at < text.length; at += PART) say([i, text.slice(at, at + PART)]);
+      for (let at = 0; at < text.length; at += PART) send([i, text.slice(at, at + PART)]);
       piece.text = '';
     }
   }
-  say(answer);
+  send(answer);
 }
 
 export class AnswerReader {
-  /** Null as long as it is not whole. */
+  /** Null until it is complete. */
   answer: JobAnswer | null = null;
   private readonly texts: string[] = [];
   private chunks: Buffer[] = [];
   private size = 0;
-  /** Bytes of the value that is read; null between two. */
+  /** Length of the present value; null between values. */
   private wanted: number | null = null;
 
-  /** Throws what is wrong with a value. */
+  /** Throws if a value is malformed. */
   take(chunk: Buffer): void {
     this.chunks.push(chunk);
     this.size += chunk.length;

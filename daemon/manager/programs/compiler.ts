@@ -14,16 +14,16 @@ import type { Params } from '../../params/parameter-set.ts';
 import type { CompileResult } from '../../vcl/compile.ts';
 import { ownPrograms } from '../../vcl/own-programs.ts';
 import { sourceText } from '../../vcl/source-text.ts';
-import type { Asked, Compile, Findings, Known, PlainOptions, SourceText } from './compile-job.ts';
+import type { Compile, Findings, Known, PlainOptions, Requests, SourceText } from './compile-job.ts';
 import type { CompilerProcesses } from './compiler-processes.ts';
 
-/** No copies, and extensions describe themselves as this user. */
+/** No copies, and extensions are described as the present user. */
 const NO_CACHE: ModuleCopies = { directory: null, inUse: () => [], account: null };
-const NOTHING: Asked = { wishes: [], names: [] };
+const NO_REQUESTS: Requests = { imports: [], names: [] };
 
-/** Reads no more than a number of characters. */
-class FewCharacters {
-  /** More was asked for: what is compiled lacks a file. */
+/** Reads at most a number of characters. */
+class LimitedReader {
+  /** The limit was exceeded: the result of the compiler is incomplete. */
   exceeded = false;
   private left: number;
 
@@ -42,9 +42,10 @@ class FewCharacters {
 }
 
 /**
+ * Creates the compiler.
  * @param labels names that `return (vcl(...))` may use
- * @param cache where copies of extensions' files are kept, and who describes them
- * @param processes compile what is large; without them nothing is
+ * @param cache where copies of extension files are kept, and the account that describes them
+ * @param processes compile large programs; without them everything is compiled here
  */
 export function makeCompile(
   params: Params,
@@ -53,33 +54,33 @@ export function makeCompile(
   cache: ModuleCopies = NO_CACHE,
   processes: CompilerProcesses | null = null,
 ): Compile {
-  const ask = makeAsk(params, cache, addressesOf);
+  const resolver = makeResolver(params, cache, addressesOf);
   return async (source) => {
     const options = optionsOf(params, storages, labels);
     const { compileOnce, findingsOf, makeJob } = await import('./compile-job.ts');
     const limit = processes === null ? Number.POSITIVE_INFINITY : processes.largestInline;
     let isLarge = lengthOf(source) > limit;
-    const { program, text } = await inRounds<Findings>(async (known) => {
+    const { program, text } = await inPasses<Findings>(async (known) => {
       if (!isLarge) {
-        const few = new FewCharacters(limit - source.text.length);
-        const { result, asked } = compileOnce(source, options, known, few.read);
-        isLarge = few.exceeded;
-        if (!isLarge) return { outcome: findingsOf(result), asked };
+        const limited = new LimitedReader(limit - source.text.length);
+        const { result, requests } = compileOnce(source, options, known, limited.read);
+        isLarge = limited.exceeded;
+        if (!isLarge) return { outcome: findingsOf(result), requests };
       }
       const answer = await processes?.run(makeJob(source, options, known, ownPrograms()));
       if (answer === undefined || typeof answer === 'string') {
-        return { outcome: { program: null, text: answer ?? '' }, asked: NOTHING };
+        return { outcome: { program: null, text: answer ?? '' }, requests: NO_REQUESTS };
       }
       if ('thrown' in answer) throw new Error(answer.thrown);
-      return { outcome: answer.findings, asked: answer.asked };
-    }, ask);
+      return { outcome: answer.findings, requests: answer.requests };
+    }, resolver);
     return program === null ? text : { program, notes: text };
   };
 }
 
 /**
- * The compiler with its findings as data.
- * @param addresses addresses of a host name; asks the system by default
+ * Creates a compiler that returns its findings as data.
+ * @param addresses resolves a host name
  */
 export function makeCompiler(
   params: Params,
@@ -88,14 +89,14 @@ export function makeCompiler(
   cache: ModuleCopies,
   addresses: (name: string) => Promise<string[]>,
 ): (source: SourceText) => Promise<CompileResult> {
-  const ask = makeAsk(params, cache, addresses);
+  const resolver = makeResolver(params, cache, addresses);
   return async (source) => {
     const options = optionsOf(params, storages, labels);
     const { compileOnce } = await import('./compile-job.ts');
-    return inRounds(async (known) => {
-      const { result, asked } = compileOnce(source, options, known);
-      return { outcome: result, asked };
-    }, ask);
+    return inPasses(async (known) => {
+      const { result, requests } = compileOnce(source, options, known);
+      return { outcome: result, requests };
+    }, resolver);
   };
 }
 
@@ -114,58 +115,60 @@ function optionsOf(
   };
 }
 
-/** Characters of a program, as far as they are known before it is compiled. */
+/** Characters of a program, as far as known before it is compiled. */
 function lengthOf({ text, bundle }: SourceText): number {
   return bundle === undefined ? text.length : bundle.files.reduce((sum, file) => sum + file.text.length, 0);
 }
 
-interface Ask {
-  describe(wish: ImportRequest): Promise<DescribedModule>;
+interface Resolver {
+  describe(request: ImportRequest): Promise<DescribedModule>;
   addresses(name: string): Promise<string[]>;
 }
 
-function makeAsk(params: Params, cache: ModuleCopies, addresses: Ask['addresses']): Ask {
+/** No copies, and extensions are described as the present user. */
+const NO_CACHE: ModuleCopies = { directory: null, inUse: () => [], account: null };
+const NO_REQUESTS: Requests = { imports: [], names: [] };
   let describer: ModuleDescriber | null = null;
   let { child } = cache;
   return {
     addresses,
-    describe: async (wish) => {
+    describe: async (request) => {
       const { describerCode, ModuleDescriber } = await import('../../extensions/load/describe.ts');
       describer ??= new ModuleDescriber();
       child ??= describerCode();
-      return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache, child });
+      return describer.describe(request, { path: params.text('vmod_path').split(':'), cache, child });
     },
   };
 }
 
-/** Compiles again and again until nothing is asked for that is not known. */
-async function inRounds<T>(
-  run: (known: Known) => Promise<{ outcome: T; asked: Asked }>,
-  { describe, addresses }: Ask,
+/** Repeats the compilation until it makes no new request. */
+async function inPasses<T>(
+  run: (known: Known) => Promise<{ outcome: T; requests: Requests }>,
+  { describe, addresses }: Resolver,
 ): Promise<T> {
   const described = new Map<string, DescribedModule>();
   const names = new Map<string, string[]>();
-  const { wishKey } = await import('./compile-job.ts');
-  // Ends: every round answers wishes that no later round has.
+  const { requestKey } = await import('./compile-job.ts');
+  // Terminates: a request is made in one pass only.
   for (;;) {
-    const { outcome, asked } = await run({ described, names });
-    if (asked.wishes.length === 0 && asked.names.length === 0) return outcome;
-    const wishes = new Map(asked.wishes.map((w) => [wishKey(w), w]));
+    const { outcome, requests } = await run({ described, names });
+    if (requests.imports.length === 0 && requests.names.length === 0) return outcome;
+    const imports = new Map(requests.imports.map((w) => [requestKey(w), w]));
     await Promise.all([
-      ...[...wishes].map(async ([key, w]) => described.set(key, await describe(w))),
-      ...asked.names.map(async (name) => names.set(name, await addresses(name))),
+      ...[...imports].map(async ([key, w]) => described.set(key, await describe(w))),
+      ...requests.names.map(async (name) => names.set(name, await addresses(name))),
     ]);
   }
 }
 
-/** Addresses of a host name, empty when it has none or no server answers. */
+/** Addresses of a host name; none if it has none or no server answers. */
 async function addressesOf(name: string): Promise<string[]> {
   const found = await lookup(name, { all: true }).catch(() => []);
   return found.map((a) => a.address);
 }
 
 const ROUNDS = 12;
-/** Milliseconds between two rounds, for whoever else wants the processor. */
+/** Milliseconds between two rounds, for other work. */
 const BETWEEN = 2;
 
 const SAMPLE = `vcl 4.1;

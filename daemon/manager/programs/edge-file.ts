@@ -1,5 +1,5 @@
-// The settings of the edge connector for a program that imports it. The manager reads them, since the worker may be a
-// user who must not; it also makes the directory of the queue, which is to be the worker's.
+// Adds the settings of the edge connector to a program that imports it. The manager reads them, since the worker's user
+// may have no access; it also creates the directory of the queue for the worker.
 
 import { lchownSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { EdgeConfigError, readEdgeConfig } from '../../edge/edge-config.ts';
 import type { Account } from '../../privileges.ts';
 import type { Compile } from './compile-job.ts';
 
-/** Chosen: a bundle of certificates has a few hundred kilobytes. */
+/** Bytes (chosen): a bundle of certificates has a few hundred kilobytes. */
 const MAX_CA = 4 << 20;
 
 export interface EdgeFileParts {
-  /** The working directory, in which the queue is by default. */
+  /** The working directory, the default location of the queue. */
   readonly directory: string;
   readonly worker: Account | null;
   warn(text: string): void;
 }
 
-/** A compiler whose programs carry the settings. What is wrong with those refuses the program. */
+/** Wraps a compiler. Invalid settings fail the compilation. */
 export function withEdgeFile(compile: Compile, parts: EdgeFileParts): Compile {
   return async (source) => {
     const result = await compile(source);
@@ -61,13 +61,13 @@ function certificates(path: string): string {
   throw new EdgeConfigError(`purge_ca_file ${path}: longer than ${MAX_CA} bytes`);
 }
 
-/** One that is there stays as it is; the worker says what is wrong with it. */
+/** An existing directory is left as it is; the worker reports problems with it. */
 function makeDirectory(path: string, { worker, warn }: EdgeFileParts): void {
   try {
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
     mkdirSync(path, { mode: 0o700 });
     if (worker !== null) lchownSync(path, worker.uid, worker.gid);
   } catch (cause) {
-    warn(`The queue's directory ${path} cannot be made: ${systemText(cause)}`);
+    warn(`Cannot create the queue's directory ${path}: ${systemText(cause)}`);
   }
 }

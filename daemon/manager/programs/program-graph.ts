@@ -1,7 +1,7 @@
-// Who needs whom among loaded programs and labels: a label needs its program, a program the labels that its
-// `return (vcl(label))` names. Pure functions over the list of entries, in the order of loading.
+// Dependencies among loaded programs and labels: a label depends on its program, a program on the labels in its `return
+// (vcl(label))`. Pure functions over the entries, which are in loading order.
 //
-// The graph has no loops: whatever would make one is refused here, with the way round it.
+// The graph is acyclic: a change that would create a loop is refused, with the path of the loop.
 
 import type { CompiledProgram } from '../../contract/program.ts';
 import type { ProgramState } from '../../link.ts';
@@ -11,9 +11,9 @@ export interface Program {
   name: string;
   compiled: CompiledProgram;
   state: ProgramState;
-  /** Whether it is to run its probes: always unless it is cold, or auto and out of use. */
+  /** Whether its probes should run: always, unless it is cold, or auto and unused. */
   warm: boolean;
-  /** When an auto program out of use becomes cold (milliseconds of the epoch), 0 never. */
+  /** When an unused auto program becomes cold (milliseconds since 1970); 0 for never. */
   coolAt: number;
 }
 
@@ -26,7 +26,7 @@ export interface Label {
 export type Entry = Program | Label;
 export type Entries = ReadonlyMap<string, Entry>;
 
-/** Names of the labels a program switches to. */
+/** Labels that a program switches to. */
 function labelsUsed(program: Program): readonly string[] {
   return program.compiled.labels;
 }
@@ -43,17 +43,17 @@ export function usersOf(entries: Entries, label: Label): Program[] {
   );
 }
 
-/** What would lack something if this entry went. */
+/** Entries that depend on this one. */
 function dependents(entries: Entries, e: Entry): Entry[] {
   return e.kind === 'label' ? usersOf(entries, e) : labelsOf(entries, e);
 }
 
-/** Names an entry needs directly. */
+/** Names of the entries that this one depends on. */
 export function needs(e: Entry): readonly string[] {
   return e.kind === 'label' ? [e.target.name] : labelsUsed(e);
 }
 
-/** The first of `doomed`, in the order of loading, that something depends on which stays; null when all can go. */
+/** The first of `doomed`, in loading order, that a remaining entry depends on; null if all can be discarded. */
 export function stillNeeded(
   entries: Entries,
   doomed: ReadonlySet<Entry>,
@@ -66,7 +66,7 @@ export function stillNeeded(
   return null;
 }
 
-/** `doomed` in an order in which nothing goes before what depends on it. */
+/** `doomed` in an order that discards dependents first. */
 export function leavingOrder(entries: Entries, doomed: ReadonlySet<Entry>): Entry[] {
   const out = new Set<Entry>();
   const visit = (e: Entry): void => {
@@ -77,7 +77,7 @@ export function leavingOrder(entries: Entries, doomed: ReadonlySet<Entry>): Entr
   return [...out];
 }
 
-/** All entries, each behind what it needs, otherwise in the order they have. */
+/** All entries, dependencies first, otherwise in loading order. */
 export function loadingOrder(entries: Entries): Entry[] {
   const out = new Map<string, Entry>();
   let before = -1;
@@ -90,7 +90,8 @@ export function loadingOrder(entries: Entries): Entry[] {
   return [...out.values()];
 }
 
-/** Why a label must not point at a program: the chain that leads back, one line a step; null when it may. */
+/** The dependency path that would become a loop if the label pointed to the program, one line per step; null if
+ * there is none. */
 export function loopText(entries: Entries, label: string, target: Program): string | null {
   const chain = (p: Program): string | null => {
     for (const name of labelsUsed(p)) {

@@ -33,22 +33,22 @@ export interface ProgramInfo {
   status: 'active' | 'available' | 'discarded';
   state: ProgramState | 'label';
   temperature: ProgramStatus['temperature'];
-  /** Transactions that run it; null while no worker runs. */
+  /** Transactions that use it; null without a worker. */
   busy: number | null;
   /** Labels that point to it. */
   labels: number;
   target: string | null;
-  /** Of a label: programs that switch to it. */
+  /** For a label: number of programs that switch to it. */
   users: number;
 }
 
-/** A program and the programs that it needs. */
+/** A program and its dependencies. */
 export interface Dependencies {
   name: string;
   deps: readonly string[];
 }
 
-/** What a worker runs. */
+/** The programs of a worker. */
 export interface WorkerPrograms {
   programs: LoadedProgram[];
   labels: ProgramLabel[];
@@ -64,9 +64,9 @@ export class Programs {
   private readonly params: Pick<Params, 'num'>;
   private queue: Promise<unknown> = Promise.resolve();
   private cooling: NodeJS.Timeout | null = null;
-  /** A worker has been given what it runs, and does not serve yet: a change now would pass it by. */
-  private handedOver: Promise<void> = Promise.resolve();
-  /** By a program's backends: which have a probe. */
+  /** Pending while a worker has received its programs but does not serve yet: it would miss a change. */
+  private workerStarting: Promise<void> = Promise.resolve();
+  /** Which backends have a probe, by the program's list of backends. */
   private readonly probed = new WeakMap<object, ReadonlyMap<string, boolean>>();
 
   constructor(
@@ -91,8 +91,8 @@ export class Programs {
     return this.active?.name ?? null;
   }
 
-  /** The program that new requests begin with, and its backends by name with whether they have a probe: the same map for the
-   * same program. */
+  /** The program of new requests, and its backends by name with whether they have a probe. The map is the same
+   * object for the same program. */
   activeBackends(): { name: string; backends: ReadonlyMap<string, boolean> } | null {
     const program = this.active?.kind === 'label' ? this.active.target : this.active;
     if (program === null || program.kind !== 'program') return null;
@@ -107,7 +107,7 @@ export class Programs {
     return [...this.entries.values()].filter((e) => e.kind === 'label').map((e) => e.name);
   }
 
-  /** Copies of extensions' files that a new worker may need. */
+  /** Copies of extension files that a new worker may need. */
   moduleCopies(): string[] {
     return [...this.entries.values()].flatMap((e) =>
       e.kind === 'program' ? e.compiled.modules.flatMap((m) => m.copy ?? []) : [],
@@ -118,35 +118,34 @@ export class Programs {
     return this.entries.has(name);
   }
 
-  /** What a new worker loads: everything, in the order of loading, after the changes that are under way. Later ones wait until
-   * it serves. */
+  /** The programs for a new worker, in loading order, after all pending changes. Later changes wait until it serves. */
   forWorker(): Promise<WorkerPrograms | null> {
-    return this.inTurn(async () => {
-      this.handedOver = this.worker.settled();
-      return this.everything();
+    return this.serialize(async () => {
+      this.workerStarting = this.worker.settled();
+      return this.snapshot();
     });
   }
 
-  private everything(): WorkerPrograms | null {
+  private snapshot(): WorkerPrograms | null {
     if (this.active === null) return null;
     const programs: LoadedProgram[] = [];
     const labels: ProgramLabel[] = [];
     const order = loadingOrder(this.entries);
     for (const e of order) {
       if (e.kind === 'label') labels.push({ name: e.name, target: e.target.name });
-      else programs.push({ name: e.name, program: sent(e.compiled), state: e.state, warm: e.warm });
+      else programs.push({ name: e.name, program: withoutText(e.compiled), state: e.state, warm: e.warm });
     }
     return { programs, labels, order: order.map((e) => e.name), active: this.active.name };
   }
 
-  /** A worker has begun to serve: from now on what is out of use may cool. */
+  /** The worker serves: unused programs may cool down from now on. */
   workerStarted(): void {
     for (const e of this.entries.values()) if (e.kind === 'program') this.setCooldown(e);
   }
 
-  /** vcl.load and vcl.inline once the text is at hand. */
+  /** vcl.load and vcl.inline, after reading the file. */
   load(name: string, source: SourceText | CommandReply, state = 'auto'): Promise<CommandReply> {
-    return this.inTurn(async () => {
+    return this.serialize(async () => {
       const refused = this.checkName(name) ?? checkState(state);
       if (refused !== null) return refused;
       const tooMany = this.countPrograms() >= this.params.num('max_vcl');
@@ -171,7 +170,7 @@ export class Programs {
       if (running) {
         const load: LoadedProgram = {
           name,
-          program: sent(compiled),
+          program: withoutText(compiled),
           state: program.state,
           warm: program.warm,
         };
@@ -204,7 +203,7 @@ export class Programs {
   }
 
   use(name: string): Promise<CommandReply> {
-    return this.inTurn(async () => {
+    return this.serialize(async () => {
       const entry = this.entries.get(name);
       if (entry === undefined) return unknown(name);
       if (entry === this.active) return ok();
@@ -222,7 +221,7 @@ export class Programs {
   }
 
   setState(name: string, state: string): Promise<CommandReply> {
-    return this.inTurn(async () => {
+    return this.serialize(async () => {
       const entry = this.entries.get(name);
       if (entry === undefined) return unknown(name);
       if (entry.kind === 'label') return bad('Labels are always warm');
@@ -234,7 +233,7 @@ export class Programs {
         if (entry === this.active) return cannot('Cannot set the active VCL cold.');
       }
       const warm = state === 'auto' ? entry.warm : state === 'warm';
-      const failed = await this.tell(entry, state as ProgramState, warm);
+      const failed = await this.setTemperature(entry, state as ProgramState, warm);
       if (failed !== null) return failed;
       this.setCooldown(entry);
       return ok();
@@ -242,7 +241,7 @@ export class Programs {
   }
 
   discard(patterns: readonly string[]): Promise<CommandReply> {
-    return this.inTurn(async () => {
+    return this.serialize(async () => {
       const doomed = new Set<Entry>();
       for (const pattern of patterns) {
         const found = [...this.entries.values()].filter((e) => matchesGlob(pattern, e.name));
@@ -275,7 +274,7 @@ export class Programs {
   }
 
   label(name: string, target: string): Promise<CommandReply> {
-    return this.inTurn(async () => {
+    return this.serialize(async () => {
       const at = this.entries.get(name);
       if (at === undefined) {
         const refused = this.checkName(name);
@@ -303,7 +302,7 @@ export class Programs {
     });
   }
 
-  /** The files of a program, the main one first; null when there is none of this name. */
+  /** The files of a program, the main one first; null if there is no such program. */
   files(name: string | undefined): CompiledProgram['files'] | null {
     const entry = name === undefined ? this.active : this.entries.get(name);
     if (entry === undefined || entry === null) return null;
@@ -333,7 +332,7 @@ export class Programs {
     return out;
   }
 
-  /** Names with the names that each needs, in the order of loading. */
+  /** Names with their dependencies, in loading order. */
   deps(): { name: string; deps: readonly string[] }[] {
     return [...this.entries.values()].map((e) => ({ name: e.name, deps: needs(e) }));
   }
@@ -367,16 +366,20 @@ export class Programs {
     }
   }
 
-  /** Null when the program is warm now; an auto one is warmed for it. */
+  /** Warms an auto program if necessary; null if it is warm now. */
   private async requireWarm(program: Program): Promise<CommandReply | null> {
     if (program.state === 'cold') {
       return cannot(`VCL '${program.name}' is cold - set to auto or warm first`);
     }
-    return program.warm ? null : this.tell(program, program.state, true);
+    return program.warm ? null : this.setTemperature(program, program.state, true);
   }
 
-  /** Gives a program a state and a temperature, in the worker too; null, or why it could not be done. */
-  private async tell(program: Program, state: ProgramState, warm: boolean): Promise<CommandReply | null> {
+  /** Sets state and temperature of a program, also in the worker; null, or the error. */
+  private async setTemperature(
+    program: Program,
+    state: ProgramState,
+    warm: boolean,
+  ): Promise<CommandReply | null> {
     if (this.running) {
       const reply = await this.worker.call({ op: 'vcl.state', name: program.name, state, warm });
       if (reply.status !== CLI.OK) return reply;
@@ -386,7 +389,7 @@ export class Programs {
     return null;
   }
 
-  /** Out of use: neither active nor labelled, and switching to no label (as Varnish has it). */
+  /** Unused programs are neither active nor labelled and switch to no label, as in Varnish. */
   private setCooldown(program: Program): void {
     const idle =
       program !== this.active &&
@@ -408,25 +411,25 @@ export class Programs {
     }
     if (next === 0) return;
     const wait = Math.min(Math.max(next - Date.now(), 0) + 1, 2 ** 31 - 1);
-    this.cooling = setTimeout(() => void this.inTurn(() => this.coolDown()), wait);
+    this.cooling = setTimeout(() => void this.serialize(() => this.coolDown()), wait);
     this.cooling.unref();
   }
 
   private async coolDown(): Promise<void> {
-    // A worker that is starting has been told what is warm; it counts again when it serves.
+    // A starting worker has received the temperatures; counting restarts when it serves.
     if (!this.running) return;
     const now = Date.now();
     for (const e of [...this.entries.values()]) {
       if (e.kind !== 'program' || e.coolAt === 0 || e.coolAt > now) continue;
       e.coolAt = 0;
-      await this.tell(e, 'auto', false);
+      await this.setTemperature(e, 'auto', false);
     }
     this.schedule();
   }
 
-  /** Runs a change after those that were asked for before it. */
-  private inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const run = this.queue.then(() => this.handedOver).then(change);
+  /** Serializes changes. */
+  private serialize<T>(change: () => Promise<T>): Promise<T> {
+    const run = this.queue.then(() => this.workerStarting).then(change);
     this.queue = run.catch(() => undefined);
     return run;
   }
@@ -444,8 +447,8 @@ export class Programs {
   }
 }
 
-/** A program as the worker gets it: without its text, which only the manager shows. */
-function sent(program: CompiledProgram): CompiledProgram {
+/** A program as sent to the worker: without its source text, which only the manager displays. */
+function withoutText(program: CompiledProgram): CompiledProgram {
   return { ...program, files: program.files.map(({ name }) => ({ name, text: '' })) };
 }
 
@@ -458,13 +461,13 @@ function unknown(name: string): CommandReply {
   return bad(`No VCL named ${name} known\n`);
 }
 
-/** Why a program cannot be called so; null when it can. */
+/** The error for an invalid program name; null if it is valid. */
 function illegalName(name: string): string | null {
   const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_-]/.exec(name)?.[0] : name[0];
-  return illegal === undefined && name !== '' ? null : `Illegal character in VCL name (${shown(illegal)})`;
+  return illegal === undefined && name !== '' ? null : `Illegal character in VCL name (${quoted(illegal)})`;
 }
 
-/** A character as a message names it; of one beyond ASCII its first byte. */
-function shown(c = ''): string {
+/** A character as a message shows it: for one beyond ASCII its first byte. */
+function quoted(c = ''): string {
   return c < '\x7f' ? `'${c}'` : `0x${Buffer.from(c).toString('hex', 0, 1)}`;
 }

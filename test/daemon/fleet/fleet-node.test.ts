@@ -49,7 +49,7 @@ function node(...refusals: string[]) {
       wait: () => 10,
       catchUp: () => 1000,
       programs: null,
-      patience: () => 1000,
+      programTimeout: () => 1000,
       figures: async (address) => ({
         worker: 'running',
         program: 'boot',

@@ -46,7 +46,7 @@ function follower() {
       },
       ...others,
     ],
-    patience: () => 20,
+    programTimeout: () => 20,
     report: (_, text) => log.push(text),
     changed: () => {},
   });

@@ -1,9 +1,9 @@
-// Counter subscriptions: reads the counters file at each subscriber's interval and sends the values that its
-// filters let through. A subscriber whose connection is not drained gets no values until it is: each message
-// is a whole state, so nothing is lost but time. `counters` is sent first and again when the set changes.
+// Counter subscriptions: reads the counters file at each subscriber's interval and sends the values that pass its
+// filters. A subscriber that does not read gets no values until it does: each message is a complete state, so that only
+// time is lost. `counters` is sent first, and again if the set changes.
 //
-// Caution: hundreds of thousands of counters under hundreds of filters. They are read, chosen and put into words over as
-// many turns as it takes, and subscribers whose turns come together share one reading.
+// Hundreds of thousands of counters with hundreds of filters are read, filtered and encoded over several turns;
+// subscribers that are due in the same turn share one reading.
 
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../../protocol/messages.ts';
@@ -14,20 +14,20 @@ import { type CounterSnapshot, CountersReader } from '../../../stats/counters-re
 import { turns } from '../../../turns/turns.ts';
 import { type ListSink, listMessage, type Stream, type StreamError } from './stream.ts';
 
-/** More than log subscriptions of the same connection leave untaken: a busy log must not starve the counters. */
+/** More than log subscriptions of the same connection may leave unread: a busy log must not starve the counters. */
 const MAX_BUFFERED = 5 * 1024 * 1024;
 /** Subscriptions of all connections together. */
 const MAX_STREAMS = 256;
-/** Looks at a name that are taken in one step (chosen). */
+/** Names matched in one step (chosen). */
 const A_STEP = 64;
 
 export class CounterStreams {
   private readonly reader: CountersReader;
-  private readonly open_ = new Set<CounterStream>();
-  /** The reading under way, or of this turn of the event loop. */
+  private readonly subscriptions = new Set<CounterStream>();
+  /** The reading in progress, or of the present turn of the event loop. */
   private latest: Promise<CounterSnapshot> | null = null;
 
-  /** `refresh` and `fleet` as the reader of the file takes them. */
+  /** `refresh` and `fleet` as in CountersReader. */
   constructor(
     dir: string,
     mgt: MgtCounters,
@@ -41,25 +41,25 @@ export class CounterStreams {
   open(id: number, sub: CounterSubscription, sink: ListSink): Stream | StreamError {
     if (!(sub.interval >= 0))
       return { error: { code: 'bad-filter', message: 'interval must not be negative' } };
-    if (this.open_.size >= MAX_STREAMS) {
+    if (this.subscriptions.size >= MAX_STREAMS) {
       return {
         error: { code: 'too-many', message: `${MAX_STREAMS} counter subscriptions are open: end one` },
       };
     }
     const stream = new CounterStream(id, sub, sink, () => this.read());
-    this.open_.add(stream);
-    stream.onClose = () => this.open_.delete(stream);
+    this.subscriptions.add(stream);
+    stream.onClose = () => this.subscriptions.delete(stream);
     return stream;
   }
 
-  /** One reading of everything: for /metrics and the like. Who asks while one is under way gets that one. */
+  /** Reads all counters. Callers share a reading that is in progress. */
   read(): Promise<CounterSnapshot> {
     this.latest ??= this.readOnce();
     return this.latest;
   }
 
   close(): void {
-    for (const stream of [...this.open_]) stream.close();
+    for (const stream of [...this.subscriptions]) stream.close();
   }
 
   private async readOnce(): Promise<CounterSnapshot> {
@@ -81,8 +81,8 @@ class CounterStream implements Stream {
   private readonly read: () => Promise<CounterSnapshot>;
   private info: readonly CounterInfo[] | null = null;
   private pick: readonly number[] = [];
-  // An immediate apart from the timer: clearImmediate() given a timer spoils the runtime's count of immediates, and then
-  // a lone setImmediate() of the whole process never runs.
+  // Separate from the timer: passing a timer to clearImmediate() corrupts the runtime's count of immediates, after
+  // which a single setImmediate() of the whole process never runs.
   private readonly begin: NodeJS.Immediate;
   private timer: NodeJS.Timeout | null = null;
   private isBusy = false;
@@ -112,12 +112,12 @@ class CounterStream implements Stream {
     void this.step();
   }
 
-  /** One message, where the last one is told. */
+  /** Sends one update, unless the previous one is still being sent. */
   private async step(): Promise<void> {
     if (this.closed || this.isBusy) return;
     this.isBusy = true;
     try {
-      await this.tell();
+      await this.send();
     } catch (cause) {
       this.sink.run(() => {
         throw cause;
@@ -129,7 +129,7 @@ class CounterStream implements Stream {
     this.close();
   }
 
-  private async tell(): Promise<void> {
+  private async send(): Promise<void> {
     const { sink, id } = this;
     if (sink.buffered() > MAX_BUFFERED) return;
     const { info, values } = await this.read();
@@ -138,9 +138,9 @@ class CounterStream implements Stream {
     if (info !== this.info) {
       const pick = await turns.through(choosing(info, this.sub.filters ?? []), isWanted);
       if (pick === undefined) return;
-      const told = (k: number): string => JSON.stringify(info[pick[k] as number]);
+      const item = (k: number): string => JSON.stringify(info[pick[k] as number]);
       const text = await turns.through(
-        listMessage({ t: 'counters', id, info: [] }, 'info', pick.length, told),
+        listMessage({ t: 'counters', id, info: [] }, 'info', pick.length, item),
         isWanted,
       );
       if (text === undefined) return;
@@ -151,17 +151,17 @@ class CounterStream implements Stream {
     }
     const at = Date.now() / 1000;
     const { pick } = this;
-    const told = (k: number): string => `"${values[pick[k] as number]}"`;
+    const item = (k: number): string => `"${values[pick[k] as number]}"`;
     const text = await turns.through(
-      listMessage({ t: 'values', id, at, values: [] }, 'values', pick.length, told),
+      listMessage({ t: 'values', id, at, values: [] }, 'values', pick.length, item),
       isWanted,
     );
     if (text !== undefined) void sink.text(text);
   }
 }
 
-/** Which counters pass, as indexes: the first filter that matches a name decides; a name that none matches is in when all
- * filters exclude (or there is none). In steps. */
+/** Indexes of the counters that pass, in steps: the first filter that matches a name decides; a name without a match
+ * passes if all filters exclude (or there is none). */
 export function* choosing(
   info: readonly CounterInfo[],
   filters: NonNullable<CounterSubscription['filters']>,

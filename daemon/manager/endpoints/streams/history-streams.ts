@@ -16,28 +16,30 @@ import { turns } from '../../../turns/turns.ts';
 import { choosing } from './counter-stream.ts';
 import { type ListSink, listMessage, type Stream, type StreamError } from './stream.ts';
 
-/** Bytes the peer may leave untaken; milliseconds until it is looked at again; samples of a message (all chosen). */
+/** Unread bytes of the client; milliseconds between checks of them; samples per message (all chosen). */
 const MAX_BUFFERED = 1 << 20;
 const PAUSE_MS = 20;
 const SAMPLES = 100;
 
-/** Answers under way for all connections together: each has a file in memory. */
+/** Answers in progress for all connections together: each has a file in memory. */
 const MAX_STREAMS = 16;
 
 class HistoryStreams {
   private readonly history: CountersHistory;
-  private readonly open_ = new Set<HistoryStream>();
+  private readonly subscriptions = new Set<HistoryStream>();
 
   constructor(history: CountersHistory) {
     this.history = history;
   }
 
   open(id: number, request: HistoryRequest, sink: ListSink): Stream | StreamError {
-    if (this.open_.size >= MAX_STREAMS) {
+    if (this.subscriptions.size >= MAX_STREAMS) {
       return { error: { code: 'too-many', message: `${MAX_STREAMS} histories are being read: ask again` } };
     }
-    const stream = new HistoryStream(id, request, sink, this.history, () => this.open_.delete(stream));
-    this.open_.add(stream);
+    const stream = new HistoryStream(id, request, sink, this.history, () =>
+      this.subscriptions.delete(stream),
+    );
+    this.subscriptions.add(stream);
     return stream;
   }
 }
@@ -51,21 +53,21 @@ class HistoryStream implements Stream {
   private isClosed = false;
   private names: readonly string[] | null = null;
   private pick: readonly number[] = [];
-  /** The values that the peer knows, by their places in `pick`. */
-  private told: bigint[] = [];
+  /** The values that the client knows, by index in `pick`. */
+  private known: bigint[] = [];
 
-  private readonly gone: () => void;
+  private readonly onClose: () => void;
 
   constructor(
     id: number,
     request: HistoryRequest,
     sink: ListSink,
     history: CountersHistory,
-    gone: () => void,
+    onClose: () => void,
   ) {
     this.id = id;
     this.sink = sink;
-    this.gone = gone;
+    this.onClose = onClose;
     this.filters = request.filters;
     this.samples = history.samples(request.from * 1000, request.step);
     this.timer = setTimeout(() => void this.turn(), 0);
@@ -76,7 +78,7 @@ class HistoryStream implements Stream {
     this.isClosed = true;
     clearTimeout(this.timer);
     this.samples.return(undefined);
-    this.gone();
+    this.onClose();
   }
 
   private async turn(): Promise<void> {
@@ -97,7 +99,7 @@ class HistoryStream implements Stream {
     }
   }
 
-  /** One message, in steps; false at the end. */
+  /** Sends one message, in steps; false at the end. */
   private *more(): Generator<unknown, boolean> {
     let samples: PastSample[] = [];
     const send = (): void => {
@@ -127,18 +129,18 @@ class HistoryStream implements Stream {
     yield* describeInto(info, names);
     const pick = yield* choosing(info, this.filters ?? []);
     this.pick = pick;
-    this.told = this.pick.map(() => 0n);
-    const told = (k: number): string => JSON.stringify(info[pick[k] as number]);
+    this.known = this.pick.map(() => 0n);
+    const item = (k: number): string => JSON.stringify(info[pick[k] as number]);
     const empty: ServerMessage & { t: 'counters' } = { t: 'counters', id: this.id, info: [] };
-    void this.sink.text(yield* listMessage(empty, 'info', pick.length, told));
+    void this.sink.text(yield* listMessage(empty, 'info', pick.length, item));
   }
 
   private changes({ at, values }: HistorySample): PastSample {
     const out: PastSample = [at / 1000];
     for (let k = 0; k < this.pick.length; k++) {
       const value = values[this.pick[k] as number] as bigint;
-      if (value === this.told[k]) continue;
-      this.told[k] = value;
+      if (value === this.known[k]) continue;
+      this.known[k] = value;
       const short = Number(value);
       out.push(k, Number.isSafeInteger(short) ? short : String(value));
     }
@@ -146,22 +148,22 @@ class HistoryStream implements Stream {
   }
 }
 
-/** Each file of the history has an array of its own. */
+/** Each file of the history has its own array of names. */
 function sameNames(a: readonly string[] | null, b: readonly string[]): boolean {
   return a === b || (a !== null && a.length === b.length && a.every((name, i) => name === b[i]));
 }
 
 const SECOND_MS = 1000;
 
-export class HistoryKeeper {
+export class HistoryStore {
   readonly streams: HistoryStreams;
   private readonly history: CountersHistory;
   private readonly watch: CounterWatch;
   private readonly timer: NodeJS.Timeout;
   private isClosed = false;
 
-  /** @param note events that the counters show
-   * @param fault what went wrong with a reading */
+  /** @param note receives events derived from the counters
+   * @param fault receives an error of a reading */
   constructor(
     directory: string,
     read: () => Promise<CounterSnapshot>,
@@ -175,7 +177,7 @@ export class HistoryKeeper {
     try {
       this.history.open();
     } catch (cause) {
-      warn(`No history of counters is kept: ${(cause as Error).message}`);
+      warn(`The counter history is disabled: ${(cause as Error).message}`);
     }
     let isBusy = false;
     this.timer = setInterval(async () => {

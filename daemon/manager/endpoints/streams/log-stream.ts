@@ -1,10 +1,10 @@
-// Log subscriptions. All subscribers at the tail share one reader and one poll of the ring, which runs only
-// while there are any; a subscriber from the head has a reader of its own until it has caught up or ended.
-// Nothing is rendered here: groups that pass a subscriber's selection go out as binary frames.
+// Log subscriptions. Subscribers at the tail share one reader and one poll of the ring, which runs only while there are
+// any; a subscriber from the head has its own reader until it has caught up or ended. Nothing is rendered here: groups
+// that pass a subscriber's selection are sent as binary frames.
 //
-// Caution: subscribers that ask for more than there is time for, or do not read. All of them together get a slice of
-// each turn of the event loop, one after the other; a follower that falls behind for good loses blocks and learns how
-// many records they held, and neither commands nor other subscribers wait for it.
+// Note: subscribers that request more than there is time for, or do not read. All of them together get a slice of each
+// turn of the event loop, one after another; a follower that falls too far behind loses blocks and is informed of the
+// number of lost records, and neither commands nor other subscribers wait for it.
 
 import { join } from 'node:path';
 import type { LogSubscription } from '../../../../protocol/messages.ts';
@@ -15,35 +15,35 @@ import { type RingBlock, RingReader } from '../../../log/ring-reader.ts';
 import { LogSubscriber } from './log-subscriber.ts';
 import type { Stream, StreamError, StreamSink } from './stream.ts';
 
-/** Milliseconds between looks at the ring. */
+/** Milliseconds between polls of the ring. */
 const POLL = 10;
-/** Milliseconds of work in one turn, and of one subscriber in it. */
+/** Milliseconds of work in one turn, and per subscriber in it. */
 const TURN_MS = 20;
 const SLICE_MS = 5;
-/** Megabytes of ring read in one turn for the followers. */
+/** Megabytes of the ring read in one turn for the followers. */
 const READS_A_TURN = 4;
 /** Subscriptions of all connections together. */
 const MAX_SUBSCRIBERS = 256;
-/** Bytes of blocks kept for subscribers that are behind, those that they share counted for each. */
+/** Bytes of blocks kept for slow subscribers, shared blocks counted for each. */
 const MAX_KEPT = 64 << 20;
-/** Bytes of incomplete transactions, shared among the subscribers. */
+/** Bytes of incomplete transactions, divided among the subscribers. */
 const MAX_OPEN = 64 << 20;
 
 export class LogStreams {
   private readonly path: string;
   private readonly buffer = RingReader.buffer();
   private readonly all = new Set<LogSubscriber>();
-  /** Those at the tail. */
+  /** Subscribers at the tail. */
   private readonly live = new Set<LogSubscriber>();
-  /** Those still on their way there. */
+  /** Subscribers that have not reached the tail, with their readers. */
   private readonly readers = new Map<LogSubscriber, RingReader>();
-  /** Those with something to work through, in turn. */
+  /** Subscribers with pending work, in turn. */
   private readonly busy = new Set<LogSubscriber>();
   private shared: RingReader | null = null;
   private timer: NodeJS.Timeout | null = null;
   private next: NodeJS.Immediate | null = null;
   private lastExpiry = 0;
-  /** Copies of the blocks of the latest read, and the bytes that more of them may take. */
+  /** Copies of the blocks of the latest read, and the bytes that further copies may take. */
   private copies = new Map<RingBlock, RingBlock>();
   private space = 0;
 
@@ -64,7 +64,7 @@ export class LogStreams {
     const subscriber = new LogSubscriber(id, sub, selection, sink, {
       keep: (block) => this.keep(block),
       wake: (s) => this.wake(s),
-      gone: (s) => this.gone(s),
+      onClose: (s) => this.remove(s),
     });
     this.all.add(subscriber);
     this.share();
@@ -91,18 +91,18 @@ export class LogStreams {
     this.wake(subscriber);
   }
 
-  /** Ends all subscriptions without a word. */
+  /** Ends all subscriptions without a message. */
   close(): void {
     for (const subscriber of [...this.all]) subscriber.close();
   }
 
   private join(subscriber: LogSubscriber): void {
     this.live.add(subscriber);
-    // The position is fixed now: what is written after `ok` will be seen.
+    // Fixes the position now: all that is written after `ok` will be seen.
     this.shared ??= RingReader.open(this.path, 'tail', this.buffer);
   }
 
-  private gone(subscriber: LogSubscriber): void {
+  private remove(subscriber: LogSubscriber): void {
     this.all.delete(subscriber);
     this.live.delete(subscriber);
     this.busy.delete(subscriber);
@@ -139,7 +139,7 @@ export class LogStreams {
     const end = performance.now() + TURN_MS;
     const now = Date.now() / 1000;
     this.follow(end, now);
-    // Everybody once at the most, those who did not come to it first the next time.
+    // Each subscriber at most once; those that were not reached come first in the next turn.
     for (const subscriber of [...this.busy]) {
       if (performance.now() > end) break;
       this.busy.delete(subscriber);
@@ -157,7 +157,7 @@ export class LogStreams {
     if (waiting !== undefined) this.wake(waiting);
   }
 
-  /** What is new in the log, for all who follow it. */
+  /** Reads new records for all followers. */
   private follow(end: number, now: number): void {
     if (this.live.size === 0) return;
     this.shared ??= RingReader.open(this.path, 'head', this.buffer);
@@ -176,7 +176,7 @@ export class LogStreams {
     }
   }
 
-  /** One slice of a subscriber that has something to work through, or reads for itself. */
+  /** One slice of a subscriber that has pending work or reads for itself. */
   private advance(subscriber: LogSubscriber, end: number, now: number): void {
     if (!subscriber.work(slice(end), now)) {
       this.wake(subscriber);
@@ -219,7 +219,7 @@ export class LogStreams {
   private keep(block: RingBlock): RingBlock | null {
     const known = this.copies.get(block);
     if (known !== undefined) return known;
-    // A block of an earlier read is a copy already.
+    // A block of an earlier read is already a copy.
     if (block.records.buffer !== this.buffer.buffer) return block;
     this.space -= block.records.length;
     if (this.space < 0) return null;

@@ -1,9 +1,8 @@
-// One log subscription: the blocks it has not worked through yet, its grouping and selection, and the frames that go
-// out.
+// One log subscription: pending blocks, grouping and selection, and outgoing frames.
 //
-// It works in slices: its caller says until when, and goes on later. What it cannot keep up with is dropped and counted,
-// never stored beyond a bound. Caution: blocks are views of a reader's buffer until the next read; what is left of them
-// by then is replaced by copies, which all subscribers share.
+// It works in slices up to the caller's deadline. Records that it cannot keep up with are dropped and counted, never
+// stored pastEnd a limit. Note: blocks are views of a reader's buffer that are valid until its next read; unprocessed
+// ones are then replaced by copies, which all subscribers share.
 
 import { encodeLogFrame, transactionSize } from '../../../../protocol/log-frame.ts';
 import { countRecords } from '../../../../protocol/log-record.ts';
@@ -13,42 +12,42 @@ import type { LogSelection } from '../../../../queries/log-selection.ts';
 import type { RingBlock, RingRead } from '../../../log/ring-reader.ts';
 import type { Stream, StreamSink } from './stream.ts';
 
-/** Bytes a subscriber may have untaken before its groups are dropped. */
+/** Unread bytes of the client after which its groups are dropped. */
 const MAX_BUFFERED = 4 << 20;
-/** Bytes gathered into one frame. */
+/** Bytes collected into one frame. */
 const FRAME_BYTES = 64 << 10;
-/** Bytes of blocks that may wait: a little more than one read brings. */
+/** Bytes of pending blocks: slightly more than one read. */
 const MAX_WAITING = 2 << 20;
 
-/** What a subscriber needs of the one who reads the log for it. */
+/** Reads the log for subscribers. */
 export interface LogFeeder {
-  /** A copy of a block of the latest read, the same for all who ask; null when too much is being kept already. */
+  /** A copy of a block of the latest read, shared by all subscribers; null if too much is being kept already. */
   keep(block: RingBlock): RingBlock | null;
-  /** There is something to work through. */
+  /** The subscriber has pending work. */
   wake(subscriber: LogSubscriber): void;
-  gone(subscriber: LogSubscriber): void;
+  onClose(subscriber: LogSubscriber): void;
 }
 
 export class LogSubscriber implements Stream {
   closed = false;
   mark: string | undefined;
-  /** The place in the log from which on no group begins for it. */
+  /** The position in the log from which no new group begins. */
   until = Number.POSITIVE_INFINITY;
-  /** It has come there. */
-  private beyond = false;
-  /** The peer knows that it has all that was complete. */
-  private told = false;
+  /** That position was reached. */
+  private pastEnd = false;
+  /** The client has been sent `reached`: it has all complete groups. */
+  private reachedSent = false;
   readonly sub: LogSubscription;
   readonly sink: StreamSink;
   private readonly id: number;
   private readonly selection: LogSelection;
   private readonly feeder: LogFeeder;
   private readonly grouper: Grouper;
-  /** Blocks to be worked through, the index in the first of them, and their bytes. */
+  /** Pending blocks, the offset in the first of them, and their total size in bytes. */
   private blocks: RingBlock[] = [];
   private at = 0;
   waiting = 0;
-  /** Complete groups that nobody has looked at yet. */
+  /** Complete groups, not yet filtered. */
   private groups: LogTransaction[][] = [];
   private generation = -1;
   private batch: LogTransaction[] = [];
@@ -82,26 +81,26 @@ export class LogSubscriber implements Stream {
     this.groups = [];
     this.batch = [];
     this.blocks = [];
-    this.feeder.gone(this);
+    this.feeder.onClose(this);
   }
 
-  /** Shows what is incomplete as it is, and goes on. */
+  /** Emits incomplete groups as they are, and continues. */
   flush(): void {
     this.grouper.flush();
     this.feeder.wake(this);
   }
 
-  /** Whether the peer should be given time to read. */
+  /** Whether the client should be given time to read. */
   get full(): boolean {
     return this.sink.buffered() > MAX_BUFFERED / 2;
   }
 
-  /** Bytes of incomplete transactions that may be held. */
+  /** Maximum bytes of incomplete transactions. */
   set room(bytes: number) {
     this.grouper.maxBytes = bytes;
   }
 
-  /** Takes what was read; to be kept or worked through before the next read. */
+  /** Adds blocks that were read; process or keep() them before the next read. */
   offer(read: RingRead): void {
     if (read.lost > 0) this.sink.json({ t: 'lost', id: this.id, records: read.lost, reason: 'overrun' });
     for (const block of read.blocks) {
@@ -113,7 +112,7 @@ export class LogSubscriber implements Stream {
     }
   }
 
-  /** Makes what is left of the last read its own. */
+  /** Replaces the unprocessed blocks of the last read with copies. */
   keep(): void {
     const kept: RingBlock[] = [];
     for (const [i, block] of this.blocks.entries()) {
@@ -126,11 +125,11 @@ export class LogSubscriber implements Stream {
       }
     }
     this.blocks = kept;
-    // Raw records are views; grouped ones belong to their transaction.
+    // Raw records are views; grouped records belong to their transaction.
     for (const tx of this.groups.flat()) if (tx.level === 0) tx.records = new Uint8Array(tx.records);
   }
 
-  /** Works until the deadline (of performance.now()); true when nothing is left. */
+  /** Works until the deadline (of performance.now()); true if nothing is left. */
   work(deadline: number, now: number): boolean {
     this.now = now;
     while (!this.closed) {
@@ -139,7 +138,7 @@ export class LogSubscriber implements Stream {
       if (block === undefined) break;
       if (performance.now() > deadline) return false;
       if (block.generation !== this.generation) {
-        // Another worker counts its ids from the start: what its predecessor left open will not end.
+        // A new worker counts its ids from the start: groups that its predecessor left open will not end.
         const first = this.generation < 0;
         this.generation = block.generation;
         if (!first) this.grouper.flush();
@@ -152,7 +151,7 @@ export class LogSubscriber implements Stream {
       this.blocks.shift();
       this.waiting -= block.records.length;
     }
-    if (this.ending || (this.beyond && this.grouper.size === 0)) {
+    if (this.ending || (this.pastEnd && this.grouper.size === 0)) {
       this.send();
       this.end();
     }
@@ -164,35 +163,35 @@ export class LogSubscriber implements Stream {
     if (this.groups.length > 0) this.feeder.wake(this);
   }
 
-  /** Sends what has gathered. */
+  /** Sends the collected groups. */
   send(): void {
     if (this.closed) return;
     const { selection } = this;
-    this.tellLost('rate', selection.suppressed);
-    this.tellLost('overrun', selection.undecided + this.missed);
+    this.reportLost('rate', selection.suppressed);
+    this.reportLost('overrun', selection.undecided + this.missed);
     selection.suppressed = 0;
     selection.undecided = 0;
     this.missed = 0;
     if (this.dropped > 0 && !this.full) {
-      this.tellLost('backpressure', this.dropped);
+      this.reportLost('backpressure', this.dropped);
       this.dropped = 0;
     }
     this.flushBatch();
     if (selection.done) this.end();
   }
 
-  /** The end of a log that is not followed: what is open comes out, then `end`. */
+  /** The log ended, for a subscription that does not follow it: emits open groups, then `end`. */
   finish(): void {
     this.ending = true;
     this.grouper.flush();
     this.feeder.wake(this);
   }
 
-  /** The end of the log, for one with an end of its own: what is open there goes on. */
+  /** The log ended, for a subscription with an upper bound: open groups continue. */
   reach(): void {
     this.beginNoMore();
-    if (this.told || this.closed) return;
-    this.told = true;
+    if (this.reachedSent || this.closed) return;
+    this.reachedSent = true;
     if (this.grouper.size > 0) {
       this.send();
       this.sink.json({ t: 'reached', id: this.id });
@@ -200,12 +199,12 @@ export class LogSubscriber implements Stream {
   }
 
   private beginNoMore(): void {
-    if (this.beyond) return;
-    this.beyond = true;
+    if (this.pastEnd) return;
+    this.pastEnd = true;
     this.grouper.beginNoMore();
   }
 
-  private tellLost(reason: 'rate' | 'overrun' | 'backpressure', records: number): void {
+  private reportLost(reason: 'rate' | 'overrun' | 'backpressure', records: number): void {
     if (records > 0) this.sink.json({ t: 'lost', id: this.id, records, reason });
   }
 
@@ -215,7 +214,7 @@ export class LogSubscriber implements Stream {
     this.close();
   }
 
-  /** Looks at the groups that are complete; false when the time was up before. */
+  /** Filters complete groups; false if the deadline passed first. */
   private showGroups(deadline: number): boolean {
     const { groups } = this;
     let i = 0;

@@ -1,5 +1,5 @@
-// What a stream needs of the connection it feeds, and how it refuses a subscription. The streams know no
-// WebSocket; the control server hands them a sink per subscription.
+// The connection as a stream sees it, and how a stream refuses a subscription. Streams know nothing of WebSocket; the
+// control server passes a sink per subscription.
 
 import type { ErrorCode, ServerMessage } from '../../../../protocol/messages.ts';
 
@@ -8,24 +8,24 @@ export interface StreamSink {
   send(frame: Uint8Array): void;
   /** Sends one control message. */
   json(message: ServerMessage): void;
-  /** Bytes handed over that the peer has not taken yet. */
+  /** Bytes passed on that the client has not read. */
   buffered(): number;
-  /** Runs a step of the stream outside of any message: what it throws ends the connection, not the daemon. */
+  /** Runs a step of the stream outside of any message: an exception closes the connection, not the daemon. */
   run(step: () => void): void;
 }
 
-/** One for messages of many megabytes too. */
+/** A sink that also takes messages of many megabytes. */
 export interface ListSink extends StreamSink {
-  /** Sends a control message as bytes of JSON; resolves when the peer has taken it, or is gone. */
+  /** Sends a control message as bytes of JSON; resolves when the client has read it or is gone. */
   text(message: Buffer): Promise<void>;
 }
 
-/** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */
+/** An active subscription. close() is final: nothing is sent after it, not even `end`. */
 export interface Stream {
-  /** Where it begins, for `ok`; only for logs, and absent where nothing is older. */
+  /** The position where it begins, for `ok`; only for logs, and absent if there are no older records. */
   readonly mark?: string | undefined;
   close(): void;
-  /** Sends what is incomplete as it is and goes on; only for logs. */
+  /** Sends incomplete groups as they are; only for logs. */
   flush?(): void;
 }
 
@@ -34,11 +34,11 @@ export interface StreamError {
   error: { code: ErrorCode; message: string; detail?: string };
 }
 
-/** Items of a list that are written in one step (chosen). */
+/** List items encoded in one step (chosen). */
 const A_STEP = 128;
 
-/** A message with a list of a hundred thousand items, which is its last field, as bytes of JSON, in steps.
- * @param item the JSON of one */
+/** Encodes a message whose last field is a list of up to hundreds of thousands of items, as bytes of JSON, in steps.
+ * @param item returns the JSON of an item */
 export function* listMessage<M extends ServerMessage>(
   empty: M,
   list: keyof M & string,

@@ -1,38 +1,38 @@
-// What the worker has published, for all who read it: the log, the counters, and the counters' past. Each is opened with its
-// first reader, and its code is loaded then.
+// Access to what the worker publishes: the log, the counters, and the history of counters. Each is opened, and its code
+// loaded, when first used.
 
 import { join } from 'node:path';
 import type { EventKind } from '../../../../protocol/tables/events.ts';
 import { WORKDIR_FILES } from '../../../../protocol/workdir.ts';
 import type { CounterStreams } from './counter-stream.ts';
-import type { HistoryKeeper } from './history-streams.ts';
+import type { HistoryStore } from './history-streams.ts';
 import type { LogStreams } from './log-stream.ts';
 
 type CounterStreamsArguments = ConstructorParameters<typeof CounterStreams>;
 
-export interface PublishedOptions {
+export interface StreamsOptions {
   /** The working directory. */
   dir: string;
   /** The manager's own counters. */
   mgt: CounterStreamsArguments[1];
   /** Called before counters are read. */
   refresh: CounterStreamsArguments[2];
-  /** Counters that come and go. */
-  more: CounterStreamsArguments[3];
+  /** Counters that exist only with --fleet. */
+  fleet: CounterStreamsArguments[3];
   warn(text: string): void;
   happened(kind: EventKind, text: string): void;
-  /** An error that nobody was there to catch. */
+  /** Reports an error that no caller can handle. */
   fault(cause: unknown): void;
 }
 
-export class Published {
-  private readonly options: PublishedOptions;
+export class Streams {
+  private readonly options: StreamsOptions;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
-  private keeper: Promise<HistoryKeeper> | null = null;
+  private historyStore: Promise<HistoryStore> | null = null;
   private opening: Promise<unknown> = Promise.resolve();
 
-  constructor(options: PublishedOptions) {
+  constructor(options: StreamsOptions) {
     this.options = options;
   }
 
@@ -42,24 +42,24 @@ export class Published {
   }
 
   counters(): Promise<CounterStreams> {
-    const { mgt, refresh, more } = this.options;
+    const { mgt, refresh, fleet } = this.options;
     this.counterStreams ??= import('./counter-stream.ts').then(
-      (m) => new m.CounterStreams(this.workerDirectory, mgt, refresh, more),
+      (m) => new m.CounterStreams(this.workerDirectory, mgt, refresh, fleet),
     );
     return this.counterStreams;
   }
 
-  history(): Promise<HistoryKeeper> {
+  history(): Promise<HistoryStore> {
     const { dir, warn, happened, fault } = this.options;
-    this.keeper ??= Promise.all([import('./history-streams.ts'), this.counters()]).then(
-      ([{ HistoryKeeper }, counters]) =>
-        new HistoryKeeper(join(dir, WORKDIR_FILES.history), () => counters.read(), warn, happened, fault),
+    this.historyStore ??= Promise.all([import('./history-streams.ts'), this.counters()]).then(
+      ([{ HistoryStore }, counters]) =>
+        new HistoryStore(join(dir, WORKDIR_FILES.history), () => counters.read(), warn, happened, fault),
     );
-    return this.keeper;
+    return this.historyStore;
   }
 
-  /** Log subscriptions are opened one a turn of the event loop: a long query takes some time to read. */
-  inTurn<T>(open: (streams: LogStreams) => T): Promise<T> {
+  /** Opens log subscriptions one per turn of the event loop, because parsing a long query takes time. */
+  openLog<T>(open: (streams: LogStreams) => T): Promise<T> {
     const opened = this.opening
       .then(() => new Promise((resolve) => setImmediate(resolve)))
       .then(async () => open(await this.log()));
@@ -69,7 +69,7 @@ export class Published {
 
   async close(): Promise<void> {
     (await this.logStreams?.catch(() => null))?.close();
-    (await this.keeper?.catch(() => null))?.close();
+    (await this.historyStore?.catch(() => null))?.close();
     (await this.counterStreams?.catch(() => null))?.close();
   }
 

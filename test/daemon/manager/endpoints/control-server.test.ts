@@ -90,7 +90,7 @@ beforeEach(async () => {
     host,
     new Secret(SECRET),
     { origins: ['https://ok.example'], hosts: ['tunnel.example:7000'] },
-    { unknown: 6, known: 4, greeting: 1500 },
+    { pending: 6, admitted: 4, greeting: 1500 },
   );
   await server.listenPath(join(dir, 'console.sock'));
 });
@@ -186,10 +186,7 @@ describe('the socket of those who may read', () => {
       got.forEach(({ status, body }, i) => {
         const name = some[i] as string;
         if ((readable as string[]).includes(name)) expect({ name, status }).toEqual({ name, status: 200 });
-        else
-          expect(body).toBe(
-            `${name} is for those who may use console.sock: this connection may only read.\n`,
-          );
+        else expect(body).toBe(`${name} needs console.sock: this connection is read-only.\n`);
       });
     }
     expect(commands.sort()).toEqual(readable.filter((name) => name !== 'quit').sort());

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Attempts } from '../../../../daemon/manager/endpoints/authentication.ts';
-import { Door, type Guest } from '../../../../daemon/manager/endpoints/listener.ts';
+import { type Client, Listener } from '../../../../daemon/manager/endpoints/listener.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -13,39 +13,39 @@ let dropped: string[] = [];
 beforeEach(() => {
   dropped = [];
 });
-const guest = (name: string, address = 'here'): Guest => ({
+const client = (name: string, address = 'here'): Client => ({
   address,
   drop: (why) => void dropped.push(`${name} ${why}`),
 });
 
 it('drops who is not admitted in time, and nobody else', () => {
-  const door = new Door({ unknown: 4, known: 4, greeting: 1000 });
-  const [late, known, left] = [guest('late'), guest('known'), guest('left')];
-  for (const g of [late, known, left]) door.enter(g);
-  expect(door.admit(known)).toBe(true);
-  door.leave(left);
+  const listener = new Listener({ pending: 4, admitted: 4, greeting: 1000 });
+  const [late, known, left] = [client('late'), client('known'), client('left')];
+  for (const g of [late, known, left]) listener.add(g);
+  expect(listener.admit(known)).toBe(true);
+  listener.remove(left);
   vi.advanceTimersByTime(2000);
   expect(dropped).toEqual(['late late']);
-  expect(door.guests()).toEqual([known]);
-  expect(door.admit(late)).toBe(false);
+  expect(listener.clients()).toEqual([known]);
+  expect(listener.admit(late)).toBe(false);
 });
 
 it('makes room at the cost of the address that holds most places, the oldest first', () => {
-  const door = new Door({ unknown: 4, known: 4, greeting: 1000 });
-  door.enter(guest('operator', 'office'));
-  for (let i = 1; i <= 6; i++) door.enter(guest(`crowd ${i}`, 'elsewhere'));
+  const listener = new Listener({ pending: 4, admitted: 4, greeting: 1000 });
+  listener.add(client('operator', 'office'));
+  for (let i = 1; i <= 6; i++) listener.add(client(`crowd ${i}`, 'elsewhere'));
   expect(dropped).toEqual(['crowd 1 room', 'crowd 2 room', 'crowd 3 room']);
-  expect(door.guests()).toHaveLength(4);
+  expect(listener.clients()).toHaveLength(4);
 });
 
 it('admits as many as there are places', () => {
-  const door = new Door({ unknown: 4, known: 1, greeting: 1000 });
-  const [first, second] = [guest('first'), guest('second')];
-  door.enter(first);
-  door.enter(second);
-  expect([door.admit(first), door.isFull, door.admit(second)]).toEqual([true, true, false]);
-  door.leave(first);
-  expect(door.admit(second)).toBe(true);
+  const listener = new Listener({ pending: 4, admitted: 1, greeting: 1000 });
+  const [first, second] = [client('first'), client('second')];
+  listener.add(first);
+  listener.add(second);
+  expect([listener.admit(first), listener.isFull, listener.admit(second)]).toEqual([true, true, false]);
+  listener.remove(first);
+  expect(listener.admit(second)).toBe(true);
 });
 
 it('slows one address down after its mistakes, for a minute, right answers too', () => {

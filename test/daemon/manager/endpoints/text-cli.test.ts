@@ -154,7 +154,7 @@ function strict(greeting = 300) {
     ran.push(line);
     return { status: 200, body: 'x'.repeat(1 << 16) };
   };
-  const limits = { unknown: 8, known: 4, greeting };
+  const limits = { pending: 8, admitted: 4, greeting };
   const strictCli = new TextCli(answers, new Secret(Buffer.from('secret\n')), 'Welcome\n', limits);
   return { cli: strictCli, ran };
 }

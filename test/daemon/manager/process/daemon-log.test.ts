@@ -81,7 +81,7 @@ describe("the manager's messages", () => {
     const path = join(dir, 'none', 'log');
     expect(() => open('foreground', path)).toThrow(OptionError);
     expect(() => open('daemon', path)).toThrow(
-      `--log-file: Cannot open '${path}': No such file or directory (name a file in a directory that is there and may be written to)`,
+      `--log-file: Cannot open '${path}': No such file or directory (name a file in an existing, writable directory)`,
     );
     expect(() => open('daemon', dir)).toThrow(`'${dir}': It is a directory and no file: name a file`);
   });

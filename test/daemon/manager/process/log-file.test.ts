@@ -75,7 +75,7 @@ describe('a log file', () => {
     log.write('two');
     expect(lines(`${path}.1`)).toEqual(['@ one', '@ two', '']);
     expect(trouble).toEqual([
-      expect.stringMatching(/^Cannot open the log file .*\/log again: It is a directory and no file/),
+      expect.stringMatching(/^Cannot reopen the log file .*\/log: It is a directory and no file/),
     ]);
     rmSync(path, { recursive: true });
     log.write('three');
@@ -97,7 +97,7 @@ describe('a log file', () => {
     log.write('five');
     log.write('six');
     expect(trouble).toEqual([
-      expect.stringMatching(/^Cannot write to the log file .*: No space left on device; .*make room$/),
+      expect.stringMatching(/^Cannot write to the log file .*: No space left on device; .*free disk space$/),
     ]);
     expect(lines()).toEqual([
       '@ one',

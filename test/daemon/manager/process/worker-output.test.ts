@@ -58,7 +58,7 @@ describe('a process', () => {
     a.end();
     await vi.waitFor(() => expect(out).toEqual(['Child (42) said from a']), { timeout: 20_000 });
     b.end(`${'b\n'.repeat(200)}`);
-    await vi.waitFor(() => expect(out).toContain('Child (42) said 101 more lines, which are left out'), {
+    await vi.waitFor(() => expect(out).toContain('Child (42) said 101 more lines, suppressed'), {
       timeout: 20_000,
     });
     expect(out).toHaveLength(101);
@@ -73,6 +73,6 @@ describe('a process', () => {
     await new Promise((closed) => a.on('close', closed));
     b.end('b\n'.repeat(150));
     await vi.waitFor(() => expect(out).toHaveLength(101), { timeout: 20_000 });
-    expect(out.at(-1)).toBe('Child (42) said 200 more lines, which are left out');
+    expect(out.at(-1)).toBe('Child (42) said 200 more lines, suppressed');
   });
 });

@@ -32,7 +32,7 @@ it('is made for its user alone', () => {
 });
 
 it('is made without what is missing above it, unless that is where names are looked up', () => {
-  const missing = /It cannot be made \(No such file or directory\)/;
+  const missing = /It cannot be created \(No such file or directory\)/;
   expect(() => makeDirectory(join(dir, 'typo/a/b'), null)).toThrow(missing);
   expect(() => makeDirectory(join(dir, 'state/a/b'), join(dir, 'state'))).toThrow(missing);
   expect(readdirSync(dir)).toEqual(['state']);

@@ -166,7 +166,7 @@ describe('an answer', () => {
     const program = () => ({ pieces: [code, 'y', code].map((text, line) => ({ text, line })) });
     const answer = () => ({
       findings: { program: program() as Compiled['program'], text: 'a warning' },
-      asked: { wishes: [], names: ['b'] },
+      requests: { imports: [], names: ['b'] },
     });
     const written: Buffer[] = [];
     writeAnswer(answer(), (bytes) => written.push(bytes));
