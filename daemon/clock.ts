@@ -1,18 +1,19 @@
-// The worker's one clock: wall time in fractional seconds from a monotonic source. It is corrected against
-// the system clock now and then, so timestamps neither jump within a transaction nor drift over weeks.
+// The worker's clock: wall time in fractional seconds from a monotonic source. It is periodically corrected against the
+// system clock, so that timestamps neither jump within a transaction nor drift over weeks.
 
 import { performance } from 'node:perf_hooks';
 import type { EpochSeconds } from '../protocol/units.ts';
 
-/** Seconds; a larger difference from the system's clock is adopted (chosen). */
+/** Seconds; a larger difference from the system clock is corrected (chosen). */
 const TOLERANCE = 0.01;
-/** Seconds by which the clocks of two threads may differ: each corrects its own, and the system's counts in milliseconds here. */
+/** Maximum difference between the clocks of two threads, in seconds: each corrects its own, and the system clock has
+ * milliseconds. */
 export const CLOCKS_APART = 2 * TOLERANCE + 0.001;
 
 export class Clock {
   private base = Date.now() / 1000 - performance.now() / 1000;
 
-  /** When it was read last: milliseconds of the steady source. */
+  /** The latest reading, in milliseconds of the monotonic source. */
   latest = performance.now();
 
   now(): EpochSeconds {
@@ -20,7 +21,7 @@ export class Clock {
     return this.base + this.latest / 1000;
   }
 
-  /** Call about once a second. Returns the seconds by which the system's clock was set forward, negative for back. */
+  /** Call about once a second. Returns the seconds by which the clock was set forward, negative for backward. */
   correct(): number {
     const drift = Date.now() / 1000 - this.now();
     if (Math.abs(drift) <= TOLERANCE) return 0;

@@ -1,5 +1,5 @@
-// Items by a number, of which the lowest comes first: put in, taken out first or from anywhere, in a few steps however many
-// there are. An item keeps the number that it was put in with.
+// A binary heap of items by numeric key, lowest first, with removal of any item in logarithmic time. An item keeps its
+// key.
 
 interface Place<T> {
   readonly item: T;
@@ -15,7 +15,7 @@ export class KeyedHeap<T> {
     return this.#heap[0]?.item;
   }
 
-  /** Of the first one. */
+  /** The lowest key. */
   get lowest(): number | undefined {
     return this.#heap[0]?.key;
   }
@@ -24,7 +24,7 @@ export class KeyedHeap<T> {
     return this.#heap.length;
   }
 
-  /** An item that is in it already stays where it is. */
+  /** Has no effect if the item is present. */
   add(item: T, key: number): void {
     if (this.#places.has(item)) return;
     const place = { item, key, at: this.#heap.length };
@@ -32,7 +32,7 @@ export class KeyedHeap<T> {
     this.#rise(place);
   }
 
-  /** Whether it was there. */
+  /** Returns whether the item was present. */
   remove(item: T): boolean {
     const place = this.#places.get(item);
     if (place === undefined) return false;

@@ -1,8 +1,9 @@
-// A map that may have hundreds of thousands of keys which come and go. One Map of them takes a hundred milliseconds in the
-// turn in which it makes room or throws its holes out, and to step over those at its front takes longer the more there are.
-// This one is many small Maps, by a hash of the key; none is ever iterated.
+// A map for hundreds of thousands of short-lived keys. A single Map of that size takes a hundred milliseconds in the
+// turn in which it grows or compacts, and skipping deleted entries at its front takes time as well. This one consists
+// of many small Maps, selected by a hash of the key; none is ever iterated.
 
-/** Maps; a power of two (chosen): 250,000 keys are 1,000 a Map, which takes a twentieth of a millisecond. */
+/** Number of Maps; a power of two (chosen): with 250,000 keys each has 1,000, which takes a twentieth of a
+ * millisecond. */
 const PARTS = 256;
 
 export class LargeMap<V> {

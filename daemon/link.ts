@@ -1,5 +1,5 @@
-// The messages between the manager and its worker, over the child process's IPC channel. Plain JSON values.
-// The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
+// The messages between the manager and its worker, over the child process's IPC channel: plain JSON values. The worker
+// exits when the channel closes. Every `call` is answered by exactly one `reply`.
 
 import type { FileAccess } from '../protocol/files/own-file.ts';
 import type { CommandReply } from '../protocol/messages.ts';
@@ -10,10 +10,10 @@ import type { Account } from './privileges.ts';
 
 export type ParamValue = number | string | boolean;
 
-/** One -a argument after parsing. */
+/** A parsed -a argument. */
 export interface ListenerSpec {
   name: string;
-  /** As the operator wrote it. */
+  /** The original text. */
   text: string;
   /** TCP host and port, or a Unix socket path. */
   host?: string;
@@ -25,14 +25,14 @@ export interface ListenerSpec {
   proto: 'HTTP' | 'PROXY';
 }
 
-/** One -s argument after parsing; size in bytes, 0 is unlimited (Transient only). */
+/** A parsed -s argument; size in bytes, 0 is unlimited (Transient only). */
 export interface StorageSpec {
   name: string;
   kind: 'malloc';
   size: number;
 }
 
-/** A listener as it is bound; the port is -1 where there is a path. */
+/** A bound listener; the port is -1 for a path. */
 export interface ListenerAddress {
   name: string;
   address: string;
@@ -40,34 +40,34 @@ export interface ListenerAddress {
   path?: string;
 }
 
-/** A listener with the protocol that is spoken on it. */
+/** A bound listener with its protocol. */
 export interface BoundListener extends ListenerAddress {
   proto: ListenerSpec['proto'];
 }
 
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
 
-/** A long turn of an event loop, and the work that it was spent on. */
+/** A long turn of an event loop, and the work that caused it. */
 export interface TurnReport {
   readonly millis: number;
-  /** One of not many words. */
+  /** One of a small set of names. */
   readonly work: string;
-  /** Which of its kind it was; may be empty. */
+  /** The instance, such as a URL; may be empty. */
   readonly of: string;
 }
 
-/** An admin command whose words are read. */
+/** A parsed admin command. */
 export interface CommandCall {
   name: CommandName;
-  /** All its words with the name, for the head of a JSON reply and for the log. */
+  /** All words including the name, for the envelope of a JSON reply and for the log. */
   words: readonly string[];
-  /** Letters of the options that were given. */
+  /** Letters of the given options. */
   options: string;
-  /** Whether j is one of them. */
+  /** Whether -j is given. */
   json: boolean;
-  /** Words after the options. */
+  /** The words after the options. */
   args: readonly string[];
-  /** A longer reply is cut (cli_limit): no more of it need be made. Absent: all of it is wanted. */
+  /** Length at which the reply is truncated (cli_limit): no more need be generated. Absent: no limit. */
   most?: number;
 }
 
@@ -77,11 +77,11 @@ export interface LoadedProgram {
   name: string;
   program: CompiledProgram;
   state: ProgramState;
-  /** False: it is loaded without its probes and events, to be warmed when it is needed. Absent is true. */
+  /** False: loaded without probes and events, to be warmed when needed. Absent means true. */
   warm?: boolean;
-  /** Tells it from others of its name that are still in use: counted by a worker that has several threads. */
+  /** Distinguishes it from other programs of its name that are still in use; set by a worker with several threads. */
   loading?: number;
-  /** Its code came before it, under this number; absent: it is here. */
+  /** The id of the code parts that were sent ahead; absent if the code is included. */
   ahead?: number;
 }
 
@@ -91,25 +91,25 @@ export interface ProgramLabel {
   target: string;
 }
 
-/** One line of the worker's answer to `vcl.list`, in the order of loading; discarded ones still run. */
+/** A line of the worker's reply to `vcl.list`, in loading order; discarded programs may still be in use. */
 export interface ProgramStatus {
   name: string;
   label: boolean;
   discarded: boolean;
-  /** `busy`: to be cold, but transactions still run it. */
+  /** `busy`: should be cold, but is still used by transactions. */
   temperature: 'warm' | 'cold' | 'busy';
-  /** Transactions that run it. */
+  /** Transactions that use it. */
   refs: number;
 }
 
 /** First message to a new worker; the listening handles follow as `listener` messages, one each. */
 export interface InitMessage {
   t: 'init';
-  /** The worker's own directory: log and counters. */
+  /** The worker's directory, with log and counters. */
   dir: string;
-  /** The user that the worker becomes before anything else; null for no change. */
+  /** The user that the worker switches to first; null for no change. */
   account: Account | null;
-  /** The group that may read its files. */
+  /** Access rights of its files. */
   files: FileAccess;
   identity: string;
   params: Record<string, ParamValue>;
@@ -117,52 +117,52 @@ export interface InitMessage {
   listeners: ListenerSpec[];
   programs: LoadedProgram[];
   labels?: ProgramLabel[];
-  /** Names of both as vcl.list shows them. */
+  /** Names of both in the order of vcl.list. */
   order?: string[];
   /** Name of the active program or label. */
   active: string;
-  /** How many times a worker was started before this one. */
+  /** Number of workers started before this one. */
   generation: number;
-  /** Threads that serve together. */
+  /** Number of threads. */
   threads: number;
-  /** Whether it has a fleet to publish invalidations to. */
+  /** Whether invalidations are published to a fleet. */
   fleet: boolean;
-  /** The worker's own code, for threads beside the first; null with one. */
+  /** The worker's code, for additional threads; null with one thread. */
   code: string | null;
 }
 
-/** A call that the worker answers. */
+/** A call to the worker. */
 export type WorkerCall =
-  /** A command whose row says that the worker carries it out. */
+  /** A command of the worker. */
   | { op: 'cli'; command: CommandCall }
   | { op: 'vcl.load'; load: LoadedProgram }
   | { op: 'vcl.use'; name: string }
   | { op: 'vcl.discard'; name: string }
   | { op: 'vcl.state'; name: string; state: ProgramState; warm: boolean }
   | ({ op: 'vcl.label' } & ProgramLabel)
-  /** Answered with ProgramStatus[] as JSON. */
+  /** The reply is ProgramStatus[] as JSON. */
   | { op: 'vcl.list' }
   /** A liveness check. */
   | { op: 'ping' }
   | { op: 'param.set'; name: string; value: ParamValue }
-  /** Applies invalidations of the fleet, in this order; answered with FleetRefusal[] as JSON. */
+  /** Applies invalidations of the fleet, in order; the reply is FleetRefusal[] as JSON. */
   | { op: 'fleet.apply'; events: readonly FleetEvent[] }
-  /** Holds back what was fetched before now until it is let go. */
+  /** Holds objects that were fetched before now, or releases them. */
   | { op: 'fleet.hold'; on: boolean }
-  /** Bans everything that there is. */
+  /** Bans everything. */
   | { op: 'fleet.flush'; why: string }
   | { op: 'stop' };
 
-/** An invalidation that another node has published, or this one in an earlier life. */
+/** An invalidation published by another node, or by this one before a restart. */
 export interface FleetEvent {
   readonly event: Invalidation;
-  /** Its number in the stream. */
+  /** Sequence number in the stream. */
   readonly seq: number;
-  /** Who published it. */
+  /** The publishing node. */
   readonly from: string;
 }
 
-/** An event that cannot be applied. */
+/** An event that could not be applied. */
 export interface FleetRefusal {
   readonly seq: number;
   readonly problem: string;
@@ -170,8 +170,8 @@ export interface FleetRefusal {
 
 export type ToWorker =
   | InitMessage
-  /** Comes with the handle of a listener, for one of the threads: each listens on a descriptor of its own. Without a handle,
-   * the only thread listens on the address. */
+  /** Accompanies the handle of a listener for one of the threads: each listens on its own descriptor. Without a
+   * handle, the only thread binds the address itself. */
   | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall }
   /** The next part of the code of a program, before the program. */
@@ -181,20 +181,20 @@ export type ToWorker =
 
 export type FromWorker =
   | { t: 'hello'; pid: number }
-  /** All programs loaded, listening: ports as bound. */
+  /** All programs are loaded and the sockets listen; ports as bound. */
   | { t: 'ready'; listeners: ListenerAddress[] }
   | { t: 'failed'; reason: string }
   | ({ t: 'reply'; id: number } & CommandReply)
-  /** The next part of the body of a reply, before the reply with the last one. */
+  /** A part of the body of a reply; the reply has the last part. */
   | { t: 'part'; id: number; text: string }
   /** An uncaught exception; the worker exits after sending it. */
   | { t: 'panic'; text: string }
-  /** Something that operators should see wherever they look, sent once a minute at the most. */
+  /** A problem for operators, sent at most once a minute. */
   | { t: 'trouble'; text: string }
-  /** The fleet is to hear of what was invalidated here. */
+  /** Publishes an invalidation to the fleet. */
   | { t: 'publish'; id: number; event: Invalidation }
-  /** For the list of events. */
+  /** Adds an event to the list of events. */
   | { t: 'happened'; kind: 'health' | 'ban'; text: string }
-  /** A turn longer than all others of that thread in the last minute, or one that clients notice. */
+  /** A turn longer than any other of the thread in the last minute, or long enough to be noticed by clients. */
   | ({ t: 'turn'; thread: number } & TurnReport)
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

@@ -1,9 +1,9 @@
-// Numbers of which the lowest comes out first, in a few steps however many there are: a heap.
+// A binary heap of numbers, lowest first.
 
 export class LowestFirst {
   private readonly heap: number[] = [];
 
-  /** The lowest; undefined without any. */
+  /** The lowest; undefined if empty. */
   get first(): number | undefined {
     return this.heap[0];
   }
@@ -19,7 +19,7 @@ export class LowestFirst {
     heap[at] = value;
   }
 
-  /** Takes the lowest out. */
+  /** Removes the lowest. */
   pop(): number | undefined {
     const { heap } = this;
     const first = heap[0];

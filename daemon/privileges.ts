@@ -1,24 +1,23 @@
-// Becomes another user for good, in a process of root before it handles input or code from outside.
+// Permanently drops root privileges, before a process handles external input or foreign code.
 //
-// Afterwards it checks that the system did so, because a process that wrongly believes to have given up
-// its rights is worse than one that fails. Never called by the manager, which binds ports for as long as
-// it lives.
+// It verifies the result afterwards, because a process that wrongly believes to have dropped its privileges is worse
+// than one that fails. Never called by the manager, which binds ports for as long as it lives.
 
 import { readFileSync } from 'node:fs';
 
-/** The user that a process becomes: names and numbers from the system's account files. */
+/** The account that a process switches to: names and ids from the account files. */
 export interface Account {
   user: string;
   uid: number;
   gid: number;
-  /** A group besides those that the user is in. */
+  /** A supplementary group in addition to the user's own. */
   extraGroup?: number;
 }
 
-/** Gives up root's rights; throws when any is left. */
+/** Drops root privileges; throws if any remain. */
 export function becomeUser({ user, uid, gid, extraGroup }: Account): void {
   try {
-    // The typings leave it out.
+    // Missing in the typings.
     (process as { initgroups?: (user: string, group: number) => void }).initgroups?.(user, gid);
     if (extraGroup !== undefined) process.setgroups?.([...(process.getgroups?.() ?? [gid]), extraGroup]);
     process.setgid?.(gid);
@@ -33,7 +32,7 @@ export function becomeUser({ user, uid, gid, extraGroup }: Account): void {
   if (left !== '') throw new Error(`Still has ${left} as user ${user}: start without it, or with -j none`);
 }
 
-/** The rights left in a process that should be a plain user, '' for none. */
+/** The remaining privileges of an unprivileged process, '' for none. */
 function rightsLeft(uid: number, gid: number): string {
   if (process.getuid?.() !== uid || process.geteuid?.() !== uid) return "another user's rights";
   if (process.getgid?.() !== gid || process.getegid?.() !== gid) return "another group's rights";
@@ -41,10 +40,10 @@ function rightsLeft(uid: number, gid: number): string {
   try {
     status = readFileSync('/proc/self/status', 'latin1');
   } catch {
-    // Without /proc nothing more can be known.
+    // Without /proc nothing more can be verified.
     return '';
   }
-  // Inheritable capabilities give nothing to a process that has no others and starts no marked program.
+  // Inheritable capabilities have no effect in a process without others that executes no marked program.
   const kept = ['CapPrm', 'CapEff', 'CapAmb'].filter((name) =>
     new RegExp(`^${name}:\\s*0*[1-9a-f]`, 'm').test(status),
   );

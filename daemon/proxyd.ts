@@ -2,8 +2,8 @@
 
 // The daemon's entry: arguments, signals, exit codes, and the choice between background, foreground and -d.
 //
-// Loads only what the chosen path needs, because a first request is to be served within half a second.
-// Exit codes: 0 a clean end, 2 a mistake in the command line or the program, 1 anything else.
+// Loads only what the selected mode needs, because the first request should be served within half a second. Exit codes:
+// 0 success, 2 an error in the command line or the program, 1 anything else.
 
 import { inPackage, packageVersion } from '../protocol/files/package-files.ts';
 import { systemText } from '../protocol/system-text.ts';
@@ -15,13 +15,13 @@ import { isShared, makeAccess } from './manager/process/jail.ts';
 import { missingInterfaces } from './runtime-handles.ts';
 
 const HINT = '(-? gives usage)\n';
-/** Longest wait for a requested stop (chosen). */
+/** Milliseconds for a requested stop (chosen). */
 const LAST_RESORT_MS = 9000;
 
 function failText(cause: unknown): { text: string; code: number } {
   if (cause instanceof OptionError) {
     const end = cause.message.endsWith('\n') ? '' : '\n';
-    // A message that brings lines of its own begins on one of them.
+    // A multi-line message starts on its own line.
     const separator = cause.message.startsWith('\n') ? '' : ' ';
     return { text: `Error:${separator}${cause.message}${end}${cause.usage ? HINT : ''}`, code: 2 };
   }
@@ -79,7 +79,7 @@ async function compileOnly(o: Options): Promise<number> {
 
 async function serve(o: Options): Promise<number> {
   const access = makeAccess(o);
-  // Its process takes longest to come up, so it starts before this one loads the rest of itself.
+  // Started before this process loads the rest of its code, since its boot takes longest.
   const code = workerCode();
   const early = startsWorkerAtOnce(o) ? forkWorker(code) : null;
   process.on('exit', () => early?.kill('SIGKILL'));
@@ -117,15 +117,14 @@ async function serve(o: Options): Promise<number> {
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
-    // A terminal that closes sends SIGHUP to its foreground processes; log rotation sends it, too.
+    // SIGHUP is sent by a closing terminal to its foreground processes, and by log rotation.
     process.on('SIGHUP', (signal) => {
       if (background || (o.logFile !== null && !process.stderr.isTTY)) daemonLog.reopen();
       else stop(signal);
     });
   });
   process.on('exit', () => manager.killNow());
-  // The last resort: an uncaught error ends neither traffic nor control connections. Standard error may be a pipe
-  // without a reader.
+  // An uncaught error ends neither traffic nor control connections. Standard error may be a pipe without a reader.
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', () => undefined);
   process.on('uncaughtException', (cause) => manager.uncaught(cause));
@@ -169,7 +168,7 @@ async function main(): Promise<number> {
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
     else if (request.kind === 'usage') await say(usageText());
     else await say(await documentText(request.what));
-    // As in Varnish, a mistake prints the same as -?.
+    // As in Varnish, a usage error prints the same as -?.
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }
   const { options } = request;

@@ -1,30 +1,30 @@
-// All that is used of the runtime beyond its published interface, each with its probe: handles of TCP and Unix
-// connections without streams, events and timers in front of them, the handle under a socket, a listener's handle for
-// several threads, and a socket's write without the queue before it. Every user has another way where the probe fails;
-// missingInterfaces() names the cost.
+// All private interfaces of the runtime that are used, each with a probe: TCP and Unix connection handles without the
+// streams, events and timers on top of them, the handle under a socket, listener handles for several threads, and a
+// socket write that bypasses the queue. Every user has a fallback if the probe fails; missingInterfaces() names its
+// cost.
 //
-// PROXYD_PRIVATE_INTERFACES=off makes every probe fail, so that tests can play the other ways.
+// PROXYD_PRIVATE_INTERFACES=off makes every probe fail, so that tests can run the fallbacks.
 
 import net, { type Server, type Socket } from 'node:net';
 
-/** Methods return 0 or a negative error number of the system. */
+/** Methods return 0 or a negative errno. */
 export interface RuntimeHandle {
   readonly fd?: number;
-  /** Bytes written that the kernel has not taken. */
+  /** Bytes written but not yet accepted by the kernel. */
   readonly writeQueueSize: number;
-  /** Called after each read, with the handle as `this`; its length, or error, is in `streamBaseState`. */
+  /** Called after each read, with the handle as `this`; length or error is in `streamBaseState`. */
   onread: () => void;
   useUserBuffer(bytes: Uint8Array): void;
   readStart(): number;
   readStop(): number;
   writeBuffer(request: WriteRequest, bytes: Uint8Array): number;
-  /** `allBuffers`: each of the chunks is bytes. */
+  /** `allBuffers`: all chunks are bytes. */
   writev(request: WriteRequest, chunks: readonly Uint8Array[], allBuffers: true): number;
   shutdown(request: ShutdownRequest): number;
   close(closed?: () => void): void;
   connect(request: ConnectRequest, address: string, port?: number): number | undefined;
   connect6?(request: ConnectRequest, address: string, port: number): number;
-  // Those of TCP alone.
+  // TCP only.
   getsockname?(into: HandleAddress): number;
   getpeername?(into: HandleAddress): number;
   setNoDelay?(on: boolean): number;
@@ -48,7 +48,7 @@ export interface WriteRequest {
 }
 
 export interface ShutdownRequest {
-  /** Its `this` is the request. */
+  /** Called with the request as `this`. */
   oncomplete(status: number): void;
 }
 
@@ -66,22 +66,22 @@ export interface RuntimeHandles {
   readonly stream_wrap: {
     WriteWrap: new () => WriteRequest;
     ShutdownWrap: new () => ShutdownRequest;
-    /** Results of the last call, by place. */
+    /** Results of the last call, by index. */
     streamBaseState: Int32Array;
     kReadBytesOrError: number;
-    /** 0 when a write was over as it returned: then the runtime has not used its request. */
+    /** 0 if a write completed synchronously: the runtime then does not use its request. */
     kLastWriteWasAsync: number;
   };
 }
 
-/** The runtime reports the end of the other side as this error (libuv's UV_EOF). */
+/** The error with which the runtime reports the end of input (libuv's UV_EOF). */
 export const END_OF_INPUT = -4095;
 
 const METHODS = ['useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown', 'close'];
 
 const SWITCHED_OFF = process.env.PROXYD_PRIVATE_INTERFACES === 'off';
 
-/** Null where the runtime has no such handles. */
+/** Null if the runtime has no such handles. */
 export function runtimeHandles(): RuntimeHandles | null {
   if (SWITCHED_OFF) return null;
   const { binding } = process as unknown as { binding?: (name: string) => unknown };
@@ -116,31 +116,31 @@ export interface SocketHandle {
   readonly writeQueueSize?: number;
 }
 
-/** Null for a closed socket, and where the runtime does not have it. */
+/** Null for a closed socket, or if the runtime does not expose it. */
 export function handleOf(socket: Socket): SocketHandle | null {
   if (SWITCHED_OFF) return null;
   return (socket as unknown as { _handle?: SocketHandle | null })._handle ?? null;
 }
 
-/** The handle of a server that listens. `status` is 0 or an error of the system. */
+/** The handle of a listening server. `status` is 0 or an errno. */
 export interface ListenHandle extends RuntimeHandle {
   onconnection?: (status: number, connection: RuntimeHandle | undefined) => void;
 }
 
-/** Null where connections cannot be taken from it. */
+/** Null if connections cannot be accepted from it. */
 export function listenHandleOf(server: Server): ListenHandle | null {
   if (SWITCHED_OFF) return null;
   const { _handle: handle } = server as unknown as { _handle?: ListenHandle | null };
   return handle?.onconnection === undefined ? null : handle;
 }
 
-/** A bound socket that does not listen yet. */
+/** A bound socket that is not listening yet. */
 export interface BoundHandle {
   readonly fd?: number;
   close(): void;
   getsockname?(out: { address?: string; port?: number }): number;
 }
-/** Returns a negative error number of the system where it cannot bind. */
+/** Returns a negative errno if it cannot bind. */
 export type HandleFactory = (
   address: string | null,
   port: number,
@@ -149,7 +149,7 @@ export type HandleFactory = (
   flags: number,
 ) => BoundHandle | number;
 
-/** Null where the runtime makes no such handles. */
+/** Null if the runtime cannot create such handles. */
 export function handleFactory(): HandleFactory | null {
   const { _createServerHandle: factory } = net as unknown as { _createServerHandle?: HandleFactory };
   return SWITCHED_OFF || typeof factory !== 'function' ? null : factory;
@@ -159,8 +159,9 @@ const BYTES = 'buffer' as BufferEncoding;
 const WRITES_AT_ONCE = !SWITCHED_OFF && typeof net.Socket.prototype._write === 'function';
 
 /**
- * Writes to a socket whose queue is empty, without a turn through that queue where the runtime allows it.
- * @param written called when the runtime is done with the bytes, before the return if the kernel took them at once
+ * Writes to a socket with an empty queue, bypassing the queue if the runtime allows it.
+ * @param written called when the runtime no longer needs the bytes; before the return if the kernel accepted them
+ * at once
  */
 export function writeAtOnce(
   socket: Socket,
@@ -171,7 +172,7 @@ export function writeAtOnce(
   else socket.write(bytes, written);
 }
 
-/** A line for each private interface that this runtime lacks: its loss, for the operator. */
+/** A line for the operator about each private interface that this runtime lacks, and the consequence. */
 export function missingInterfaces(): string[] {
   const missing: string[] = [];
   const lacks = (name: string, loss: string): void => {

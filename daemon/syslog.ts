@@ -1,40 +1,39 @@
-// Sends messages to syslog, for the manager and for std.syslog. Node has no Unix datagram sockets, so
-// logger(1) runs while there are messages: it takes a line per message with its priority in front.
+// Sends messages to syslog, for the manager and for std.syslog. Node has no Unix datagram sockets, so that logger(1)
+// runs while there are messages: it reads one message per line, prefixed with its priority.
 //
-// Nothing here waits. A logger is asked to end after a quiet moment, and only its clean end says that the system has
-// its lines: the lines of any other are given to the next, so that a message may come twice but is not lost while a
-// log is replaced. Messages without room are counted, and the count is logged.
+// Nothing here blocks. A logger is closed after a period without messages, and only its exit with status 0 confirms its
+// lines: those of any other are passed to the next one, so that a message may be duplicated, but is not lost while
+// syslog restarts. Messages beyond the limit are counted, and the count is logged.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Where the system takes messages. */
+/** The socket of syslog. */
 const SOCKET = '/dev/log';
-/** Bytes that may wait for the system, unconfirmed ones included (chosen). */
+/** Bytes pending for syslog, including unconfirmed ones (chosen). */
 const MAX_HELD = 64 * 1024;
-/** Bytes after which a logger has to confirm its lines (chosen). */
+/** Bytes after which a logger is closed to confirm its lines (chosen). */
 const MAX_TURN = 16 * 1024;
-/** Milliseconds without a message after which a logger is asked to end (chosen). */
+/** Milliseconds without a message after which a logger is closed (chosen). */
 const QUIET_MS = 1000;
-/** Milliseconds before the next try after a logger failed or without a socket (chosen). */
+/** Milliseconds before a retry, after a failed logger or without a socket (chosen). */
 const PAUSE_MS = 10_000;
 /** Milliseconds for the last messages of a process (chosen). */
 const FAREWELL_MS = 1000;
-/** Characters of a message; rsyslog takes 8 KiB, and a character may take three bytes. What is longer is cut in
- * pieces. */
+/** Characters of a message; rsyslog accepts 8 KiB, and a character may take three bytes. Longer ones are split. */
 const PIECE = 2600;
-/** LOG_USER | LOG_NOTICE, for a number that is not a priority. */
+/** LOG_USER | LOG_NOTICE, for an invalid priority. */
 const DEFAULT_PRIORITY = 13;
 /** LOG_LOCAL0 | LOG_WARNING. */
 const LOSS_PRIORITY = 132;
 
-/** One logger, and the lines that it was given. */
+/** A logger process, and the lines passed to it. */
 interface Turn {
   child: ChildProcess;
   lines: Buffer[];
   bytes: number;
-  /** Its input has ended. */
+  /** Its input was closed. */
   ending: boolean;
   /** It wrote an error: a logger that could not send still exits with 0. */
   complained: boolean;
@@ -44,7 +43,7 @@ export interface SyslogSettings {
   tag?: string;
   socket?: string;
   program?: string;
-  /** How texts become bytes. */
+  /** Encoding of messages. */
   encoding?: 'latin1' | 'utf8';
   pause?: number;
 }
@@ -57,7 +56,7 @@ export class Syslog {
   readonly #pause: number;
   #turn: Turn | null = null;
   #waiting: Buffer[] = [];
-  /** Bytes that wait or were given to a logger. */
+  /** Pending and unconfirmed bytes. */
   #held = 0;
   #lost = 0;
   #notBefore = 0;
@@ -74,7 +73,7 @@ export class Syslog {
     this.#args = ['-u', this.#socket, '--socket-errors=on', '--prio-prefix', '-S', '8192', ...named];
   }
 
-  /** Whether a message would be sent now, as far as is known. */
+  /** Whether a message could be sent now, as far as known. */
   get reachable(): boolean {
     if (this.#turn !== null) return true;
     return Date.now() >= this.#notBefore && existsSync(this.#socket);
@@ -88,7 +87,7 @@ export class Syslog {
     return found ? null : `there is no ${this.#program} on the PATH (install util-linux)`;
   }
 
-  /** Each line of `text` becomes a message. Where there is no log now, they wait for it. */
+  /** Sends each line of `text` as a message. While syslog is down they are queued. */
   send(priority: number, text: string): void {
     const p = Number.isInteger(priority) && priority >= 0 && priority < 192 ? priority : DEFAULT_PRIORITY;
     for (const line of text.split(/[\0\r\n]+/)) {
@@ -98,14 +97,14 @@ export class Syslog {
     this.#pump();
   }
 
-  /** Ends the logger; resolves when it has confirmed its lines, or after a time limit. */
+  /** Closes the logger; resolves when it has confirmed its lines, or after a time limit. */
   close(): Promise<void> {
     this.#notBefore = 0;
     this.#pump();
     if (this.#retry !== null) clearTimeout(this.#retry);
     if (this.#turn === null) return Promise.resolve();
     return new Promise((resolve) => {
-      // A logger that still waits for the system would be left behind.
+      // A logger that blocks would be left running.
       const enough = setTimeout(() => this.#turn?.child.kill(), FAREWELL_MS);
       this.#finished = () => {
         clearTimeout(enough);
@@ -152,7 +151,7 @@ export class Syslog {
     try {
       child = spawn(this.#program, this.#args, { cwd: '/', stdio: ['pipe', 'ignore', 'pipe'] });
     } catch {
-      // No descriptor, no memory: a later try may find some.
+      // No descriptor or no memory: retry later.
       this.#notBefore = Date.now() + this.#pause;
       return null;
     }
@@ -165,7 +164,7 @@ export class Syslog {
       turn.complained = true;
       this.#endTurn(turn);
     });
-    // It does not keep the process alive; the logger ends with the pipe.
+    // Does not keep the process alive; the logger exits with the pipe.
     child.unref();
     for (const pipe of [child.stdin, child.stderr]) (pipe as unknown as { unref?(): void } | null)?.unref?.();
     return turn;
@@ -195,7 +194,7 @@ export class Syslog {
     }
     this.#pump();
     if (this.#finished === null) return;
-    // Assigned again by pump().
+    // Reassigned by #pump().
     const next = this.#turn as Turn | null;
     if (next === null) this.#finished();
     else this.#endTurn(next);

@@ -1,8 +1,8 @@
-// The system's errors of connections as Varnish's records show them: number and message of the C library. What is not
-// known by name keeps the number that the runtime gives it and its name for a message.
+// System errors of connections in the format of Varnish's records: number and message of the C library. Unknown errors
+// keep the runtime's number, and its name as the message.
 //
-// Special case: the runtime reports a reset that comes together with the last bytes as an orderly end. A truncated body
-// that ends with its connection would then look complete (SAFETY rule 3); only the kernel still knows.
+// Special case: the runtime reports a reset that arrives together with the last bytes as a regular end of input. A
+// truncated body without a length would then look complete (SAFETY rule 3); only the kernel still knows.
 
 import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -10,20 +10,20 @@ import { getSystemErrorName } from 'node:util';
 import { SYSTEM_TEXTS } from '../protocol/system-text.ts';
 import { handleOf } from './runtime-handles.ts';
 
-/** `code` is the system's error name (ECONNREFUSED ...), '' when there is none. */
+/** `code` is the system's error name (ECONNREFUSED ...), '' for none. */
 export interface SystemError {
   readonly code: string;
-  /** Positive, as errno(3) has it; 0 when there is none. */
+  /** Positive, as in errno(3); 0 for none. */
   readonly errno: number;
 }
 
-/** Nothing went wrong: the other side ended in an orderly way, or nothing was tried. */
+/** No error: a regular end of input, or nothing was attempted. */
 export const NO_ERROR: SystemError = { code: '', errno: 0 };
 
-/** A connection attempt that took too long. */
+/** A connection attempt timed out. */
 export const TIMED_OUT: SystemError = { code: 'ETIMEDOUT', errno: 110 };
 
-/** A read that waited too long: what the C library says of one that would have to wait. */
+/** A read timed out: the C library's error for a read that would block. */
 export const NOTHING_CAME: SystemError = { code: 'EAGAIN', errno: 11 };
 
 export const RESET: SystemError = { code: 'ECONNRESET', errno: 104 };
@@ -32,7 +32,7 @@ export function systemError(error: NodeJS.ErrnoException): SystemError {
   return { code: error.code ?? 'unknown', errno: Math.abs(error.errno ?? 0) };
 }
 
-/** Of the negative number with which a handle of the runtime answers. */
+/** From a negative errno of a runtime handle. */
 export function handleError(status: number): SystemError {
   return { code: getSystemErrorName(status), errno: -status };
 }
@@ -50,13 +50,13 @@ export function errorText(error: SystemError): string {
 const SPARE = new Uint8Array(1);
 
 /**
- * What is behind the end of a connection's input: NO_ERROR, or the error that the runtime did not come to.
- * @param fd descriptor of the open connection whose end has just been reported; negative where there is none
+ * The actual reason of an end of input: NO_ERROR, or the error that the runtime did not report.
+ * @param fd descriptor of the open connection whose end was just reported; negative if there is none
  */
 export function behindEnd(fd: number): SystemError {
   if (fd < 0) return NO_ERROR;
   try {
-    // After an orderly end there is nothing to read, a reset that follows it included.
+    // After a regular end there is nothing to read, even if a reset follows.
     readSync(fd, SPARE, 0, 1, null);
     return NO_ERROR;
   } catch (error) {
@@ -64,7 +64,7 @@ export function behindEnd(fd: number): SystemError {
   }
 }
 
-/** Descriptor of a socket, which the published interface does not have; -1 when it is closed. */
+/** Descriptor of a socket, from its private handle; -1 if it is closed. */
 export function socketDescriptor(socket: Socket): number {
   return handleOf(socket)?.fd ?? -1;
 }

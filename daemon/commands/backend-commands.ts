@@ -1,6 +1,6 @@
-// backend.list and backend.set_health, over backends and over the directors that programs make, in Varnish's text
-// and JSON. A pattern without a program means the active one. There may be many thousand: the lists are made over as many
-// turns as they take, and show those that there were at the beginning.
+// backend.list and backend.set_health, for backends and for directors created by programs, in Varnish's text and JSON
+// formats. A pattern without a program name applies to the active one. There may be many thousands: lists are generated
+// over several turns, and show the backends that existed at the start.
 
 import { fnmatch } from '../../queries/fnmatch.ts';
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
@@ -11,7 +11,7 @@ import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-ser
 
 const HEAD = ['Backend name', 'Admin', 'Probe', 'Health', 'Last change'] as const;
 
-/** A line of the text reply: cells in columns, or text as it is. */
+/** A line of the text reply: cells of columns, or plain text. */
 type Line = readonly string[] | string;
 
 type Found = readonly [name: string, row: DirectorListing];
@@ -39,7 +39,7 @@ const setHealth: WorkerHandler = async (worker, { args: [pattern = '', state = '
   const found = await matching(worker, pattern);
   if (found.length === 0) return bad('No Backends matches');
   const now = worker.clock.now();
-  // At once, so that no other such command comes in between.
+  // In one turn, so that no concurrent command interleaves.
   for (const [, row] of found) {
     if (row.admin === health) continue;
     row.admin = health;
@@ -70,7 +70,7 @@ function fullPattern(active: string, pattern: string | undefined): string {
   return pattern.includes('.') ? pattern : `${active}.${pattern}`;
 }
 
-/** What the columns Admin, Probe and Health show, which is asked once: a director counts its members for it. */
+/** The columns Admin, Probe and Health, computed once because a director counts its members. */
 function health(
   row: DirectorListing,
   now: number,
@@ -113,7 +113,7 @@ function* jsonEntries(found: readonly Found[], details: boolean, now: number): G
   yield '\n  }';
 }
 
-/** Columns padded to their widest cell, then three blanks after the first and four after the others. */
+/** Pads columns to their widest cell, plus three spaces after the first and four after the others. */
 function* layOut(lines: readonly Line[], widths: readonly number[]): Generator<string> {
   for (const line of lines) {
     if (typeof line === 'string') {

@@ -1,4 +1,4 @@
-// The commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's where it has the command.
+// The commands ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's if it has the command.
 
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
@@ -10,8 +10,9 @@ import { turns } from '../turns/turns.ts';
 import { bad, cannot, gathered, jsonReply, ok } from './reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
-/** The edge and the fleet hear of it, unless the words begin with --local. The reply names what the edge would not take,
- * and how many nodes have it; where either has not heard of it, the command has failed, though it is banned here. */
+/** Adds a ban, and passes it on to the edge and the fleet unless --local is given. The reply says what the edge
+ * refused, and how many nodes applied it; if either was not reached the command fails, although the ban is in
+ * effect here. */
 async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
   const local = args[0] === LOCAL;
   const words = local ? args.slice(1) : args;
@@ -36,7 +37,7 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
   return (refusedByEdge || lost ? cannot : ok)(lines.join(''));
 }
 
-/** Over as many turns as it takes: bans that come meanwhile are not in it, and those that go may be. */
+/** Takes several turns: bans added meanwhile are not listed, removed ones may be. */
 const list: WorkerHandler = async ({ cache: { bans }, objectLog }, call) => {
   const objectsOf = objectLog.lurkerDebug ? await bans.objectsByBan() : null;
   const reply = call.json
@@ -49,7 +50,7 @@ const list: WorkerHandler = async ({ cache: { bans }, objectLog }, call) => {
   return reply;
 };
 
-/** Counts in steps, a turn of the event loop each: traffic goes on. */
+/** Counts in steps, one per turn of the event loop, so that traffic is served meanwhile. */
 const count: WorkerHandler = async ({ cache, clock, active }, call) => {
   const { args } = call;
   const plainHash = active?.plainHash === true;

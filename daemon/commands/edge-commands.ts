@@ -10,7 +10,7 @@ import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from
 
 type Queue = NonNullable<EdgeServices['queue']>;
 
-/** A command that needs the queue. A queue that cannot do it says why. */
+/** Wraps a command that needs the queue. */
 function onQueue(
   run: (queue: Queue, call: CommandCall) => CommandReply | Promise<CommandReply>,
 ): WorkerHandler {
@@ -59,7 +59,7 @@ function describeState(state: ReturnType<Queue['status']> | null): string {
   return state.dryRun ? 'dry run: nothing is sent' : 'sent';
 }
 
-/** Over as many turns as it takes: entries are shown as they are when their turn comes. */
+/** Takes several turns: each entry is shown as it is when its line is generated. */
 async function listing(call: CommandCall, entries: readonly QueueEntry[]): Promise<CommandReply> {
   if (call.json) {
     const pieces = texts(entries, (entry) => JSON.stringify(entry));
@@ -72,7 +72,7 @@ async function listing(call: CommandCall, entries: readonly QueueEntry[]): Promi
   return ok(entries.length === 0 ? 'Nothing.\n' : await gathered(rows, '', call.most));
 }
 
-/** One after another, as they are asked for. */
+/** Lazily, one after another. */
 function* texts(entries: readonly QueueEntry[], text: (entry: QueueEntry) => string): Generator<string> {
   for (const entry of entries) yield text(entry);
 }
@@ -104,7 +104,7 @@ export const EDGE_COMMANDS = {
   'edge.test': ({ edge, listening }) => testEdge(edge, listening()),
 } satisfies Partial<WorkerHandlers>;
 
-/** A value of Via as a real edge network sends it. */
+/** A Via header of a real edge network. */
 const VIA = '1.1 v1-akamaitech.net(ghost) (AkamaiGHost), 1.1 akamai.net(ghost) (AkamaiGHost)';
 const SIZE = 20_480;
 const PATIENCE = 5000;
@@ -116,7 +116,7 @@ interface Answer {
   readonly bytes: number;
 }
 
-/** What has to be in the answer, and the header it is in. */
+/** Required headers of the response. */
 const CHECKS: readonly (readonly [string, RegExp])[] = [
   ['edge-control', /^max-age=70$/],
   ['cache-control', /^post-check=60$/],

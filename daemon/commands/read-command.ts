@@ -1,5 +1,5 @@
-// The words of a command line, read by the command's row: options, number and values of words. No handler looks for an
-// option or counts words itself. The order of checks is Varnish's, so that a line with two mistakes gets its error.
+// Parses the words of a command line according to the command's row: options, number of words, their values. No handler
+// looks for an option or counts words. Checks are in Varnish's order, so that a line with two errors gets the same one.
 
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
@@ -8,7 +8,7 @@ import type { Command } from '../../protocol/tables/commands.ts';
 import type { CommandCall } from '../link.ts';
 import { bad } from './reply.ts';
 
-/** @param given the words of the line, the command's name first */
+/** @param given the words of the line, starting with the command's name */
 export function readCommand(row: Command, given: readonly string[]): CommandCall | CommandReply {
   const words = row.conditions === true ? splitConditions(given) : given;
   const json = words[1] === '-j';
@@ -27,7 +27,7 @@ export function readCommand(row: Command, given: readonly string[]): CommandCall
   return { name: row.name, words, args: rest, options, json: options.includes('j') };
 }
 
-/** Takes the options off the words; their letters, or the error. */
+/** Removes the options from the words; returns their letters, or the error. */
 function readOptions(row: Command, rest: string[], first: string): string | CommandReply {
   const known = row.options.join('');
   const { unknownOption } = row;
@@ -66,7 +66,7 @@ function filled({ status, text }: { status: number; text: string }, word: string
   return { status, body: text.replace('%s', () => word) };
 }
 
-/** What is wrong with a word; null for nothing. */
+/** The error for a word; null if it is valid. */
 export function wordProblem(
   { oneOf, anyCase, least, most, wrong = '' }: WordRow,
   text: string,
@@ -80,10 +80,10 @@ export function wordProblem(
   return right ? null : wrong.replace('%s', () => text);
 }
 
-/** What may stand before conditions. */
+/** Words that may precede the conditions. */
 const AHEAD = new Set(['-j', '--local']);
 
-/** Conditions may come as one quoted word, as scripts have it: then its blanks separate all the same. */
+/** Conditions may be one quoted word, as in scripts: it is then split at white space. */
 function splitConditions(words: readonly string[]): readonly string[] {
   const complete = (list: readonly string[]): boolean =>
     (list.length - (AHEAD.has(list[1] ?? '') ? 2 : 1)) % 4 === 3;

@@ -1,4 +1,4 @@
-// Replies to admin commands: their status (varnish-cli(7)) and body, which is text or, after -j, JSON in a frame.
+// Replies to admin commands: their status (varnish-cli(7)) and body, which is text or, with -j, JSON in an envelope.
 
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
@@ -9,8 +9,8 @@ export const ok = (body = ''): CommandReply => ({ status: CLI.OK, body });
 export const bad = (body: string): CommandReply => ({ status: CLI.PARAM, body });
 export const cannot = (body: string): CommandReply => ({ status: CLI.CANT, body });
 
-/** JSON in its frame: version, the words of the command, the time in seconds, then `elements` with the blanks that
- * stand before them. */
+/** The JSON envelope: version, the words of the command, the time in seconds, then `elements` including their
+ * leading white space. */
 export function jsonReply(
   { words }: Pick<CommandCall, 'words'>,
   elements: string,
@@ -21,17 +21,18 @@ export function jsonReply(
   return ok(`[ ${version}, [${command}], ${(Date.now() / 1000).toFixed(3)}${rest}\n]\n`);
 }
 
-/** Pieces that are joined at once (chosen). */
+/** Pieces joined at once (chosen). */
 const TOGETHER = 1000;
 
-/** Pieces with a text between them, as far as a reply of so many characters is not cut; over as many turns as they take. */
+/** Joins pieces with a separator, up to the length at which the reply would be truncated; takes several turns if
+ * necessary. */
 export async function gathered(
   pieces: Iterable<string>,
   between: string,
   most = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   let text = '';
-  // Joined by the thousand: to make one text of very many small ones would take long, and in one turn.
+  // Joined by the thousand: one large join of many small texts would take long, in a single turn.
   let some: string[] = [];
   let length = 0;
   let first = true;

@@ -10,7 +10,7 @@ import { EDGE_COMMANDS } from './edge-commands.ts';
 import { ok } from './reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
-/** The last id, or the one before the next; ids are not taken in chunks here, whatever their size is said to be. */
+/** Shows the last id, or sets the next one; ids are not allocated in chunks, whatever size the command names. */
 const xid: WorkerHandler = (worker, { args: [text, chunk = '1'] }) => {
   const next = Number(text ?? worker.lastVxid());
   if (text !== undefined) worker.setNextVxid(next + 1);
@@ -19,7 +19,7 @@ const xid: WorkerHandler = (worker, { args: [text, chunk = '1'] }) => {
 
 const DEBUG_COMMANDS = {
   'debug.fragfetch': () => ok(),
-  // The caller takes it for what it is and ends the process.
+  // Handled as any uncaught exception: the process exits.
   'debug.panic.worker': () => {
     throw new Error('You asked for it (debug.panic.worker)');
   },
@@ -34,7 +34,7 @@ const HANDLERS: WorkerHandlers = {
   ...EDGE_COMMANDS,
 };
 
-/** Throws what a handler throws: it ends the worker as any fault does. */
+/** An exception of a handler is not caught: it ends the worker like any fault. */
 export function runCommand(
   services: WorkerServices,
   call: CommandCall,

@@ -1,4 +1,4 @@
-// The worker as its commands see it, and the shape of a command that the worker carries out.
+// The worker as its commands see it, and the type of a command handler of the worker.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
@@ -16,7 +16,7 @@ export interface EdgeServices {
   readonly config: EdgeConfig;
   readonly settings: { readonly prefix: string };
   readonly queue: PurgeQueue | null;
-  /** Why there is no queue though there ought to be. */
+  /** Why the configured queue could not be opened; null otherwise. */
   readonly broken: string | null;
   invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null;
 }
@@ -26,7 +26,7 @@ export interface WorkerServices {
   readonly edge: EdgeServices | null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
-  /** Bound listeners that take plain HTTP. */
+  /** Bound listeners for plain HTTP. */
   listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: BanService };
   /** Epoch seconds. */

@@ -1,41 +1,42 @@
 // Body filters of extensions: a program that imports the extension may name them in beresp.filters and resp.filters,
-// beside the built-in ones. Authors of extensions get these types with proxyd/extension, so that this module imports
-// nothing, Node's types included.
+// besides the built-in ones. Extension authors get these types with proxyd/extension, so that this module imports
+// nothing, not even Node's types.
 
 /**
- * What becomes of a body, which is what must be made of the head: `nothing`, the bytes pass as they are whatever is
- * answered; `bytes`, other bytes, as many of them, and a strong ETag becomes weak; `length`, Content-Length goes as well.
+ * How a filter changes a body, and therefore its headers: `nothing`, the bytes pass unchanged whatever is returned;
+ * `bytes`, other bytes of the same length, and a strong ETag becomes weak; `length`, Content-Length is removed as
+ * well.
  */
 export type FilterChanges = 'nothing' | 'bytes' | 'length';
 
 export const FILTER_CHANGES: readonly FilterChanges[] = ['nothing', 'bytes', 'length'];
 
-/** Which way bodies pass it: from the origin into the store (beresp.filters), or to a client (resp.filters). */
+/** The direction of bodies: from the origin to the store (beresp.filters), or to a client (resp.filters). */
 export type FilterSide = 'fetch' | 'delivery';
 
 export const FILTER_SIDES: readonly FilterSide[] = ['fetch', 'delivery'];
 
-/** The body that a filter is opened for. */
+/** The body for which a filter is opened. */
 export interface PassingBody {
-  /** A VCL_Log record of its fetch or request. */
+  /** Writes a VCL_Log record of its fetch or request. */
   log(text: string): void;
 }
 
 /**
- * What a piece of a body becomes. The pieces of an iterable are asked for one after another, as the reader of the body
- * takes them, so that a generator may make much out of little and hold none of it. Answered bytes are the proxy's.
+ * The output for a piece of a body. An iterable is consumed piece by piece as the reader of the body reads, so that
+ * a generator may produce much output without holding it. Returned bytes belong to the proxy.
  */
 export type FilterOutput = Uint8Array | Iterable<Uint8Array> | null | undefined;
 
-/** One body on its way. What it throws breaks the body off: a fetch fails, a delivery is cut. */
+/** The state of a filter for one body. An exception aborts the body: a fetch fails, a delivery is truncated. */
 export interface BodyTransform {
   /**
-   * Takes a piece, in the order of the body.
-   * @param bytes a Buffer, the filter's own copy; none of them perhaps with `last`
-   * @param last nothing follows
+   * Transforms a piece; pieces arrive in the order of the body.
+   * @param bytes a Buffer, the filter's own copy; may be empty with `last`
+   * @param last whether this is the last piece
    */
   transform(bytes: Uint8Array, last: boolean): FilterOutput;
-  /** The body is over, or was given up. */
+  /** The body has ended or was aborted. */
   close?(): void;
 }
 
@@ -43,6 +44,6 @@ export interface ExtensionFilter {
   help: string;
   side: FilterSide;
   changes: FilterChanges;
-  /** Called when the first bytes come. */
+  /** Called with the first bytes. */
   open(body: PassingBody): BodyTransform;
 }

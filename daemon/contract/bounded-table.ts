@@ -1,18 +1,18 @@
-// A table of shared state, wherever its rows lie: its bounds, and the order in which rows were updated. It checks what
-// an update comes to before anything is changed, so that an update that fails leaves the table as it was.
+// A table of shared state, independent of where its rows are stored: its limits, and the order of updates. An update is
+// validated before anything is changed, so that a failed one leaves the table as it was.
 
 import type { SharedDraft, SharedRow, SharedTable, TableShape } from './shared-state.ts';
 
-/** Chosen: what a table that nobody has thought about may take. */
+/** Default limits (chosen). */
 const ENTRIES = 10_000;
 const BYTES = 16 * 1024 * 1024;
 const MOST_NUMBERS = 64;
-/** Tables and memories of one worker: names are written by authors, and are no data of requests (chosen). */
+/** Tables and memories of one worker (chosen): names are constants of extension code, not data of requests. */
 export const MOST_NAMES = 1000;
 const MOST_MEMORY = 64 * 1024 * 1024;
 const NAME = /^[!-~]{1,100}$/;
 
-/** An update of a table needs more room than there is. */
+/** An update of a table needs more space than is available. */
 export class SharedStateFull extends Error {
   constructor(name: string, what: string) {
     super(`The shared table '${name}' is full: it has room for ${what}`);
@@ -20,13 +20,13 @@ export class SharedStateFull extends Error {
   }
 }
 
-/** A name of a table or a memory. Throws a RangeError for what is none. */
+/** Validates the name of a table or a memory. Throws a RangeError. */
 export function checkedName(name: string): string {
   if (typeof name === 'string' && NAME.test(name)) return name;
   throw new RangeError(`A name of shared state is 1 to 100 visible ASCII characters, not '${String(name)}'`);
 }
 
-/** Throws a RangeError for what cannot be. */
+/** Validates the limits of a table. Throws a RangeError. */
 export function checkedShape(name: string, shape: TableShape): Required<TableShape> {
   const { numbers = 0, entries = ENTRIES, bytes = BYTES, forgetsOldest = false } = shape;
   const check = (what: string, value: number, least: number, most: number): void => {
@@ -48,7 +48,7 @@ export function refuseOtherNumbers(name: string, asked: number, there: number): 
   );
 }
 
-/** Throws a RangeError for what cannot be shared under the name. */
+/** Validates a memory to be shared under the name. Throws a RangeError. */
 export function checkedMemory(name: string, memory: SharedArrayBuffer): SharedArrayBuffer {
   if (memory instanceof SharedArrayBuffer && memory.byteLength > 0 && memory.byteLength <= MOST_MEMORY)
     return memory;
@@ -57,7 +57,7 @@ export function checkedMemory(name: string, memory: SharedArrayBuffer): SharedAr
   );
 }
 
-/** Whether it needs two bytes a character. */
+/** Whether it needs two bytes per character. */
 export function isWide(text: string): boolean {
   return /[^\0-\xff]/.test(text);
 }
@@ -67,7 +67,7 @@ function bytesOf(text: string | null): number {
   return isWide(text) ? 2 * text.length : text.length;
 }
 
-/** @typeParam H stands for a row; never undefined */
+/** @typeParam H a handle of a row; never undefined */
 export abstract class BoundedTable<H> implements SharedTable {
   protected readonly name: string;
   protected readonly shape: Required<TableShape>;
@@ -77,21 +77,21 @@ export abstract class BoundedTable<H> implements SharedTable {
     this.shape = shape;
   }
 
-  /** Begins work that nobody else may see half done. Throws within an update(). */
+  /** Enters the critical section. Throws within an update(). */
   protected abstract enter(): void;
   protected abstract leave(): void;
-  /** Of all rows: how many, and what their keys, texts and numbers take. */
+  /** Totals of all rows: their number, and the bytes of keys, texts and numbers. */
   protected abstract readonly count: number;
   protected abstract readonly bytes: number;
   protected abstract find(key: string): H | undefined;
   protected abstract rowOf(handle: H): SharedRow;
-  /** What it takes. */
+  /** The bytes of a row. */
   protected abstract sizeOf(handle: H): number;
   protected abstract add(key: string): H;
-  /** Writes a row, which is now the one that was updated last. */
+  /** Writes a row, which becomes the most recently updated one. */
   protected abstract save(handle: H, row: SharedRow, size: number): void;
   protected abstract drop(handle: H): void;
-  /** All rows, the one that was not updated for longest first; each may be dropped when it is there. */
+  /** All rows, least recently updated first; the current one may be dropped during the iteration. */
   protected abstract fromOldest(): Iterable<H>;
 
   get size(): number {

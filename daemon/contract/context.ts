@@ -1,6 +1,6 @@
-// What a running config program can reach: the interfaces between generated code (with its runtime) and
-// the worker's request and fetch state machines. The worker implements these; the runtime only uses them.
-// Units: times in seconds (epoch for points in time), sizes in bytes.
+// The interfaces between generated code (with its runtime) and the worker's request and fetch state machines. The
+// worker implements them; the runtime only uses them. Units: times in seconds (epoch for points in time), sizes in
+// bytes.
 
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { ExtensionFilter } from './body-filter.ts';
@@ -17,25 +17,26 @@ import type { CompiledProgram, ReturnCode, RunTimeDecl } from './program.ts';
 import type { SharedState } from './shared-state.ts';
 import type { Waiting } from './waiting.ts';
 
-/** A BACKEND value: anything that can answer a fetch. Null is the program's `none`. */
+/** A BACKEND value: anything that can serve a fetch. Null is the program's `none`. */
 export interface Director {
-  /** Name as the program knows it, for logs and string conversion. */
+  /** Its name in the program, for logs and string conversion. */
   readonly vclName: string;
-  /** A task may ask about its own object (saintmode); without one it is about any. */
+  /** With a task, the health for its object (saintmode); without one, for any object. */
   healthy(now: number, ctx?: VclContext | null): boolean;
-  /** Finds the backend that will serve this fetch; null when none is usable. */
+  /** Selects the backend for this fetch; null if none is usable. */
   resolve(ctx: VclContext): Director | null;
-  /** Connections in use, of all backends below it. */
+  /** Connections in use, of all its backends. */
   readonly inUse: number;
-  /** Its row of backend.list; null is not listed. Listed are those in VclProgram.directors. */
+  /** Its row of backend.list; null if not listed. Listed are those in VclProgram.directors. */
   readonly listed: DirectorListing | null;
-  /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
+  /** The program became warm (probes run) or cold (they do not). It starts cold, and is called only for a change. */
   setWarm(warm: boolean): void;
-  /** Whether its health is the same for every task and changes with the epoch alone (health-epoch.ts); absent is no. */
+  /** Whether its health is the same for every task and changes only with the epoch (health-epoch.ts); absent means
+   * no. */
   readonly isSteady?: boolean;
 }
 
-/** What the operator said with backend.set_health; `auto` leaves it to probes. */
+/** The setting of backend.set_health; `auto` follows probes. */
 export type AdminHealth = 'auto' | 'healthy' | 'sick';
 
 /** A director's row of backend.list. Times in epoch seconds. */
@@ -46,19 +47,19 @@ export interface DirectorListing {
   admin: AdminHealth;
   /** When health or `admin` changed last. */
   changedAt: number;
-  /** Health without the operator's word. */
+  /** Health regardless of `admin`. */
   measured(now: number): boolean;
   /** The column Probe, good/total; null shows 0/0 and no "probe" in the column Admin. */
   counts(now: number): { good: number; total: number } | null;
-  /** The lines that -p adds below the row, blank ones included, made one by one. Tabs part cells, which stand in the same
-   * columns as those of the rows (one layout for the whole table); each line of a director begins with a tab. */
+  /** Lazily generated lines that -p adds below the row, including blank ones. Tabs separate cells, which are aligned
+   * with the columns of the rows (one layout for the whole table); each line of a director begins with a tab. */
   text(now: number): Iterable<string>;
-  /** Value of probe_details in pieces, lines after the first indented as in the file (8 blanks); null leaves it out. */
+  /** The value of probe_details in pieces, lines after the first indented by 8 spaces; null omits it. */
   json(now: number): Iterable<string> | null;
 }
 
 export interface VclSession {
-  /** Numeric address texts and ports, as in vcl-var(7) local.*, remote.*, client.ip, server.ip. */
+  /** Numeric addresses as text, and ports, as in vcl-var(7) local.*, remote.*, client.ip, server.ip. */
   readonly remoteIp: string;
   readonly remotePort: number;
   readonly localIp: string;
@@ -75,9 +76,9 @@ export interface VclSession {
   timeoutLinger: number;
   idleSendTimeout: number;
   sendTimeout: number;
-  /** Attributes of a PROXY v2 preamble by their type, those inside SSL (0x20) beside it; null when there were none. */
+  /** Attributes of a PROXY v2 header by type, those nested in SSL (0x20) on the same level; null without one. */
   readonly proxyAttributes: ReadonlyMap<number, Uint8Array> | null;
-  /** User and group of the process at the other end of a Unix socket; null when they cannot be known. */
+  /** User and group of the peer process of a Unix socket; null if unknown. */
   peerCredentials(): PeerCredentials | null;
 }
 
@@ -99,7 +100,7 @@ export interface VclObject {
   readonly canEsi: boolean;
 }
 
-/** What a program sets in req.* and client.*. A restart keeps it; another program that takes over begins without. */
+/** Settings of a program in req.* and client.*. They survive a restart; a switch to another program resets them. */
 export class RequestSettings {
   esi = true;
   hashAlwaysMiss = false;
@@ -108,7 +109,7 @@ export class RequestSettings {
   /** req.ttl and req.grace in seconds; negative when unset. */
   ttl = -1;
   grace = -1;
-  /** Undefined until the program sets it: then the default backend serves. Null is none. */
+  /** Undefined until the program sets it: then the default backend is used. Null is none. */
   backendHint: Director | null | undefined = undefined;
   /** Null is the client's address. */
   clientIdentity: string | null = null;
@@ -116,12 +117,12 @@ export class RequestSettings {
   storage: string | null = null;
 }
 
-/** What a restart begins again: the key and what answers under it. */
+/** State that a restart resets: the key, and the response. */
 export interface VclAttempt {
   readonly vxid: number;
   readonly isHitMiss: boolean;
   readonly isHitPass: boolean;
-  /** The lookup key as hash_data() builds it. */
+  /** The lookup key built by hash_data(). */
   readonly hashKey: string;
   respDoEsi: boolean;
   respFilters: string | null;
@@ -141,43 +142,43 @@ export interface VclRequest {
   readonly tReq: number;
   readonly top: VclRequest;
   readonly obj: VclObject | null;
-  /** Whether the client takes gzip (req.can_gzip). */
+  /** Whether the client accepts gzip (req.can_gzip). */
   readonly canGzip: boolean;
-  /** PRIV_TOP cells; used on the top request only, ended with it. */
+  /** PRIV_TOP cells; used in the top request only, and ended with it. */
   topPrivs: PrivMap | null;
-  /** hash_data(): appends the strands to the key, and logs each that is not a NUL when the Hash tag is on. `more` is
-   * left out for one strand, so that the usual call makes no array. */
+  /** hash_data(): appends the strands to the key, and logs each except NUL if the Hash tag is on. `more` is omitted
+   * for a single strand, so that the common call allocates no array. */
   hashData(text: string, more?: readonly string[]): void;
-  /** What resp.filters is while the program has not set it. */
+  /** The default of resp.filters. */
   usualRespFilters(): string;
   readonly respIsStreaming: boolean;
-  /** std.cache_req_body: whether the body is cached, or an answer to wait for; the limit is in bytes. */
+  /** std.cache_req_body: whether the body is cached, or a Waiting; the limit is in bytes. */
   cacheBody(limit: number): boolean | Waiting;
-  /** std.late_100_continue: ask for the body only when it is wanted, not when vcl_recv is over. */
+  /** std.late_100_continue: request the body only when it is needed, not at the end of vcl_recv. */
   late100Continue: boolean;
-  /** The whole request body once std.cache_req_body has it; null while it is not cached. */
+  /** The complete request body after std.cache_req_body; null if it is not cached. */
   readonly cachedBody: VclKeptBody | null;
-  /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
-   * when `soft` is given; returns how many objects. */
+  /** In vcl_hit and vcl_miss: purges all objects of the request's key (`alone`: only the object found), or makes
+   * them stale if `soft` is given; returns their number. */
   purge(soft: SoftLives | null, alone: boolean): number;
-  /** vcl_miss and vcl_pass: the same for what will not be what this request is about to fetch, once that is whole. */
+  /** In vcl_miss and vcl_pass: purges all other objects of the key once the fetch of this request is complete. */
   purgeOthers(): void;
-  /** return (vcl(label)) is about to be returned. */
+  /** Called before return (vcl(label)). */
   selectProgram(label: string): void;
   rollback(): void;
 }
 
-/** A request's body in storage. */
+/** A stored request body. */
 export interface VclKeptBody {
   readonly length: number;
   /** A copy. */
   bytes(): Buffer;
 }
 
-/** What a retry begins again. */
+/** State that a retry resets. */
 export interface VclFetchAttempt {
   readonly vxid: number;
-  /** Whether the answer is a stale object that the origin has confirmed (beresp.was_304). */
+  /** Whether the response is a stale object revalidated by the origin (beresp.was_304). */
   readonly was304: boolean;
   doStream: boolean;
   /** Body set in vcl_backend_error, a byte string. */
@@ -195,11 +196,11 @@ export interface VclBusyobj {
   readonly isHitMiss: boolean;
   readonly isHitPass: boolean;
   backend: Director | null;
-  /** The backend that answered, after the fetch (beresp.backend). */
+  /** The backend that responded, after the fetch (beresp.backend). */
   respBackend: Director | null;
-  /** Where it answered from (beresp.backend.ip); null before the fetch. */
+  /** Its address (beresp.backend.ip); null before the fetch. */
   readonly respEnds: { readonly remoteAddress: string; readonly remotePort: number } | null;
-  /** Seconds; negative is "use the backend's or the parameter's". */
+  /** Seconds; negative for the default of the backend or the parameter. */
   connectTimeout: number;
   firstByteTimeout: number;
   betweenBytesTimeout: number;
@@ -210,11 +211,11 @@ export interface VclBusyobj {
   doEsi: boolean;
   doGzip: boolean;
   doGunzip: boolean;
-  /** Name of the storage the object is to go to; null is none, and then it cannot be stored. */
+  /** Name of the storage for the object; with null it cannot be stored. */
   storage: string | null;
-  /** What the program has made of beresp.filters; null while it has not. */
+  /** beresp.filters as set by the program; null if not set. */
   filters: string | null;
-  /** What beresp.filters is until then. */
+  /** The default of beresp.filters. */
   usualFilters(): string;
   hasBody: boolean;
   /** `unset bereq.body`. */
@@ -222,59 +223,59 @@ export interface VclBusyobj {
   readonly session: VclSession | null;
   /** bereq.time, epoch seconds. */
   readonly tStart: number;
-  /** client.identity of the request that caused the fetch; null is the address. */
+  /** client.identity of the request that started the fetch; null is the address. */
   readonly clientIdentity: string | null;
   /** Lookup key, as VclRequest.hashKey. */
   readonly hashKey: string;
   rollback(): void;
 }
 
-/** Counters that the runtime of programs moves. */
+/** Counters incremented by the runtime of programs. */
 export type RuntimeCounter = 'losthdr' | 'ws_backend_overflow' | 'ws_client_overflow';
 
-/** What the runtime asks of the worker beyond the current transaction. */
+/** Services of the worker beyond the current transaction. */
 export interface VclHost {
   param(name: string): number | string | boolean;
   /** Epoch seconds of the worker's clock, for timestamps; `now` in a program is ctx.now. */
   now(): number;
   identity: string;
   hostname: string;
-  /** What all threads have as one. */
+  /** State shared by all threads. */
   readonly shared: SharedState;
   /** The edge connector; null until a program that imports it is loaded. */
   readonly edge: EdgeService | null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
-  /** ban(): adds a ban; returns an error text or null. The edge hears of it where the task is given. */
+  /** ban(): adds a ban; returns an error text or null. With a task, also for the edge and the fleet. */
   ban(expression: string, ctx?: VclContext): string | null;
-  /** The same for a soft ban: what matches becomes stale. */
+  /** The same for a soft ban: matching objects become stale. */
   softBan(expression: string, ctx?: VclContext): string | null;
-  /** Purges by the surrogate keys in a text, or makes stale; returns how many objects. */
+  /** Purges by the surrogate keys in a text, or makes stale; returns the number of objects. */
   purgeTags(keys: string, soft: boolean, ctx?: VclContext): number;
-  /** Purges a URL, a path of the request's host or one with its host, or makes stale. Where the program has a vcl_hash of
-   * its own, whose keys cannot be known, a ban does it, and says so. */
+  /** Purges a URL (a path of the request's host, or a URL with its host), or makes it stale. If the program has its
+   * own vcl_hash, its keys are unknown, and a ban is used instead (`banned`). */
   purgeUrl(url: string, soft: boolean, ctx: VclContext): { purged: number; banned?: boolean };
-  /** std.log and friends beyond the log record. */
+  /** Sends std.syslog messages. */
   syslog(priority: number, text: string): void;
-  /** Counts what only the runtime of programs sees. */
+  /** Increments a counter. */
   count(counter: RuntimeCounter): void;
   stevedores(): string[];
-  /** Storage figures for storage.<name>.*; null when there is no such stevedore. */
+  /** Storage figures for storage.<name>.*; null if there is no such stevedore. */
   storage(name: string): { freeSpace: number; usedSpace: number; happy: boolean } | null;
 }
 
-/** The transaction's log as a program sees it; `timestamp` adds a Timestamp record (epoch seconds). */
+/** The transaction's log for a program; `timestamp` adds a Timestamp record (epoch seconds). */
 export interface VclLog extends MessageLog {
   timestamp(label: string, at: number): void;
 }
 
-/** Passed to every generated function. One object a task, for all of its states. */
+/** The context passed to every generated function: one per task, for all of its states. */
 export class VclContext {
   host: VclHost;
-  /** The program this task runs. */
+  /** The program of this task. */
   vcl: VclProgram;
   log: VclLog;
-  /** `now`: the same for the whole of one state. */
+  /** `now`: constant within a state. */
   now = 0;
   req: VclRequest | null = null;
   bo: VclBusyobj | null = null;
@@ -283,26 +284,26 @@ export class VclContext {
   synthReason = '';
   /** Set by return (pass(duration)). */
   passTtl: number | null = null;
-  /** Id of the state that runs, set by runState. */
+  /** Id of the current state, set by runState(). */
   state = 0;
   /** Why the state failed, for the VCL_Error record. */
   failure: string | null = null;
-  /** What the edge network is told of is not told it by this task any more (edge.local_only()). */
+  /** Invalidations of this task are no longer passed on to the edge (edge.local_only()). */
   localOnly = false;
-  /** The same of the fleet (fleet.local_only()). */
+  /** The same for the fleet (fleet.local_only()). */
   thisNodeOnly = false;
-  /** What the edge's and the fleet's part of invalidations come to; the state is over when all are there. */
+  /** Pending receipts of the edge and the fleet; the state ends when all have arrived. */
   owed: Promise<EdgeReceipt>[] | null = null;
   published: Promise<FleetReceipt>[] | null = null;
-  /** What the fleet has of the last ones, in words; '' before. */
+  /** The latest receipt of the fleet as text; '' before. */
   fleetReply = '';
-  /** Whether the program's way is logged, statement by statement. */
+  /** Whether executed statements are logged. */
   tracing = false;
-  /** PRIV_TASK cells of extensions; whoever ends the task ends them. */
+  /** PRIV_TASK cells of extensions, ended with the task. */
   priv: PrivMap | null = null;
-  /** Bytes that long texts have taken of the workspace. */
+  /** Workspace bytes used by long texts. */
   roomTaken = 0;
-  /** Something found no room there. */
+  /** A text did not fit into the workspace. */
   overflowed = false;
 
   constructor(host: VclHost, vcl: VclProgram, log: VclLog) {
@@ -338,7 +339,7 @@ export class VclContext {
 /** What happens to a program that imports an extension. */
 export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
 
-/** The part of an extension that a loaded program keeps. */
+/** The parts of an extension that a loaded program keeps. */
 export interface ImportedExtension {
   name: string;
   /** Body filters by the names that programs use. */
@@ -360,31 +361,32 @@ export interface ProgramObject {
 export interface VclProgram {
   readonly name: string;
   readonly compiled: CompiledProgram;
-  /** Directors by VCL name: declared backends and what vcl_init made. */
+  /** Directors by VCL name: declared backends and those created in vcl_init. */
   readonly directors: Map<string, Director>;
   readonly defaultDirector: Director | null;
   /**
-   * Finds or makes a backend while the program runs; null where there are none to be had.
-   * @param lasting as long as the program; others go some minutes after their last use, and are asked for each time
+   * Finds or creates a backend at run time; null if that is not possible.
+   * @param lasting until the program is discarded; others are removed some minutes after their last use, and
+   * requested each time
    * @throws ExtensionError
    */
   makeBackend: ((decl: RunTimeDecl, lasting: boolean) => Director) | null;
   /** PRIV_VCL cells of extensions; ended when the program goes. */
   readonly privs: PrivMap;
-  /** The extensions it imports, in the order of their imports. */
+  /** The imported extensions, in the order of their imports. */
   readonly extensions: readonly ImportedExtension[];
-  /** Each is made ready when it is first used, or before: prepare() does nothing the second time. */
+  /** Compiled when first used, or ahead of it: prepare() has no effect the second time. */
   readonly regexes: readonly { prepare(): unknown }[];
-  /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
+  /** Objects created in vcl_init with a destructor, in the order of creation. */
   readonly objects: ProgramObject[];
-  /** Go on with what such objects have to do before the program may be used; false when there is no more of it. */
+  /** Continue initializations of such objects before the program may be used; false when complete. */
   readonly preparations: (() => boolean)[];
-  /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
+  /** One function per state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
   /** Positions of generated lines in the program: generated line, file index, line and column, four numbers each. */
   readonly positions: Int32Array;
   /** By state id: whether the builtin program is all that the state runs. */
   readonly isPlain: readonly boolean[];
-  /** By state id: the state where it makes calls that may wait, null where it makes none. */
+  /** By state id: the generator form of a state with calls that may wait; null without any. */
   readonly waiting: readonly (StateSteps | null)[];
 }

@@ -25,13 +25,14 @@ export type ExtensionCall = (ctx: VclContext, ...args: any[]) => unknown;
 
 export interface ExtensionFunction {
   signature: string;
-  /** Sentences for the manual page: what the call does or is, its units, and what it is when there is nothing. */
+  /** Sentences for the manual page: what the call does or returns, its units, and its result if there is nothing to
+   * return. */
   help: string;
-  /** States (without `vcl_`) or groups it may be called from; absent is everywhere. */
+  /** States (without `vcl_`) or groups it may be called from; everywhere if absent. */
   places?: string;
-  /** The call may give a Waiting (waiting.ts). Without `places` it may be called from WAITING_PLACES. */
+  /** The call may return a Waiting (waiting.ts). Without `places` it may be called from WAITING_PLACES. */
   waits?: boolean;
-  /** The call brings a head back to what it was; the HTTP argument says which. */
+  /** The call restores a head to its original; the HTTP argument says which. */
   restores?: boolean;
   call: ExtensionCall;
 }
@@ -42,14 +43,14 @@ export interface ExtensionObject {
   help: string;
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   create: (ctx: VclContext, name: string, ...args: any[]) => object;
-  /** Called when the program goes, the youngest object first. Must not throw. */
+  /** Called when the program is discarded, the last created object first. Must not throw. */
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   destroy?: (self: any) => void;
-  /** Goes on with work that vcl_init has left and that takes long; false when it is done. The program is loaded then. */
+  /** Continues long initialization after vcl_init; false when complete. Only then is the program loaded. */
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   prepare?: (self: any) => boolean;
   methods: Readonly<Record<string, ExtensionMethod>>;
-  /** Whether vcl_init may end without having made an object that the program names; its methods then get null. */
+  /** Whether vcl_init may end without creating a declared object; its methods then get null. */
   mayBeAbsent?: boolean;
 }
 
@@ -57,30 +58,30 @@ export interface ExtensionMethod {
   signature: string;
   help: string;
   places?: string;
-  /** As that of a function. */
+  /** As for a function. */
   waits?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   call: (ctx: VclContext, self: any, ...args: any[]) => unknown;
 }
 
 export interface Extension extends ImportedExtension {
-  /** What it is for, in a few words: the first line of its manual page. */
+  /** Its purpose in a few words: the first line of its manual page. */
   help: string;
-  /** Further sections of its manual page, by their headings; empty lines part paragraphs. */
+  /** Further sections of its manual page, by heading; empty lines separate paragraphs. */
   notes?: Readonly<Record<string, string>>;
-  /** Loaded from a file: what it does to headers is not known. */
+  /** Loaded from a file: its effects on headers are unknown. */
   outside?: boolean;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
 }
 
-/** Finds an extension by its name; undefined when there is none. */
+/** Finds an extension by its name; undefined if there is none. */
 export type ExtensionLookup = (name: string) => Extension | undefined;
 
 /** An `import` of an extension that is not built in, as the compiler asks for it. */
 export interface ImportRequest {
   name: string;
-  /** Text after `from`, or null. */
+  /** The text after `from`, or null. */
   from: string | null;
 }
 

@@ -1,12 +1,12 @@
-// A failure of the config program at run time. Two kinds, both end in the return code `fail` and a VCL_Error
-// record, and neither leaves the runtime: `softFail` records the failure and lets the statement finish with a
-// default value, as Varnish's conversions do; VclFailure is thrown where there is no value to go on with.
+// A run-time failure of the config program. Both kinds end in the return code `fail` and a VCL_Error record, and
+// neither leaves the runtime: softFail() records the failure and lets the statement finish with a default value, as in
+// Varnish's conversions; VclFailure is thrown if there is no value to continue with.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { MessageLog } from '../http1/message.ts';
 
 export class VclFailure extends Error {
-  /** Whether the log names the VCL line: for failures whose text Varnish does not prescribe. */
+  /** Whether the log names the VCL line: for failures whose text is not Varnish's. */
   readonly located: boolean;
 
   constructor(message: string, located = false) {
@@ -16,7 +16,7 @@ export class VclFailure extends Error {
   }
 }
 
-/** What an extension throws to fail the transaction with a text of its own. */
+/** Thrown by extensions to fail the transaction with their own text. */
 export class ExtensionError extends VclFailure {
   constructor(message: string) {
     super(message);

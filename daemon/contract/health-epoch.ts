@@ -1,8 +1,9 @@
-// When the health of any backend or director of this worker changed last, as a number: whoever has looked at many of them
-// need not look again while it stays. One number for all, since changes are rare beside the choices among backends.
+// A counter that is incremented whenever the health of any backend or director of this worker changes: results derived
+// from many of them stay valid while it does not. One counter for all, since changes are rare compared with choices of
+// backends.
 //
-// With several threads it is a word that they share, so that what one of them writes is seen by the next choice of the
-// others: health is written before the epoch goes on, and the epoch is read before health.
+// Several threads share it, so that a change by one thread is seen by the next choice of the others: health is written
+// before the epoch is incremented, and the epoch is read before health.
 
 export class HealthEpoch {
   #words: Int32Array = new Int32Array(1);
@@ -12,17 +13,17 @@ export class HealthEpoch {
     return Atomics.load(this.#words, this.#at);
   }
 
-  /** Call it after each change of what `healthy()` says, and of who belongs to a director. */
+  /** Call after each change of the result of `healthy()`, and of a director's members. */
   changed(): void {
     Atomics.add(this.#words, this.#at, 1);
   }
 
-  /** Has it in common with other threads: a word of memory that all of them have. */
+  /** Uses a word of memory that is shared with other threads. */
   share(words: Int32Array, at: number): void {
     this.#words = words;
     this.#at = at;
   }
 }
 
-/** That of this thread. */
+/** The counter of this thread. */
 export const healthEpoch = new HealthEpoch();

@@ -1,88 +1,89 @@
-// An invalidation as an event: what was purged or banned here, said once the local work is done, so that an edge network
-// and the other proxies of a fleet can be told too. Programs raise them with VclContext.raise(); commands ask
-// the same two services.
+// An invalidation as an event: what was purged or banned here, raised after the local work is complete, for an edge
+// network and the other proxies of a fleet. Programs raise them with VclContext.raise(); commands call the same two
+// services.
 //
-// What the others' part needs is written down before anybody is answered: a state of a program that has raised an event
-// is over only when its receipts are there (daemon/transaction/program-state.ts).
+// The parts for others are written to durable storage before the client gets a response: a program state that raised an
+// event ends only when its receipts have arrived (daemon/transaction/program-state.ts).
 
 import type { CompiledProgram } from './program.ts';
 
-/** What a soft purge leaves of lifetimes, in seconds: ttl from now; a negative grace or keep stays as it is. */
+/** Lifetimes after a soft purge, in seconds: ttl from now; a negative grace or keep is left unchanged. */
 export interface SoftLives {
   ttl: number;
   grace: number;
   keep: number;
 }
 
-/** What was done here. `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */
+/** `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */
 export interface Invalidation {
   readonly kind: 'purge' | 'ban' | 'tags';
-  /** Made stale instead of taken away. */
+  /** Makes objects stale instead of removing them. */
   readonly soft: boolean;
-  /** The URL with its host (host/path), the expression, or the keys as they were given. */
+  /** The URL with its host (host/path), the expression, or the original text of the keys. */
   readonly subject: string;
   /** "vxid 17" or "admin", for the log. */
   readonly origin: string;
-  /** Objects; null where it is not known yet, as with bans. */
+  /** Number of objects; null if unknown, as for bans. */
   readonly count: number | null;
-  /** A ban's expression as words, where it came so: a word may have blanks. */
+  /** The words of a ban's expression, if it was given as words: a word may contain spaces. */
   readonly words?: readonly string[];
-  /** What a soft purge leaves, where it is not the usual: stale, with its grace and keep. */
+  /** Lifetimes of a soft purge, if not the default. */
   readonly lives?: SoftLives;
 }
 
-/** The usual of a soft purge. */
+/** The default of a soft purge. */
 export const STALE: SoftLives = { ttl: 0, grace: -1, keep: -1 };
 
-/** What the fleet has of an invalidation that was published. */
+/** The fleet's receipt for a published invalidation. */
 export interface FleetReceipt {
-  /** `stored`: every node gets it. `lost`: certainly none does. `unknown`: nobody answered, and it may be stored. */
+  /** `stored`: every node will get it. `lost`: certainly not stored. `unknown`: no response, possibly stored. */
   readonly state: 'stored' | 'lost' | 'unknown';
-  /** Its number in the stream; 0 when it is not known to be stored. */
+  /** Sequence number in the stream; 0 if it is not known to be stored. */
   readonly seq: number;
-  /** Nodes that have applied it so far, this one among them, and how many there are. */
+  /** Nodes that have applied it so far, including this one, and the total. */
   readonly applied: number;
   readonly nodes: number;
-  /** Names of those that have not. */
+  /** Names of nodes that have not. */
   readonly behind: readonly string[];
   /** Why it was not stored. */
   readonly detail: string;
 }
 
-/** The other proxies of a fleet, as programs and commands see them. */
+/** The fleet, as seen by programs and commands. */
 export interface FleetService {
   /** Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt>;
 }
 
-/** What became of the edge's part. */
+/** The edge's receipt for an invalidation. */
 export interface EdgeReceipt {
   readonly provider: string;
-  /** "delete url", "invalidate rule": what is asked of the network, which may be more than was done here. */
+  /** The requested operation, such as "delete url" or "invalidate rule", which may clear more than was invalidated
+   * here. */
   readonly op: string;
-  /** Of the entry of the queue; several are joined by commas; '' when there is none. */
+  /** Id of the queue entry; several are joined by commas; '' if there is none. */
   readonly id: string;
   readonly state: 'queued' | 'acked' | 'retry' | 'dead' | 'dry-run' | 'rejected';
-  /** Why it was rejected, and what differs from what was asked. */
+  /** Why it was rejected, or how the operation differs from the request. */
   readonly detail?: string;
 }
 
-/** Whether the edge keeps what was to go: it was not told, or the network would not do it. Whoever asked has to know. */
+/** Whether the edge still has the content: it was not reached, or the network refused. The client must get an error. */
 export function isRefused({ state }: EdgeReceipt): boolean {
   return state === 'rejected' || state === 'dead';
 }
 
-/** The edge connector as programs and transactions see it. */
+/** The edge connector, as seen by programs and transactions. */
 export interface EdgeService {
   /** Whether purges can be sent. */
   readonly configured: boolean;
   readonly settings: EdgeSettings;
   /** Whether a request with this Via header came through the edge. */
   isEdge(via: string | null): boolean;
-  /** Headers for a response that goes to the edge; null removes one. */
+  /** Headers for a response to the edge; null removes one. */
   headers(response: EdgeDelivery): Readonly<Record<string, string | null>>;
-  /** Never rejects; null when the edge is not to be told: no program in force imports the connector, or it is not
-   * configured, which is said once. */
+  /** Never rejects; null if the edge need not be called: no loaded program imports the connector, or it is not
+   * configured, which is logged once. */
   invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null;
 }
 
@@ -94,12 +95,12 @@ export interface EdgeSettings {
 
 export interface EdgeDelivery {
   readonly cacheable: boolean;
-  /** Seconds at the time of the fetch, and since then. */
+  /** Seconds at the time of the fetch, and since. */
   readonly ttl: number;
   readonly grace: number;
   readonly age: number;
   readonly cacheControl: string;
-  /** Values of the header that cache tags are taken from. */
+  /** Values of the header with the cache tags. */
   readonly keys: readonly string[];
   readonly host: string;
 }
@@ -112,7 +113,7 @@ export function fleetReply({ state, seq, applied, nodes, behind, detail }: Fleet
   return `stored ${seq}, applied by ${applied} of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}${missing}`;
 }
 
-/** What is certain without an acknowledgement. */
+/** The error text when there is no acknowledgement. */
 export function fleetFailure({ state }: FleetReceipt): string {
   return state === 'lost'
     ? 'Applied here, not stored for the fleet'

@@ -1,4 +1,4 @@
-// Shared state where there is only one thread: rows found by their keys, and linked in the order of their updates.
+// Shared state of a single thread: rows found by key, and linked in the order of their updates.
 
 import { LargeMap } from '../large-map.ts';
 import {
@@ -19,17 +19,17 @@ interface Entry {
   newer: Entry | null;
 }
 
-/** The rows of a table, whoever has asked for it. */
+/** The rows of a table, common to all its users. */
 interface Rows {
   readonly numbers: number;
   readonly entries: LargeMap<Entry>;
-  /** The one that was not updated for longest, and the one that was updated last. */
+  /** The least and the most recently updated row. */
   oldest: Entry | null;
   newest: Entry | null;
   bytes: number;
 }
 
-/** Whether an update runs. */
+/** Whether an update is running. */
 interface Turn {
   isTaken: boolean;
 }

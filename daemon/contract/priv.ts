@@ -1,18 +1,18 @@
-// Private data of extensions: cells whose life is that of a call's place, a program, a task or a top request.
-// A task is a client request with its restarts, or a backend fetch with its retries.
+// Private data of extensions: cells that live as long as a call site, a program, a task or a top request. A task is a
+// client request with its restarts, or a backend fetch with its retries.
 //
-// Keys are objects that the extension holds (its own definition, or an object it made), so that two extensions
-// never meet. Whoever ends the task calls endPrivs.
+// Keys are objects of the extension (its definition, or an object it created), so that extensions cannot collide. The
+// owner of the task calls endPrivs().
 
 export interface Priv {
   value: unknown;
-  /** Called once with the value when the cell's life ends. What it throws is lost: nobody is left to fail. */
+  /** Called once with the value at the end of the cell's life. Exceptions are ignored: the task is over. */
   end?: (value: unknown) => void;
 }
 
 export type PrivMap = Map<object, Priv>;
 
-/** The cell of a key, made when it is not there. */
+/** The cell of a key, created if missing. */
 export function privCell(map: PrivMap, key: object): Priv {
   let priv = map.get(key);
   if (priv === undefined) {
@@ -43,7 +43,7 @@ export function programPriv(ctx: { readonly vcl: { readonly privs: PrivMap } }, 
   return privCell(ctx.vcl.privs, key);
 }
 
-/** Ends every cell, the youngest first, each whatever the others do. */
+/** Ends every cell, the last created first, regardless of exceptions. */
 export function endPrivs(map: PrivMap | null): void {
   if (map === null) return;
   const cells = [...map.values()].reverse();
@@ -52,7 +52,7 @@ export function endPrivs(map: PrivMap | null): void {
     try {
       priv.end?.(priv.value);
     } catch {
-      // The task is over, and the other cells still want to end.
+      // The task is over, and the remaining cells still have to end.
     }
   }
 }

@@ -3,8 +3,8 @@
 
 import { STATES as STATE_ROWS } from '../../protocol/tables/states.ts';
 
-/** A `backend` declaration. A field is absent where the program does not give it: the parameter's default then holds, or
- * nothing. Times in seconds. */
+/** A `backend` declaration. A field that the program does not give is absent: the parameter's default applies, if
+ * any. Times in seconds. */
 export interface BackendDecl {
   name: string;
   /** True for `backend x none;`. */
@@ -23,15 +23,15 @@ export interface BackendDecl {
   preamble?: string;
   /** Beyond Varnish: seconds between re-resolutions of the name. */
   resolve?: number;
-  /** What the name meant when the program was compiled, in the resolver's order; absent for numbers and paths. A worker
-   * that starts again needs no name server. */
+  /** Addresses of the host when the program was compiled, in the resolver's order; absent for numeric addresses and
+   * paths. They let a restarted worker do without a name server. */
   addresses?: string[];
 }
 
-/** A backend that is made while the program runs. `host` is an address. */
+/** A backend created at run time. `host` is an address. */
 export type RunTimeDecl = Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses'>;
 
-/** A `probe` declaration. A field is absent where the program does not give it; vcl-probe(7) gives the defaults. */
+/** A `probe` declaration. A field that the program does not give is absent; vcl-probe(7) lists the defaults. */
 export interface ProbeDecl {
   name?: string;
   url?: string;
@@ -45,9 +45,9 @@ export interface ProbeDecl {
   expectClose?: boolean;
 }
 
-/** Which header fields (lower case) a state's code reads and writes; '*' when it cannot be known. */
+/** The headers (lower case) that a state's code reads and writes; '*' if unknown. */
 export interface StateFacts {
-  /** True when the state has no code beyond the builtin program's. */
+  /** Whether the state has only the builtin program's code. */
   builtinOnly: boolean;
   reads: string[];
   writes: string[];
@@ -60,25 +60,25 @@ export interface KeptHeads {
   fetch: boolean;
 }
 
-/** A file that an extension is loaded from, as the manager had it described. */
+/** The file of an extension, as described for the manager. */
 export interface OutsideModule {
   name: string;
   file: string;
-  /** Name of a copy of the same content; null when none was kept. */
+  /** Name of a copy with the same content; null if none was kept. */
   copy: string | null;
   /** SHA-256 of the content. */
   digest: string;
   kind: 'addon' | 'esm' | 'cjs';
-  /** What it said of itself, as JSON: it has to say the same when it is loaded. */
+  /** Its description as JSON: it must be the same when the file is loaded. */
   manifest: string;
 }
 
-/** edge-connector.conf as the manager read it, who alone may. */
+/** edge-connector.conf as read by the manager, which alone has access. */
 export interface EdgeFile {
   text: string;
   /** For messages. */
   path: string;
-  /** Where the queue is unless the settings say otherwise. */
+  /** The default directory of the queue. */
   directory: string;
   /** Certificates of purge_ca_file, null without it. */
   ca: string | null;
@@ -96,21 +96,21 @@ export interface CompiledProgram {
   /** Where the program text came from, for messages and vcl.show -v: name and text, the main file first. */
   files: { name: string; text: string }[];
   backends: BackendDecl[];
-  /** Name of the backend used when the program sets none, or null. */
+  /** Name of the backend used if the program sets none, or null. */
   defaultBackend: string | null;
   /** By state name (vcl_recv ...). */
   facts: Record<string, StateFacts>;
-  /** Heads that have to be kept as they were, because the program may want them back. */
+  /** Heads to keep unmodified, because the program may restore them. */
   keeps: KeptHeads;
   /** VCL syntax version, 40 or 41. */
   syntax: number;
   /** Extensions imported. */
   imports: string[];
-  /** Those of them that are loaded from files. */
+  /** The imported extensions that are loaded from files. */
   modules: OutsideModule[];
-  /** Settings of the edge connector as they were when it was loaded; absent where it is not imported. */
+  /** The settings of the edge connector at the time of loading; absent if it is not imported. */
   edge?: EdgeFile;
-  /** Labels that `return (vcl(…))` names, for vcl.deps. */
+  /** Labels in `return (vcl(…))`, for vcl.deps. */
   labels: string[];
   /** Where generated lines came from: 32-bit numbers in base64, generated line, file index, line and column of each. */
   positions: string;
@@ -118,7 +118,7 @@ export interface CompiledProgram {
 
 export type StateName = (typeof STATE_ROWS)[number]['name'];
 
-/** The states in the order of their ids; `runState` takes an index into this list. */
+/** The states in the order of their ids; `runState()` takes an index into this list. */
 export const STATES: readonly StateName[] = STATE_ROWS.map((row) => row.name);
 
 /** State ids by name: `State.recv`. */
@@ -126,5 +126,5 @@ export const State: { readonly [N in StateName]: number } = Object.fromEntries(
   STATES.map((name, id) => [name, id]),
 ) as Record<StateName, number>;
 
-/** What a state returned. Codes are indexes into tables/returns.ts RETURNS. */
+/** The result of a state. Codes are indexes into RETURNS of tables/returns.ts. */
 export type ReturnCode = number;

@@ -1,58 +1,60 @@
-// State that all threads of a worker have as one: tables of rows by key, and pieces of memory by name. An extension that
-// counts, limits or remembers for the whole proxy keeps it here; everything in a module is one thread's own.
+// State shared by all threads of a worker: tables of rows by key, and memory by name. An extension that counts, limits
+// or remembers for the whole proxy keeps it here; module variables belong to one thread.
 //
-// It lives as long as the worker: a new one begins with nothing. All of it answers at once.
+// It lives as long as the worker: a new one starts empty. All operations are synchronous.
 
-/** What a table keeps under a key. */
+/** A row of a table. */
 export interface SharedRow {
-  /** As many as the table has for each row, 0 at first. */
+  /** One for each number of the table, initially 0. */
   readonly numbers: readonly number[];
-  /** Null at first. */
+  /** Initially null. */
   readonly text: string | null;
 }
 
-/** A row while it is changed. */
+/** A row during an update. */
 export interface SharedDraft {
   readonly numbers: number[];
   text: string | null;
-  /** There was no row under this key. */
+  /** Whether the key had no row. */
   readonly isNew: boolean;
 }
 
-/** What a table has room for. */
+/** The limits of a table. */
 export interface TableShape {
-  /** Numbers in each row: 0 to 64, none unless given. Everybody who uses the table has to name the same. */
+  /** Numbers per row: 0 to 64, default 0. All users of the table must give the same. */
   numbers?: number;
-  /** Rows, at most: 10000 unless given. */
+  /** Maximum number of rows, default 10000. */
   entries?: number;
-  /** Bytes of all keys and texts, and 8 for each number: 16 MiB unless given. A text with a character beyond Latin-1 takes
-   * two for each. */
+  /** Maximum bytes of all keys and texts, plus 8 per number; default 16 MiB. A text with a character beyond Latin-1
+   * takes two bytes per character. */
   bytes?: number;
-  /** Whether the rows that were not updated for longest make room for new ones. Otherwise, and unless given, an update
-   * that needs more room throws. */
+  /** Whether the least recently updated rows are evicted to make room. If not (the default), an update that needs
+   * more room throws. */
   forgetsOldest?: boolean;
 }
 
 export interface SharedTable {
   /**
-   * Changes the row under a key, which is made when there is none, and returns what the function does. No other thread
-   * reads or changes any table meanwhile, so that the function has to be short, and may not use tables itself or return a
-   * promise. Changes nothing when it throws. Throws when the table is full.
+   * Updates the row of a key, created if missing, and returns the function's result. No other thread reads or
+   * changes any table meanwhile, so that the function must be short, must not use tables itself and must not return
+   * a promise. Nothing is changed if it throws. Throws if the table is full.
    */
   update<T>(key: string, change: (row: SharedDraft) => T): T;
-  /** The row as it is now, or null. */
+  /** The current row, or null. */
   read(key: string): SharedRow | null;
-  /** Removes the row of a key, where a function is given only if that says so of it; whether it did. */
+  /** Removes the row of a key, given a function only if that returns true; returns whether it did. */
   remove(key: string, isToGo?: (row: SharedRow) => boolean): boolean;
-  /** Looks at so many of the rows that were not updated for longest, and removes those for which the function says so. */
+  /** Examines up to `count` of the least recently updated rows, and removes those for which the function returns
+   * true. */
   removeOldest(count: number, isToGo: (row: SharedRow) => boolean): void;
-  /** Rows. */
+  /** Number of rows. */
   readonly size: number;
 }
 
 export interface SharedState {
-  /** The table of this name, made by whoever asks first. The bounds are those of who asks: each call may name others. */
+  /** The table of this name, created by the first caller. The limits are those of the caller: each call may give
+   * others. */
   table(name: string, shape?: TableShape): SharedTable;
-  /** The memory of this name: that which `make` gave where it was asked for first, at most 64 MiB. */
+  /** The memory of this name: the result of `make` of the first caller, at most 64 MiB. */
   memory(name: string, make: () => SharedArrayBuffer): SharedArrayBuffer;
 }

@@ -1,11 +1,10 @@
-// Calls of extensions that have to wait: std.cache_req_body is answered when the body is there. A sub that makes
-// such a call is generated as a JavaScript generator, which yields what the call gave; a call that has its answer
-// gives it, one that has not gives a Waiting. Programs without such calls are plain functions and pay nothing.
+// Calls of extensions that have to wait, such as std.cache_req_body for the body. A sub with such a call is generated
+// as a JavaScript generator, which yields the result of the call: the value if it is available, else a Waiting.
+// Programs without such calls are plain functions without extra cost.
 //
-// A transaction waits in every state of a client request or a fetch but vcl_hash. vcl_init and vcl_fini run while the
-// worker loads or drops a program, and an extension calls a SUB value in the middle of its own code: there the
-// functions must give their answer at once. A long vcl_init is a generator nevertheless: it yields nothing where it may be
-// interrupted.
+// A transaction can wait in every state of a client request or a fetch except vcl_hash. vcl_init and vcl_fini run while
+// the worker loads or discards a program, and extensions call SUB values within their own code: there the functions
+// must return at once. A long vcl_init is a generator nevertheless: it yields nothing where it may be interrupted.
 
 import { ExtensionError, VclFailure } from './failure.ts';
 import type { ReturnCode } from './program.ts';
@@ -14,15 +13,15 @@ import type { ReturnCode } from './program.ts';
 export const WAITING_PLACES =
   'recv pipe pass purge miss hit deliver synth backend_fetch backend_response backend_error';
 
-/** How long a function of an extension may take unless its row says otherwise, in seconds. */
+/** Seconds that a function of an extension may take unless its row says otherwise. */
 export const CALL_TIMEOUT = 5;
 
 type Answered = (value: unknown) => void;
 type Failed = (error: unknown) => void;
 
-/** An answer that is still to come. */
+/** A pending result. */
 export class Waiting {
-  /** Begins to wait; one of the two is called once, perhaps before this returns. */
+  /** Starts to wait; one of the callbacks is called once, possibly before this returns. */
   readonly start: (answered: Answered, failed: Failed) => void;
 
   constructor(start: (answered: Answered, failed: Failed) => void) {
@@ -32,12 +31,12 @@ export class Waiting {
 
 /**
  * Waits for a promise.
- * @param label function that gave it, for messages
- * @param seconds after which the call fails; the promise may then do what it likes
+ * @param label the function that returned it, for messages
+ * @param seconds after which the call fails; a later result is ignored
  */
 export function awaited(label: string, promise: PromiseLike<unknown>, seconds: number): Waiting {
   const settled = Promise.resolve(promise);
-  // Nobody may come to wait for it, and then its failure must not become the worker's.
+  // If nothing waits for it, its rejection must not be unhandled.
   settled.catch(() => undefined);
   return new Waiting((answered, failed) => {
     let open = true;
@@ -58,13 +57,13 @@ export function awaited(label: string, promise: PromiseLike<unknown>, seconds: n
 
 type Steps<Context> = (ctx: Context) => Generator<unknown, ReturnCode, unknown>;
 
-/** A state or sub that may wait, as a function that does not. */
+/** A state or sub that may wait, in the form of a plain function. */
 export interface WaitingState<Context> {
   (ctx: Context): ReturnCode;
   readonly steps: Steps<Context>;
 }
 
-/** For generated code: makes an ordinary function of a generator. */
+/** For generated code: converts a generator function to a plain function. */
 export function waiting<Context>(steps: Steps<Context>): WaitingState<Context> {
   const atOnce = (ctx: Context): ReturnCode => {
     for (const running = withoutWaiting(steps(ctx)); ; ) {
@@ -75,7 +74,7 @@ export function waiting<Context>(steps: Steps<Context>): WaitingState<Context> {
   return Object.assign(atOnce, { steps });
 }
 
-/** What runs gets each value that it yields; an answer that is still to come fails it. */
+/** Feeds each yielded value back to the generator; a pending result fails it. */
 export function* withoutWaiting(
   running: Generator<unknown, ReturnCode, unknown>,
 ): Generator<void, ReturnCode> {

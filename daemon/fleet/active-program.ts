@@ -1,20 +1,20 @@
-// Which program a fleet runs, as the bus keeps it: one for all, and while it is tried, another on some nodes. One value, so
-// that of two who change it at once one is refused.
+// The program that a fleet runs, as stored on the bus: one for all nodes and, as a canary, another for some of them. It
+// is a single value, so that of two concurrent changes one fails.
 
 import { isName, isProgramName } from './fleet-names.ts';
 import { objectIn } from './program-bundle.ts';
 
 export interface ChosenProgram {
   readonly name: string;
-  /** Of the bundle that was chosen. */
+  /** The id of the chosen bundle. */
   readonly id: string;
-  /** The node that it was chosen on, and when, in epoch seconds. */
+  /** The node on which it was chosen, and when, in epoch seconds. */
   readonly by: string;
   readonly at: number;
 }
 
 export interface ActivePrograms {
-  /** Null: each node runs its own. */
+  /** Null: each node runs its own program. */
   readonly all: ChosenProgram | null;
   readonly canary: (ChosenProgram & { readonly on: readonly string[] }) | null;
 }
@@ -27,7 +27,7 @@ export function writeActive(active: ActivePrograms): Uint8Array {
   return Buffer.from(JSON.stringify({ v: 1, ...active }));
 }
 
-/** Null when it is none. */
+/** Null if the data is malformed. */
 export function readActive(data: Uint8Array): ActivePrograms | null {
   const value = data.length > LONGEST ? null : objectIn(data);
   if (value === null) return null;
@@ -42,12 +42,12 @@ export function readActive(data: Uint8Array): ActivePrograms | null {
     : null;
 }
 
-/** What a node is to run. */
+/** The program that a node should run. */
 export function chosenFor(node: string, { all, canary }: ActivePrograms): ChosenProgram | null {
   return canary?.on.includes(node) === true ? canary : all;
 }
 
-/** Undefined when it is none. */
+/** Undefined if the value is malformed. */
 function readChosen(value: unknown): ChosenProgram | null | undefined {
   if (value === null) return null;
   if (typeof value !== 'object') return undefined;

@@ -1,52 +1,52 @@
-// What the fleet needs of the bus, so that its parts can be tried without one. nats-bus.ts is the real one.
+// The message bus as the fleet uses it. nats-bus.ts implements it; tests use a fake.
 
 /** A message of the stream. */
 export interface BusMessage {
   readonly seq: number;
-  /** Who published it: the last word of its subject. */
+  /** The node that published it: the last token of its subject. */
   readonly publisher: string;
-  /** The id that it was published with; '' for none. */
+  /** The id given by the publisher; '' for none. */
   readonly id: string;
-  /** Milliseconds since 1970, by the bus. */
+  /** When the bus received it, in milliseconds since 1970. */
   readonly at: number;
-  /** How many the stream has after it. */
+  /** Number of messages after it in the stream. */
   readonly pending: number;
   readonly data: Uint8Array;
 }
 
 export interface StreamState {
-  /** When it was made: another one of its name has another. */
+  /** Creation time: identifies the stream among others of the same name. */
   readonly created: string;
-  /** Numbers of the first and the last message that it has; `first` is last + 1 when it has none. */
+  /** Sequence numbers of the first and the last stored message; `first` is last + 1 for an empty stream. */
   readonly first: number;
   readonly last: number;
-  /** When the first one came, in milliseconds since 1970; 0 when none was ever dropped. */
+  /** When the first stored message arrived, in milliseconds since 1970; 0 if none was ever dropped. */
   readonly droppedUntil: number;
 }
 
-/** What became of one try to publish. */
+/** The result of one attempt to publish. */
 export type PublishResult =
   | { readonly state: 'stored'; readonly seq: number }
-  /** Certain: the bus has refused it, or nobody was there to take it, in which case another try makes sense. */
+  /** Certainly not stored: the bus refused it, or no server responded, in which case a retry makes sense. */
   | { readonly state: 'refused'; readonly detail: string; readonly again: boolean }
   | { readonly state: 'unanswered'; readonly detail: string };
 
-/** A value of the bucket of programs. */
+/** A value in the bucket of programs. */
 export interface StoredEntry {
   readonly revision: number;
   readonly data: Uint8Array;
 }
 
-/** What became of a change of that bucket. `changed`: somebody else was faster. */
+/** The result of a change of that bucket. `changed`: a concurrent change came first. */
 export type StoreResult =
   | { readonly state: 'stored'; readonly revision: number }
   | { readonly state: 'changed' }
   | { readonly state: 'refused' | 'unanswered'; readonly detail: string };
 
 export interface Reading {
-  /** The number of the first message that may come. */
+  /** Sequence number of the first message that may be delivered. */
   readonly from: number;
-  /** Why no more comes; resolves when no batch is being taken any more. */
+  /** Resolves with the reason when no further message will be delivered and no batch is being processed. */
   readonly ended: Promise<string>;
   close(): void;
 }
@@ -55,36 +55,36 @@ export interface Bus {
   /** Connects; rejects if that fails. */
   open(): Promise<void>;
   readonly connected: boolean;
-  /** This machine's, as the bus sees it; null while that is not known. */
+  /** The address of this machine as seen by the bus; null while unknown. */
   readonly address: string | null;
   publish(node: string, id: string, data: Uint8Array, ms: number): Promise<PublishResult>;
   stream(): Promise<StreamState>;
-  /** When a message came; null when the stream does not have it. */
+  /** When a message arrived; null if the stream does not have it. */
   timeOf(seq: number): Promise<number | null>;
-  /** Gives messages in batches, one after another, from a number on or from a time. */
+  /** Delivers messages in batches, one after another, from a sequence number or a time. */
   read(
     from: { readonly seq: number } | { readonly time: number },
     take: (batch: readonly BusMessage[]) => Promise<void>,
   ): Promise<Reading>;
-  /** Tells a publisher what this node has applied. */
+  /** Acknowledges to a publisher what this node has applied. */
   report(publisher: string, node: string, data: Uint8Array): void;
-  /** Gives all that the bucket of programs has by its keys, and again after each change. */
+  /** Delivers all keys of the bucket of programs, and again after each change. */
   readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>>;
-  /** Changes a key that has this revision, 0 for none; null takes it away. */
+  /** Compare-and-set: changes a key whose revision is the given one, 0 for none; null deletes it. */
   storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult>;
-  /** A sign of life, which lasts for a while. */
+  /** Sends a heartbeat, which expires after a while. */
   beat(node: string, data: Uint8Array): Promise<void>;
-  /** Leaves. Resolves when that is sent, or cannot be. */
+  /** Leaves the fleet. Resolves when that is sent or has failed. */
   close(node: string): Promise<void>;
 }
 
-/** What the bus says by itself. */
+/** Notifications of the bus. */
 export interface BusListener {
   connected(): void;
   disconnected(why: string): void;
-  /** It will not connect again by itself. */
+  /** The connection is closed for good. */
   closed(): void;
-  /** Of a node, so many milliseconds ago; null when it has left. */
+  /** A heartbeat of a node, sent `age` milliseconds ago; null if the node has left. */
   beat(node: string, data: Uint8Array | null, age: number): void;
   applied(node: string, data: Uint8Array): void;
   warn(text: string): void;

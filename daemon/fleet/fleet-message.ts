@@ -1,18 +1,18 @@
-// Invalidations as messages: JSON with a version. What comes from the bus is input like any other: read() takes nothing on
-// trust, bounds everything, and gives a reason in place of an event.
+// Invalidations as messages: JSON with a version. Messages from the bus are untrusted input: readMessage() validates
+// and limits everything, and returns the reason if it refuses one.
 
 import type { Invalidation, SoftLives } from '../contract/invalidation.ts';
 import { LONGEST_MESSAGE } from './fleet-names.ts';
 
 const VERSION = 1;
-/** Characters of a subject; what the parts of the cache take is less (chosen). */
+/** Characters of a subject (chosen): more than any part of the cache accepts. */
 const LONGEST_SUBJECT = 60_000;
-/** Of who it was: a word for the log. */
+/** Characters of the origin, which is only logged. */
 const LONGEST_BY = 100;
-/** Seconds; a soft purge never prolongs a life. */
+/** Seconds; a soft purge never extends a lifetime. */
 const LONGEST_LIFE = 1e9;
 
-/** The event as a message. */
+/** Encodes an event. */
 export function writeMessage({ kind, soft, subject, words, lives, origin }: Invalidation): Uint8Array {
   const what =
     kind === 'purge'
@@ -24,7 +24,7 @@ export function writeMessage({ kind, soft, subject, words, lives, origin }: Inva
   return Buffer.from(JSON.stringify({ v: VERSION, kind: name, soft, ...what, by: origin }));
 }
 
-/** The event of a message, or why it is none. */
+/** Decodes an event; a string is the reason why it is invalid. */
 export function readMessage(data: Uint8Array): Invalidation | string {
   if (data.length > LONGEST_MESSAGE) return `longer than ${LONGEST_MESSAGE} bytes`;
   let message: unknown;
@@ -35,19 +35,19 @@ export function readMessage(data: Uint8Array): Invalidation | string {
   }
   if (typeof message !== 'object' || message === null || Array.isArray(message)) return 'not an object';
   const { v, kind, soft = false, by = '' } = message as Record<string, unknown>;
-  if (v !== VERSION) return typeof v === 'number' ? `version ${v} is not known here` : 'no version';
+  if (v !== VERSION) return typeof v === 'number' ? `unknown version ${v}` : 'no version';
   if (typeof soft !== 'boolean') return 'soft is not true or false';
-  if (typeof by !== 'string') return 'by is no text';
-  // Printable: it goes into records.
+  if (typeof by !== 'string') return 'by is not a string';
+  // Printable characters only: it is written to log records.
   const origin = by.replace(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_BY);
   const rest = message as Record<string, unknown>;
   const base = { soft, origin, count: null };
   switch (kind) {
     case 'purge': {
       const subject = textOf(rest.url);
-      if (subject === null || !/^[^\s]+$/.test(subject)) return 'url is no URL';
+      if (subject === null || !/^[^\s]+$/.test(subject)) return 'url is not a URL';
       const lives = soft ? livesOf(rest) : null;
-      if (lives === 'wrong') return 'ttl, grace or keep is no number of seconds';
+      if (lives === 'wrong') return 'ttl, grace or keep is not a number of seconds';
       return { ...base, kind, subject, ...(lives === null ? {} : { lives }) };
     }
     case 'keys': {
@@ -59,18 +59,18 @@ export function readMessage(data: Uint8Array): Invalidation | string {
       if (Array.isArray(rest.expression)) {
         const words = rest.expression.map(textOf);
         if (words.length > 1000 || !words.every((word) => word !== null))
-          return 'expression is no list of words';
+          return 'expression is not a list of words';
         return { ...base, kind, subject: words.join(' '), words };
       }
       const subject = textOf(rest.expression);
-      return subject === null ? 'expression is no text' : { ...base, kind, subject };
+      return subject === null ? 'expression is not a string' : { ...base, kind, subject };
     }
     default:
-      return 'no kind that is known here';
+      return 'unknown kind';
   }
 }
 
-/** Null where it is none, or has what no line of a log may have. */
+/** Null if it is no string, or contains characters that a log line must not have. */
 function textOf(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > LONGEST_SUBJECT) return null;
   return /[\0\n\r]/.test(value) ? null : value;

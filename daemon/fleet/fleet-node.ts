@@ -1,5 +1,6 @@
-// A node of a fleet: joins the bus, publishes what is invalidated here, follows what others publish, and shows how it is.
-// Of one manager; without --fleet nothing here is loaded. The bus may be absent for as long as it likes: the proxy serves.
+// This proxy as a node of a fleet: joins the bus, publishes local invalidations, applies those of other nodes, and
+// reports its state. One per manager; loaded only with --fleet. The proxy serves even if the bus is absent for any
+// length of time.
 
 import { randomBytes } from 'node:crypto';
 import type { FleetReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
@@ -17,21 +18,21 @@ import { ProgramService } from './program-service.ts';
 
 export interface FleetHost extends PublisherSettings {
   readonly cache: FleetCache;
-  /** Null: it takes invalidations only. */
+  /** Null: the node accepts invalidations only. */
   readonly programs: ProgramHost | null;
   /** Milliseconds that an operator waits for nodes to load and use a program. */
   programTimeout(): number;
-  /** Milliseconds; null: old objects are served meanwhile. */
+  /** Milliseconds that old objects are held while catching up; null: they are served meanwhile. */
   catchUp(): number | null;
-  /** How this node does. @param address of this machine, as the bus sees it; null while that is not known */
+  /** Status figures of this node. @param address of this machine as seen by the bus; null while unknown */
   figures(address: string | null): Promise<NodeFigures>;
   log(level: 'info' | 'warning', text: string): void;
 }
 
-/** Between two tries to reach the bus for the first time, in milliseconds. */
-const AGAIN = 1000;
-/** A beat that comes so much later than it should: the process stood still. */
-const STOOD_STILL = 3000;
+/** Milliseconds between attempts to reach the bus for the first time. */
+const RETRY = 1000;
+/** A heartbeat timer delayed by more than this many milliseconds means that the process was suspended. */
+const SUSPENDED = 3000;
 
 export class FleetNode implements FleetService {
   private readonly bus: Bus;
@@ -42,17 +43,17 @@ export class FleetNode implements FleetService {
   private readonly registry: NodeRegistry;
   private readonly publisher: FleetPublisher;
   private readonly reader: FleetReader;
-  private readonly heardOf = new FleetLog();
+  private readonly history = new FleetLog();
   readonly programs: ProgramService | null;
-  /** As the last sign of life had them. */
+  /** As of the last heartbeat. */
   private figures: NodeFigures | null = null;
   private beats: NodeJS.Timeout | null = null;
   private beatAt = performance.now();
-  private saidTwin = false;
+  private twinReported = false;
   private closed = false;
   private wake: (() => void) | null = null;
   private settle: () => void = () => {};
-  /** Its place in the stream is known, or the first try to join has failed. */
+  /** Resolves when the position in the stream is known, or the first attempt to join has failed. */
   readonly settled = new Promise<void>((resolve) => {
     this.settle = resolve;
   });
@@ -65,11 +66,11 @@ export class FleetNode implements FleetService {
     this.bus = makeBus({
       connected: () => this.joined(),
       disconnected: (why) => {
-        host.log('warning', `Fleet: ${why}; this node serves on, and may lack invalidations`);
+        host.log('warning', `Fleet: ${why}; this node continues to serve, and may lack invalidations`);
         this.reader.away();
       },
       closed: () => void this.join(),
-      beat: (name, data, age) => this.heard(name, data, age),
+      beat: (name, data, age) => this.onBeat(name, data, age),
       applied: (name, data) => {
         const seq = readApplied(data);
         if (seq !== null) this.registry.applied(name, seq);
@@ -81,7 +82,7 @@ export class FleetNode implements FleetService {
       bus: this.bus,
       cache: host.cache,
       node,
-      log: this.heardOf,
+      log: this.history,
       isOwn: (id) => this.publisher.isOwn(id),
       catchUp: () => host.catchUp(),
       report: (level, text) => host.log(level, text),
@@ -108,13 +109,13 @@ export class FleetNode implements FleetService {
     return this.bus.connected;
   }
 
-  /** Somebody has changed the programs of this proxy. */
+  /** The local programs have changed. */
   programsChanged(): void {
     this.programs?.localChange();
     void this.beat();
   }
 
-  /** Joins as soon as it can. */
+  /** Starts to join, and retries until it succeeds. */
   start(): void {
     this.beats = setInterval(() => this.tick(), HEARTBEAT);
     this.beats.unref();
@@ -122,15 +123,15 @@ export class FleetNode implements FleetService {
   }
 
   private async join(): Promise<void> {
-    for (let said = ''; !this.closed; ) {
+    for (let reported = ''; !this.closed; ) {
       try {
         await this.bus.open();
         return;
       } catch (cause) {
         const { message } = cause as Error;
-        if (message !== said)
-          this.host.log('warning', `Fleet: the bus cannot be joined: ${message}; it is tried again`);
-        said = message;
+        if (message !== reported)
+          this.host.log('warning', `Fleet: cannot join the bus: ${message}; retrying`);
+        reported = message;
         this.settle();
         this.programs?.absent();
       }
@@ -141,21 +142,21 @@ export class FleetNode implements FleetService {
   async publish(event: Invalidation): Promise<FleetReceipt> {
     const receipt = await this.publisher.publish(event);
     const { state, detail } = receipt;
-    if (state !== 'stored') this.heardOf.unconfirmed(this.node, event, state, detail);
+    if (state !== 'stored') this.history.unconfirmed(this.node, event, state, detail);
     return receipt;
   }
 
   nodes(): NodeRow[] {
     const { life: _, current, ...state } = this.state();
-    const standing = !this.bus.connected ? 'away' : current ? 'current' : 'behind';
-    const own: NodeRow = { node: this.node, self: true, ...state, state: standing, seen: 0 };
+    const ownState = !this.bus.connected ? 'away' : current ? 'current' : 'behind';
+    const own: NodeRow = { node: this.node, self: true, ...state, state: ownState, seen: 0 };
     return [own, ...this.registry.list()];
   }
 
   log(count: number): LogRow[] {
-    return this.heardOf
+    return this.history
       .last(count)
-      .map((heard) => ({ ...heard, reach: heard.seq === null ? null : this.registry.reach(heard.seq) }));
+      .map((entry) => ({ ...entry, reach: entry.seq === null ? null : this.registry.reach(entry.seq) }));
   }
 
   sample(counters: FleetCounters): void {
@@ -193,8 +194,8 @@ export class FleetNode implements FleetService {
     const now = performance.now();
     const late = now - this.beatAt - HEARTBEAT;
     this.beatAt = now;
-    // What was missed meanwhile is still on its way, or is not.
-    if (late > STOOD_STILL) this.reader.away();
+    // Messages missed during a suspension may or may not arrive.
+    if (late > SUSPENDED) this.reader.away();
     this.programs?.tick();
     void this.beat();
   }
@@ -202,9 +203,9 @@ export class FleetNode implements FleetService {
   private async beat(): Promise<void> {
     const { host, bus, node } = this;
     this.figures = await host.figures(bus.address);
-    // It would come after what it leaves behind.
+    // It would arrive after the node has left.
     if (this.closed) return;
-    // The next one comes soon.
+    // The next heartbeat follows soon.
     await bus.beat(node, writeState(this.state())).catch(() => undefined);
   }
 
@@ -224,23 +225,23 @@ export class FleetNode implements FleetService {
     };
   }
 
-  private heard(name: string, data: Uint8Array | null, age: number): void {
+  private onBeat(name: string, data: Uint8Array | null, age: number): void {
     if (data === null) {
       this.registry.left(name);
       return;
     }
     const state = readState(data);
     if (state === null) return;
-    if (name === this.node && age === 0 && state.life !== this.life && !this.saidTwin) {
-      this.saidTwin = true;
-      this.host.log('warning', `Fleet: another proxy is called ${name} too: give each a name with --node`);
+    if (name === this.node && age === 0 && state.life !== this.life && !this.twinReported) {
+      this.twinReported = true;
+      this.host.log('warning', `Fleet: another proxy has the name ${name}, too: name each with --node`);
     }
     this.registry.beat(name, state, age);
   }
 
   private pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, AGAIN);
+      const timer = setTimeout(resolve, RETRY);
       this.wake = () => {
         clearTimeout(timer);
         resolve();

@@ -1,5 +1,5 @@
-// Publishes what was invalidated here, and says what is certain of it: again and again under one id until the stream has
-// acknowledged it, it is refused, or the time is up. Keeps nothing: what was not stored is the caller's to repeat.
+// Publishes local invalidations and reports what is certain about them: retries under one id until the stream
+// acknowledges the message, it is refused, or time is up. Stores nothing: callers repeat what was not stored.
 
 import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { Bus } from './bus.ts';
@@ -8,16 +8,16 @@ import { LONGEST_MESSAGE } from './fleet-names.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
 export interface PublisherSettings {
-  /** Milliseconds until the stream has to have acknowledged a message, and for the other nodes after that. */
+  /** Milliseconds for the acknowledgement of the stream, and for the other nodes after that. */
   timeout(): number;
   wait(): number;
 }
 
-/** Of one try, at most, and between two of them, in milliseconds (chosen). */
-const TRY = 2000;
-const AGAIN = 50;
-/** Messages that wait for the stream at once (chosen): more are turned away. */
-const MOST = 20_000;
+/** Milliseconds of one attempt at most, and between two attempts (chosen). */
+const ATTEMPT = 2000;
+const RETRY = 50;
+/** Messages waiting for the stream at once (chosen); further ones fail. */
+const MAX_IN_FLIGHT = 20_000;
 
 export class FleetPublisher {
   private readonly bus: Bus;
@@ -26,10 +26,10 @@ export class FleetPublisher {
   private readonly life: string;
   private readonly settings: PublisherSettings;
   private next = 1;
-  private underWay = 0;
+  private inFlight = 0;
   readonly counters = { published: 0, unconfirmed: 0 };
 
-  /** @param life chosen for this manager: the first part of its messages' ids */
+  /** @param life identifies this manager: the prefix of its message ids */
   constructor(bus: Bus, registry: NodeRegistry, node: string, life: string, settings: PublisherSettings) {
     this.bus = bus;
     this.registry = registry;
@@ -38,7 +38,7 @@ export class FleetPublisher {
     this.settings = settings;
   }
 
-  /** Whether it has published the message with this id. */
+  /** Whether this manager published the message with this id. */
   isOwn(id: string): boolean {
     return id.startsWith(`${this.life}.`);
   }
@@ -48,12 +48,13 @@ export class FleetPublisher {
     const data = writeMessage(event);
     if (data.length > LONGEST_MESSAGE)
       return this.failed('lost', `the message would have more than ${LONGEST_MESSAGE} bytes`);
-    if (this.underWay >= MOST) return this.failed('lost', `${MOST} messages wait for the bus`);
-    this.underWay++;
+    if (this.inFlight >= MAX_IN_FLIGHT)
+      return this.failed('lost', `${MAX_IN_FLIGHT} messages wait for the bus`);
+    this.inFlight++;
     try {
       return await this.send(data);
     } finally {
-      this.underWay--;
+      this.inFlight--;
     }
   }
 
@@ -65,7 +66,7 @@ export class FleetPublisher {
     let mayBeStored = false;
     for (;;) {
       const left = end - performance.now();
-      const result = await bus.publish(this.node, id, data, Math.max(1, Math.min(TRY, left)));
+      const result = await bus.publish(this.node, id, data, Math.max(1, Math.min(ATTEMPT, left)));
       if (result.state === 'stored') {
         this.counters.published++;
         const reach = await this.registry.reached(result.seq, settings.wait());
@@ -73,11 +74,11 @@ export class FleetPublisher {
       }
       if (result.state === 'unanswered') mayBeStored = true;
       else if (!result.again) return this.failed(mayBeStored ? 'unknown' : 'lost', result.detail);
-      if (performance.now() + AGAIN >= end) {
+      if (performance.now() + RETRY >= end) {
         const seconds = Number((timeout / 1000).toFixed(3));
         return this.failed(mayBeStored ? 'unknown' : 'lost', `${result.detail} for ${seconds} s`);
       }
-      await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      await new Promise((resolve) => setTimeout(resolve, RETRY));
     }
   }
 

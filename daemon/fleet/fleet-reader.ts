@@ -1,8 +1,8 @@
-// Follows the stream: gives its messages to the worker in order, each once, and decides what becomes of the cache when some
-// were missed. The place in the stream lives as long as the manager, and with it the worker's cache.
+// Follows the stream: passes its messages to the worker in order, each once, and decides what happens to the cache if
+// some were missed. The position in the stream lives as long as the manager, like the worker's cache.
 //
-// The difficult case is a place that means nothing any more: the stream was trimmed beyond it, made again, or cut short by a
-// crash and written on. Then nobody knows what was missed, and everything that was fetched before is banned.
+// The difficult case is a position that has become meaningless: the stream was trimmed beyond it, recreated, or
+// truncated by a crash and continued. Then it is unknown what was missed, and everything fetched before is banned.
 
 import type { FleetEvent, FleetRefusal } from '../link.ts';
 import type { Bus, BusMessage, StreamState } from './bus.ts';
@@ -10,11 +10,11 @@ import type { FleetLog } from './fleet-log.ts';
 import { readMessage } from './fleet-message.ts';
 import { writeApplied } from './node-messages.ts';
 
-/** The worker, as the fleet uses it. */
+/** The worker's cache. */
 export interface FleetCache {
-  /** When the cache that is in use began to fill, in milliseconds since 1970; null while nothing is served. */
+  /** When the present cache was empty, in milliseconds since 1970; null without a worker. */
   since(): number | null;
-  /** Returns what was refused. A worker that is gone has nothing to apply it to. */
+  /** Applies events and returns the refused ones; without a worker there is nothing to do. */
   apply(events: readonly FleetEvent[]): Promise<readonly FleetRefusal[]>;
   hold(on: boolean): Promise<void>;
   flush(why: string): Promise<void>;
@@ -26,35 +26,34 @@ export interface ReaderParts {
   readonly node: string;
   readonly log: FleetLog;
   isOwn(id: string): boolean;
-  /** Milliseconds that old objects are held back for; null: they are served while it catches up. */
+  /** Milliseconds that old objects are held while catching up; null: they are served meanwhile. */
   catchUp(): number | null;
-  /** For the operator. */
+  /** Logs a message for the operator. */
   report(level: 'info' | 'warning', text: string): void;
-  /** Whether it is current has changed. */
+  /** `current` has changed. */
   changed(): void;
 }
 
-/** For clocks that differ, of this machine and the bus, in milliseconds (chosen). */
-const CLOCKS = 60_000;
-/** Messages that wait for a node that is too slow, from which on it counts as behind (chosen: two seconds of the greatest flow
- * that is meant). */
-const FAR_BEHIND = 10_000;
-/** Between two tries to read. */
-const AGAIN = 500;
-/** Of refusals in the log. */
-const QUIET = 10_000;
+/** Milliseconds that the clocks of this machine and the bus may differ (chosen). */
+const CLOCK_SKEW = 60_000;
+/** Pending messages at which a slow node counts as behind (chosen: two seconds at the highest intended rate). */
+const MAX_PENDING = 10_000;
+/** Milliseconds between attempts to read. */
+const RETRY = 500;
+/** Milliseconds between reports of refusals. */
+const REPORT_INTERVAL = 10_000;
 
 export class FleetReader {
   readonly counters = { applied: 0, refused: 0, gaps: 0, flushed: 0 };
-  /** The last message that was applied; null before it has a place. */
+  /** The last applied message; null before the position is known. */
   place: number | null = null;
-  /** All that the stream is known to have is applied. */
+  /** Whether all messages known to be in the stream are applied. */
   current = false;
   private readonly parts: ReaderParts;
   private created = '';
-  /** When the last message that was applied came. */
+  /** When the last applied message arrived. */
   private placeAt = 0;
-  /** Until here it is behind. */
+  /** The message up to which it has to catch up. */
   private target = 0;
   private newest = 0;
   private holding: NodeJS.Timeout | null = null;
@@ -62,44 +61,44 @@ export class FleetReader {
   private interruptions = 0;
   private running = false;
   private closed = false;
-  private saidRefused = 0;
-  private unsaid = 0;
+  private refusalReportedAt = 0;
+  private unreported = 0;
 
   constructor(parts: ReaderParts) {
     this.parts = parts;
   }
 
-  /** Messages that are known of and not applied, and how long the oldest of them has waited, in seconds. */
+  /** Known messages that are not applied, and how long the oldest of them has waited, in seconds. */
   get lag(): { messages: number; seconds: number } {
     const messages = Math.max(0, Math.max(this.target, this.newest) - (this.place ?? this.newest));
     const seconds = messages === 0 || this.placeAt === 0 ? 0 : (Date.now() - this.placeAt) / 1000;
     return { messages, seconds: Math.max(0, Math.round(seconds)) };
   }
 
-  /** The bus is there: reads until it is not. */
+  /** Reads while the bus is connected. */
   async run(): Promise<void> {
     if (this.running) return;
     this.running = true;
     const { bus, report } = this.parts;
-    let said = '';
+    let reported = '';
     while (bus.connected && !this.closed) {
       try {
         const why = await this.follow();
-        said = '';
-        if (bus.connected && !this.closed) report('info', `Fleet: reading again: ${why}`);
+        reported = '';
+        if (bus.connected && !this.closed) report('info', `Fleet: restarted reading: ${why}`);
       } catch (cause) {
         const { message } = cause as Error;
-        if (bus.connected && !this.closed && message !== said)
-          report('warning', `Fleet: the stream cannot be read: ${message}; it is tried again`);
-        said = message;
+        if (bus.connected && !this.closed && message !== reported)
+          report('warning', `Fleet: cannot read the stream: ${message}; retrying`);
+        reported = message;
       }
       this.become(false);
-      if (bus.connected && !this.closed) await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      if (bus.connected && !this.closed) await new Promise((resolve) => setTimeout(resolve, RETRY));
     }
     this.running = false;
   }
 
-  /** What came meanwhile may be lost, or the way there is. */
+  /** Messages may have been missed: reads again from the position. */
   away(): void {
     this.interruptions++;
     this.reading?.close();
@@ -144,58 +143,59 @@ export class FleetReader {
     return over || ended;
   }
 
-  /** Where to read from; deals with what cannot be read any more. */
+  /** Determines where to read from; handles a position that cannot be resumed. */
   private async settle(stream: StreamState): Promise<{ seq: number } | { time: number }> {
     const { cache, bus } = this.parts;
     if (this.place === null) return this.begin(stream);
     const lost = cache.since() === null ? null : await this.isLost(stream, bus);
-    // No cache, nothing to catch up with.
-    if (cache.since() === null) this.goTo(stream);
+    // Without a cache there is nothing to catch up with.
+    if (cache.since() === null) this.moveTo(stream);
     else if (lost !== null) await this.startOver(stream, lost);
     else if (stream.last > this.place) {
       this.counters.gaps++;
-      await this.holdBack(stream.last - this.place);
+      await this.hold(stream.last - this.place);
     }
     this.created = stream.created;
     return { seq: this.place + 1 };
   }
 
-  /** A fresh cache begins at the stream's end; one that was filled before the bus was there, where it began. */
+  /** A fresh cache starts at the end of the stream; one that was filled before the bus was connected, at the time of
+   * its start. */
   private async begin(stream: StreamState): Promise<{ seq: number } | { time: number }> {
     const since = this.parts.cache.since();
     this.created = stream.created;
     if (since === null) {
-      this.goTo(stream);
+      this.moveTo(stream);
       return { seq: stream.last + 1 };
     }
-    const time = since - CLOCKS;
+    const time = since - CLOCK_SKEW;
     if (stream.droppedUntil > time) {
-      await this.startOver(stream, 'the stream does not reach back to when this proxy began to serve');
+      await this.startOver(stream, 'the stream starts after this proxy began to serve');
       return { seq: stream.last + 1 };
     }
     return { time };
   }
 
-  /** Why it is not known what was missed; null when it is. */
+  /** Why the missed messages are unknown; null if they can be read. */
   private async isLost(stream: StreamState, bus: Bus): Promise<string | null> {
     const place = this.place ?? 0;
-    if (stream.created !== this.created) return 'the stream is another one';
-    if (stream.last < place) return 'the stream was cut short';
+    if (stream.created !== this.created) return 'the stream was recreated';
+    if (stream.last < place) return 'the stream was truncated';
     if (stream.first > place + 1) return `the stream lacks ${place + 1} to ${stream.first - 1}`;
     if (this.placeAt === 0 || stream.first > place) return null;
     const at = await bus.timeOf(place);
-    return at === null || at === this.placeAt ? null : 'the stream was written anew';
+    return at === null || at === this.placeAt ? null : 'the stream was rewritten';
   }
 
-  /** Goes on at the stream's end with a cache that has nothing from before. */
+  /** Bans everything fetched so far and continues at the end of the stream. */
   private async startOver(stream: StreamState, why: string): Promise<void> {
     this.counters.gaps++;
     this.become(false);
     await this.flush(`${why}: everything that was fetched before is banned`);
-    this.goTo(stream);
+    this.moveTo(stream);
   }
 
-  private goTo(stream: StreamState): void {
+  private moveTo(stream: StreamState): void {
     this.place = stream.last;
     this.placeAt = 0;
   }
@@ -206,8 +206,8 @@ export class FleetReader {
     this.parts.report('warning', `Fleet: ${why}`);
   }
 
-  /** There is something to catch up with. */
-  private async holdBack(missed: number): Promise<void> {
+  /** Messages have to be caught up with: holds old objects. */
+  private async hold(missed: number): Promise<void> {
     const { cache, catchUp, report } = this.parts;
     this.become(false);
     const ms = catchUp();
@@ -215,20 +215,20 @@ export class FleetReader {
       report('warning', `Fleet: behind by ${missed} messages; old objects are served until they are applied`);
       return;
     }
-    report('info', `Fleet: behind by ${missed} messages; old objects wait until they are applied`);
+    report('info', `Fleet: behind by ${missed} messages; old objects are held until they are applied`);
     await cache.hold(true);
     if (this.holding === null) this.holdFor(ms);
   }
 
   private holdFor(ms: number): void {
-    this.holding = setTimeout(() => void this.waitNoLonger(ms), ms);
+    this.holding = setTimeout(() => void this.holdExpired(ms), ms);
     this.holding.unref();
   }
 
-  /** What cannot be banned waits on, and it is tried again: it must not be served. Never rejects. */
-  private async waitNoLonger(ms: number): Promise<void> {
+  /** If the ban fails, the objects stay on hold and the ban is retried: they must not be served. Never rejects. */
+  private async holdExpired(ms: number): Promise<void> {
     this.holding = null;
-    const why = `it took longer than ${ms / 1000} s to catch up: everything that was fetched before is banned`;
+    const why = `catching up took longer than ${ms / 1000} s: everything that was fetched before is banned`;
     try {
       await this.flush(why);
       await this.parts.cache.hold(false);
@@ -236,13 +236,13 @@ export class FleetReader {
       if (this.closed) return;
       this.parts.report(
         'warning',
-        `Fleet: old objects wait on, and are not banned: ${(cause as Error).message}`,
+        `Fleet: old objects remain on hold, because they cannot be banned: ${(cause as Error).message}`,
       );
       if (this.holding === null) this.holdFor(ms);
     }
   }
 
-  /** Applies a batch; gives why there is to be another reading. */
+  /** Applies a batch; returns the reason if reading has to be restarted. */
   private async take(batch: readonly BusMessage[], first: boolean): Promise<string | null> {
     const { cache, isOwn, log } = this.parts;
     const events: FleetEvent[] = [];
@@ -253,9 +253,9 @@ export class FleetReader {
     for (const { seq, publisher, id, at: came, data } of batch) {
       if (seq <= place) continue;
       if (seq > place + 1) {
-        gap = `${place + 1} was expected, ${seq} came`;
+        gap = `expected ${place + 1}, received ${seq}`;
         if (!first) break;
-        // A reader that has just been made gives the next one that there is.
+        // A new consumer starts at the next message that exists.
         await this.flushGap(place, seq);
         gap = null;
       }
@@ -272,9 +272,9 @@ export class FleetReader {
     const last = batch.at(-1);
     if (last !== undefined) {
       this.newest = last.seq + last.pending;
-      if (this.current && last.pending >= FAR_BEHIND) {
+      if (this.current && last.pending >= MAX_PENDING) {
         this.target = this.newest;
-        await this.holdBack(last.pending);
+        await this.hold(last.pending);
       }
     }
     if (events.length > 0) {
@@ -300,7 +300,7 @@ export class FleetReader {
     );
   }
 
-  /** Lets old objects go when all is applied that was missed. */
+  /** Releases old objects when all missed messages are applied. */
   private async arrived(target: number): Promise<void> {
     if (this.current || (this.place ?? 0) < target) return;
     if (this.holding !== null) {
@@ -312,17 +312,17 @@ export class FleetReader {
     this.become(true);
   }
 
-  /** What is refused stops nothing; a flood of it does not fill the log. */
+  /** Counts and reports a refused message; the reports are rate limited. */
   private refuse({ seq, problem }: FleetRefusal, publisher: string): void {
     this.counters.refused++;
     const now = Date.now();
-    if (now - this.saidRefused < QUIET) {
-      this.unsaid++;
+    if (now - this.refusalReportedAt < REPORT_INTERVAL) {
+      this.unreported++;
       return;
     }
-    const more = this.unsaid === 0 ? '' : `, and ${this.unsaid} more since the last report`;
-    this.saidRefused = now;
-    this.unsaid = 0;
+    const more = this.unreported === 0 ? '' : `, and ${this.unreported} more since the last report`;
+    this.refusalReportedAt = now;
+    this.unreported = 0;
     this.parts.report('warning', `Fleet: message ${seq} of ${publisher} refused: ${problem}${more}`);
   }
 }

@@ -1,5 +1,5 @@
-// The bus over NATS with JetStream: with nats-layout.ts the one place that knows the client's library. The library connects again by itself, for ever, and repeats subscriptions; readers of the
-// stream are made anew by whoever reads, since a lost connection may have swallowed messages.
+// The bus on NATS with JetStream. The client library reconnects by itself, for ever, and renews subscriptions;
+// consumers of the stream are recreated by their readers, since a lost connection may have dropped messages.
 
 import {
   DeliverPolicy,
@@ -40,14 +40,14 @@ export interface BusSettings {
   /** Contents of a creds file. */
   readonly creds: Uint8Array | null;
   readonly user: { readonly name: string; readonly password: string } | null;
-  /** Certificates of the authorities that the servers' are signed by. */
+  /** CA certificates of the servers. */
   readonly ca: string | null;
 }
 
-/** A lost connection is noticed after two of these, in milliseconds. */
+/** Milliseconds between pings; a lost connection is detected after two. */
 const PING = 2000;
 const CONNECT = 3000;
-const AGAIN = 500;
+const RETRY = 500;
 
 export class NatsBus implements Bus {
   private readonly names: FleetNames;
@@ -73,15 +73,15 @@ export class NatsBus implements Bus {
     return this.nc?.info?.client_ip ?? null;
   }
 
-  /** Connects; rejects when that fails at first. */
+  /** Connects; rejects if the first attempt fails. */
   async open(): Promise<void> {
     const { servers, node, creds, user, ca } = this.settings;
     const options: ConnectionOptions = {
       servers: [...servers],
       name: `proxyd ${node}`,
       maxReconnectAttempts: -1,
-      reconnectTimeWait: AGAIN,
-      reconnectJitter: AGAIN,
+      reconnectTimeWait: RETRY,
+      reconnectJitter: RETRY,
       pingInterval: PING,
       maxPingOut: 2,
       timeout: CONNECT,
@@ -132,11 +132,11 @@ export class NatsBus implements Bus {
     void this.follow(nc);
     this.listener.connected();
     this.readNodes().catch((cause: Error) =>
-      this.listener.warn(`the other nodes are not known yet: ${cause.message}`),
+      this.listener.warn(`cannot read the other nodes: ${cause.message}`),
     );
   }
 
-  /** The nodes that there are already, with the time since their last sign of life. */
+  /** Reports the nodes that exist already, with the time since their last heartbeat. */
   private async readNodes(): Promise<void> {
     const { kv } = this;
     if (kv === null) return;
@@ -183,7 +183,7 @@ export class NatsBus implements Bus {
   }
 
   private get manager(): JetStreamManager {
-    if (this.jsm === null) throw new Error('the bus is not there yet');
+    if (this.jsm === null) throw new Error('the bus is not connected yet');
     return this.jsm;
   }
 
@@ -201,7 +201,7 @@ export class NatsBus implements Bus {
   }
 
   async stream(): Promise<StreamState> {
-    // Whoever removes it while the fleet runs gets another.
+    // Recreates the stream if it was removed.
     await this.layout?.makeStream();
     const { created, state } = await this.manager.streams.info(this.names.stream);
     const first = state.messages === 0 ? state.last_seq + 1 : state.first_seq;
@@ -224,7 +224,7 @@ export class NatsBus implements Bus {
     take: (batch: readonly BusMessage[]) => Promise<void>,
   ): Promise<Reading> {
     const { js, names } = this;
-    if (js === null) throw new Error('the bus is not there yet');
+    if (js === null) throw new Error('the bus is not connected yet');
     const start =
       'seq' in from
         ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from.seq }
@@ -243,8 +243,8 @@ export class NatsBus implements Bus {
 
   async readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>> {
     const { programs } = this;
-    if (programs === null) throw new Error('the bus is not there yet');
-    // Whoever removes it while the fleet runs gets another.
+    if (programs === null) throw new Error('the bus is not connected yet');
+    // Recreates the bucket if it was removed.
     await this.layout?.makePrograms();
     const { consumption, ended } = await programs.read(take);
     return this.kept(consumption, ended);
@@ -256,7 +256,7 @@ export class NatsBus implements Bus {
     return programs.store(key, data, revision);
   }
 
-  /** A reading ends with the connection. */
+  /** Ends the reading with the connection. */
   private kept({ end }: NatsConsumption, ended: Promise<string>): Omit<Reading, 'from'> {
     this.readings.add(end);
     void ended.then(() => this.readings.delete(end));
@@ -273,7 +273,7 @@ export class NatsBus implements Bus {
     try {
       await kv.put(node, data);
     } catch (cause) {
-      // It is in memory, and goes with the last server that has it.
+      // The bucket is in memory, and is lost with the last server that holds it.
       if (!reasonIs(cause, NoRespondersError)) throw cause;
       await layout?.makeNodes();
       await kv.put(node, data);

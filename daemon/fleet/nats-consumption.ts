@@ -17,18 +17,18 @@ import { NoRespondersError, PermissionViolationError } from '@nats-io/transport-
 import type { BusMessage } from './bus.ts';
 import { NANO } from './fleet-names.ts';
 
-/** How long a reader's place is kept by the server without it, in milliseconds. */
+/** Milliseconds that the server keeps a consumer without its client. */
 const LIFE = 30_000;
 
 export class NatsConsumption {
-  /** The number of the first message that may come, and how many there are already. */
+  /** Sequence number of the first message, and the number of messages available at the start. */
   readonly from: number;
   readonly pending: number;
   private readonly consumer: Consumer;
   private readonly messages: ConsumerMessages;
   private why = '';
 
-  /** @param ahead messages that may wait here */
+  /** @param ahead messages to buffer here */
   static async open(
     js: JetStreamClient,
     jsm: JetStreamManager,
@@ -65,8 +65,8 @@ export class NatsConsumption {
     this.messages.stop();
   };
 
-  /** Resolves with why no more comes.
-   * @param idle resolves when nothing is being taken any more */
+  /** Resolves with the reason when no further message will come.
+   * @param idle resolves when no batch is being processed */
   async run(add: (m: JsMsg) => Promise<void> | void, idle: () => Promise<void>): Promise<string> {
     try {
       for await (const m of this.messages) await add(m);
@@ -87,7 +87,7 @@ export class NatsConsumption {
   }
 }
 
-/** Statuses after which a reader gets nothing more. */
+/** Statuses after which a consumer delivers nothing more. */
 const ENDS: ReadonlySet<string> = new Set([
   'consumer_not_found',
   'stream_not_found',
@@ -95,7 +95,7 @@ const ENDS: ReadonlySet<string> = new Set([
   'no_responders',
 ]);
 
-/** Messages given at once, and kept ahead (chosen). */
+/** Messages per batch, and buffered at most (chosen). */
 const BATCH = 200;
 export const AHEAD = 1000;
 
@@ -117,7 +117,7 @@ export class Batches {
     this.failed = failed;
   }
 
-  /** Resolves when more may come. */
+  /** Resolves when another message can be added. */
   async add(message: BusMessage): Promise<void> {
     this.next.push(message);
     if (this.taking === null && !this.scheduled) {
@@ -130,7 +130,7 @@ export class Batches {
     while (this.next.length >= AHEAD && this.taking !== null) await this.taking;
   }
 
-  /** Resolves when no batch is being taken any more. */
+  /** Resolves when no batch is being processed. */
   async idle(): Promise<void> {
     while (this.taking !== null) await this.taking;
   }
@@ -150,24 +150,24 @@ export class Batches {
 export interface StoreFailure {
   readonly state: 'refused' | 'unanswered';
   readonly detail: string;
-  /** Whether another try makes sense. */
+  /** Whether a retry makes sense. */
   readonly again: boolean;
-  /** Somebody else has changed the same thing before. */
-  readonly raced: boolean;
+  /** A concurrent change of the same value came first. */
+  readonly conflict: boolean;
 }
 
 export function failureOf(cause: unknown): StoreFailure {
   const detail = (cause as Error).message;
-  const refused = { state: 'refused', detail, again: false, raced: false } as const;
+  const refused = { state: 'refused', detail, again: false, conflict: false } as const;
   if (reasonIs(cause, NoRespondersError))
-    return { ...refused, detail: 'no server of the bus takes it', again: true };
+    return { ...refused, detail: 'no server of the bus accepts it', again: true };
   if (cause instanceof JetStreamApiError)
-    return { ...refused, again: cause.status === 503, raced: RACED.has(cause.code) };
+    return { ...refused, again: cause.status === 503, conflict: CONFLICTS.has(cause.code) };
   if (reasonIs(cause, PermissionViolationError)) return refused;
-  return { state: 'unanswered', detail, again: true, raced: false };
+  return { state: 'unanswered', detail, again: true, conflict: false };
 }
 
-const RACED: ReadonlySet<number> = new Set([
+const CONFLICTS: ReadonlySet<number> = new Set([
   JetStreamApiCodes.StreamWrongLastSequence,
   JetStreamApiCodes.StreamWrongLastSequenceUnknown,
 ]);

@@ -1,5 +1,5 @@
-// What a fleet keeps on the bus: made when it is absent, and never altered. In three copies where the servers are a cluster
-// that has room for them.
+// The streams and buckets of a fleet: created if absent, and never altered. Three replicas if the servers are a cluster
+// with room for them.
 
 import {
   DiscardPolicy,
@@ -23,7 +23,7 @@ import {
 } from './fleet-names.ts';
 
 const REPLICAS = 3;
-/** Bytes of a message beside its value, which the server counts too (chosen: it has a few dozen). */
+/** Bytes of a message besides its value, which the server counts too (chosen: it has a few dozen). */
 const HEADERS = 1024;
 
 export class NatsLayout {
@@ -77,7 +77,7 @@ export class NatsLayout {
 
   async makePrograms(): Promise<void> {
     await this.makeBucket(this.names.programs, {
-      // Twice as much as there may be: what is taken away leaves a mark.
+      // Twice the maximum: deletions leave markers.
       max_bytes: 2 * MOST_PROGRAMS * LONGEST_BUNDLE,
       maxValueSize: LONGEST_BUNDLE + HEADERS,
       storage: StorageType.File,
@@ -89,7 +89,7 @@ export class NatsLayout {
     await this.made(`KV_${name}`, (replicas) => kvm.create(name, { history: 1, ...limits, replicas }));
   }
 
-  /** Makes what is not there, in three copies where the servers are a cluster that has room for them. */
+  /** Creates what is missing, with three replicas if the servers are a cluster with room for them. */
   private async made(stream: string, make: (replicas: number) => Promise<unknown>): Promise<void> {
     if (await this.exists(stream)) return;
     if (this.clustered) {
@@ -104,7 +104,7 @@ export class NatsLayout {
     try {
       await make(1);
     } catch (cause) {
-      // Another node may have been faster.
+      // Another node may have created it meanwhile.
       if (!(await this.exists(stream))) throw cause;
     }
   }

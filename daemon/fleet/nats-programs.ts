@@ -1,5 +1,4 @@
-// The bucket of programs over NATS: everything in it and each change, in the order in which it was stored; and changes that
-// are made only if nobody else was faster.
+// The bucket of programs on NATS: its contents and changes in the order of storing, and compare-and-set changes.
 
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
@@ -7,7 +6,7 @@ import type { StoredEntry, StoreResult } from './bus.ts';
 import type { FleetNames } from './fleet-names.ts';
 import { failureOf, NatsConsumption } from './nats-consumption.ts';
 
-/** Values that may wait here: they are long. */
+/** Values to buffer: they are large. */
 const AHEAD = 8;
 
 export class NatsPrograms {
@@ -59,7 +58,7 @@ export class NatsPrograms {
       return { state: 'stored', revision: stored };
     } catch (cause) {
       const failure = failureOf(cause);
-      return failure.raced ? { state: 'changed' } : failure;
+      return failure.conflict ? { state: 'changed' } : failure;
     }
   }
 }

@@ -1,63 +1,64 @@
-// What nodes say of themselves, as short JSON messages with a version: a sign of life, and how far one has come. What is none
-// is passed over. A node of an older version leaves out what it does not know, and keeps its sign of life.
+// Messages of nodes about themselves, short versioned JSON: heartbeats and acknowledgements. Malformed ones are
+// ignored. A node of an older version omits fields that it does not know.
 
 import { LONGEST_BEAT, MOST_PROGRAMS } from './fleet-names.ts';
 
 const VERSION = 1;
-/** Characters of a text, and of an error of a compiler. */
+/** Characters of a text, and of a compiler error. */
 const LONGEST_TEXT = 100;
 const LONGEST_PROBLEM = 4096;
-/** Listeners that are named. */
+/** Listeners in a heartbeat. */
 const MOST_LISTENERS = 8;
 
-/** How a node does, beside its place in the stream. */
+/** Status figures of a node, besides its position in the stream. */
 export interface NodeFigures {
-  /** Of its worker: running, stopped. */
+  /** State of its worker, such as running or stopped. */
   readonly worker: string;
   /** The active program; null without one. */
   readonly program: string | null;
-  /** Requests a second over the last ten seconds, and the part of the lookups that were hits: 0 to 1, null without any. */
+  /** Requests per second over the last ten seconds, and the fraction of lookups that were hits: 0 to 1, null without
+   * any. */
   readonly requests: number;
   readonly hit_rate: number | null;
   readonly threads: number;
-  /** A name or an address that the other nodes may reach its machine by. */
+  /** A name or an address by which the other nodes may reach its machine. */
   readonly address: string;
-  /** host:port that its console protocol is spoken at; null when it has none. */
+  /** host:port of its console protocol; null without one. */
   readonly console: string | null;
-  /** Where it listens for traffic. */
+  /** Addresses of its traffic listeners. */
   readonly listen: readonly string[];
 }
 
-/** A program of the fleet on a node; `problem`: why it is not loaded there. */
+/** A program of the fleet on a node; `problem`: why it is not loaded. */
 export interface NodeProgram {
   readonly name: string;
   readonly id: string;
   readonly problem?: string;
 }
 
-/** How a node does with the fleet's programs. */
+/** The fleet's programs on a node. */
 export interface ProgramFigures {
   readonly programs: readonly NodeProgram[];
-  /** The id of the one that it runs; null when it runs one of its own. */
+  /** The id of the program in use; null if it is a local one. */
   readonly using: string | null;
-  /** The name of the one that it is to run; null when the fleet has chosen none. */
+  /** The name of the program that it should use; null if the fleet has chosen none. */
   readonly wanted: string | null;
-  /** It runs another than that. */
+  /** Whether it uses another program than that. */
   readonly own_program: boolean;
 }
 
-/** A node's sign of life. */
+/** A heartbeat. */
 export interface NodeState extends Partial<NodeFigures>, Partial<ProgramFigures> {
-  /** Chosen when its manager began: two with one name are told apart by it. */
+  /** Random, chosen at the manager's start: distinguishes two nodes with the same name. */
   readonly life: string;
   readonly version: string;
-  /** Whether all it has is as new as the stream, as far as it knows. */
+  /** Whether all messages known to be in the stream are applied. */
   readonly current: boolean;
-  /** The last message that it has applied, how many are left, and how long the oldest of them has waited. */
+  /** The last applied message, the number of pending ones, and how long the oldest of them has waited. */
   readonly applied: number;
   readonly lag: number;
   readonly lag_seconds?: number;
-  /** What it takes from the fleet: `invalidate` leaves out programs. */
+  /** What it accepts from the fleet; `invalidate` excludes programs. */
   readonly accept?: Accept;
 }
 
@@ -78,7 +79,7 @@ export function readState(data: Uint8Array): NodeState | null {
   return { ...base, ...Object.fromEntries(more.map(([name]) => [name, state[name]])) };
 }
 
-/** Those that a sign of life may lack; one that is wrong counts as lacking. */
+/** Fields that a heartbeat may lack; an invalid value counts as absent. */
 const FIGURES: Readonly<
   Record<keyof NodeFigures | keyof ProgramFigures | 'lag_seconds' | 'accept', (value: unknown) => boolean>
 > = {
@@ -124,7 +125,7 @@ function objectOf(data: Uint8Array): Record<string, unknown> | null {
   }
 }
 
-/** Printable: it is shown on terminals. */
+/** Printable characters only: it is shown on terminals. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= LONGEST_TEXT && /^[\x20-\x7e]*$/.test(value);
 }

@@ -1,5 +1,5 @@
-// The nodes of the fleet as this one knows them: by their signs of life, and by what they say they have applied. Tells a
-// publisher how far his message has come. Knows no bus and no clock of its own.
+// The nodes of the fleet as known here, by their heartbeats and acknowledgements. Reports to a publisher how many nodes
+// have applied its message. Independent of bus and clock.
 
 import { KeyedHeap } from '../keyed-heap.ts';
 import { turns } from '../turns/turns.ts';
@@ -8,32 +8,32 @@ import type { NodeRow, Reach } from './fleet-rows.ts';
 import type { NodeState } from './node-messages.ts';
 
 interface Node {
-  /** In milliseconds of the roll's clock. */
+  /** In milliseconds of the registry's clock. */
   seen: number;
   applied: number;
-  /** As it said last. */
+  /** As of its last heartbeat. */
   state: NodeState;
-  /** Up to here it was waited for in vain: until it comes so far, nobody waits for it again. */
+  /** A message that it did not apply in time: until it does, no publisher waits for it. */
   late: number;
 }
 
-/** Names in an answer. */
-const MOST_NAMED = 10;
-/** Nodes that are kept: as many names as a hostile bus may bring (chosen). */
+/** Names in a reply. */
+const MAX_NAMED = 10;
+/** Nodes kept: as many names as a hostile bus may invent (chosen). */
 const MOST_NODES = 4096;
-/** Publishers that are answered in one turn of the event loop (chosen): to write an answer takes some microseconds. */
-const TOGETHER = 200;
+/** Publishers answered in one turn of the event loop (chosen): answering one takes some microseconds. */
+const PER_TURN = 200;
 
 export class NodeRegistry {
   private readonly nodes = new Map<string, Node>();
   private readonly own: string;
   private readonly now: () => number;
-  /** Those who wait until a message is everywhere, by its number. */
+  /** Publishers that wait for a message to be applied everywhere, by its sequence number. */
   private readonly waiting = new KeyedHeap<() => void>();
-  /** There are more of them than there was time for. */
-  private looksLater = false;
-  /** When this node's own sign of life came back from the bus. */
-  private heard = Number.NEGATIVE_INFINITY;
+  /** The rest of them is handled in a later turn. */
+  private isScheduled = false;
+  /** When this node's own heartbeat was last received from the bus. */
+  private ownSeen = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds */
   constructor(own: string, now: () => number) {
@@ -41,16 +41,16 @@ export class NodeRegistry {
     this.now = now;
   }
 
-  /** All nodes with this one. */
+  /** The number of nodes, including this one. */
   get count(): number {
     this.forget();
     return this.nodes.size + 1;
   }
 
-  /** A sign of life, so many milliseconds ago. */
+  /** A heartbeat, sent `age` milliseconds ago. */
   beat(name: string, state: NodeState, age: number): void {
     if (name === this.own) {
-      this.hear();
+      this.ownBeat();
       return;
     }
     const node = this.nodes.get(name);
@@ -62,38 +62,38 @@ export class NodeRegistry {
       if (seen < node.seen) return;
       node.seen = seen;
       node.state = state;
-      // Another stream, or another life of the node, may be less far.
+      // The position may go back: the stream or the node was restarted.
       node.applied = state.applied;
     }
-    this.look();
+    this.resolveWaiting();
   }
 
-  /** While the bus carries nothing, silence says nothing of the others. When it does again they get time to speak; until they
-   * have, they count as silent. */
-  private hear(): void {
+  /** While the bus is down, silence of other nodes means nothing. When it is back they get time for a heartbeat;
+   * until then they count as silent. */
+  private ownBeat(): void {
     const now = this.now();
-    if (now - this.heard > SILENT) {
+    if (now - this.ownSeen > SILENT) {
       const silent = now - SILENT - 1;
       for (const node of this.nodes.values()) node.seen = Math.max(node.seen, silent);
     }
-    this.heard = now;
+    this.ownSeen = now;
   }
 
   left(name: string): void {
     this.nodes.delete(name);
-    this.look();
+    this.resolveWaiting();
   }
 
-  /** A node says that it has applied all up to here. */
+  /** A node has applied all messages up to this one. */
   applied(name: string, seq: number): void {
     const node = this.nodes.get(name);
     if (node === undefined || seq <= node.applied) return;
     node.applied = seq;
     node.seen = this.now();
-    this.look();
+    this.resolveWaiting();
   }
 
-  /** All nodes beside this one, by name. */
+  /** All other nodes, by name. */
   list(): NodeRow[] {
     this.forget();
     const now = this.now();
@@ -113,7 +113,7 @@ export class NodeRegistry {
       });
   }
 
-  /** Resolves when every node that is not behind has applied the message, or after `ms`. */
+  /** Resolves when every node that is current has applied the message, or after `ms`. */
   reached(seq: number, ms: number): Promise<Reach> {
     if (this.isEverywhere(seq)) return Promise.resolve(this.reach(seq));
     return new Promise((resolve) => {
@@ -123,13 +123,13 @@ export class NodeRegistry {
         for (const node of this.nodes.values()) if (node.applied < seq) node.late = seq;
         resolve(this.reach(seq));
       };
-      // The time of very many may be up at once.
+      // The timers of many publishers may fire at once.
       const timer = setTimeout(() => (turns.mayGoOn() ? finish() : turns.later(finish)), ms);
       this.waiting.add(finish, seq);
     });
   }
 
-  /** How far a message has come. */
+  /** How many nodes have applied a message. */
   reach(seq: number): Reach {
     this.forget();
     const behind: string[] = [];
@@ -137,11 +137,11 @@ export class NodeRegistry {
     for (const [name, { applied }] of this.nodes) {
       if (applied >= seq) continue;
       count++;
-      // The first ones by name: a list of all messages asks this for each of them.
-      if (behind.length === MOST_NAMED && name > (behind.at(-1) as string)) continue;
+      // Keeps only the first names: a list of all messages calls this for each of them.
+      if (behind.length === MAX_NAMED && name > (behind.at(-1) as string)) continue;
       behind.push(name);
       behind.sort();
-      behind.length = Math.min(behind.length, MOST_NAMED);
+      behind.length = Math.min(behind.length, MAX_NAMED);
     }
     const nodes = this.nodes.size + 1;
     return { applied: nodes - count, nodes, behind };
@@ -155,23 +155,23 @@ export class NodeRegistry {
     return true;
   }
 
-  /** Where one message is everywhere, those before it are. */
-  private look(): void {
-    for (let left = TOGETHER; !this.looksLater; left--) {
+  /** If a message is applied everywhere, so are the earlier ones. */
+  private resolveWaiting(): void {
+    for (let left = PER_TURN; !this.isScheduled; left--) {
       const { first, lowest } = this.waiting;
       if (first === undefined || !this.isEverywhere(lowest as number)) return;
       if (left === 0 || !turns.mayGoOn()) {
-        this.looksLater = true;
+        this.isScheduled = true;
         turns.later(() => {
-          this.looksLater = false;
-          this.look();
+          this.isScheduled = false;
+          this.resolveWaiting();
         });
       } else first();
     }
   }
 
   private forget(): void {
-    if (this.now() - this.heard > SILENT) return;
+    if (this.now() - this.ownSeen > SILENT) return;
     const gone = this.now() - GONE;
     for (const [name, { seen }] of this.nodes) if (seen <= gone) this.nodes.delete(name);
   }

@@ -17,28 +17,28 @@ const LONGEST_PATH = 1024;
 const LONGEST_BY = 100;
 
 export interface BundledFile {
-  /** Full name, on the machine that it was loaded from. */
+  /** Full name on the machine where it was loaded. */
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
-  /** Whether it is one of those that come with proxyd, and what it is included by. */
+  /** The include name, for files shipped with proxyd; else null. */
   readonly shipped: string | null;
 }
 
 export interface Bundle {
   readonly name: string;
-  /** Of the name, the path and the files. */
+  /** A hash of the name, the path and the files. */
   readonly id: string;
-  /** vcl_path, by which relative names were found. */
+  /** vcl_path, in which relative names were found. */
   readonly path: readonly string[];
-  /** The main one first. */
+  /** The main file first. */
   readonly files: readonly BundledFile[];
   /** The node that stored it, and when, in epoch seconds. */
   readonly by: string;
   readonly at: number;
 }
 
-/** @param files the main one first; one that is included twice may be there twice */
+/** @param files the main one first; a file included twice may occur twice */
 export function makeBundle(
   name: string,
   path: readonly string[],
@@ -57,23 +57,22 @@ export function writeBundle(bundle: Bundle): Uint8Array {
   return Buffer.from(JSON.stringify({ v: VERSION, ...bundle }));
 }
 
-/** The program, or why it is none. @param name as its key has it */
+/** The program, or why it is invalid. @param name the name in its key */
 export function readBundle(name: string, data: Uint8Array): Bundle | string {
   if (data.length > LONGEST_BUNDLE) return `longer than ${LONGEST_BUNDLE} bytes`;
   const value = objectIn(data);
   if (value === null) return 'not a program of version 1';
   const { id, path, files, by, at } = value;
-  if (value.name !== name || !isProgramName(name)) return 'its name is another';
-  if (typeof by !== 'string' || typeof at !== 'number' || !Number.isFinite(at))
-    return 'not said who stored it, and when';
+  if (value.name !== name || !isProgramName(name)) return 'its name does not match its key';
+  if (typeof by !== 'string' || typeof at !== 'number' || !Number.isFinite(at)) return 'by or at is missing';
   if (!Array.isArray(path) || path.length > MOST_FILES || !path.every(isPath))
-    return 'path is no list of directories';
+    return 'path is not a list of directories';
   if (!Array.isArray(files) || files.length === 0 || files.length > MOST_FILES)
-    return `it has no list of 1 to ${MOST_FILES} files`;
+    return `files is not a list of 1 to ${MOST_FILES} files`;
   const read: BundledFile[] = [];
   for (const each of files as unknown[]) {
     const file = readFile(each);
-    if (file === null) return 'a file of it is none';
+    if (file === null) return 'a file is malformed';
     if (hashOf(byteString(file.text)) !== file.sha256)
       return `${file.name} does not have the hash that is stored with it`;
     read.push(file);
@@ -97,7 +96,7 @@ function idOf(name: string, path: readonly string[], files: readonly BundledFile
   return hashOf(byteString(JSON.stringify([name, path, files.map((f) => [f.name, f.sha256, f.shipped])])));
 }
 
-/** @param bytes a character each */
+/** @param bytes one character per byte */
 function hashOf(bytes: string): string {
   return createHash('sha256').update(bytes, 'latin1').digest('hex');
 }
@@ -112,17 +111,17 @@ export function objectIn(data: Uint8Array): Record<string, unknown> | null {
   }
 }
 
-/** A program as the compiler takes it. */
+/** A program as input of the compiler. */
 export interface BundledSource {
   readonly name: string;
   readonly text: string;
   readonly reader: ReaderOptions;
 }
 
-/** What a compiled program was made of, as parts of a bundle. */
+/** The sources of a compiled program, as files of a bundle. */
 export function filesOf(compiled: readonly { name: string; text: string }[]): Omit<BundledFile, 'sha256'>[] {
   const shipped = new Map([...ownPrograms().recipes].map(([include, { name }]) => [name, include]));
-  // The builtin program is each node's own: it belongs to the version and to http_profile.
+  // The builtin program is not bundled: it depends on the version and http_profile of each node.
   return compiled
     .filter(({ name }) => name !== '<builtin>')
     .map(({ name, text }) => {
@@ -150,7 +149,7 @@ export function sourceOf({ path, files }: Bundle): BundledSource {
   };
 }
 
-/** Names of what is in a directory, as far as the bundle has it. */
+/** Names of the bundle's entries in a directory. */
 function entriesOf(names: Iterable<string>, directory: string): string[] {
   const found = new Set<string>();
   for (let name of names) {

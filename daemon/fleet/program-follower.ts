@@ -1,8 +1,8 @@
-// Runs here what the fleet runs: loads the programs that the bus keeps, the one that is to be active first, and switches when
-// another is chosen. A program that cannot be loaded here is tried again, and holds up whoever would choose it.
+// Applies the fleet's choice on this node: loads the stored programs, the active one first, and switches when another
+// is chosen. A program that cannot be loaded is retried, and blocks its choice for the fleet.
 //
-// A node switches once for each choice: an operator who uses another program here (vcl.use) keeps it until the next one. When
-// the bucket is gone, or a value in it is none, everything stays as it is.
+// A node switches once per choice: an operator who uses another program here (vcl.use) keeps it until the next one. If
+// the bucket is lost, or a value in it is malformed, nothing changes.
 
 import {
   type ActivePrograms,
@@ -16,7 +16,7 @@ import { ACTIVE, MOST_PROGRAMS, programOfKey } from './fleet-names.ts';
 import type { ProgramFigures } from './node-messages.ts';
 import { type Bundle, readBundle } from './program-bundle.ts';
 
-/** The programs of this proxy; a text says what went wrong. */
+/** The local programs; a string is an error. */
 export interface ProgramHost {
   load(name: string, bundle: Bundle): Promise<string | null>;
   use(name: string): Promise<string | null>;
@@ -29,16 +29,16 @@ export interface FollowerParts {
   readonly host: ProgramHost;
   readonly node: string;
   report(level: 'info' | 'warning', text: string): void;
-  /** What it has loaded or runs has changed. */
+  /** The programs loaded or used here have changed. */
   changed(): void;
 }
 
-/** What the bucket has. */
+/** Contents of the bucket. */
 export interface Bucket {
-  /** By name; a text says why it is none. */
+  /** By name; a string is the reason why a value is refused. */
   readonly programs: ReadonlyMap<string, Stored>;
   readonly active: ActivePrograms;
-  /** 0 while nothing was ever chosen. */
+  /** 0 if nothing has been chosen yet. */
   readonly activeRevision: number;
 }
 
@@ -48,21 +48,21 @@ export interface Stored {
   readonly bundle: Bundle | string;
 }
 
-/** A program of the fleet as it is here, by the id of its bundle. */
+/** A program of the fleet as loaded here, by the id of its bundle. */
 interface Loaded {
   readonly name: string;
-  /** What it is called here: another name where that one is taken. */
+  /** Its local name, which differs if the name is taken. */
   readonly local: string;
-  /** Why it is not loaded. */
+  /** Why it is not loaded; null if it is. */
   readonly problem: string | null;
   readonly triedAt: number;
 }
 
-/** Milliseconds until a program that could not be loaded is tried again (chosen): what it lacks may have come. */
-const AGAIN = 10_000;
+/** Milliseconds until a program that could not be loaded is retried (chosen). */
+const RETRY = 10_000;
 /** Milliseconds between two refusals in the log (chosen). */
-const QUIET = 10_000;
-/** Characters of an error in a sign of life, and of all together. */
+const REPORT_INTERVAL = 10_000;
+/** Characters of one error in a heartbeat, and of all errors together. */
 const LONGEST_PROBLEM = 1500;
 const ALL_PROBLEMS = 4000;
 
@@ -70,15 +70,15 @@ export class ProgramFollower {
   bucket: Bucket = { programs: new Map(), active: NOTHING_ACTIVE, activeRevision: 0 };
   private readonly parts: FollowerParts;
   private readonly loaded = new Map<string, Loaded>();
-  /** The choice that was followed last. */
+  /** The last choice that was applied. */
   private followed = '';
-  private said = '';
-  private refusedAt = -QUIET;
+  private lastProblem = '';
+  private refusedAt = -REPORT_INTERVAL;
   private dirty = false;
   private busy = false;
   private known = false;
   private settleReady: () => void = () => {};
-  /** What is active is loaded and used, or it is known that it cannot be. */
+  /** Resolves when the active program is loaded and used, or is known to fail. */
   readonly ready = new Promise<void>((resolve) => {
     this.settleReady = resolve;
   });
@@ -87,43 +87,43 @@ export class ProgramFollower {
     this.parts = parts;
   }
 
-  /** Whether it is known what the bucket has. */
+  /** Whether the contents of the bucket are known. */
   get informed(): boolean {
     return this.known;
   }
 
-  /** The bucket as it is now. */
+  /** The present contents of the bucket. */
   update(all: ReadonlyMap<string, StoredEntry>): void {
     const hadActive = this.bucket.activeRevision > 0;
     this.bucket = this.read(all);
     this.known = true;
     if (hadActive && this.bucket.activeRevision === 0)
-      this.parts.report('warning', 'Fleet: its programs are gone from the bus; this node keeps what it has');
+      this.parts.report('warning', 'Fleet: the programs are gone from the bus; this node keeps its own');
     this.again();
   }
 
-  /** The bucket cannot be read, or there is none: nobody needs to wait. */
+  /** The bucket cannot be read or does not exist: nobody should wait for it. */
   unreadable(): void {
     this.settleReady();
   }
 
-  /** Looks again: what could not be loaded, and what went away here, is tried again. */
+  /** Compares again: retries failed programs, and loads programs that were discarded locally. */
   again(): void {
     this.dirty = true;
     if (this.known && !this.busy) void this.settle();
   }
 
-  /** From time to time: tries again what did not work. */
+  /** Periodic check that retries failures. */
   tick(): void {
     const chosen = chosenFor(this.parts.node, this.bucket.active);
-    const late = Date.now() - AGAIN;
+    const late = Date.now() - RETRY;
     const failed = [...this.loaded.values()].some(
       ({ problem, triedAt }) => problem !== null && triedAt <= late,
     );
     if (failed || (chosen !== null && JSON.stringify(chosen) !== this.followed)) this.again();
   }
 
-  /** For the sign of life. */
+  /** For the heartbeat. */
   get figures(): ProgramFigures {
     const { host, node } = this.parts;
     const chosen = chosenFor(node, this.bucket.active);
@@ -131,7 +131,7 @@ export class ProgramFollower {
     let room = ALL_PROBLEMS;
     const programs = [...this.loaded].map(([id, { name, problem }]) => {
       if (problem === null) return { name, id };
-      // Characters of one byte, so that all of it has room in a message.
+      // Single-byte characters, so that the total size is known.
       const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM)).replace(/[^\t\n\x20-\x7e]/g, '?');
       room -= shown.length;
       return { name, id, problem: shown };
@@ -158,7 +158,7 @@ export class ProgramFollower {
     const stored = all.get(ACTIVE);
     if (stored === undefined) return { programs, active: NOTHING_ACTIVE, activeRevision: 0 };
     const active = readActive(stored.data);
-    if (active === null) this.refuse('what is stored as the active program is none');
+    if (active === null) this.refuse('the stored active program is malformed');
     return { programs, active: active ?? this.bucket.active, activeRevision: stored.revision };
   }
 
@@ -168,10 +168,10 @@ export class ProgramFollower {
     return bundle;
   }
 
-  /** A flood of such values does not fill the log: fleet.list has them all. */
+  /** Rate limited: fleet.list shows all of them. */
   private refuse(text: string): void {
     const now = performance.now();
-    if (now - this.refusedAt < QUIET) return;
+    if (now - this.refusedAt < REPORT_INTERVAL) return;
     this.refusedAt = now;
     this.parts.report('warning', `Fleet: ${text}`);
   }
@@ -200,7 +200,7 @@ export class ProgramFollower {
     const { name, id } = bundle;
     const before = this.loaded.get(id);
     if (before !== undefined) {
-      if (before.problem === null ? host.has(before.local) : Date.now() - before.triedAt < AGAIN) return;
+      if (before.problem === null ? host.has(before.local) : Date.now() - before.triedAt < RETRY) return;
     }
     const local = host.has(name) ? `${name}-${id.slice(0, 8)}` : name;
     const problem = await host.load(local, bundle);
@@ -221,13 +221,14 @@ export class ProgramFollower {
     if (problem === null) {
       this.followed = choice;
       report('info', `Fleet: using ${loaded.local}, chosen on ${chosen.by}`);
-    } else if (problem !== this.said)
+    } else if (problem !== this.lastProblem)
       report('warning', `Fleet: ${loaded.local} cannot be used here: ${problem}`);
-    this.said = problem ?? '';
+    this.lastProblem = problem ?? '';
     this.parts.changed();
   }
 
-  /** What the fleet has no more goes, unless something here still needs it. A bucket that was lost takes nothing along. */
+  /** Discards programs that the fleet has removed, unless they are still needed here. A lost bucket discards
+   * nothing. */
   private async discard(bundles: readonly Bundle[]): Promise<void> {
     const { host } = this.parts;
     if (this.bucket.activeRevision === 0 && this.followed !== '') return;

@@ -27,9 +27,9 @@ export interface ProgramServiceParts {
 
 /** Milliseconds between attempts to read the bucket. */
 const RETRY = 500;
-/** Between two looks at what nodes say. */
-const LOOK = 50;
-const NOT_THERE = 'The bus is not there: nothing was changed.';
+/** Milliseconds between checks of the nodes' reports. */
+const POLL = 50;
+const NO_BUS = 'The bus is not connected: nothing was changed.';
 
 export class ProgramService {
   private readonly parts: ProgramServiceParts;
@@ -43,7 +43,7 @@ export class ProgramService {
     this.follower = new ProgramFollower(parts);
   }
 
-  /** What is active runs here, or it is known that it cannot. */
+  /** Resolves when the active program is used here, or is known to fail. */
   get ready(): Promise<void> {
     return this.follower.ready;
   }
@@ -57,18 +57,18 @@ export class ProgramService {
     return own_program ? wanted : null;
   }
 
-  /** The bus is there: reads until it is not. */
+  /** Reads while the bus is connected. */
   async run(): Promise<void> {
     if (this.running) return;
     this.running = true;
     const { bus, report } = this.parts;
     const isOn = (): boolean => bus.connected && !this.closed;
-    let said = '';
+    let reported = '';
     while (isOn()) {
       let why: string;
       try {
         const reading = await bus.readPrograms((all) => {
-          said = '';
+          reported = '';
           this.follower.update(all);
         });
         this.reading = reading;
@@ -78,14 +78,14 @@ export class ProgramService {
         this.absent();
       }
       if (!isOn()) break;
-      if (why !== said) report('warning', `Fleet: cannot read the programs: ${why}; retrying`);
-      said = why;
+      if (why !== reported) report('warning', `Fleet: cannot read the programs: ${why}; retrying`);
+      reported = why;
       await new Promise((resolve) => setTimeout(resolve, RETRY));
     }
     this.running = false;
   }
 
-  /** There is no bus, or no bucket: nobody is to wait for it. */
+  /** There is no bus or no bucket: nobody should wait for it. */
   absent(): void {
     this.follower.unreadable();
   }
@@ -94,7 +94,7 @@ export class ProgramService {
     this.follower.tick();
   }
 
-  /** Somebody has changed the programs of this proxy. */
+  /** The local programs have changed. */
   localChange(): void {
     this.follower.again();
   }
@@ -105,10 +105,10 @@ export class ProgramService {
     this.absent();
   }
 
-  /** Why no program of this name can be stored; null when it can. */
+  /** Why no program of this name can be stored; null if it can. */
   refusal(name: string): string | null {
     const { programs } = this.bucket;
-    if (!this.isThere) return NOT_THERE;
+    if (!this.isConnected) return NO_BUS;
     if (!isProgramName(name))
       return `"${name}" is not a name of letters, digits, - and _ that begins with a letter, 64 at most`;
     if (programs.has(name))
@@ -132,13 +132,13 @@ export class ProgramService {
     const data = writeBundle(bundle);
     if (data.length > LONGEST_BUNDLE)
       return failed(
-        `${name} and what it includes have ${data.length} bytes as a message: ${LONGEST_BUNDLE} are the most`,
+        `${name} and what it includes take ${data.length} bytes as a message: the maximum is ${LONGEST_BUNDLE}`,
       );
-    // What the nodes would refuse.
+    // Validates as the nodes will.
     const problem = readBundle(name, data);
     if (typeof problem === 'string') return failed(`${name} cannot be stored: ${problem}`);
     const result = await bus.storeProgram(programKey(name), data, 0);
-    if (result.state === 'changed') return failed(`The fleet has a program named ${name} since a moment ago`);
+    if (result.state === 'changed') return failed(`A program named ${name} was stored a moment ago`);
     if (result.state !== 'stored') return failed(notStored(result));
     await this.until(() => this.missing(id, null).every((each) => each.failed));
     return { done: true, text: `Fleet: stored ${name}, ${this.loadedBy(id)}` };
@@ -146,15 +146,19 @@ export class ProgramService {
 
   async use(name: string, { on, force }: UseOptions): Promise<ChangeResult> {
     const { bus, node } = this.parts;
-    if (!this.isThere) return failed(NOT_THERE);
+    if (!this.isConnected) return failed(NO_BUS);
     const { active, activeRevision } = this.bucket;
     const bundle = this.bundle(name);
     if (typeof bundle === 'string') return failed(bundle);
     const wrong = (on ?? []).find((wanted) => !isName(wanted));
     if (wrong !== undefined) return failed(`"${wrong}" is not a name of a node`);
-    const strangers = (on ?? []).filter((wanted) => !this.takers(null).some((row) => row.node === wanted));
-    if (strangers.length > 0 && !force)
-      return failed(`Not used: no node of the fleet that takes programs is called ${strangers.join(', ')}`);
+    const unknownNodes = (on ?? []).filter(
+      (wanted) => !this.acceptingNodes(null).some((row) => row.node === wanted),
+    );
+    if (unknownNodes.length > 0 && !force)
+      return failed(
+        `Not used: no node of the fleet that takes programs is called ${unknownNodes.join(', ')}`,
+      );
     if (!force) {
       await this.until(() => this.missing(bundle.id, on).every((each) => each.failed));
       const missing = this.missing(bundle.id, on);
@@ -167,16 +171,16 @@ export class ProgramService {
     const result = await bus.storeProgram(ACTIVE, writeActive(next), activeRevision);
     if (result.state === 'changed') {
       await this.until(() => this.bucket.activeRevision !== activeRevision);
-      return failed(`Not used: somebody else has just chosen ${this.latest()}`);
+      return failed(`Not used: another operator has just chosen ${this.latest()}`);
     }
     if (result.state !== 'stored') return failed(notStored(result));
-    const late = (): NodeRow[] => this.takers(on).filter((row) => row.using !== bundle.id);
+    const late = (): NodeRow[] => this.acceptingNodes(on).filter((row) => row.using !== bundle.id);
     const isOver = (): boolean => this.bucket.activeRevision > result.revision && !this.isChosen(chosen, on);
     await this.until(
       () => isOver() || late().every((row) => row.state === 'silent' || hasFailed(row, bundle.id)),
     );
     if (isOver()) return failed(`${name} was chosen, and then ${this.latest()}`);
-    const nodes = this.takers(on).length;
+    const nodes = this.acceptingNodes(on).length;
     return {
       done: true,
       text: `Fleet: ${name} is in use by ${nodes - late().length} of ${count(nodes)}\n${problemLines(late().map((row) => notUsing(row, bundle.id)))}`,
@@ -185,13 +189,14 @@ export class ProgramService {
 
   async discard(name: string): Promise<ChangeResult> {
     const { active, programs } = this.bucket;
-    if (!this.isThere) return failed(NOT_THERE);
+    if (!this.isConnected) return failed(NO_BUS);
     const stored = programs.get(name);
     if (stored === undefined) return failed(unknown(name));
-    if (active.all?.name === name) return failed(`${name} is what the fleet runs`);
-    if (active.canary?.name === name) return failed(`${name} is tried on ${active.canary.on.join(', ')}`);
+    if (active.all?.name === name) return failed(`${name} is the active program of the fleet`);
+    if (active.canary?.name === name)
+      return failed(`${name} is the canary on ${active.canary.on.join(', ')}`);
     const result = await this.parts.bus.storeProgram(programKey(name), null, stored.revision);
-    if (result.state === 'changed') return failed(`${name} was changed a moment ago: look at fleet.list`);
+    if (result.state === 'changed') return failed(`${name} was changed a moment ago: see fleet.list`);
     return result.state === 'stored' ? { done: true, text: '' } : failed(notStored(result));
   }
 
@@ -219,7 +224,7 @@ export class ProgramService {
       };
     const { id, by, at, files } = bundle;
     const missing = this.missing(id, null).map(({ node, problem }) => ({ node, problem }));
-    const nodes = this.takers(null).length;
+    const nodes = this.acceptingNodes(null).length;
     const changed = chosen !== null && chosen.id !== id;
     return {
       ...base,
@@ -239,7 +244,7 @@ export class ProgramService {
     return this.follower.bucket;
   }
 
-  private get isThere(): boolean {
+  private get isConnected(): boolean {
     return this.parts.bus.connected && this.follower.informed;
   }
 
@@ -261,8 +266,8 @@ export class ProgramService {
     return `${name}, on ${by}`;
   }
 
-  /** Nodes that take programs, those of `on` or all. */
-  private takers(on: readonly string[] | null): NodeRow[] {
+  /** Nodes that accept programs, those of `on` or all. */
+  private acceptingNodes(on: readonly string[] | null): NodeRow[] {
     return this.parts
       .nodes()
       .filter((row) => row.accept !== 'invalidate' && (on === null || on.includes(row.node)));
@@ -270,7 +275,7 @@ export class ProgramService {
 
   /** Nodes that have not loaded it. */
   private missing(id: string, on: readonly string[] | null): NodeProblem[] {
-    return this.takers(on).flatMap((row) => {
+    return this.acceptingNodes(on).flatMap((row) => {
       const loaded = row.programs?.find((program) => program.id === id);
       if (loaded !== undefined && loaded.problem === undefined) return [];
       const problem = loaded?.problem ?? whyNot(row);
@@ -280,13 +285,13 @@ export class ProgramService {
 
   private loadedBy(id: string): string {
     const missing = this.missing(id, null);
-    const nodes = this.takers(null).length;
+    const nodes = this.acceptingNodes(null).length;
     return `loaded by ${nodes - missing.length} of ${count(nodes)}\n${problemLines(missing)}`;
   }
 
   private async until(done: () => boolean): Promise<void> {
     const end = performance.now() + this.parts.programTimeout();
-    while (!done() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, LOOK));
+    while (!done() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, POLL));
   }
 }
 
@@ -305,12 +310,14 @@ function count(nodes: number): string {
 function notStored({ state, detail }: Extract<StoreResult, { detail: string }>): string {
   return state === 'refused'
     ? `Nothing was changed: ${detail}`
-    : `Nobody knows whether it was stored: ${detail}; look at fleet.list`;
+    : `It may or may not be stored: ${detail}; see fleet.list`;
 }
 
 function whyNot({ state, seen, programs }: NodeRow): string {
-  if (state === 'silent') return `no sign of life for ${Math.round(seen)} s`;
-  return programs === undefined ? 'it says nothing of programs: its version may know none' : 'not loaded yet';
+  if (state === 'silent') return `no heartbeat for ${Math.round(seen)} s`;
+  return programs === undefined
+    ? 'it reports no programs: its version may not support them'
+    : 'not loaded yet';
 }
 
 function hasFailed({ programs }: NodeRow, id: string): boolean {

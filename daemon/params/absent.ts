@@ -1,6 +1,6 @@
-// Parameters of Varnish that mean nothing here, and bits of `feature`: setting them has no effect and returns
-// a warning, so that units and scripts can be reused. A value that Varnish would refuse is refused with its text, as far
-// as it needs no other parameter. Nothing is kept.
+// Parameters of Varnish without meaning here, and bits of `feature`: setting them has no effect and returns a warning,
+// so that units and scripts keep working. A value that Varnish would refuse is refused with the same text, unless that
+// depends on another parameter. Nothing is stored.
 
 import {
   ABSENT_FEATURES,
@@ -10,7 +10,7 @@ import {
 } from '../../protocol/tables/params.ts';
 import { ParamError, parseValue } from './value.ts';
 
-/** A setting that was accepted although it, or a part of it, has no effect; `text` says which and why. */
+/** A setting that was accepted although it has no effect, in whole or in part; `text` says which part and why. */
 export class NoEffect {
   readonly text: string;
   constructor(text: string) {
@@ -20,12 +20,12 @@ export class NoEffect {
 
 const ROWS: ReadonlyMap<string, AbsentParam> = new Map(ABSENT_PARAMS.map((row) => [row.name, row]));
 
-/** The row of a parameter that means nothing here; null for one that means something, or is unknown. */
+/** The row of a parameter without meaning here; null for any other. */
 export function absentParam(name: string): AbsentParam | null {
   return ROWS.get(name) ?? null;
 }
 
-/** The warning for a setting of this one, or the error of the value. */
+/** The warning for such a setting, or the error of the value. */
 export function setAbsent(row: AbsentParam, text: string): NoEffect | ParamError {
   return checkValue(row, text) ?? noEffect(row);
 }
@@ -45,12 +45,12 @@ function checkValue(row: AbsentParam, text: string): ParamError | null {
   return value instanceof ParamError ? value : null;
 }
 
-/** A value of `feature` without the bits that are absent here, and the warning about those. */
+/** A value of `feature` without the absent bits, and warnings about them. */
 export function withoutAbsentBits(text: string): { readonly kept: string; readonly said: readonly string[] } {
   const said: string[] = [];
   const kept = text.split(/[,\s]+/).filter((word) => {
     const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
-    // Switching an absent bit off needs no warning.
+    // Disabling an absent bit needs no warning.
     if (reason !== undefined && word[0] === '+') said.push(`Feature ${word} has no effect here: ${reason}.`);
     return reason === undefined;
   });
@@ -59,7 +59,7 @@ export function withoutAbsentBits(text: string): { readonly kept: string; readon
     : { kept: kept.join(','), said };
 }
 
-/** As param.show describes a parameter that is not available, with the reason. */
+/** The text of param.show for an unavailable parameter, with the reason. */
 export function showAbsent(row: AbsentParam): string {
   return `${row.name}\n        Not available\n\n        No effect here: ${row.reason}.\n\n`;
 }

@@ -1,15 +1,15 @@
-// Which header the proxy may use for its ids (id_header): any name but those that it writes or obeys, or that mean
-// something to every client, because a header of that name is removed and replaced in each message.
+// Validates the header for request ids (id_header). Headers that the proxy writes or evaluates, or that have a standard
+// meaning, are not allowed, because a header of that name is removed and replaced in each message.
 
-/** Longer names cannot be written in a program. */
+/** Longer names cannot be used in a program. */
 const MAX_LENGTH = 126;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const TAKEN: ReadonlySet<string> = new Set([
-  // Framing and this hop.
+  // Framing and hop-by-hop.
   ...['connection', 'content-length', 'expect', 'host', 'http2-settings', 'keep-alive', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
-  // The object and its coding.
+  // Content and negotiation.
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'accept-ranges', 'allow'],
   ...['content-encoding', 'content-language', 'content-location', 'content-range', 'content-type'],
   ...['link', 'location', 'range', 'retry-after', 'server', 'user-agent', 'referer'],
@@ -24,13 +24,13 @@ const TAKEN: ReadonlySet<string> = new Set([
   ],
   ...['date', 'etag', 'expires', 'last-modified', 'pragma', 'vary', 'via', 'warning', 'xkey'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
-  // The client.
+  // Client and security.
   ...['authorization', 'cookie', 'forwarded', 'from', 'max-forwards', 'origin', 'proxy-authenticate'],
   ...['proxy-authorization', 'set-cookie', 'www-authenticate', 'x-forwarded-for', 'x-forwarded-host'],
   'x-forwarded-proto',
 ]);
 
-/** Why a name is not allowed, or null. */
+/** The error for a name, or null. */
 export function headerNameProblem(name: string): string | null {
   if (!TOKEN.test(name) || name.length > MAX_LENGTH) {
     return `Not the name of a header (${name}): letters, digits, "-" and "_" make one, ${MAX_LENGTH} at most`;

@@ -1,7 +1,7 @@
-// The parameters of one process: the manager's (which operators change) and the worker's copy of it.
+// The parameters of one process: the manager's (which operators change) and the worker's copy.
 //
-// Knows names, values and validation, and sends nothing: the caller that sets a value passes it on.
-// The worker's hot path reads `hot`, a plain object of numbers whose shape never changes.
+// Knows names, values and validation, and sends nothing: the caller passes changes on. The worker's hot path reads
+// `hot`, a plain object of numbers with a constant shape.
 
 import {
   type DebugName,
@@ -16,19 +16,19 @@ import type { ParamValue } from '../link.ts';
 import { absentParam, NoEffect, noEffect, setAbsent, withoutAbsentBits } from './absent.ts';
 import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
-/** Types whose values are texts. */
+/** Types whose values are strings. */
 const TEXTS: ReadonlySet<ParamType> = new Set(['bits', 'mask', 'string', 'header', 'storage']);
 const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
 
 export class Params {
   /** Every numeric and boolean parameter as a number: seconds, bytes, counts, 0 or 1. */
   readonly hot: Record<NumericParam, number>;
-  /** Defaults that the machine decides. */
+  /** Defaults that depend on the machine. */
   private readonly defaults: Readonly<Partial<Record<ParamName, string>>>;
   private readonly values = new Map<string, ParamValue>();
   private readonly readOnly = new Set<string>();
 
-  /** @param defaults that the machine decides (rows with `defaultIs`) */
+  /** @param defaults that depend on the machine (rows with `defaultIs`) */
   constructor(
     initial: Readonly<Record<string, ParamValue>> = {},
     defaults: Readonly<Partial<Record<ParamName, string>>> = {},
@@ -40,13 +40,13 @@ export class Params {
       this.values.set(row.name, value);
       if (typeof value !== 'string') hot[row.name] = Number(value);
     }
-    // An object filled key by key becomes a hash table, and every read of it a lookup; parsed as a whole it gets a
-    // shape of its own, and a read is one load.
+    // An object filled key by key becomes a hash table, and every read of it a lookup; one that is parsed as a whole
+    // gets its own shape, and a read is one load.
     this.hot = JSON.parse(JSON.stringify(hot)) as Record<NumericParam, number>;
     for (const [name, value] of Object.entries(initial)) this.apply(name, value);
   }
 
-  /** The row of a parameter, or why there is none. */
+  /** The row of a parameter, or the error for an unknown name. */
   static find(name: string): ParamRow | ParamError {
     return ROWS.get(name) ?? new ParamError(`Unknown parameter "${name}".`);
   }
@@ -76,7 +76,7 @@ export class Params {
     return this.text('debug').split(',').includes(`+${bit}`);
   }
 
-  /** Names of the log tags that vsl_mask leaves out. */
+  /** Names of the log tags that vsl_mask excludes. */
   masked(): string[] {
     return maskedTags(this.text('vsl_mask'));
   }
@@ -114,7 +114,7 @@ export class Params {
     return value;
   }
 
-  /** The row with this machine's default and the bounds that other parameters set at the moment, and marked when it is
+  /** The row with this machine's default, with limits that depend on other parameters, and marked if it is
    * read-only. */
   asOfNow(row: ParamRow): ParamRow {
     const { minBy, maxBy, flags = [] } = row;
@@ -132,7 +132,7 @@ export class Params {
     };
   }
 
-  /** Makes a parameter read-only (-r); false when there is none of this name. */
+  /** Makes a parameter read-only (-r); false if it does not exist. */
   protect(name: string): boolean {
     if (!ROWS.has(name) && absentParam(name) === null) return false;
     this.readOnly.add(name);
@@ -147,7 +147,7 @@ export class Params {
     return this.shown(row) === formatValue(row, this.defaultOf(row));
   }
 
-  /** The value as param.show prints it, without its unit. */
+  /** The value in the format of param.show, without its unit. */
   shown(row: ParamRow): string {
     return formatValue(row, this.values.get(row.name) as ParamValue);
   }
@@ -165,13 +165,13 @@ export class Params {
     return value;
   }
 
-  /** On-bits of a bit-set parameter. */
+  /** Enabled bits of a bit-set parameter. */
   bits(row: ParamRow): string[] {
     return bitsOf(row, this.text(row.name as ParamName));
   }
 }
 
-/** Adds the attempted value to an error; other texts are returned unchanged. */
+/** Appends the attempted value to an error; other results are returned unchanged. */
 function asAttempt<T>(result: T | ParamError, name: string, text: string): T | ParamError {
   if (!(result instanceof ParamError)) return result;
   return new ParamError(`${result.text}\n(attempting to set param '${name}' to '${text}')`);

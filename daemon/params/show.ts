@@ -1,6 +1,7 @@
-// How parameters are shown: the short table, the long description, JSON.
+// The formats of param.show: the short table, the long description, JSON.
 //
-// Pure text from a row and its value; layout (columns, indents, line widths) as in Varnish, because scripts read it.
+// Pure functions of a row and its value; layout (columns, indentation, line width) as in Varnish, because scripts parse
+// it.
 
 import type { ParamFlag, ParamRow } from '../../protocol/tables/params.ts';
 import type { Params } from './parameter-set.ts';
@@ -21,7 +22,7 @@ const NOTES: Readonly<Record<ParamFlag, string>> = {
   build_options: 'The default depends on how the program was installed.',
 };
 
-/** One line of the short table, with its line end. */
+/** One line of the short table, including the newline. */
 export function showShort(params: Params, row: ParamRow): string {
   return `${row.name.padEnd(NAME_WIDTH)}${valueText(params, row)}\n`;
 }
@@ -47,7 +48,7 @@ export function showLong(params: Params, at: ParamRow): string {
   return `${out.join('\n')}\n`;
 }
 
-/** The JSON object, indented as the other JSON answers are. */
+/** The JSON object, indented like the other JSON replies. */
 export function showJson(params: Params, at: ParamRow): string {
   const row = params.asOfNow(at);
   const fields: string[] = [`"name": ${JSON.stringify(row.name)}`, '"implemented": true'];

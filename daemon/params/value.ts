@@ -1,9 +1,9 @@
-// Texts of parameter values to values and back, by type, with Varnish's error texts.
+// Parses and formats parameter values by type, with Varnish's error texts.
 //
-// A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form.
-// Parsing never throws: a refusal is a ParamError. Unlike in Varnish, a duration may have a unit (500ms, 5m, 1d), which
-// Varnish silently drops; anything else after the number is refused, not dropped, and a whole number beyond 32 bits is
-// unlimited, not its low 32 bits.
+// A parsed value is a number (seconds, bytes, counts, the index of a choice), a boolean or a text in canonical form.
+// Parsing never throws: an error is a ParamError. Unlike in Varnish a duration may have a unit (500ms, 5m, 1d), which
+// Varnish silently ignores; anything else after the number is an error, and an integer beyond 32 bits is unlimited, not
+// its low 32 bits.
 
 import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
 import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
@@ -11,10 +11,10 @@ import { TIME_UNITS } from '../../protocol/units.ts';
 import type { ParamValue } from '../link.ts';
 import { headerNameProblem } from './header-name.ts';
 
-/** Why a value was refused; `text` ends the way it is shown, line ends included. */
+/** Why a value was refused; `text` is printed as it is, newlines included. */
 export class ParamError {
   readonly text: string;
-  /** The parameter is read-only; the value is not the reason. */
+  /** The parameter is read-only, whatever the value. */
   readonly isProtected: boolean;
   constructor(text: string, isProtected = false) {
     this.text = text;
@@ -22,17 +22,17 @@ export class ParamError {
   }
 }
 
-/** The value of `unlimited` for whole numbers: the largest there is. */
+/** The value of `unlimited` for integers: the maximum. */
 export const UNLIMITED = 2 ** 32 - 1;
 
-/** Digits that a number with fractions may have before and after the point, and one without (RFC 8941 section 3.3). */
+/** Digits allowed before and after the decimal point, and in an integer (RFC 8941 section 3.3). */
 const DIGITS = { whole: 12, fraction: 3, integer: 15 } as const;
 const TOO_MANY = 'Too many digits';
 const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
 const FALSE_WORDS = ['off', 'no', 'false', 'disable'];
 const BYTE_UNITS = 'kmgtp';
 
-/** Size texts: 80k, 1.5M, 128b. Returns bytes or the reason as Varnish words it. */
+/** Parses sizes such as 80k, 1.5M, 128b. Returns bytes, or the error in Varnish's words. */
 export function parseBytes(text: string): number | ParamError {
   const m = /^\s*(\d+)(?:\.(\d+))?\s*([a-z]*)\s*$/i.exec(text);
   if (m === null)
@@ -57,7 +57,7 @@ export function parseBytes(text: string): number | ParamError {
 }
 const UNKNOWN_UNIT = 'Unknown BYTES unit of measurement ([KMGTP][B])';
 
-/** Shows a size in the largest exact unit, as 64k, 0.25k, 65537b. */
+/** Formats a size in the largest exact unit, such as 64k, 0.25k, 65537b. */
 export function formatBytes(bytes: number): string {
   if (bytes === 0 || bytes % 256 !== 0) return `${bytes}b`;
   let n = bytes;
@@ -69,7 +69,7 @@ export function formatBytes(bytes: number): string {
   return `${bytes}b`;
 }
 
-/** Seconds with thousandths; further digits are dropped. */
+/** Seconds with milliseconds; further digits are dropped. */
 function parseDuration(text: string): number | ParamError {
   const m = /^\s*(-?)(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*$/.exec(text);
   const factor = m === null ? undefined : TIME_UNITS.get(m[3] || 's');
@@ -81,7 +81,7 @@ function parseDuration(text: string): number | ParamError {
   return seconds === 0 ? 0 : seconds;
 }
 
-/** As strtoul(3) reads them: signed, decimal, octal with a leading 0 or hexadecimal with 0x. */
+/** As strtoul(3): signed, decimal, octal with a leading 0 or hexadecimal with 0x. */
 function parseWhole(row: ParamRow, text: string): number | ParamError {
   if (text.toLowerCase() === 'unlimited') return UNLIMITED;
   if (text === '' && row.min !== undefined) return new ParamError(`Illegal Min: ${row.min}\n`);
@@ -89,11 +89,11 @@ function parseWhole(row: ParamRow, text: string): number | ParamError {
   if (m === null) return new ParamError(`Not a number (${text})\n`);
   const [, sign = '', digits = ''] = m;
   const n = /^0[0-7]/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
-  // A negative one counts down from the end.
+  // A negative number wraps around.
   return sign === '-' && n !== 0 ? Math.max(0, UNLIMITED + 1 - n) : Math.min(n, UNLIMITED);
 }
 
-/** The signed names of a bit set or mask, split at commas and blanks; an empty text names none. */
+/** The signed names of a bit set or mask, separated by commas or spaces; none for an empty text. */
 function signedNames(text: string): string[] {
   return text.trim() === '' ? [] : text.trim().split(/\s*,\s*|\s+/);
 }
@@ -118,12 +118,12 @@ function parseBits(row: ParamRow, text: string, old: readonly string[]): string 
   return names.length === 0 ? 'none' : names.join(',');
 }
 
-/** The bits that are on in a canonical text. */
+/** The enabled bits in a canonical text. */
 export function bitsOf(_row: ParamRow, text: string): string[] {
   return text === 'none' ? [] : text.split(',').map((b) => b.slice(1));
 }
 
-/** The tags that a canonical vsl_mask text leaves out. */
+/** The tags that a canonical vsl_mask text excludes. */
 export function maskedTags(text: string): string[] {
   return text === '' || text === 'none' ? [] : text.split(',').map((t) => t.slice(1));
 }
@@ -144,7 +144,7 @@ function parseMask(text: string, old: string): string | ParamError {
   return names.length === 0 ? 'none' : names.join(',');
 }
 
-/** Checks a number against the row's bounds; the texts differ by type as Varnish's do. */
+/** Checks a number against the row's limits; the error texts differ by type as in Varnish. */
 function checkBounds(row: ParamRow, value: number): ParamError | null {
   const continuous = row.type === 'timeout' || row.type === 'real';
   const end = row.type === 'bytes' ? '\n\n' : '\n';
@@ -167,7 +167,7 @@ function limitOf(type: ParamType, text: string): number {
   return typeof n === 'number' ? n : 0;
 }
 
-/** Parses an operator's value for `row`; `old` is the present value (bit sets start from it). */
+/** Parses an operator's value for `row`; `old` is the present value, which bit sets modify. */
 export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamValue | ParamError {
   switch (row.type) {
     case 'timeout':
@@ -217,7 +217,7 @@ function parseReal(text: string): number | ParamError {
   return Number.isFinite(real) ? real : new ParamError(`Invalid number (${text})\n`);
 }
 
-/** A value as param.show prints it, without its unit. */
+/** A value in the format of param.show, without its unit. */
 export function formatValue(row: ParamRow, value: ParamValue): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (typeof value === 'string') return value;

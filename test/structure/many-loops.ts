@@ -90,6 +90,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'commands, nodes or connections of operators, of which there are not many': [
     'daemon/manager/endpoints/control-connection.ts held',
+    'daemon/manager/endpoints/listener.ts pending',
     'daemon/manager/process/supervisor.ts waiters',
     'daemon/manager/process/worker-process.ts pending',
     'daemon/syslog.ts waiting',

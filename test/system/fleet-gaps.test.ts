@@ -130,7 +130,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await current(b);
       expect(await body(b, one)).toBe(`${one} v${version}`);
       expect([await counted('gaps'), await counted('flushed')]).toEqual([1, 0]);
-      expect(saidByB()).toMatch(/Fleet: behind by 1 messages; old objects wait until they are applied/);
+      expect(saidByB()).toMatch(/Fleet: behind by 1 messages; old objects are held until they are applied/);
     });
 
     it('what the stream no longer has: everything older is banned, once', async () => {
@@ -186,7 +186,7 @@ describe.skipIf(NATS_MISSING !== null)(
     it('no server at the start: it serves, reports it, and joins when there is one', async () => {
       await nats.kill();
       const c = await node('c', nats.url);
-      expect(log(c)).toMatch(/Fleet: the bus cannot be joined: .*; it is tried again/);
+      expect(log(c)).toMatch(/Fleet: cannot join the bus: .*; retrying/);
       await body(c, one);
       expect(await purge(c, two)).toBe('504 Applied here, not stored for the fleet');
       await nats.start();
@@ -258,7 +258,7 @@ describe.skipIf(NATS_MISSING !== null)(
         RunningProxy,
         RunningProxy,
       ];
-      const said = 'Fleet: another proxy is called twin too: give each a name with --node';
+      const said = 'Fleet: another proxy has the name twin, too: name each with --node';
       await until('both say so', async () => (log(left).includes(said) && log(right).includes(said)) || null);
       await body(right, one);
       version++;

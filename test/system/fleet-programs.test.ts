@@ -121,7 +121,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await adm('a', 'fleet.use', 'two', '--on', 'b')).toBe('ok Fleet: two is in use by 1 of 1 node');
       expect(await pages('a', 'b', 'c')).toEqual(['one', 'two', 'one']);
       expect(await row('a', 'two')).toMatchObject({ status: 'canary', on: ['b'] });
-      expect(await adm('a', 'fleet.discard', 'two')).toBe('no two is tried on b');
+      expect(await adm('a', 'fleet.discard', 'two')).toBe('no two is the canary on b');
       expect(await adm('a', 'fleet.use', 'two', '--on', 'x,b')).toBe(
         'no Not used: no node of the fleet that takes programs is called x',
       );
@@ -154,7 +154,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await adm('a', 'fleet.use', 'bad')).toBe('no The fleet has no program named bad');
       const long = file('long.vcl', `${PROGRAM('"long"')}\n# ${'x'.repeat(600_000)}\n`);
       expect(await adm('a', 'fleet.load', 'long', long)).toMatch(
-        /^no long and what it includes have \d+ bytes as a message: 524288 are the most$/,
+        /^no long and what it includes take \d+ bytes as a message: the maximum is 524288$/,
       );
       expect(await adm('a', 'fleet.load', 'one', file('again.vcl', PROGRAM('"again"')))).toMatch(
         /^no The fleet has a program named one already/,
@@ -214,7 +214,7 @@ describe.skipIf(NATS_MISSING !== null)(
       const said = await Promise.all([adm('a', 'fleet.use', 'left'), adm('b', 'fleet.use', 'right')]);
       const [loser, winner] = said[0]?.startsWith('no') ? ['left', 'right'] : ['right', 'left'];
       expect(said.sort()[0]).toMatch(
-        /^no (Not used: somebody else has just chosen \w+, on [ab]|\w+ was chosen, and then \w+, on [ab])$/,
+        /^no (Not used: another operator has just chosen \w+, on [ab]|\w+ was chosen, and then \w+, on [ab])$/,
       );
       await expect.poll(() => pages('a', 'b', 'c')).toEqual([winner, winner, winner]);
       expect(await adm('a', 'fleet.discard', loser as string)).toBe('ok');
@@ -297,7 +297,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await expect.poll(() => rows('a', 'fleet.list')).toEqual([]);
       expect(await pages('a', 'b', 'c')).toEqual(['one', 'one', 'one']);
       expect(at('a').daemon.stderr).toMatch(
-        /Fleet: its programs are gone from the bus; this node keeps what it has/,
+        /Fleet: the programs are gone from the bus; this node keeps its own/,
       );
       const main = file('six.vcl', PROGRAM('"six"'));
       await until('the bucket', async () =>
@@ -313,9 +313,9 @@ describe.skipIf(NATS_MISSING !== null)(
       await until('the bus is missed', async () =>
         (await rows('a', 'fleet.nodes'))[0]?.state === 'away' ? true : null,
       );
-      expect(await adm('a', 'fleet.use', 'six')).toBe('no The bus is not there: nothing was changed.');
+      expect(await adm('a', 'fleet.use', 'six')).toBe('no The bus is not connected: nothing was changed.');
       expect(await adm('a', 'fleet.load', 'y', file('y.vcl', PROGRAM('"y"')))).toBe(
-        'no The bus is not there: nothing was changed.',
+        'no The bus is not connected: nothing was changed.',
       );
       await node('d');
       expect(await pages('d', 'a')).toEqual(['boot', 'six']);

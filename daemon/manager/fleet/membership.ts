@@ -20,7 +20,7 @@ const NO_FLEET: FleetReceipt = {
   applied: 1,
   nodes: 1,
   behind: [],
-  detail: 'the fleet is not there',
+  detail: 'the fleet is not connected',
 };
 
 export class Membership {

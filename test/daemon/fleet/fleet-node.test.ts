@@ -88,10 +88,7 @@ describe('a node', () => {
     await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }), {
       timeout: 20_000,
     });
-    expect(log).toEqual([
-      'warning Fleet: the bus cannot be joined: refused; it is tried again',
-      'info Fleet: joined as a',
-    ]);
+    expect(log).toEqual(['warning Fleet: cannot join the bus: refused; retrying', 'info Fleet: joined as a']);
   });
 
   it('joins again when the bus has let it go for good', async () => {
@@ -107,7 +104,7 @@ describe('a node', () => {
     expect([bus.opened, log.filter((line) => line.startsWith('warning'))]).toEqual([
       2,
       [
-        'warning Fleet: the connection to the bus was closed; this node serves on, and may lack invalidations',
+        'warning Fleet: the connection to the bus was closed; this node continues to serve, and may lack invalidations',
       ],
     ]);
   });
@@ -147,8 +144,6 @@ describe('a node', () => {
     expect(log).toHaveLength(1);
     bus.listener.beat('a', state, 0);
     bus.listener.beat('a', state, 0);
-    expect(log.slice(1)).toEqual([
-      'warning Fleet: another proxy is called a too: give each a name with --node',
-    ]);
+    expect(log.slice(1)).toEqual(['warning Fleet: another proxy has the name a, too: name each with --node']);
   });
 });

@@ -164,7 +164,9 @@ describe('after a gap', () => {
     });
     await reaches(r.calls, ['hold', 'flush', 'let go']);
     const said = r.told.filter((text) => text.includes('wait on'));
-    expect(said).toEqual(Array(2).fill('Fleet: old objects wait on, and are not banned: no answer'));
+    expect(said).toEqual(
+      Array(2).fill('Fleet: old objects remain on hold, because they cannot be banned: no answer'),
+    );
   });
 
   it('old objects are served meanwhile with fleet_gap=serve, and it is said', async () => {
@@ -207,10 +209,10 @@ describe('after a gap', () => {
 
   it.each<[string, string, (bus: FakeBus) => void]>([
     ['was trimmed', 'the stream lacks 3 to 4', (bus) => bus.trim(5)],
-    ['is another one', 'the stream is another one', (bus) => (bus.created = 'two')],
+    ['is another one', 'the stream was recreated', (bus) => (bus.created = 'two')],
     [
       'was cut short',
-      'the stream was cut short',
+      'the stream was truncated',
       (bus) => {
         bus.messages = bus.messages.slice(0, 1);
         bus.last = 1;
@@ -218,7 +220,7 @@ describe('after a gap', () => {
     ],
     [
       'was cut short and written on',
-      'the stream was written anew',
+      'the stream was rewritten',
       (bus) => (bus.messages = bus.messages.map((m) => ({ ...m, at: m.at + 500 }))),
     ],
   ])('everything is banned once when the stream %s', async (_, why, change) => {

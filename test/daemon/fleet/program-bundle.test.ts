@@ -47,7 +47,7 @@ describe('a bundle', () => {
   it.each<[string, (m: Message) => void, string]>([
     ['another text', (m) => edit(m, 1, { text: 'x' }), '/a.vcl does not have the hash'],
     ['another name of a file', (m) => edit(m, 1, { name: '/b.vcl' }), 'the files do not have'],
-    ['a file that is none', (m) => edit(m, 0, { shipped: 1 }), 'a file of it is none'],
+    ['a file that is none', (m) => edit(m, 0, { shipped: 1 }), 'a file is malformed'],
     ['fewer files', (m) => Object.assign(m, { files: m.files.slice(1) }), 'the files do not have'],
     ['no files', (m) => Object.assign(m, { files: [] }), 'no list of 1 to 256 files'],
     [
@@ -56,9 +56,9 @@ describe('a bundle', () => {
       'no list of 1 to 256 files',
     ],
     ['another path', (m) => Object.assign(m, { path: ['/x'] }), 'the files do not have'],
-    ['a path that is none', (m) => Object.assign(m, { path: '/x' }), 'path is no list'],
-    ['another name', (m) => Object.assign(m, { name: 'other' }), 'its name is another'],
-    ['no origin', (m) => Object.assign(m, { by: 1 }), 'not said who'],
+    ['a path that is none', (m) => Object.assign(m, { path: '/x' }), 'path is not a list'],
+    ['another name', (m) => Object.assign(m, { name: 'other' }), 'its name does not match'],
+    ['no origin', (m) => Object.assign(m, { by: 1 }), 'by or at is missing'],
     ['another version', (m) => Object.assign(m, { v: 2 }), 'not a program of version 1'],
   ])('with %s is refused', (_, change, reason) => {
     expect(readBundle('shop', changed(change))).toMatch(reason);

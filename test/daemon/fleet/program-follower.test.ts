@@ -196,7 +196,7 @@ describe('a node', () => {
     for (let i = 0; i < 50; i++) await f.bus.storeProgram('active', Buffer.from(`x${i}`), i);
     await f.bus.storeProgram('program.a', Buffer.from('x'), 0);
     await f.idle();
-    expect(f.log).toEqual(['Fleet: what is stored as the active program is none']);
+    expect(f.log).toEqual(['Fleet: the stored active program is malformed']);
     expect(f.made.list()).toMatchObject([{ name: 'a', id: null, problem: 'not a program of version 1' }]);
   });
 
@@ -211,7 +211,7 @@ describe('a node', () => {
     await f.store('c');
     await f.idle();
     expect([f.here.active, [...f.here.programs]]).toEqual(['a', ['boot', 'a', 'b', 'c']]);
-    expect(f.log.at(-2)).toBe('Fleet: its programs are gone from the bus; this node keeps what it has');
+    expect(f.log.at(-2)).toBe('Fleet: the programs are gone from the bus; this node keeps its own');
   });
 });
 
@@ -237,7 +237,7 @@ describe('an operator', () => {
     );
     expect(await f.made.use('a', all)).toEqual({
       done: false,
-      text: 'Not used: a is not loaded everywhere\nb: it says nothing of programs: its version may know none\nc: its error\nd: no sign of life for 9 s\n',
+      text: 'Not used: a is not loaded everywhere\nb: it reports no programs: its version may not support them\nc: its error\nd: no heartbeat for 9 s\n',
     });
     expect(f.here.active).toBe('boot');
     expect(f.made.list()).toMatchObject([{ name: 'a', status: 'available', loaded: 2, nodes: 5 }]);
@@ -245,12 +245,12 @@ describe('an operator', () => {
     expect((await f.made.use('a', { on: ['self', 'f'], force: false })).done).toBe(true);
     await f.idle();
     expect(f.here.active).toBe('a');
-    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is tried on self, f' });
+    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is the canary on self, f' });
     expect(await f.made.use('a', { on: null, force: true })).toEqual({
       done: true,
-      text: 'Fleet: a is in use by 1 of 5 nodes\nb: not yet\nc: it could not be loaded\nd: no sign of life for 9 s\nf: not yet\n',
+      text: 'Fleet: a is in use by 1 of 5 nodes\nb: not yet\nc: it could not be loaded\nd: no heartbeat for 9 s\nf: not yet\n',
     });
-    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is what the fleet runs' });
+    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is the active program of the fleet' });
   });
 
   it('stores nothing that nodes would refuse', async () => {
@@ -260,7 +260,7 @@ describe('an operator', () => {
     await f.idle();
     const files = Array.from({ length: 300 }, (_, i) => ({ name: `/${i}`, text: '' }));
     expect((await f.made.load('b', files, '/p')).text).toBe(
-      'b cannot be stored: it has no list of 1 to 256 files',
+      'b cannot be stored: files is not a list of 1 to 256 files',
     );
     expect((await f.made.use('a', { on: ['b c'], force: true })).text).toBe('"b c" is not a name of a node');
     expect([...f.bus.entries.keys()]).toEqual(['program.a']);
@@ -280,7 +280,7 @@ describe('an operator', () => {
     };
     expect(await f.made.use('a', all)).toEqual({
       done: false,
-      text: 'Not used: somebody else has just chosen b, on n',
+      text: 'Not used: another operator has just chosen b, on n',
     });
     f.bus.storeProgram = async (key, data, revision) => {
       f.bus.storeProgram = storeProgram;
@@ -295,15 +295,15 @@ describe('an operator', () => {
   it('is told what is certain when the bus does not answer, or is not there', async () => {
     const f = follower();
     expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
-      'The bus is not there: nothing was changed.',
+      'The bus is not connected: nothing was changed.',
     );
     void f.made.run();
     await f.idle();
     f.bus.storeProgram = async () => ({ state: 'unanswered', detail: 'timeout' });
     expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
-      'Nobody knows whether it was stored: timeout; look at fleet.list',
+      'It may or may not be stored: timeout; see fleet.list',
     );
     f.bus.connected = false;
-    expect((await f.made.use('a', all)).text).toBe('The bus is not there: nothing was changed.');
+    expect((await f.made.use('a', all)).text).toBe('The bus is not connected: nothing was changed.');
   });
 });
