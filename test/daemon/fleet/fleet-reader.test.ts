@@ -163,7 +163,7 @@ describe('after a gap', () => {
       r.bus.put(purge('a/'));
     });
     await reaches(r.calls, ['hold', 'flush', 'let go']);
-    const said = r.told.filter((text) => text.includes('wait on'));
+    const said = r.told.filter((text) => text.includes('remain on hold'));
     expect(said).toEqual(
       Array(2).fill('Fleet: old objects remain on hold, because they cannot be banned: no answer'),
     );

@@ -49,11 +49,11 @@ describe('a bundle', () => {
     ['another name of a file', (m) => edit(m, 1, { name: '/b.vcl' }), 'the files do not have'],
     ['a file that is none', (m) => edit(m, 0, { shipped: 1 }), 'a file is malformed'],
     ['fewer files', (m) => Object.assign(m, { files: m.files.slice(1) }), 'the files do not have'],
-    ['no files', (m) => Object.assign(m, { files: [] }), 'no list of 1 to 256 files'],
+    ['no files', (m) => Object.assign(m, { files: [] }), 'files is not a list of 1 to 256 files'],
     [
       'too many',
       (m) => Object.assign(m, { files: new Array(300).fill(m.files[0]) }),
-      'no list of 1 to 256 files',
+      'files is not a list of 1 to 256 files',
     ],
     ['another path', (m) => Object.assign(m, { path: ['/x'] }), 'the files do not have'],
     ['a path that is none', (m) => Object.assign(m, { path: '/x' }), 'path is not a list'],
