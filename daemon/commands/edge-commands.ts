@@ -107,7 +107,7 @@ export const EDGE_COMMANDS = {
 /** A Via header of a real edge network. */
 const VIA = '1.1 v1-akamaitech.net(ghost) (AkamaiGHost), 1.1 akamai.net(ghost) (AkamaiGHost)';
 const SIZE = 20_480;
-const PATIENCE = 5000;
+const TIMEOUT = 5000;
 const MAX_BODY = 1 << 20;
 
 interface Answer {
@@ -190,7 +190,7 @@ function ask(listener: ListenerAddress, path: string): Promise<Answer> {
         );
       },
     );
-    asked.setTimeout(PATIENCE, () => asked.destroy(new Error('no answer within 5 s')));
+    asked.setTimeout(TIMEOUT, () => asked.destroy(new Error('no answer within 5 s')));
     asked.on('error', failed);
     asked.end();
   });

@@ -336,7 +336,7 @@ export class VclContext {
   }
 }
 
-/** What happens to a program that imports an extension. */
+/** An event in the life of a program that imports an extension. */
 export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
 
 /** The parts of an extension that a loaded program keeps. */

@@ -1,4 +1,4 @@
-// edge-connector.conf.example: every setting with its help, made from the table. Nothing in it is in force.
+// edge-connector.conf.example: every setting with its help, commented out, generated from the table.
 
 import { CONFIG_PATH, SETTINGS, type SettingRow } from './config-rows.ts';
 

@@ -1,5 +1,5 @@
-// The settings of edge-connector.conf, a row each: parser, example file and every listing read them. A secret is never
-// shown. An empty default means "not set"; none of the defaults turns a call to the network on.
+// The settings of edge-connector.conf, one row each, for the parser, the example file and every listing. Secrets are
+// never shown. An empty default means "not set"; no default enables calls to the network.
 
 export type SettingType = 'text' | 'choice' | 'bool' | 'int' | 'duration' | 'map' | 'host' | 'path';
 
@@ -7,10 +7,10 @@ export interface SettingRow {
   readonly name: string;
   readonly section: 'edge' | 'purge' | 'rules' | 'queue' | 'throttle';
   readonly type: SettingType;
-  /** As written in the file. */
+  /** In the syntax of the file. */
   readonly default: string;
   readonly choices?: readonly string[];
-  /** Of numbers, and of durations in seconds. */
+  /** For numbers, and for durations in seconds. */
   readonly min?: number;
   readonly max?: number;
   readonly unit?: string;
@@ -18,7 +18,7 @@ export interface SettingRow {
   readonly help: string;
 }
 
-/** The file where nothing else is said. */
+/** The default path of the file. */
 export const CONFIG_PATH = '/etc/proxyd/edge-connector.conf';
 
 function row<const N extends string>(

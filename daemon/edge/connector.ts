@@ -1,7 +1,7 @@
-// The edge connector: hears of invalidations, has the edge's part written into the queue's journal, and says what became
-// of it. One of a worker, made by the first program that imports `edge`; its settings are those of the program that was
-// loaded last. Changed settings close the queue and open it again: the journal has what was waiting. Of several threads
-// the first one has the queue; the others know the settings as it does, and have it write down what they invalidate.
+// The edge connector: receives invalidations, has the operations for the edge written to the queue's journal, and
+// returns receipts. One per worker, created by the first program that imports `edge`; its settings are those of the
+// program that was loaded last. Changed settings close the queue and open it again: pending entries are in the journal.
+// The first of several threads has the queue; the others have the same settings, and pass their invalidations to it.
 
 import { type BoundedRegex, compileRegex } from '../../queries/regex/bounded-regex.ts';
 import type {
@@ -24,27 +24,27 @@ import type { QueueCounters, QueueEvent } from './queue/queue-options.ts';
 import type { Limiter } from './queue/sender.ts';
 
 export interface ConnectorParts {
-  /** A line of the transaction log that belongs to no transaction. */
+  /** Writes a log record outside of any transaction. */
   log(text: string): void;
-  /** What happens is counted here at once, by one queue after another; what is at hand is filled in by sample(). */
+  /** Counters are incremented as things happen, by successive queues; gauges are updated by sample(). */
   readonly counters: QueueCounters & { tokens_left: number };
-  /** For the operator's log. */
+  /** Logs a message for the operator. */
   warn(text: string): void;
   /** Whether the active program imports the connector. */
   activeImports(): boolean;
-  /** The thread that has the queue; null when this one has it. */
+  /** The thread that has the queue; null if this one has it. */
   readonly elsewhere: QueueElsewhere | null;
 }
 
-/** The queue of another thread. Neither call rejects. */
+/** The queue in another thread. Neither call rejects. */
 export interface QueueElsewhere {
   record(event: Invalidation): Promise<EdgeReceipt>;
-  /** An invalidation that no network is told of. */
+  /** Reports an invalidation that is sent to no network. */
   unheard(): void;
 }
 
-/** How long the reply of mode = inline waits for the network, in milliseconds. */
-const INLINE_PATIENCE = 30_000;
+/** Milliseconds that a reply with mode = inline waits for the network. */
+const INLINE_TIMEOUT = 30_000;
 const IMPORT = 'edge';
 
 export class EdgeConnector implements EdgeService, QueueElsewhere {
@@ -53,7 +53,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
   #via: BoundedRegex;
   #provider: Provider;
   #queue: PurgeQueue | null = null;
-  /** Why there is no queue though there ought to be. */
+  /** Why the configured queue could not be opened; null otherwise. */
   #broken: string | null = null;
   #warned = false;
   /** Calls that the throttle allows now. */
@@ -86,7 +86,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
     return this.#broken;
   }
 
-  /** Works by these settings from now on. Never rejects: what is wrong with the queue is warned of and shown. */
+  /** Applies settings. Never rejects: problems with the queue are logged and shown. */
   async configure(config: EdgeConfig, directory: string, ca: string | null): Promise<void> {
     const former = this.#queue;
     this.#queue = null;
@@ -124,7 +124,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
     }
   }
 
-  /** Brings the gauges up to date. */
+  /** Updates the gauges. */
   sample(): void {
     const { counters } = this.#parts;
     if (this.#queue !== null) Object.assign(counters, this.#queue.counters());
@@ -151,15 +151,15 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
   }
 
   invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null {
-    const heard = this.#parts.activeImports() || program?.imports.includes(IMPORT) === true;
-    if (!heard) return null;
+    const isImported = this.#parts.activeImports() || program?.imports.includes(IMPORT) === true;
+    if (!isImported) return null;
     const { elsewhere } = this.#parts;
     if (this.configured) return (elsewhere ?? this).record(event);
     (elsewhere ?? this).unheard();
     return null;
   }
 
-  /** Warns once that no network is told of invalidations. */
+  /** Warns once that invalidations are sent to no network. */
   unheard(): void {
     if (!this.#warned)
       this.#parts.warn(
@@ -168,7 +168,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
     this.#warned = true;
   }
 
-  /** Has the edge's part of an invalidation written down; never rejects. */
+  /** Writes the edge's part of an invalidation to the journal; never rejects. */
   async record(event: Invalidation): Promise<EdgeReceipt> {
     const provider = this.#provider;
     const queue = this.#queue;
@@ -189,7 +189,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
       const note = operation.note === '' ? {} : { detail: operation.note };
       const receipt: EdgeReceipt = { provider: name, op: operation.op, id, state, ...note };
       if (this.#config.text('mode') !== 'inline' || state === 'dry-run') return receipt;
-      const ends = await Promise.all(added.map((entry) => within(INLINE_PATIENCE, queue.settled(entry.id))));
+      const ends = await Promise.all(added.map((entry) => within(INLINE_TIMEOUT, queue.settled(entry.id))));
       const worst = ends.find((end) => end !== 'acked') ?? 'acked';
       return { ...receipt, state: worst as EdgeReceipt['state'] };
     } catch (cause) {
@@ -204,7 +204,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
   }
 }
 
-/** `retry` when it takes longer: the entry stays in the queue. */
+/** `retry` after a timeout: the entry remains in the queue. */
 function within(ms: number, settled: Promise<string>): Promise<string> {
   return new Promise((done) => {
     const timer = setTimeout(() => done('retry'), ms);
@@ -235,7 +235,7 @@ function settingsOf(config: EdgeConfig): EdgeSettings {
   };
 }
 
-/** Calls in a period, and at once; a monthly quota as calls a minute. */
+/** Calls per period, and the burst; a monthly quota is converted to calls per minute. */
 function limiterOf(config: EdgeConfig): { limiter: Limiter; left: () => number } {
   const calls = limit({
     calls: config.number('calls'),

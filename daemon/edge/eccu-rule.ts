@@ -1,8 +1,9 @@
-// Rules on requests as texts, and as the XML that content control takes.
+// Rules on requests, as text and as the XML of content control.
 
 import type { EdgeKind, EdgeRule } from './providers/provider.ts';
 
-/** A rule as the queue keeps and shows it, "host:www.example.com path:/news/ ext:css,js"; equal rules have equal texts. */
+/** A rule as stored and shown by the queue, "host:www.example.com path:/news/ ext:css,js"; equal rules have equal
+ * texts. */
 export function ruleText({ host, prefix, extensions }: EdgeRule): string {
   const words = { host, path: prefix, ext: extensions?.join(',') ?? null };
   return Object.entries(words)
@@ -26,9 +27,9 @@ export function parseRule(text: string): EdgeRule {
 }
 
 /**
- * The rules of one request, one after another. A rule is elements in one another, the innermost says what is done; a path
- * is an element for each of its directories.
- * @param kind `delete` is the fake network's own: the real one only revalidates
+ * The rules of one request in sequence. A rule consists of nested elements, the innermost being the action; a path
+ * is one element per directory.
+ * @param kind `delete` exists only on the fake network: the real one only revalidates
  */
 export function eccuXml(rules: readonly EdgeRule[], kind: EdgeKind): string {
   const deed = kind === 'delete' ? '<delete>now</delete>' : '<revalidate>now</revalidate>';

@@ -1,7 +1,7 @@
-// Reads edge-connector.conf: `key = value` lines, `#` comments, each key at most once. Errors say file and line, what
-// is wrong and what to do, and never repeat the value of a secret. A file that is missing is no error: the connector is
-// then not configured to purge. Size is bounded before anything is read, and only a plain file is taken, so that a FIFO
-// cannot hold up the start.
+// Reads edge-connector.conf: `key = value` lines, `#` comments, each key at most once. Errors name file and line, the
+// problem and the remedy, and never repeat the value of a secret. A missing file is no error: the connector is then not
+// configured to purge. The size is checked before reading, and only regular files are read, so that a FIFO cannot block
+// the start.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { TIME_UNIT_NAMES, TIME_UNITS } from '../../protocol/units.ts';
 import { compileRegex } from '../../queries/regex/bounded-regex.ts';
@@ -34,7 +34,7 @@ export class EdgeConfig {
     return this.#typed(name, 'object') as ReadonlyMap<string, string>;
   }
 
-  /** Whether purges can be sent: a provider and all four of its fields. */
+  /** Whether purges can be sent: the provider and all four of its fields are set. */
   get configured(): boolean {
     const fields = [
       'provider',
@@ -46,12 +46,12 @@ export class EdgeConfig {
     return fields.every((name) => this.#values.get(name) !== '');
   }
 
-  /** Name and value of each setting, secrets masked. */
+  /** Name and value of each setting, with secrets masked. */
   shown(): readonly (readonly [string, string])[] {
     return SETTINGS.map((row) => [row.name, show(row, this.#values.get(row.name) as SettingValue)]);
   }
 
-  /** What JSON.stringify and thereby any log or reply gets. */
+  /** For JSON.stringify, and thereby any log or reply. */
   toJSON(): Record<string, string> {
     return Object.fromEntries(this.shown());
   }
@@ -65,13 +65,13 @@ export class EdgeConfig {
 
 export interface ReadConfig {
   readonly config: EdgeConfig;
-  /** Null where there is no file. */
+  /** Null if there is no file. */
   readonly path: string | null;
   readonly text: string;
   readonly warnings: readonly string[];
 }
 
-/** The operator's error: a line for each thing to mend. */
+/** An operator's error: one line per problem. */
 export class EdgeConfigError extends Error {}
 
 /** Chosen: a hundred times a file with every setting. */
@@ -79,7 +79,7 @@ const MAX_BYTES = 1 << 20;
 const ROWS: ReadonlyMap<string, SettingRow> = new Map(SETTINGS.map((row) => [row.name, row]));
 const DURATION = new RegExp(`^(\\d+(?:\\.\\d+)?)(${TIME_UNIT_NAMES})$`);
 
-/** Reads the file that the environment or the default names. */
+/** Reads the file named by the environment, or the default. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv): ReadConfig {
   const path = environment.EDGE_CONNECTOR_CONFIG || CONFIG_PATH;
   let fd: number;
@@ -150,7 +150,7 @@ function readLine(
   lines: Map<string, number>,
 ): string | null {
   const equals = line.indexOf('=');
-  // The line is not repeated: it may be a secret on a line of its own.
+  // The line is not repeated: it may be a secret.
   if (equals < 0) return 'no "=" here; write key = value';
   const key = line.slice(0, equals).trim();
   const row = ROWS.get(key);

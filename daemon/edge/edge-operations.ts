@@ -20,17 +20,17 @@ import type {
 } from './providers/provider.ts';
 
 export interface EdgeOperation {
-  /** For the reply: "delete url". */
+  /** The operation as the reply names it: "delete url". */
   readonly op: string;
   readonly targets: readonly EdgeTarget[];
-  /** What differs from what was asked; '' for nothing. */
+  /** How it differs from the request; '' if it does not. */
   readonly note: string;
 }
 
 /** Tags of one purge: those of a request's header. */
 const MAX_KEYS = 1000;
 
-/** The operation, or why there is none. */
+/** The operation for an invalidation, or why there is none. */
 export function edgeOperation(
   event: Invalidation,
   config: EdgeConfig,
@@ -78,7 +78,7 @@ export function edgeOperation(
 
 type Make = (type: EdgeType, targets: readonly string[], how: EdgeKind, note: string) => EdgeOperation;
 
-/** For a ban that no rule expresses. It takes in more than the ban: all of its host, or everything. */
+/** The operation for a ban that no rule expresses. It clears more than the ban: all of its host, or everything. */
 function fallback(
   reason: string,
   config: EdgeConfig,
@@ -104,10 +104,10 @@ function fallback(
   }
 }
 
-/** A tag that every response to the edge carries where bans fall back to tags. */
+/** A tag on every response to the edge, for bans that fall back to tags. */
 export const SITE_TAG = 'proxyd-everything';
 
-/** "host/path" or a whole URL as the edge knows it. */
+/** "host/path" or a whole URL, as known to the edge. */
 function publicUrl(subject: string, config: EdgeConfig): string {
   const [, scheme = 'https', host = '', rest = ''] = /^(?:(https?):\/\/)?([^/?]*)(.*)$/s.exec(subject) ?? [];
   return `${scheme}://${edgeHost(host, config)}${rest.startsWith('/') ? rest : `/${rest}`}`;
@@ -123,11 +123,11 @@ export type BanTarget =
   | { readonly url: string; readonly rule?: undefined; readonly reason?: undefined }
   | { readonly reason: string; readonly rule?: undefined; readonly url?: undefined };
 
-/** Words, or texts in double quotes with backslashes before quotes and backslashes. */
+/** Words, or texts in double quotes with escaped quotes and backslashes. */
 const WORD = /"((?:[^"\\]|\\.)*)"|(\S+)/g;
-/** Characters that stand for themselves in a pattern, or escaped ones. */
+/** Literal characters of a pattern, or escaped ones. */
 const LITERAL = /^(?:[A-Za-z0-9_/~%=,:@!&;-]|\\[^A-Za-z0-9])*$/;
-/** A host as the header has it, with its port if it has one; in the pattern its dots are escaped. */
+/** A Host value, with its port if it has one; in a pattern its dots are escaped. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const DOTTED = /^(?:[A-Za-z0-9_-]|\\\.)+(?::\d{1,5})?$/;
 const EXTENSION =
@@ -158,7 +158,7 @@ export function banTarget(expression: string): BanTarget {
       if (directory !== null && prefix === null) prefix = directory;
       else if (files !== null && extensions === null) extensions = (files[1] ?? files[2] ?? '').split('|');
       else return { reason: `no rule for ${said}` };
-      // A pattern for extensions that allows no query leaves out what a rule takes in.
+      // A pattern for extensions without a query matches less than a rule.
     } else return { reason: `no rule for ${said}` };
   }
   if (exact !== null) {
@@ -176,7 +176,7 @@ function hostOf(operator: string, argument: string): string | null {
   return DOTTED.test(inner) ? inner.replaceAll('\\', '').toLowerCase() : null;
 }
 
-/** Of a pattern for all that is below a directory. */
+/** The directory of a pattern for everything below it. */
 function directoryOf(pattern: string): string | null {
   if (!pattern.startsWith('^/') || !pattern.endsWith('/')) return null;
   const inner = pattern.slice(1);

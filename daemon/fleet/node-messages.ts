@@ -58,7 +58,7 @@ export interface NodeState extends Partial<NodeFigures>, Partial<ProgramFigures>
   readonly applied: number;
   readonly lag: number;
   readonly lag_seconds?: number;
-  /** What it accepts from the fleet; `invalidate` excludes programs. */
+  /** Content accepted from the fleet; `invalidate` excludes programs. */
   readonly accept?: Accept;
 }
 

@@ -37,6 +37,12 @@ const FOLDERS = [
   'test/smoke',
   'test/structure',
   'test/system',
+  'daemon/commands',
+  'daemon/contract',
+  'daemon/edge',
+  'daemon/fleet',
+  'daemon/manager',
+  'daemon/params',
 ];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;

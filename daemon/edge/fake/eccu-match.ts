@@ -1,5 +1,5 @@
-// The metadata of a content-control request, read back into rules: what eccu-rule.ts writes, and nothing else. Elements
-// stand in one another, the innermost is the deed; several rules follow one another.
+// Parses the metadata of a content-control request back into rules: exactly the output of eccu-rule.ts. Elements are
+// nested, the innermost is the action; rules follow one another.
 
 import type { EdgeKind, EdgeRule } from '../providers/provider.ts';
 import { type EdgeSubject, hostName } from './edge-cache.ts';
@@ -13,7 +13,7 @@ const TOKEN = /\s*<(?:\?xml[^>]*\?|(\/?)([a-z:-]+)((?:\s+[a-z0-9-]+="[^"]*")*)\s
 const ATTRIBUTE = /([a-z0-9-]+)="([^"]*)"/g;
 const DEEDS: Readonly<Record<string, EdgeKind>> = { delete: 'delete', revalidate: 'invalidate' };
 
-/** The rules, or what is wrong with the text. */
+/** The rules, or the error of the text. */
 export function readEccu(xml: string): readonly EccuRule[] | string {
   const rules: EccuRule[] = [];
   const open: { name: string; before: EdgeRule }[] = [];
@@ -72,7 +72,7 @@ function attributesOf(text: string): Map<string, string> {
   return new Map([...text.matchAll(ATTRIBUTE)].map(([, name = '', value = '']) => [name, plain(value)]));
 }
 
-/** Whether a rule holds for what the cache keeps. */
+/** Whether a rule matches a cached object. */
 export function ruleMatches({ host, prefix, extensions }: EdgeRule, subject: EdgeSubject): boolean {
   const path = subject.path.split('?', 1)[0] as string;
   if (host !== null && host !== subject.host) return false;

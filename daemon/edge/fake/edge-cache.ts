@@ -7,17 +7,17 @@
 
 import type { EdgeKind } from '../providers/provider.ts';
 
-/** What a request is for. */
+/** The cached object that a request asks for. */
 export interface EdgeSubject {
   /** Lower case, without a port. */
   readonly host: string;
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
 }
 
 export interface EdgeReply {
   readonly status: number;
-  /** As received: name, value, name, value. */
+  /** As received: alternating names and values. */
   readonly rawHeaders: readonly string[];
   readonly fields: ReplyFields;
   readonly body: Buffer;
@@ -28,11 +28,11 @@ export interface EdgeCopy extends EdgeSubject {
   readonly tags: ReadonlySet<string>;
   /** Milliseconds. */
   readonly since: number;
-  /** Milliseconds; 0 once it was invalidated. */
+  /** Milliseconds; 0 after an invalidation. */
   readonly until: number;
 }
 
-/** Since when a fetch is under way. */
+/** Identifies the start of a fetch. */
 export type Ticket = { readonly clearings: number };
 
 interface Clearing {
@@ -40,9 +40,9 @@ interface Clearing {
   readonly matches: (copy: EdgeCopy) => boolean;
 }
 
-/** Of each variant of a URL. */
+/** A variant of a URL. */
 interface Variant {
-  /** Names and values of the request's headers that Vary names. */
+  /** Names and values of the request headers named in Vary. */
   readonly varies: readonly (readonly [string, string])[];
   copy: EdgeCopy;
 }
@@ -51,13 +51,13 @@ export class EdgeCache {
   readonly #now: () => number;
   readonly #most: number;
   #bytes = 0;
-  /** The one that was not asked for longest comes first. */
+  /** Least recently used first. */
   readonly #urls = new Map<string, Variant[]>();
   readonly #fetches = new Set<Ticket>();
   #clearings: Clearing[] = [];
   #cleared = 0;
 
-  /** @param most bytes of bodies that are kept */
+  /** @param most bytes of stored bodies */
   constructor(now: () => number, most: number) {
     this.#now = now;
     this.#most = most;
@@ -88,7 +88,7 @@ export class EdgeCache {
     return ageOf(copy.reply.fields) + Math.floor((this.#now() - copy.since) / 1000);
   }
 
-  /** To be called before the proxy is asked; give the ticket back with over(). */
+  /** Call before the proxy is asked; return the ticket with over(). */
   fetchBegins(): Ticket {
     const ticket = { clearings: this.#cleared };
     this.#fetches.add(ticket);
@@ -100,7 +100,7 @@ export class EdgeCache {
     if (this.#fetches.size === 0) this.#clearings = [];
   }
 
-  /** Keeps a reply if it may be kept; a copy is made in any case, to be answered with. */
+  /** Stores a reply if allowed; returns a copy for the response in any case. */
   keep(ticket: Ticket, subject: EdgeSubject, request: ReplyFields, reply: EdgeReply): EdgeCopy {
     const lifetime = edgeLifetime(reply.status, reply.fields);
     const since = this.#now();
@@ -124,7 +124,7 @@ export class EdgeCache {
     return copy;
   }
 
-  /** Deletes or invalidates what matches; how many copies that were. */
+  /** Deletes or invalidates matching copies; returns their number. */
   clear(kind: EdgeKind, matches: (copy: EdgeCopy) => boolean): number {
     this.#cleared++;
     if (this.#fetches.size > 0) this.#clearings.push({ number: this.#cleared, matches });
@@ -157,7 +157,7 @@ function keyOf({ host, path }: EdgeSubject): string {
   return `${host}${path}`;
 }
 
-/** The host as the cache and the purge API compare it. */
+/** The host in the form that cache and purge API compare. */
 export function hostName(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '');
 }
@@ -165,18 +165,18 @@ export function hostName(host: string): string {
 /** Names in lower case, values joined with commas. */
 export type ReplyFields = Readonly<Record<string, string>>;
 
-/** Seconds of the units that Edge-Control knows. */
+/** Seconds per unit of Edge-Control. */
 const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
 const KEPT = new Set([200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]);
 
-/** Seconds for which a response may be answered from the cache from now on; null: it is not kept. */
+/** Seconds for which a response may be served from the cache from now on; null if it is not stored. */
 export function edgeLifetime(status: number, fields: ReplyFields): number | null {
   if (!KEPT.has(status) || fields.vary?.includes('*') === true) return null;
   const whole = fields['edge-control'] === undefined ? shared(fields) : edgeControl(fields['edge-control']);
   return whole === null ? null : whole - ageOf(fields);
 }
 
-/** Seconds that the response says it is old. */
+/** The Age of the response in seconds. */
 function ageOf(fields: ReplyFields): number {
   return /^\d{1,9}$/.test(fields.age ?? '') ? Number(fields.age) : 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// edge-fake: a fake edge network as a command. Its arguments, and the commands on its standard input.
+// edge-fake: a fake edge network as a command. Parses its arguments and the commands on standard input.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ function addressOf(text: string): { host: string; port: number } | null {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
-/** The credentials of a file of settings, and the port of its purge_host. */
+/** The credentials in a settings file, and the port of its purge_host. */
 function fromConf(path: string): { credentials: EdgeGridCredentials; port: number } {
   const { config } = readEdgeConfig({ EDGE_CONNECTOR_CONFIG: path });
   const address = addressOf(config.text('purge_host'));
@@ -107,7 +107,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** One command of standard input; the answer is a line. */
+/** Executes a command of standard input; the answer is one line. */
 function obey(edge: FakeEdge, line: string): string {
   const [word = '', first = '', second, ...rest] = line.trim().split(/\s+/);
   switch (word) {

@@ -1,7 +1,7 @@
-// The cache of the fake edge as clients see it: an HTTP server that asks the proxy for what it does not keep, says with
-// Via that it is an edge, and adds X-Edge-Cache to what it answers. Methods that invalidate go no further: the proxy
-// would take them for the operator's, who is on the same machine. Conditions and ranges of a GET are not passed on:
-// the copy is asked for whole, and answered with whole.
+// The cache of the fake edge for clients: an HTTP server that forwards misses to the proxy, identifies itself as an
+// edge with Via, and adds X-Edge-Cache to its responses. Methods that invalidate are not forwarded: the proxy would
+// take them for the operator's, who is on the same machine. Conditions and ranges of a GET are not forwarded either:
+// complete responses are fetched and returned.
 
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -23,7 +23,7 @@ export interface ProxyAddress {
 
 export interface EdgeFrontParts {
   readonly cache: EdgeCache;
-  /** Null while it is not known. */
+  /** Null while unknown. */
   proxy(): ProxyAddress | null;
   answered(outcome: EdgeOutcome): void;
 }
@@ -38,12 +38,12 @@ const HOP = new Set(
 const CONDITIONS = new Set(
   'if-match if-none-match if-modified-since if-unmodified-since if-range range'.split(' '),
 );
-/** For the edge alone. */
+/** Headers for the edge only. */
 const INNER = new Set(['edge-control', 'edge-cache-tag', 'age']);
-/** Bytes of a body that is kept. */
+/** Bytes of a stored body. */
 const MAX_BODY = 8 << 20;
 /** Milliseconds without a byte from the proxy. */
-const PATIENCE = 60_000;
+const TIMEOUT = 60_000;
 
 export class EdgeFront {
   readonly #parts: EdgeFrontParts;
@@ -108,7 +108,7 @@ export class EdgeFront {
             if (keeps && size <= MAX_BODY) kept.push(piece);
             yield piece;
           }
-          // Before the client has the last of it, so that its next request finds the copy.
+          // Before the client has the last byte, so that its next request finds the copy.
           const fits = keeps && size <= MAX_BODY;
           if (fits || reads)
             cache.keep(ticket, subject, fields, fits ? { ...whole, body: Buffer.concat(kept) } : NOTHING);
@@ -131,7 +131,7 @@ export class EdgeFront {
         method: client.method,
         path: client.url,
         headers: [...passedOn(client), ...conditions],
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
       });
       asked.on('timeout', () => asked.destroy(new Error('no answer in time')));
       asked.on('error', failed);
@@ -156,14 +156,14 @@ export class EdgeFront {
   }
 }
 
-/** What has no lifetime: keeping it drops the copy that it takes the place of. */
+/** Without a lifetime: storing it removes the copy that it replaces. */
 const NOTHING: EdgeReply = { status: 0, rawHeaders: [], fields: {}, body: Buffer.alloc(0) };
 
 function headOf({ statusCode = 0, rawHeaders, headers }: IncomingMessage): Omit<EdgeReply, 'body'> {
   return { status: statusCode, rawHeaders, fields: joined(headers) };
 }
 
-/** A copy with the headers of the 304 in the place of its own (RFC 9111, 3.2). */
+/** A copy updated with the headers of a 304 (RFC 9111, 3.2). */
 function renewed(reply: EdgeReply, answer: IncomingMessage): EdgeReply {
   const fresh = new Set(Object.keys(answer.headers));
   const old = pairs(reply.rawHeaders).filter(
@@ -189,7 +189,7 @@ function conditionsOf({ etag, 'last-modified': modified }: ReplyFields): string[
   ];
 }
 
-/** The headers of a request, as the proxy gets them. */
+/** The headers of a request to the proxy. */
 function passedOn(client: IncomingMessage): string[] {
   const { via, 'x-forwarded-for': before } = client.headers;
   const drops = new Set(client.method === 'GET' ? CONDITIONS : []);
@@ -208,7 +208,7 @@ function passedOn(client: IncomingMessage): string[] {
   ];
 }
 
-/** The headers of an answer, as clients get them. */
+/** The headers of a response to the client. */
 function passedBack(reply: Omit<EdgeReply, 'body'>, outcome: EdgeOutcome, age: number | null): string[] {
   const kept = pairs(reply.rawHeaders).filter(([name]) => {
     const key = name.toLowerCase();

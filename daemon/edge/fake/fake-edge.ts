@@ -12,9 +12,9 @@ import { ACCOUNT, type BucketSizes } from './purge-buckets.ts';
 
 export interface FakeEdgeOptions {
   readonly credentials: EdgeGridCredentials;
-  /** The proxy behind the cache, if it is known yet. */
+  /** The proxy behind the cache, if already known. */
   readonly proxy?: ProxyAddress | null;
-  /** Ports of 127.0.0.1; the default is any that is free. */
+  /** Ports of 127.0.0.1; default is any free one. */
   readonly apiPort?: number;
   readonly cachePort?: number;
   readonly network?: EdgeNetwork;
@@ -22,22 +22,22 @@ export interface FakeEdgeOptions {
   /** Seconds that a request by rule takes. */
   readonly ruleDelay?: number;
   readonly buckets?: BucketSizes;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** What was cleared: "delete url staging", its objects, and how many copies there were. */
+  /** Called for each purge: the operation ("delete url staging"), its objects, and the number of copies. */
   readonly cleared?: (what: string, objects: readonly (string | number)[], copies: number) => void;
 }
 
-/** Bytes of a call's body that are read: the API refuses anything above 50,000. */
+/** Bytes read of a call's body: the API refuses more than 50,000. */
 const MAX_CALL = 1 << 20;
 const MAX_CACHE = 64 << 20;
-/** Calls that are remembered. */
+/** Calls remembered. */
 const MAX_CALLS = 10_000;
 
 export class FakeEdge {
-  /** Calls with a good signature that no fault met. */
+  /** Calls with a valid signature, without an injected fault. */
   readonly calls: ApiCall[] = [];
-  /** Why calls were refused by their signature. */
+  /** Reasons of calls refused for their signature. */
   readonly refused: string[] = [];
   readonly faults = new FaultScript();
   readonly outcomes: Record<EdgeOutcome, number> = { hit: 0, miss: 0, revalidated: 0, pass: 0, failed: 0 };
@@ -92,7 +92,7 @@ export class FakeEdge {
     return edge;
   }
 
-  /** Of the purge API, as purge_host has it. */
+  /** The address of the purge API, in the format of purge_host. */
   get apiHost(): string {
     return `127.0.0.1:${portOf(this.#api)}`;
   }
@@ -101,12 +101,12 @@ export class FakeEdge {
     return portOf(this.#front);
   }
 
-  /** Copies in the cache. */
+  /** Number of cached copies. */
   get copies(): number {
     return this.#cache.size;
   }
 
-  /** Sets the clock forward. */
+  /** Advances the clock. */
   advance(seconds: number): void {
     this.#ahead += seconds * 1000;
     this.#purgeApi.settleRules();
@@ -170,16 +170,16 @@ function portOf(server: Server): number {
 export interface Fault {
   /** A status, or one of FAULTS. */
   readonly kind: string;
-  /** Calls that it meets; the default is one. */
+  /** Number of calls affected; default is one. */
   readonly times?: number;
-  /** Only calls that contain this, written "delete url staging OBJECTS". */
+  /** Only calls whose text ("delete url staging OBJECTS") contains this. */
   readonly where?: string;
 }
 
-/** How long a slow answer takes (milliseconds). */
+/** Milliseconds of a slow response. */
 const SLOW = 3000;
 
-/** Each ends the call in its way. */
+/** Each ends the call in its own way. */
 const FAULTS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   hang: () => undefined,
   reset: (response) => void response.socket?.resetAndDestroy(),
@@ -209,7 +209,7 @@ const TITLES: Readonly<Record<number, string>> = {
 class FaultScript {
   #faults: { fault: Fault; left: number }[] = [];
 
-  /** What is wrong with the fault; null when it will be played. */
+  /** The error of an invalid fault; null if it was added. */
   add(fault: Fault): string | null {
     const status = /^[1-5]\d\d$/.test(fault.kind);
     if (!status && !Object.hasOwn(FAULTS, fault.kind))
@@ -223,7 +223,7 @@ class FaultScript {
     this.#faults = [];
   }
 
-  /** Plays the first fault that is for this call; false when there is none. */
+  /** Applies the first fault that matches this call; false if there is none. */
   play(response: ServerResponse, call: string): boolean {
     const found = this.#faults.find(({ fault }) => call.includes(fault.where ?? ''));
     if (found === undefined) return false;

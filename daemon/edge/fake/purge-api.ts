@@ -19,7 +19,7 @@ export interface ApiRequest extends SignedParts {
   readonly authorization: string | undefined;
 }
 
-/** A call whose signature is good. */
+/** A call with a valid signature. */
 export interface ApiCall {
   /** "delete url staging"; "rule" or "poll" for content control, "status" for the limits. */
   readonly what: string;
@@ -31,13 +31,13 @@ export interface PurgeApiParts {
   readonly credentials: EdgeGridCredentials;
   readonly buckets: BucketSizes;
   readonly cache: EdgeCache;
-  /** The network that the cache belongs to; calls to the other one clear nothing. */
+  /** The network of the cache; calls to the other one clear nothing. */
   readonly network: EdgeNetwork;
-  /** The CP code of all that is in the cache. */
+  /** The CP code of all cached objects. */
   readonly cpcode: number;
-  /** Milliseconds until a content-control request has done its work. */
+  /** Milliseconds until a content-control request takes effect. */
   readonly ruleDelay: number;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   now(): number;
   cleared(what: string, objects: ApiCall['objects'], copies: number): void;
 }
@@ -54,9 +54,9 @@ const PURGE = /^\/ccu\/v3\/(invalidate|delete)\/(url|tag|cpcode)\/(staging|produ
 const STATUS = /^\/ccu\/v3\/rate-limit-status\/(url|tag|cpcode)$/;
 const CONTENT_CONTROL = /^\/eccu-api\/v1\/requests(?:\/(\d{1,9}))?$/;
 const TAG = /^[A-Za-z0-9!#$%'+./^_`|~-]{1,128}$/;
-/** Nonces are forgotten once their time stamp is too old to be taken anyway (milliseconds). */
+/** Milliseconds after which a nonce is forgotten: its time stamp is then too old to be accepted. */
 const NONCE_LIFE = 120_000;
-/** Requests of content control that can be asked about. */
+/** Content-control requests that can be polled. */
 const MAX_RULES = 1000;
 
 const REFUSALS: Readonly<Record<Exclude<Verdict, 'good'>, readonly [number, string]>> = {
@@ -79,7 +79,7 @@ export class PurgeApi {
     this.#buckets = new PurgeBuckets(parts.buckets, parts.now());
   }
 
-  /** The call, or how it is refused. */
+  /** Parses and authenticates a call; returns it, or the refusal. */
   read(request: ApiRequest): ApiCall | { verdict: Verdict; answer: ApiAnswer } {
     const { authorization, body, path } = request;
     const now = this.#parts.now();
@@ -98,7 +98,7 @@ export class PurgeApi {
     return { what, objects: what === 'rule' ? [String(parsed(text).metadata)] : [], body: text };
   }
 
-  /** Does what a call asks for. */
+  /** Executes a call. */
   answer(request: ApiRequest, call: ApiCall): ApiAnswer {
     const { method, path } = request;
     const [, kind, type, network] = PURGE.exec(path) ?? [];
@@ -120,7 +120,7 @@ export class PurgeApi {
     return { status: 200, body: shown(found) };
   }
 
-  /** Rules do their work when their time has come. */
+  /** Applies rules that are due. */
   settleRules(): void {
     for (const rule of this.#rules) {
       if (rule.done || rule.due > this.#parts.now()) continue;
@@ -212,7 +212,7 @@ function limits({ limit, remaining }: Allowance): Record<string, number> {
   return { rateLimit: limit, rateLimitRemaining: remaining };
 }
 
-/** An empty object for what is no JSON object. */
+/** An empty object if the text is not a JSON object. */
 function parsed(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -235,7 +235,7 @@ function mistakeIn(type: Purged, object: unknown): string | null {
   return /^https?:\/\/[^/]/i.test(object) && URL.canParse(object) ? null : `${named} is no URL`;
 }
 
-/** As the cache knows it; schemes do not part copies. */
+/** The key of an object in the cache; independent of the scheme. */
 function subjectOf(type: Purged, object: string | number): string {
   if (type !== 'url') return String(object);
   const { host, pathname, search } = new URL(String(object));
@@ -255,7 +255,7 @@ export function answerJson(response: ServerResponse, { status, body, headers = {
   response.end(JSON.stringify(whole));
 }
 
-/** An error, with its words. */
+/** An error response. */
 export function problem(status: number, title: string, detail: string): ApiAnswer {
   return { status, body: { title, detail } };
 }

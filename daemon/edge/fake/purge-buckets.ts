@@ -1,5 +1,5 @@
-// The limits of Fast Purge: token buckets of a whole account, one for requests and one for the objects of each type. A
-// call takes from both or from neither. Time is the caller's, so that tests need not wait.
+// The rate limits of Fast Purge: token buckets of an account, one for requests and one for the objects of each type. A
+// call takes from both or from neither. The caller supplies the time, so that tests need not wait.
 
 import type { EdgeType } from '../providers/provider.ts';
 
@@ -13,7 +13,7 @@ interface Size {
 
 export type BucketSizes = Readonly<Record<'request' | Purged, Size>>;
 
-/** Those of Akamai's accounts (Fast Purge API v3). */
+/** Limits of Akamai accounts (Fast Purge API v3). */
 export const ACCOUNT: BucketSizes = {
   request: { burst: 100, perSecond: 50 },
   url: { burst: 10_000, perSecond: 12_000 / 60 },
@@ -42,7 +42,7 @@ class TokenBucket {
     this.#at = now;
   }
 
-  /** Seconds until it is full again. */
+  /** Seconds until it is full. */
   refill(now: number): number {
     return (this.#size.burst - this.#filled(now)) / this.#size.perSecond;
   }
@@ -57,7 +57,7 @@ class TokenBucket {
   }
 }
 
-/** How a bucket stands after a call was judged. */
+/** The state of a bucket after a call. */
 export interface Allowance {
   readonly allowed: boolean;
   readonly limit: number;
@@ -77,7 +77,7 @@ export class PurgeBuckets {
     };
   }
 
-  /** A call with so many objects; the figures are those of the objects unless it was the requests that ran out. */
+  /** Charges a call with `objects` objects; returns the object bucket, or the request bucket if that was exhausted. */
   spend(type: Purged, objects: number, now: number): Allowance {
     const requests = this.#buckets.request;
     const ofType = this.#buckets[type];
@@ -90,7 +90,7 @@ export class PurgeBuckets {
     return { ...this.status(type, now, mayCall ? ofType : requests), allowed };
   }
 
-  /** Takes nothing. */
+  /** Charges nothing. */
   status(type: Purged, now: number, shown = this.#buckets[type]): Allowance {
     return {
       allowed: true,

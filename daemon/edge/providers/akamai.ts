@@ -1,5 +1,6 @@
-// Akamai: Fast Purge v3 for URLs, tags and CP codes, content control (ECCU) for rules. Every call is signed by EdgeGrid,
-// anew each time. The fake network speaks the same, without TLS on a loopback address, and deletes by rule as well.
+// Akamai: Fast Purge v3 for URLs, tags and CP codes, content control (ECCU) for rules. Every attempt of a call is
+// signed with EdgeGrid. The fake network has the same API, without TLS on a loopback address, and can also delete by
+// rule.
 
 import { randomUUID } from 'node:crypto';
 import { eccuXml, parseRule } from '../eccu-rule.ts';
@@ -14,12 +15,12 @@ export interface ProviderParts {
   readonly ca: string | null;
   readonly now?: () => number;
   readonly nonce?: () => string;
-  /** Milliseconds for a call. */
+  /** Timeout of a call in milliseconds. */
   readonly patience?: number;
 }
 
 const ECCU = '/eccu-api/v1/requests';
-/** Bytes of a body, and objects chosen so that any URL of usual length fits. */
+/** Bytes of a body; the number of objects is chosen so that URLs of common length fit. */
 const MAX_BYTES = 50_000;
 const MAX_OBJECTS = 5000;
 const MAX_TAGS_HEADER = 128;
@@ -103,7 +104,7 @@ export function akamai(config: EdgeConfig, parts: ProviderParts, fake = false): 
   };
 }
 
-/** A purge has a purgeId; a request of content control has a requestId and a status. */
+/** A purge has a purgeId; a content-control request has a requestId and a status. */
 function accepted(answer: Readonly<Record<string, unknown>>): Outcome | null {
   const { purgeId, requestId, status } = answer;
   if (typeof purgeId === 'string') return { is: 'acked', purgeId };

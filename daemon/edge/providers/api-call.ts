@@ -1,5 +1,5 @@
-// One call to the API of a network: HTTPS, or HTTP to a loopback address for the fake one. Bounded in time and in the
-// size of the answer; redirects are an answer like any other. Never rejects but for the signal.
+// One call to the API of a network: HTTPS, or HTTP to a loopback address for the fake one. Limited in time and size of
+// the response; redirects are not followed. Rejects only for the signal.
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -8,7 +8,7 @@ import type { CallResult } from './provider.ts';
 export interface ApiCall {
   readonly method: 'GET' | 'POST';
   readonly scheme: 'http' | 'https';
-  /** With its port where it has one. */
+  /** Including the port, if any. */
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,12 +18,12 @@ export interface ApiCall {
 const PATIENCE = 20_000;
 const MAX_ANSWER = 64 * 1024;
 
-/** Whether an API without TLS may be there: the fake network's. */
+/** Whether the host may be called without TLS: loopback only, for the fake network. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/.test(host);
 }
 
-/** @param ca certificates to trust in place of the system's */
+/** @param ca certificates that replace the system's */
 export function apiCall(
   call: ApiCall,
   ca: string | null,

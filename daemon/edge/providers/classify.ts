@@ -1,13 +1,14 @@
-// What an answer of a network means for the batch, as far as all networks agree.
+// Classifies the response of a network, as far as all networks agree.
 
 import type { CallResult, Outcome } from './provider.ts';
 
-/** Least wait after 429, in milliseconds. */
+/** Minimum wait after 429, in milliseconds. */
 const LEAST_WAIT = 5000;
 const SHOWN = 300;
 
 /**
- * @param done for a success: the outcome by the body, null where the body says nothing of the kind
+ * Classifies a response.
+ * @param done the outcome of a success by its body, null if the body does not say
  * @param names whether the body of a 403 names an object that was sent
  */
 export function classifyAnswer(
@@ -36,7 +37,7 @@ export function classifyAnswer(
   }
 }
 
-/** The longest that anything in the answer asks for. */
+/** The longest wait that the response asks for. */
 function waitOf(headers: Readonly<Record<string, string>>, body: string): number {
   const seconds = [
     headers['retry-after'],

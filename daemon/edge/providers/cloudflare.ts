@@ -1,6 +1,6 @@
-// Cloudflare: purges by URL and by cache tags of a zone (its id is purge_client_token, the API's token
-// purge_access_token). It has no soft purge, and its hosts and prefixes cannot be revalidated: rules of one host with a
-// path or without are sent as deletes of a prefix.
+// Cloudflare: purges by URL and by cache tag of a zone (its id is purge_client_token, the API token
+// purge_access_token). It has no soft purge, and hosts and prefixes cannot be revalidated: rules with one host, with or
+// without a path, are sent as deletes of a prefix.
 
 import { parseRule } from '../eccu-rule.ts';
 import type { EdgeConfig } from '../edge-config.ts';
@@ -46,7 +46,7 @@ export function cloudflare(config: EdgeConfig, parts: ProviderParts): Provider {
       maxObjects: MAX_OPERATIONS,
       maxBytes: MAX_BYTES,
     },
-    // Its hosts are names: whether one with a port is taken for the name alone, nobody says.
+    // Hosts are names: the API does not document hosts with a port.
     rules: ({ host: named, extensions }) => named !== null && !/:\d+$/.test(named) && extensions === null,
     formatHeaders: (response, tags, switches) => ({
       ...targetedHeaders('CDN-Cache-Control', response, switches),

@@ -1,7 +1,8 @@
-// Headers on a response to an edge network. Two kinds: Edge-Control with what remains, where Age is dropped by default,
-// and targeted headers (RFC 9213, Surrogate-Control) with the whole lifetimes and Age, from which the edge reckons by
-// itself. In both the edge keeps a response for TTL plus grace and caches behind it for the TTL. A response that the
-// proxy does not cache is marked no-store for the edge: without a word it would follow the origin's Cache-Control.
+// Headers on responses to an edge network, of two kinds: Edge-Control with the remaining lifetime, where Age is dropped
+// by default, and targeted headers (RFC 9213, Surrogate-Control) with the whole lifetime and Age, from which the edge
+// computes the rest. In both the edge keeps a response for TTL plus grace, and caches downstream of it for the TTL. A
+// response that the proxy does not cache is marked no-store for the edge, which otherwise would follow the origin's
+// Cache-Control.
 
 export interface EdgeResponse {
   readonly cacheable: boolean;
@@ -10,7 +11,7 @@ export interface EdgeResponse {
   readonly grace: number;
   /** Seconds since the fetch. */
   readonly age: number;
-  /** The values of Cache-Control as the origin sent them, joined with commas; '' for none. */
+  /** The origin's Cache-Control values, joined with commas; '' for none. */
   readonly cacheControl: string;
 }
 
@@ -23,14 +24,14 @@ export interface HeaderSwitches {
 /** Headers to set; null removes one. */
 export type HeaderChanges = Readonly<Record<string, string | null>>;
 
-/** A directive with its comma; commas in quotes do not part. */
+/** A directive with its comma; commas in quotes do not separate. */
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|$))+/g;
 const CLOSED = new Set(['private', 'no-store', 'no-cache']);
 const LIFETIMES = new Set(['max-age', 's-maxage']);
 
 /** Edge-Control, and post-check in Cache-Control. */
 export function edgeControlHeaders(response: EdgeResponse, switches: HeaderSwitches): HeaderChanges {
-  // By the whole seconds that Age has: a response fetched just now has all of its TTL.
+  // In whole seconds, like Age: a response fetched just now has its full TTL.
   const spent = switches.basis === 'remaining' ? seconds(response.age) : 0;
   const ttl = seconds(response.ttl - spent);
   const age: HeaderChanges = switches.edgeAge === 'drop' ? { Age: null } : {};
@@ -42,7 +43,7 @@ export function edgeControlHeaders(response: EdgeResponse, switches: HeaderSwitc
   };
 }
 
-/** A header such as CDN-Cache-Control, named by `name`; Age stays whatever the switch says. */
+/** A header such as CDN-Cache-Control, called `name`; Age is always kept. */
 export function targetedHeaders(
   name: string,
   response: EdgeResponse,
@@ -56,7 +57,7 @@ export function targetedHeaders(
   };
 }
 
-/** The origin's Cache-Control with the lifetime that caches behind the edge are to get. */
+/** The origin's Cache-Control with the lifetime for caches downstream of the edge. */
 function downstream(text: string, ttl: number, switches: HeaderSwitches): string {
   const all = (text.match(DIRECTIVE) ?? []).map((word) => word.trim()).filter((word) => word !== '');
   const kept = all.filter((word) => nameOf(word) !== 'post-check');
@@ -64,7 +65,7 @@ function downstream(text: string, ttl: number, switches: HeaderSwitches): string
   if (names.some((name) => CLOSED.has(name))) return kept.join(', ');
   if (switches.downstream === 'origin' && names.some((name) => LIFETIMES.has(name))) return kept.join(', ');
   const lifetime = `max-age=${ttl}`;
-  // Each lifetime once: of two, a cache may take either.
+  // Each lifetime once: of duplicates a cache may use either.
   const others = kept.filter((_, i) => !LIFETIMES.has(names[i] as string));
   const shared = names.includes('s-maxage') ? [`s-maxage=${ttl}`] : [];
   return [...others, lifetime, ...shared].join(', ');
@@ -74,7 +75,7 @@ function nameOf(word: string): string {
   return (word.split('=', 1)[0] as string).trim().toLowerCase();
 }
 
-/** Whole seconds, rounded down as those of Age are (RFC 9111, 5.1). */
+/** Whole seconds, rounded down like those of Age (RFC 9111, 5.1). */
 function seconds(value: number): number {
   return Math.max(0, Math.floor(value));
 }

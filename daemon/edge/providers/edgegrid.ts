@@ -1,7 +1,6 @@
-// EdgeGrid request signing (EG1-HMAC-SHA256) and its verification, on node:crypto alone. Clock and nonce are
-// arguments: nothing here reads the time or draws a random number. Only the first 131,072 bytes of a body are hashed,
-// and only of a POST; the daily key is used as the text of its base64, not as the bytes it stands for. Verification
-// compares in constant time and asks its caller whether a nonce was seen before.
+// EdgeGrid request signatures (EG1-HMAC-SHA256) and their verification, based on node:crypto. Clock and nonce are
+// arguments. Only the first 131,072 bytes of a body are hashed, and only for a POST; the daily key is used in base64
+// form, not decoded. Verification compares in constant time, and asks its caller whether a nonce is new.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface EdgeGridCredentials {
@@ -14,7 +13,7 @@ export interface SignedParts {
   /** Upper case. */
   readonly method: string;
   readonly scheme: 'http' | 'https';
-  /** With its port, as in the Host header. */
+  /** Including the port, as in the Host header. */
   readonly host: string;
   /** Path and query as sent. */
   readonly path: string;
@@ -24,14 +23,14 @@ export interface SignedParts {
 export type Verdict = 'good' | 'malformed' | 'unknown-client' | 'skew' | 'signature' | 'nonce';
 
 const ALGORITHM = 'EG1-HMAC-SHA256';
-/** Bytes of a body that are hashed; the API's figure. */
+/** Bytes of a body that are hashed; limit of the API. */
 const MAX_HASHED = 131_072;
-/** Seconds; beyond it the API answers 403. */
+/** Seconds of clock skew; beyond it the API answers 403. */
 const MAX_SKEW = 30;
 const AUTHORIZATION =
   /^EG1-HMAC-SHA256 client_token=([^;]{1,128});access_token=([^;]{1,128});timestamp=(\d{8}T\d{2}:\d{2}:\d{2}\+0000);nonce=([^;]{1,128});signature=([A-Za-z0-9+/]{43}=)$/;
 
-/** The Authorization header of a request. `now` is in milliseconds since the epoch. */
+/** The Authorization header of a request. `now` is in milliseconds since 1970. */
 export function authorization(
   credentials: EdgeGridCredentials,
   parts: SignedParts,
@@ -44,7 +43,8 @@ export function authorization(
   return `${unsigned}signature=${signature(clientSecret, timestamp, parts, unsigned)}`;
 }
 
-/** Judges a request. `freshNonce` is asked last, so that a forged request cannot use up the nonce of an honest one. */
+/** Verifies a request. `freshNonce` is called last, so that a forged request cannot use up the nonce of a genuine
+ * one. */
 export function verifyAuthorization(
   header: string | undefined,
   credentials: EdgeGridCredentials,
@@ -65,7 +65,7 @@ export function verifyAuthorization(
   return freshNonce(nonce as string) ? 'good' : 'nonce';
 }
 
-/** An Authorization header as it may be logged. */
+/** An Authorization header with the signature masked, for logs. */
 export function maskSignature(header: string): string {
   return header.replace(/(client_token|access_token|signature)=[^;]*/g, '$1=***');
 }

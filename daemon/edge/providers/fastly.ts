@@ -1,5 +1,5 @@
-// Fastly: purges by URL and by surrogate keys of a service (its id is purge_client_token, the API's key
-// purge_access_token). Soft purges are a header. There are no rules.
+// Fastly: purges by URL and by surrogate key of a service (its id is purge_client_token, the API key
+// purge_access_token). Soft purges use a header. There are no rules.
 
 import type { EdgeConfig } from '../edge-config.ts';
 import type { ProviderParts } from './akamai.ts';

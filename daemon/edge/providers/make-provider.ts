@@ -1,4 +1,4 @@
-// The network that the settings name.
+// Selects the network by the settings.
 
 import type { EdgeConfig } from '../edge-config.ts';
 import { akamai, type ProviderParts } from './akamai.ts';
@@ -6,7 +6,7 @@ import { cloudflare } from './cloudflare.ts';
 import { fastly } from './fastly.ts';
 import type { Provider } from './provider.ts';
 
-/** Where none is named: the headers of the first. */
+/** Without a configured network the headers are Akamai's. */
 export function makeProvider(config: EdgeConfig, parts: ProviderParts): Provider {
   switch (config.text('provider')) {
     case 'fastly':

@@ -14,13 +14,14 @@ import { turns } from '../../turns/turns.ts';
 
 export interface JournalOptions {
   readonly directory: string;
-  /** `group`: records of some milliseconds share a sync. Either way a record is synced before its append resolves. */
+  /** `group`: records of some milliseconds share a sync. In both modes a record is synced before its append
+   * resolves. */
   readonly fsync: 'always' | 'group';
-  /** What a new file begins with: those records that there are at the call, read over many turns of the event loop. What is
-   * in them may change meanwhile: a change that counts has a record of its own, which follows. */
+  /** The initial contents of a new file: the records at the time of the call, read over several turns of the event
+   * loop. Their contents may change meanwhile: a relevant change has its own record, which follows. */
   snapshot(): Iterable<unknown>;
   readonly files?: JournalFiles;
-  /** Bytes from which a file is written anew. */
+  /** Bytes from which a file is compacted. */
   readonly compactAt?: number;
 }
 
@@ -32,7 +33,7 @@ interface Waiting {
 
 const GROUP_MS = 5;
 const COMPACT_AT = 1 << 20;
-/** Bytes that a new file is written in (chosen). */
+/** Bytes per write of a new file (chosen). */
 const PIECE = 1 << 20;
 const NAME = /^journal\.(\d{1,10})$/;
 const DRAFT = /^journal\.\d{1,10}\.new$/;
@@ -43,11 +44,11 @@ export class Journal {
   readonly #unlock: () => void;
   #file: JournalFile;
   #number: number;
-  /** Bytes of whole, synced records. */
+  /** Bytes of complete, synced records. */
   #length: number;
-  /** Something may stand behind them. */
+  /** There may be bytes after them. */
   #dirty = false;
-  /** Why nothing can be written any more. */
+  /** Why nothing can be written any more; null otherwise. */
   #lost: unknown = null;
   #compactAt: number;
   #waiting: Waiting[] = [];
@@ -69,7 +70,7 @@ export class Journal {
     this.#compactAt = Math.max(options.compactAt ?? COMPACT_AT, 2 * length);
   }
 
-  /** Opens or makes it. Gives what it held. Rejects with what is wrong with the directory. */
+  /** Opens or creates the journal; returns its contents. Rejects with the problem of the directory. */
   static async open(options: JournalOptions): Promise<{ journal: Journal; records: readonly unknown[] }> {
     const { directory } = options;
     const files = options.files ?? realFiles;
@@ -100,7 +101,7 @@ export class Journal {
     }
   }
 
-  /** Resolves when the records are on the disk, all with one sync; rejects when none of them is or will be. */
+  /** Resolves when the records are on disk, all with one sync; rejects if none of them is or will be. */
   append(...values: readonly unknown[]): Promise<void> {
     return new Promise((done, failed) => {
       this.#waiting.push({ bytes: Buffer.concat(values.map(encodeRecord)), done, failed });
@@ -108,7 +109,7 @@ export class Journal {
     });
   }
 
-  /** Waits for what is being written. */
+  /** Waits for pending writes. */
   async close(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
     this.#lost = new Error('it is closed');
@@ -120,7 +121,7 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
-    // Behind the caller: what this turn appends goes together.
+    // Deferred, so that all appends of this turn are written together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       if (this.#options.fsync === 'group') await new Promise((go) => setTimeout(go, GROUP_MS));
@@ -133,7 +134,7 @@ export class Journal {
         for (const one of batch) one.failed(cause);
       }
       if (this.#length < this.#compactAt) continue;
-      // Once those who wait have taken note, all that follows for them included: the new file is made of what they know.
+      // After the callers have handled it, including all consequences: the new file is made from their state.
       await new Promise((go) => setImmediate(go));
       if (this.#waiting.length === 0) await this.#compact();
     }
@@ -161,7 +162,7 @@ export class Journal {
     this.#dirty = false;
   }
 
-  /** Where it fails, the old file goes on. */
+  /** If it fails, the old file is kept. */
   async #compact(): Promise<void> {
     const { directory } = this.#options;
     const number = this.#number + 1;
@@ -184,7 +185,7 @@ export class Journal {
     } catch {
       this.#compactAt *= 2;
       await file?.close().catch(() => undefined);
-      // Two whole files would leave it open which one counts.
+      // With two complete files it would be ambiguous which one is valid.
       await this.#files.unlink(renamed ? path : draft).catch((cause: unknown) => {
         if (renamed) this.#lost = cause;
       });
@@ -201,7 +202,7 @@ export class Journal {
   }
 }
 
-/** Records as bytes, over as many turns as they take. */
+/** Encodes records over several turns. */
 async function* pieces(records: Iterable<unknown>): AsyncGenerator<Buffer> {
   let piece: Buffer[] = [];
   let bytes = 0;
@@ -230,7 +231,7 @@ export interface JournalFile {
 export interface JournalFiles {
   makeDirectory(path: string): Promise<void>;
   list(path: string): Promise<string[]>;
-  /** `fresh`: it must not be there. */
+  /** `fresh`: fails if the file exists. */
   open(path: string, fresh: boolean): Promise<JournalFile>;
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
@@ -300,11 +301,11 @@ export function encodeRecord(value: unknown): Buffer {
 
 export interface DecodedRecords {
   readonly records: readonly unknown[];
-  /** Bytes of whole records: what comes behind is torn. */
+  /** Bytes of complete records: the rest is torn. */
   readonly length: number;
 }
 
-/** The records of a file, step by step. */
+/** The records of a file, in steps. */
 export function* decoding(bytes: Buffer): Generator<undefined, DecodedRecords> {
   const records: unknown[] = [];
   let at = 0;

@@ -1,8 +1,7 @@
-// The queue of purges for an edge network. What add() has answered for is in the journal and is sent until the network
-// has taken it, or an operator finds it among the dead letters. Operations are idempotent: after a crash some are sent
-// twice, none is lost. What is asked for changes an entry once the journal has it: until then the entry is left alone by
-// everybody else, and after a wait it is looked up again. Between choosing an entry and recording what becomes of it
-// nobody waits.
+// The queue of purges for an edge network. Entries acknowledged by add() are in the journal and are sent until the
+// network accepts them, or become dead letters. Operations are idempotent: after a crash some are sent twice, none is
+// lost. A command changes an entry only after the journal has the change: until then nothing else modifies the entry,
+// and after a wait it is looked up again. There is no await between choosing an entry and recording the change.
 
 import { turns } from '../../turns/turns.ts';
 import type { EdgeTarget } from '../providers/provider.ts';
@@ -19,10 +18,10 @@ import {
 import type { AddResult, QueueCounters, QueueOptions, QueueStatus, QueueTotals } from './queue-options.ts';
 import { type SendClock, Sender } from './sender.ts';
 
-/** Dead letters that go into the journal together: one sync for all, and few enough for one turn of the event loop
+/** Dead letters written to the journal together: one sync for all, and few enough for one turn of the event loop
  * (chosen). */
-const TOGETHER = 1000;
-/** Origins that an entry names. */
+const BATCH_SIZE = 1000;
+/** Characters of the origins of an entry. */
 const MAX_ORIGIN = 200;
 const ERRORS = 10;
 const RECENT = 50;
@@ -40,9 +39,9 @@ export class PurgeQueue {
   readonly #options: QueueOptions;
   readonly #clock: SendClock;
   readonly #entries: QueueEntries;
-  /** Entries that wait, by what they clear. */
+  /** Waiting entries by target. */
   readonly #waiting = new Map<string, QueueEntry>();
-  /** Appends of entries that are under way. */
+  /** Pending appends by entry. */
   readonly #unwritten = new Map<string, Promise<void>>();
   readonly #settling = new Map<string, ((state: string) => void)[]>();
   #journal: Journal | null = null;
@@ -85,7 +84,7 @@ export class PurgeQueue {
     );
   }
 
-  /** Opens the journal of a directory and begins to send what is in it. Rejects with what is wrong there. */
+  /** Opens the journal of a directory and starts to send its entries. Rejects with the problem of the directory. */
   static async open(options: QueueOptions): Promise<PurgeQueue> {
     let queue: PurgeQueue | null = null;
     const { journal, records } = await Journal.open({
@@ -104,19 +103,19 @@ export class PurgeQueue {
     return queue;
   }
 
-  /** An entry that was in the journal. */
+  /** Restores an entry from the journal. */
   #recall(entry: QueueEntry): void {
     if (entry.state === 'queued' || entry.state === 'retry') this.#waiting.set(targetKey(entry), entry);
     this.#entries.add(entry);
     this.#entries.offer(entry);
   }
 
-  /** Resolves once the journal has all of it; what it cannot have is rejected, each with the reason. */
+  /** Resolves when the journal has all of it; entries that it cannot store are rejected, each with the reason. */
   add(targets: readonly EdgeTarget[], origin: string): Promise<AddResult[]> {
     return Promise.all(targets.map((target) => this.#addOne(target, origin)));
   }
 
-  /** Resolves with the last state of an entry: acked, dead, dry-run, dropped; at once for one that is gone. */
+  /** Resolves with the final state of an entry: acked, dead, dry-run, dropped; at once if it is gone. */
   settled(id: string): Promise<string> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return Promise.resolve('acked');
@@ -136,7 +135,7 @@ export class PurgeQueue {
     return [...this.#entries.values()].filter(({ state }) => state === 'dead');
   }
 
-  /** Also one of those that ended last. */
+  /** Including recently ended entries. */
   show(id: string): QueueEntry | EndedEntry | null {
     return this.#entries.get(id) ?? this.#recent.find((entry) => entry.id === id) ?? null;
   }
@@ -167,14 +166,14 @@ export class PurgeQueue {
     this.#dryRun = on;
   }
 
-  /** Sends a dead letter, or "all", again; how many. Rejects when the journal cannot be written: what it has is sent, the
-   * others are dead letters as before. */
+  /** Sends a dead letter, or "all", again; returns their number. Rejects if the journal cannot be written: recorded
+   * ones are sent, the others remain dead letters. */
   async retry(id: string): Promise<number> {
-    while (this.#unwritten.has(id)) await this.#quiet(id);
+    while (this.#unwritten.has(id)) await this.#appended(id);
     const ids = id === 'all' ? this.dead().map((entry) => entry.id) : [id];
     let count = 0;
-    for (let at = 0; at < ids.length; at += TOGETHER) {
-      const some = ids.slice(at, at + TOGETHER);
+    for (let at = 0; at < ids.length; at += BATCH_SIZE) {
+      const some = ids.slice(at, at + BATCH_SIZE);
       try {
         count += await this.#retrySome(some);
       } catch (cause) {
@@ -201,7 +200,7 @@ export class PurgeQueue {
     await this.#record(again);
     let count = 0;
     for (const [i, entry] of chosen.entries()) {
-      // Dropped meanwhile: the journal has that behind this.
+      // It was dropped meanwhile; the journal has that later.
       if (this.#entries.get(entry.id) !== entry) continue;
       this.#entries.change(entry, again[i] as QueueEntry);
       this.#entries.offer(entry);
@@ -212,16 +211,17 @@ export class PurgeQueue {
     return count;
   }
 
-  /** Forgets an entry that is not in flight; how many. Rejects when the journal cannot be written: the entry stays. */
+  /** Removes entries that are not in flight; returns their number. Rejects if the journal cannot be written: the
+   * entry remains. */
   async drop(id: string): Promise<number> {
-    // From the call on nothing is folded into it: what comes later is not what is dropped.
+    // Nothing is merged into it from now on: later requests are not dropped with it.
     let entry = this.#entries.get(id);
-    if (entry !== undefined) this.#waitsNoMore(entry);
-    while (this.#unwritten.has(id)) await this.#quiet(id);
+    if (entry !== undefined) this.#stopWaiting(entry);
+    while (this.#unwritten.has(id)) await this.#appended(id);
     entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'inflight') return 0;
-    // While the journal is written it is neither sent nor sent again.
-    this.#waitsNoMore(entry);
+    // While the journal is written the entry is not sent.
+    this.#stopWaiting(entry);
     this.#entries.delete(entry);
     try {
       await this.#append({ end: id });
@@ -238,20 +238,20 @@ export class PurgeQueue {
     return 1;
   }
 
-  /** Ends calls that are under way; their entries are sent again by whoever opens the directory next. */
+  /** Aborts calls in progress; their entries are sent again when the directory is opened next. */
   async close(): Promise<void> {
     await this.#sender.close();
     await this.#journal?.close();
   }
 
-  /** All that there is; asked for when nothing is being written, so that it is what the journal has. */
+  /** All entries; called while nothing is being written, so that it matches the journal. */
   snapshot(): Iterable<JournalRecord> {
     const day = this.#clock.now() - 86_400_000;
     const rules = this.#sender.rules.filter((at) => at > day);
     return allRecords(this.#next, rules, [...this.#entries.values()]);
   }
 
-  /** What is waiting for the same already answers for both: a delete does what an invalidate would. */
+  /** Merges into a waiting entry for the same target: a delete also does what an invalidate would. */
   async #addOne(target: EdgeTarget, origin: string): Promise<AddResult> {
     const key = targetKey(target);
     try {
@@ -277,7 +277,7 @@ export class PurgeQueue {
     }
   }
 
-  /** A new entry. Rejects when the journal cannot be written. */
+  /** Adds an entry. Rejects if the journal cannot be written. */
   async #enter({ kind, type, network, target }: EdgeTarget, origin: string): Promise<AddResult> {
     const state = this.#dryRun ? 'dry-run' : 'queued';
     const { maxEntries } = this.#options;
@@ -295,7 +295,7 @@ export class PurgeQueue {
       await this.#record([entry]);
     } catch (cause) {
       this.#entries.delete(entry);
-      this.#waitsNoMore(entry);
+      this.#stopWaiting(entry);
       throw cause;
     }
     this.#entries.offer(entry);
@@ -323,7 +323,7 @@ export class PurgeQueue {
 
   #ended(entry: QueueEntry, state: string, purgeId: string, noted = true): void {
     this.#entries.delete(entry);
-    this.#waitsNoMore(entry);
+    this.#stopWaiting(entry);
     if (noted) this.#note({ end: entry.id });
     this.#recent.unshift({ ...entry, state, purgeId, ended: this.#clock.now() });
     this.#recent.length = Math.min(this.#recent.length, RECENT);
@@ -331,7 +331,7 @@ export class PurgeQueue {
     this.#tell(entry, state, purgeId);
   }
 
-  #waitsNoMore(entry: QueueEntry): void {
+  #stopWaiting(entry: QueueEntry): void {
     const key = targetKey(entry);
     if (this.#waiting.get(key) === entry) this.#waiting.delete(key);
   }
@@ -351,7 +351,7 @@ export class PurgeQueue {
     for (const done of waiting) done(state);
   }
 
-  /** Writes entries as they are to be. Until it is over nothing else is done with them. */
+  /** Writes changed entries to the journal. Until it is done nothing else modifies them. */
   async #record(entries: readonly QueueEntry[]): Promise<void> {
     const written = this.#append(...entries.map((put) => ({ put })));
     for (const { id } of entries) this.#unwritten.set(id, written);
@@ -362,8 +362,8 @@ export class PurgeQueue {
     }
   }
 
-  /** Resolves when what is being written of an entry is over; more may be by then. */
-  async #quiet(id: string): Promise<void> {
+  /** Resolves when the pending append of an entry is done; another may have started by then. */
+  async #appended(id: string): Promise<void> {
     await this.#unwritten.get(id)?.catch(() => undefined);
   }
 
@@ -371,7 +371,7 @@ export class PurgeQueue {
     return this.#journal?.append(...records) ?? Promise.reject(new Error('the queue is closed'));
   }
 
-  /** What need not be there: without it something is sent again. */
+  /** Writes an optional record: without it something is sent again. */
   #note(record: JournalRecord): void {
     this.#append(record).catch(() => undefined);
   }

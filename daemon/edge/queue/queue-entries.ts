@@ -1,31 +1,31 @@
-// The entries of the queue, found by what is asked for next: what may be sent together, what is due first, what the network
-// works on. None of it costs more for the others that there are. Every change of an entry goes through here.
+// The entries of the queue, indexed for the sender: what can be sent together, what is due first, what the network is
+// processing. No operation gets slower with the number of other entries. All changes of entries go through here.
 //
-// An entry counts from add() on and is offered once its append is over; who has something written of it withdraws it first.
+// An entry counts from add() on and is offered after its append; to write a change of it, withdraw it first.
 
 import { KeyedHeap } from '../../keyed-heap.ts';
 import { turns } from '../../turns/turns.ts';
 import type { EntryState, QueueEntry } from './queue-entry.ts';
 
-/** What may go into one call, in the order in which it came. */
+/** Entries that may share a call, in order of arrival. */
 export type Lane = KeyedHeap<QueueEntry>;
 
 export class QueueEntries {
   readonly #all = new Map<string, QueueEntry>();
   /** By kind, type and network. */
   readonly #lanes = new Map<string, { readonly isRules: boolean; readonly waiting: Lane }>();
-  /** What is due later. */
+  /** Entries that are due later. */
   readonly #later = new KeyedHeap<QueueEntry>();
-  /** Entries that the network works on, by its request. */
+  /** Entries that the network is processing, by request id. */
   readonly #polls = new Map<string, Set<QueueEntry>>();
-  /** Requests of entries that were offered since somebody asked. */
+  /** Request ids of entries offered since the last offeredPolls(). */
   #offeredPolls: string[] = [];
-  /** All but dead letters, by when they were added. */
+  /** All entries but dead letters, by the time of adding. */
   readonly #ages = new KeyedHeap<QueueEntry>();
   #inflight = 0;
   readonly #now: () => number;
 
-  /** @param now milliseconds of the epoch */
+  /** @param now returns milliseconds since 1970 */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -38,7 +38,7 @@ export class QueueEntries {
     return this.#all.size - this.#ages.size;
   }
 
-  /** In flight, or worked on by the network. */
+  /** Entries in flight or being processed by the network. */
   get inflight(): number {
     return this.#inflight;
   }
@@ -47,7 +47,7 @@ export class QueueEntries {
     return this.#ages.size - this.#inflight;
   }
 
-  /** When the oldest was added that is no dead letter. */
+  /** When the oldest entry that is no dead letter was added. */
   get oldest(): number | undefined {
     return this.#ages.lowest;
   }
@@ -56,7 +56,7 @@ export class QueueEntries {
     return this.#all.get(id);
   }
 
-  /** All of them, in the order of the list. */
+  /** All entries, in the order of the list. */
   values(): IterableIterator<QueueEntry> {
     return this.#all.values();
   }
@@ -75,7 +75,7 @@ export class QueueEntries {
     this.#all.delete(entry.id);
   }
 
-  /** One that is being offered is no longer. */
+  /** Changes an entry; withdraws it if it is offered. */
   change(entry: QueueEntry, changes: Partial<QueueEntry>): void {
     const isHere = this.#all.get(entry.id) === entry;
     const { state, added } = entry;
@@ -89,7 +89,8 @@ export class QueueEntries {
     if (entry.state !== 'dead') this.#ages.add(entry, now);
   }
 
-  /** It may be sent when it is due, or asked about; what is gone, dead or in flight may not. */
+  /** Makes an entry available for sending when due, or for polling; no effect for one that is gone, dead or in
+   * flight. */
   offer(entry: QueueEntry): void {
     if (this.#all.get(entry.id) !== entry) return;
     const { state, poll } = entry;
@@ -111,7 +112,7 @@ export class QueueEntries {
     if (same?.delete(entry) && same.size === 0) this.#polls.delete(entry.poll);
   }
 
-  /** What is due by now may be sent; false when there is more of it than this turn has time for. */
+  /** Makes due entries available; false if there is not enough time in this turn. */
   ripen(now: number): boolean {
     for (;;) {
       const entry = this.#later.first;
@@ -122,12 +123,12 @@ export class QueueEntries {
     }
   }
 
-  /** When the next one is due of those that are not yet. */
+  /** When the next entry is due. */
   get nextDue(): number | undefined {
     return this.#later.lowest;
   }
 
-  /** With something in them, those first in which the first one waits. */
+  /** Lanes that are not empty, the one with the oldest first entry first. */
   lanes(what: 'rules' | 'others'): readonly Lane[] {
     const found = [...this.#lanes.values()].filter(
       ({ isRules, waiting }) => isRules === (what === 'rules') && waiting.size > 0,
@@ -135,12 +136,12 @@ export class QueueEntries {
     return found.map(({ waiting }) => waiting).sort((a, b) => (a.lowest as number) - (b.lowest as number));
   }
 
-  /** Entries of one request that the network works on. */
+  /** Entries of a request that the network is processing. */
   polling(poll: string): readonly QueueEntry[] {
     return [...(this.#polls.get(poll) ?? [])];
   }
 
-  /** Requests of which somebody may have to ask that were offered since the last call. */
+  /** Request ids offered since the last call, which may need polling. */
   offeredPolls(): readonly string[] {
     const polls = this.#offeredPolls;
     this.#offeredPolls = [];

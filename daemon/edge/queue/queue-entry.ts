@@ -1,8 +1,8 @@
-// An entry of the purge queue, as it is listed and as the journal has it.
+// An entry of the purge queue, as listed and as stored in the journal.
 
 import type { EdgeKind, EdgeNetwork, EdgeTarget, EdgeType } from '../providers/provider.ts';
 
-/** `polling`: the network has taken a request by rule and works on it. */
+/** `polling`: the network has accepted a request by rule and is processing it. */
 export type EntryState = 'queued' | 'inflight' | 'polling' | 'retry' | 'dead';
 
 export interface QueueEntry {
@@ -11,27 +11,27 @@ export interface QueueEntry {
   readonly type: EdgeType;
   readonly network: EdgeNetwork;
   readonly target: string;
-  /** Who asked for it: "vxid 17" or "admin"; several with commas where they were folded into one. */
+  /** The origin: "vxid 17" or "admin"; several are separated by commas after a merge. */
   origin: string;
   state: EntryState;
-  /** Calls that failed. */
+  /** Failed calls. */
   attempts: number;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   readonly added: number;
-  /** Not before. */
+  /** Earliest time of the next attempt. */
   due: number;
-  /** What the last call brought. */
+  /** The result of the last call. */
   detail: string;
-  /** A request of content control that is under way; '' for none. */
+  /** The id of a content-control request in progress; '' for none. */
   poll: string;
 }
 
-/** An entry that is no longer in the queue: acked, dropped, or dry-run. */
+/** An entry that has left the queue: acked, dropped, or dry-run. */
 export interface EndedEntry extends Omit<QueueEntry, 'state'> {
   readonly state: string;
-  /** The network's; '' without one. */
+  /** The id given by the network; '' without one. */
   readonly purgeId: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   readonly ended: number;
 }
 
@@ -39,12 +39,12 @@ export interface EndedEntry extends Omit<QueueEntry, 'state'> {
 export type JournalRecord =
   | { readonly put: QueueEntry }
   | { readonly end: string }
-  /** A request by rule was sent at this moment, of which a day has so many. */
+  /** A request by rule was sent at this time; their number per day is limited. */
   | { readonly rule: number }
   /** The next id. */
   | { readonly next: number };
 
-/** What folds: the same thing to clear. */
+/** Identifies the target for merging. */
 export function targetKey({ network, type, target }: EdgeTarget): string {
   return `${network} ${type} ${target}`;
 }
@@ -55,7 +55,7 @@ export interface Replayed {
   next: number;
 }
 
-/** The state that records add up to, step by step. Entries that were in flight are queued again: purges may be sent twice. */
+/** Replays records, in steps. Entries that were in flight are queued again: purges may be sent twice. */
 export function* replaying(records: Iterable<unknown>): Generator<undefined, Replayed> {
   const state: Replayed = { entries: new Map(), rules: [], next: 1 };
   for (const record of records as Iterable<JournalRecord>) {

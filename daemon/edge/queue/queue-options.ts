@@ -1,4 +1,4 @@
-// How the queue is told to work, and what it tells.
+// Options, events and figures of the queue.
 
 import type { Provider } from '../providers/provider.ts';
 import type { JournalOptions } from './journal.ts';
@@ -10,7 +10,7 @@ export interface QueueOptions {
   readonly fsync: 'always' | 'group';
   readonly provider: Provider;
   readonly limiter: Limiter;
-  /** Entries, dead letters among them. */
+  /** Entries, including dead letters. */
   readonly maxEntries: number;
   readonly maxAttempts: number;
   /** Milliseconds. */
@@ -19,13 +19,13 @@ export interface QueueOptions {
   readonly maxAge: number;
   readonly dryRun: boolean;
   event(event: QueueEvent): void;
-  /** Where events are counted: a new record without it. */
+  /** The counters to increment; a new record if absent. */
   readonly totals?: QueueTotals;
   readonly clock?: SendClock;
   readonly random?: () => number;
   readonly files?: JournalOptions['files'];
   readonly compactAt?: number;
-  /** Makes entries of the journal's records: for a test that counts the looks at them. */
+  /** Replays the journal's records; replaced by a test that counts accesses. */
   readonly replay?: typeof replaying;
 }
 
@@ -44,7 +44,7 @@ export interface AddResult {
   readonly reason?: string;
 }
 
-/** Counted as it happens, over all queues that count there. */
+/** Incremented as things happen, by all queues that share it. */
 export interface QueueTotals {
   acked: number;
   retried: number;
@@ -62,12 +62,12 @@ export interface QueueCounters extends QueueTotals {
 
 export interface QueueStatus {
   readonly paused: boolean;
-  /** Why the queue paused itself. */
+  /** Why the queue paused itself; null otherwise. */
   readonly alarm: string | null;
   readonly dryRun: boolean;
   readonly depth: number;
-  /** The last failures, youngest first. */
+  /** Recent failures, latest first. */
   readonly errors: readonly string[];
-  /** What ended last, youngest first. */
+  /** Recently ended entries, latest first. */
   readonly recent: readonly EndedEntry[];
 }

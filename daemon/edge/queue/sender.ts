@@ -8,14 +8,14 @@ import type { QueueEntry } from './queue-entry.ts';
 
 export interface Limiter {
   take(n: number, signal: AbortSignal): Promise<() => void>;
-  /** No call within so many milliseconds. */
+  /** Allows no call for `ms` milliseconds. */
   penalize(ms: number): void;
 }
 
 export interface SendClock {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   now(): number;
-  /** Gives what calls it off. */
+  /** Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -30,7 +30,7 @@ export interface SenderParts {
   readonly maxAge: number;
   readonly entries: QueueEntries;
   dryRun(): boolean;
-  /** Nothing is folded into an entry from now on. */
+  /** Nothing may be merged into the entry from now on. */
   taken(entry: QueueEntry): void;
   waits(entry: QueueEntry): void;
   changed(entry: QueueEntry, purgeId: string): void;
@@ -39,19 +39,19 @@ export interface SenderParts {
   count(what: 'acked' | 'retried' | 'ratelimited' | 'auth_paused'): void;
 }
 
-/** How long operations are gathered into batches. */
+/** Milliseconds that operations are collected into batches. */
 const GATHER = 100;
-/** Calls that are prepared at once; how many really run is the limiter's. */
+/** Calls prepared at once; the limiter decides how many run. */
 const MAX_CALLS = 16;
 const RULES_A_DAY = 100;
 const DAY = 86_400_000;
-/** Between questions about a request by rule, growing from the one to the other. */
+/** Milliseconds between polls of a request by rule: the first, and the maximum. */
 const POLL_MIN = 5000;
 const POLL_MAX = 60_000;
 
 export class Sender {
   readonly #parts: SenderParts;
-  /** When requests by rule were sent. */
+  /** Times when requests by rule were sent. */
   readonly rules: number[];
   paused = false;
   alarm: string | null = null;
@@ -59,7 +59,7 @@ export class Sender {
   #timerAt = 0;
   #calls = 0;
   #ruleUnderWay = false;
-  /** More may be sent than there was time to prepare. */
+  /** A flush is scheduled, because the turn had no time left. */
   #flushesLater = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
@@ -70,7 +70,7 @@ export class Sender {
     this.rules = rules;
   }
 
-  /** Something may be to send. */
+  /** Schedules a flush. */
   kick(ms = GATHER): void {
     if (this.#closing.signal.aborted) return;
     const at = this.#parts.clock.now() + ms;
@@ -108,7 +108,7 @@ export class Sender {
     const { clock, entries } = this.#parts;
     const now = clock.now();
     for (const poll of entries.offeredPolls()) this.#poll(poll, POLL_MIN);
-    // All of it before anything is sent: what came first goes first.
+    // All due entries before any is sent, so that the order is kept.
     if (!entries.ripen(now)) {
       this.#flushLater();
       return;
@@ -121,13 +121,13 @@ export class Sender {
         this.#ruleUnderWay = false;
       });
     }
-    // A call that ends looks again; here what is due later, or waits until another rule may be sent.
+    // A finished call flushes again; this timer is for entries that are due later, or wait for the rate of rules.
     const later = entries.nextDue === undefined ? [] : [entries.nextDue - now];
     if (rules !== undefined && !this.#mayRule(now)) later.push((this.rules[0] as number) + DAY - now);
     if (later.length > 0) this.kick(Math.max(1, Math.min(...later)));
   }
 
-  /** As many as may run at once, over as many turns as it takes to prepare them. */
+  /** Starts as many calls as may run at once, over several turns if preparation takes long. */
   #startCalls(): void {
     const { provider, entries } = this.#parts;
     for (const lane of entries.lanes('others')) {
@@ -198,14 +198,14 @@ export class Sender {
         release();
       }
     } catch {
-      // Closed: the journal has them as they were.
+      // Closed: the journal has the entries unchanged.
       for (const entry of batch) this.#parts.entries.change(entry, { state: 'queued' });
       return;
     }
     await this.#decide(batch, provider.classify(result, false));
   }
 
-  /** Over as many turns as it takes: what is in flight everybody else leaves alone. */
+  /** Takes several turns: entries in flight are not modified by anything else. */
   async #decide(batch: QueueEntry[], outcome: Outcome): Promise<void> {
     const { clock, limiter } = this.#parts;
     switch (outcome.is) {
@@ -260,7 +260,7 @@ export class Sender {
     this.#parts.waits(entry);
   }
 
-  /** With full jitter: anything from nothing to the bound, which doubles. */
+  /** Full jitter: a random delay between 0 and a limit that doubles. */
   #retry(entry: QueueEntry, detail: string): void {
     const { clock, maxAttempts, maxAge, backoffMin, backoffMax, random } = this.#parts;
     const now = clock.now();
@@ -284,7 +284,7 @@ export class Sender {
     this.#parts.changed(entry, '');
   }
 
-  /** Asks about a request by rule until it is over. Entries of one request have one poll. */
+  /** Polls a request by rule until it is done. Entries of one request share a poll. */
   #poll(id: string, wait: number): void {
     const { provider, clock } = this.#parts;
     if (provider.poll === undefined || this.#polled.has(id)) return;
@@ -313,7 +313,7 @@ export class Sender {
   }
 }
 
-/** Rules that one request of content control takes. */
+/** Rules per content-control request. */
 const MAX_RULES = 250;
 
 function batchOf(entries: readonly QueueEntry[]): EdgeBatch {
@@ -321,7 +321,7 @@ function batchOf(entries: readonly QueueEntry[]): EdgeBatch {
   return { kind, type, network, targets: entries.map(({ target }) => target) };
 }
 
-/** Takes out what goes into the next call. */
+/** Removes the entries of the next call from the lane. */
 function takeBatch(waiting: Lane, provider: Provider): QueueEntry[] {
   const head = waiting.first;
   if (head === undefined) return [];

@@ -125,9 +125,7 @@ interface Resolver {
   addresses(name: string): Promise<string[]>;
 }
 
-/** No copies, and extensions are described as the present user. */
-const NO_CACHE: ModuleCopies = { directory: null, inUse: () => [], account: null };
-const NO_REQUESTS: Requests = { imports: [], names: [] };
+function makeResolver(params: Params, cache: ModuleCopies, addresses: Resolver['addresses']): Resolver {
   let describer: ModuleDescriber | null = null;
   let { child } = cache;
   return {
