@@ -177,7 +177,7 @@ describe.skipIf(NATS_MISSING !== null)(
       await until('all is banned', async () => (await counted('flushed')) === 1);
       expect(await body(b, one)).toBe(`${one} v${version}`);
       expect(saidByB()).toMatch(
-        /Fleet: the stream is another one: everything that was fetched before is banned/,
+        /Fleet: the stream was recreated: everything that was fetched before is banned/,
       );
       version++;
       await purgeReaches(b, a, one);

@@ -22,7 +22,7 @@ it.each([1, 3])(
       'THR.0.requests',
     ]);
     const warned = proxy.daemon.stderr.includes(
-      `Warning: One thread serves instead of worker_threads=${threads}: this version of Node gives no listening sockets`,
+      `Warning: One thread serves instead of worker_threads=${threads}: this version of Node has no listening sockets`,
     );
     expect(warned).toBe(threads > 1);
     // The next worker listens on the same port.

@@ -157,7 +157,7 @@ describe.skipIf(!root)('in a directory of our own that was loose once', () => {
           chmodSync(dir, 0o755);
           const before = look(join(dir, name));
           const done = await start(dir, '-j', 'none');
-          expectRefused(done, /Cannot (use working|make the worker)/);
+          expectRefused(done, /Cannot (use working|create the worker)/);
           expect(look(join(dir, name)), what).toBe(before);
           expect(readdirSync(dir), what).toEqual([name]);
         }),

@@ -304,7 +304,7 @@ describe.skipIf(!root)('--read-group', () => {
     ]) {
       const done = await asReader(gid, proxy, 'proxyadm', line);
       expect(done.code).toBe(1);
-      expect(done.stdout).toContain('this connection may only read');
+      expect(done.stdout).toContain('this connection is read-only');
     }
     expect((await proxy.adm('status')).stdout).toContain('running');
     expect((await asReader(gid, proxy, 'proxylog', '-d')).stdout).toContain('RespStatus     200');

@@ -165,6 +165,9 @@ async function addressesOf(name: string): Promise<string[]> {
   return found.map((a) => a.address);
 }
 
+/** Milliseconds after the start of the worker (chosen): who loads a program at once waits for the compiler as long as for
+ * a cold one, and a start that is followed by nothing does not compile for a tenth of a second. */
+const WARM_UP_AFTER = 5000;
 const ROUNDS = 12;
 /** Milliseconds between two rounds, for other work. */
 const BETWEEN = 2;
@@ -212,5 +215,5 @@ export function warmUp(compile: Compile): void {
     if (round++ >= ROUNDS) return;
     void compile({ name: '<warm-up>', text: SAMPLE }).then(() => setTimeout(next, BETWEEN).unref());
   };
-  setTimeout(next, BETWEEN).unref();
+  setTimeout(next, WARM_UP_AFTER).unref();
 }
