@@ -1,6 +1,6 @@
-// `.resolve = 30s`: resolves a backend's name repeatedly while its program is warm. A name that
-// cannot be resolved, or whose addresses are the same, keeps the ones it had; the operator gets a message about
-// changes and about the first failure in a row.
+// `.resolve = 30s`: resolves a backend's name repeatedly while its program is warm. The addresses stay when the name
+// cannot be resolved or has not changed; the operator gets a message about changes and about the first of several
+// failures.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { BackendDecl } from '../contract/program.ts';

@@ -1,4 +1,4 @@
-// Where a backend listens, and how addresses are written: as a key of pools, and as the ends of a connection in the log.
+// The address of a backend, and its forms in text: as a key of pools, and as the ends of a connection in the log.
 
 import type { Socket } from 'node:net';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -10,20 +10,20 @@ export type OriginAddress =
   | { readonly kind: 'tcp'; readonly address: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** Key of what is shared by all backends at this address. */
+/** Key of state that all backends at this address share. */
 export function addressKey(at: OriginAddress): string {
   return at.kind === 'tcp' ? `${at.address}|${at.port}` : at.path;
 }
 
-/** 4, 6 or U, as the window bits of a probe name the kind of address. */
+/** 4, 6 or U: the address family as a bit of a probe's window. */
 export function addressFamily(at: OriginAddress): '4' | '6' | 'U' {
   if (at.kind === 'unix') return 'U';
   return at.address.includes(':') ? '6' : '4';
 }
 
-/** Both ends of a connection as BackendOpen has them: remote address and port, local address and port. */
+/** Both ends of a connection in the format of BackendOpen: remote address and port, local address and port. */
 export class ConnectionEnds {
-  /** Descriptor number; 0 when it is not known. */
+  /** Descriptor number; 0 when unknown. */
   readonly fd: number;
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -33,14 +33,14 @@ export class ConnectionEnds {
 
   constructor(socket: Socket) {
     this.fd = descriptor(socket);
-    // A Unix socket has no addresses; the log's columns stay.
+    // A Unix socket has no addresses; the log's columns are filled in.
     this.remoteAddress = socket.remoteAddress ?? '0.0.0.0';
     this.remotePort = socket.remotePort ?? 0;
     this.localAddress = socket.localAddress ?? '0.0.0.0';
     this.localPort = socket.localPort ?? 0;
   }
 
-  /** Records of exchanges for this backend; backends at one address share connections. */
+  /** Prepared records for this backend; backends with the same address share connections. */
   recordsFor(backend: string): KeptRecords {
     if (this.kept?.backend !== backend) this.kept = new KeptRecords(this, backend);
     return this.kept;
@@ -57,7 +57,7 @@ export class ConnectionEnds {
   }
 }
 
-/** BackendOpen and BackendClose of an exchange on a kept connection that stays one: the same each time. */
+/** BackendOpen and BackendClose of an exchange on a reused connection that is kept: always the same. */
 class KeptRecords {
   readonly backend: string;
   readonly open: PreparedRecords;

@@ -1,8 +1,8 @@
-// A backend: one origin server as a program declares it, with its health, its counters and its
-// connections. It is the simplest director: it resolves to itself. Its health comes from probe.ts, unless the
-// operator has set it. Special case: a connection with a PROXY preamble belongs to one client and is
-// never kept, and one with a .preamble is kept separately from others to the same address. With several threads its
-// connections count in all of them together, and the probe runs in the first one (shared-backends.ts).
+// A backend: one origin server as declared by a program, with its health, counters and connections. It is the simplest
+// director: it resolves to itself. Its health comes from probe.ts, unless the operator has set it. Special case: a
+// connection with a PROXY preamble belongs to one client and is never kept, and one with a .preamble is pooled
+// separately. With several threads its connections are counted over all of them, and the first thread runs the probe
+// (shared-backends.ts).
 
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { Director, DirectorListing } from '../contract/context.ts';
@@ -39,7 +39,7 @@ export interface BackendEnvironment {
   /** Opens the connections of probes. */
   readonly wires: OpenWire;
   readonly readBuffer: ReadBuffer;
-  /** Lets the pieces of request bodies out. */
+  /** Paces the writes of request bodies. */
   readonly pacer: PiecePacer;
   readonly stats: Pick<
     MainCounters,
@@ -50,20 +50,20 @@ export interface BackendEnvironment {
     | 'backend_reuse'
     | 'backend_recycle'
   >;
-  /** Current values: parameters may change under a running worker. */
+  /** Current values: parameters may change while the worker runs. */
   readonly limits: HeadLimits;
   readonly params: DialerParams & {
     readonly connect_timeout: number;
     readonly first_byte_timeout: number;
     readonly between_bytes_timeout: number;
-    /** Other than 0: IPv6 first. */
+    /** IPv6 first unless 0. */
     readonly prefer_ipv6: number;
   };
   /** Epoch seconds. */
   now(): number;
   /** Writes a Backend_health record. */
   healthLog(text: string): void;
-  /** A probe has changed its verdict: for the list of events. */
+  /** Adds an event when a probe has changed its verdict. */
   healthChanged(text: string): void;
   /** Reports to the operator. */
   note(text: string): void;
@@ -80,14 +80,14 @@ export interface AcquireOptions {
   fresh?: boolean;
 }
 
-/** The happy bits of a backend that nobody probes: it is taken for healthy, as in Varnish 9. */
+/** The happy bits of a backend without a probe, which counts as healthy, as in Varnish 9. */
 const ALL_GOOD = 2n ** 64n - 1n;
 
 export class Backend implements Director, ConnectionOwner {
   readonly isSteady = true;
   readonly decl: BackendDecl;
   readonly vclName: string;
-  /** "<program>.<name>", as backend.list and VBE counters show it. */
+  /** "<program>.<name>", as in backend.list and VBE counters. */
   readonly displayName: string;
   readonly counters: VbeCounters;
   readonly health: BackendHealth;
@@ -97,13 +97,13 @@ export class Backend implements Director, ConnectionOwner {
   private readonly dialer: Dialer;
   private readonly preamble: Buffer | null;
   private readonly poolSuffix: string;
-  /** Keys of the addresses in the pool, in their order. */
+  /** Pool keys of the addresses, in the same order. */
   private poolKeys: readonly string[];
   private readonly addressRefresh: AddressRefresh | null;
   private readonly row: BackendRow | null;
   private ended = false;
 
-  /** @param row what all threads have in common for it; null with one thread */
+  /** @param row state shared with other threads; null with one thread */
   constructor(
     decl: BackendDecl,
     programName: string,
@@ -137,12 +137,12 @@ export class Backend implements Director, ConnectionOwner {
     );
   }
 
-  /** Connections in use, by all threads. */
+  /** Connections in use by all threads. */
   get inUse(): number {
     return this.row === null ? this.inUseHere : this.row.inUse;
   }
 
-  /** Tried in order. Empty when the name had no address. */
+  /** Tried in order. Empty when the name has no address. */
   get addresses(): readonly OriginAddress[] {
     return this.dialer.addresses;
   }
@@ -160,25 +160,25 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.none === true ? null : this;
   }
 
-  /** A backend declared `none`, which backend.list leaves out too. */
+  /** Null for a backend declared `none`, which backend.list omits. */
   get listed(): DirectorListing | null {
     return this.decl.none === true ? null : this.health;
   }
 
-  /** Backends of a warm program are probed, and names with `.resolve` are resolved again. */
+  /** Backends of a warm program are probed, and names with `.resolve` are resolved repeatedly. */
   setWarm(warm: boolean): void {
     this.health.setWarm(warm);
     if (warm) this.addressRefresh?.start();
     else this.addressRefresh?.stop();
   }
 
-  /** It goes with its program, or alone: what it shares with other threads is given back after the last connection. */
+  /** The backend is removed, with its program or alone; its shared row is released after the last connection. */
   end(): void {
     this.ended = true;
     if (this.inUseHere === 0) this.row?.release();
   }
 
-  /** Timeouts of this backend in seconds; the parameter's value if it declares none. */
+  /** Timeouts of this backend in seconds; the parameter's value by default. */
   get firstByteTimeout(): number {
     return this.decl.firstByteTimeout ?? this.env.params.first_byte_timeout;
   }
@@ -187,7 +187,7 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
-  /** The preamble of a request of this client; null when the program declares none. */
+  /** The preamble of a request of this client; null unless the program declares one. */
   requestLead(client: ProxyEnds | null): Buffer | null {
     const version = this.decl.proxyHeader;
     return version === undefined || client === null ? null : proxyHeader(version, client);
@@ -253,14 +253,14 @@ export class Backend implements Director, ConnectionOwner {
     return addressKey(at) + this.poolSuffix;
   }
 
-  /** Whether one more fetch leaves a place under max_connections for others. */
+  /** Whether one more fetch leaves a connection under max_connections for others. */
   get hasSpare(): boolean {
     const max = this.decl.maxConnections ?? 0;
     if (this.row !== null) return this.row.hasSpare(max);
     return max === 0 || this.inUseHere < max - 1;
   }
 
-  /** Takes a place under max_connections, or returns the reason why not. */
+  /** Takes a connection's place under max_connections, or returns the failure. */
   private admit(now: number): OriginFailure | null {
     const { env, counters } = this;
     if (this.decl.none === true) return new OriginFailure('no-backend');
@@ -286,7 +286,7 @@ export class Backend implements Director, ConnectionOwner {
   private enter(max: number): boolean {
     const { row } = this;
     const isFree = row === null ? max === 0 || this.inUseHere < max : row.enter(max);
-    // The counter is this thread's part: the parts of all are added up where they are shown.
+    // The counter is this thread's part; the parts of all threads are summed when published.
     if (isFree) this.counters.conn = ++this.inUseHere;
     return isFree;
   }
@@ -309,7 +309,7 @@ export class Backend implements Director, ConnectionOwner {
     if (decl.probe === undefined || decl.none === true) return null;
     const settings = probeSettings(decl.probe, decl);
     if (this.row?.follows === true) {
-      // Until the first thread has said more.
+      // Used until the first thread has published its health.
       const window = new ProbeWindow(settings);
       owner.probed(window.good >= settings.threshold, window.happy);
       return null;

@@ -1,5 +1,5 @@
-// The framing of the bodies of one exchange, in both directions, without sockets: the form of a request body on the
-// wire, and where a response body ends. Compares the bytes with the heads' announcement; never buffers.
+// The framing of both bodies of one exchange, without sockets: encodes a request body for the wire, and finds the end
+// of a response body. It checks the bytes against the head's framing and never buffers.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import {
@@ -16,9 +16,9 @@ import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 
 type Kind = BodyFraming['kind'];
 
-/** A request body on its way out. */
+/** Encodes a request body. */
 export class OutgoingBody {
-  /** All of it was passed on; true from the start when there is none. */
+  /** All of it was passed on; true from the start without a body. */
   complete = true;
   private kind: Kind = 'none';
   private left = 0;
@@ -29,7 +29,7 @@ export class OutgoingBody {
     this.complete = framing.kind === 'none';
   }
 
-  /** A copy of buf[start, end) as it goes on the wire; at least one byte. */
+  /** A copy of buf[start, end) as sent on the wire; at least one byte. */
   frame(buf: LentBytes, start: number, end: number): Buffer {
     const n = end - start;
     if (this.kind === 'chunked') {
@@ -58,7 +58,7 @@ export class OutgoingBody {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A response body on its way in. */
+/** Decodes a response body. */
 export class IncomingBody {
   kind: Kind = 'none';
   done = true;
@@ -76,23 +76,23 @@ export class IncomingBody {
     this.decoder.reset();
   }
 
-  /** The error in the chunks, if there is one. */
+  /** The error in the chunked coding, or null. */
   get error(): ChunkError | null {
     return this.decoder.error;
   }
 
-  /** Which rule the chunks broke and where, as the Error record has it; '' when they broke none. */
+  /** The rule that the chunks broke and the place, as in the Error record; '' without an error. */
   get refusal(): string {
     const { error, place } = this.decoder;
     return error === null ? '' : refusalText('response', error, place);
   }
 
-  /** The log's text for chunks that are malformed or incomplete. */
+  /** Log text for malformed or incomplete chunks. */
   get fault(): string {
     return this.decoder.fault;
   }
 
-  /** Passes the data in buf[start, end) to `sink`; returns the bytes that belonged to this body. */
+  /** Passes the data in buf[start, end) to `sink`; returns the number of bytes that belong to this body. */
   take(buf: LentBytes, start: number, end: number, sink: ChunkSink): number {
     if (this.kind === 'chunked') {
       const used = this.decoder.decode(buf, start, end, sink);

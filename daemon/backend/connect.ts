@@ -1,5 +1,5 @@
-// Opens one TCP or Unix connection within a time limit: as an OriginConnection, or with a reader of its own. Failures
-// are values; the backend chooses the address and judges failures.
+// Opens a TCP or Unix connection to an origin within a time limit. Failures are values; the backend chooses the address
+// and evaluates failures.
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
@@ -13,7 +13,7 @@ import type { PiecePacer } from './piece-pacer.ts';
 /** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
 export interface ReadBuffer {
   readonly bytes: Buffer;
-  /** The turn of a read of `length` bytes is over: a debug mode overwrites them. */
+  /** The turn of a read of `length` bytes has ended: a debug mode overwrites them. */
   turnOver(length: number): void;
 }
 
@@ -27,7 +27,7 @@ export interface ConnectionEnvironment {
 /**
  * Connects for exchanges.
  * @param timeout seconds
- * @param key of the pool it goes back to
+ * @param key of the pool that it returns to
  */
 export function connectOrigin(
   at: OriginAddress,
@@ -66,7 +66,7 @@ function open<T>(
 ): Promise<T | SystemError> {
   return new Promise((settle) => {
     const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
-    // An origin may end its side before ours: only the connection knows whether that is an end or a failure.
+    // An origin may half-close first: only the connection knows whether that is an end or a failure.
     const socket = netConnect({ ...more, ...target, noDelay: true, allowHalfOpen: true });
     const fail = (error: SystemError): void => {
       deadline.stop();

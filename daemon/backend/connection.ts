@@ -1,9 +1,9 @@
-// One connection to an origin, doing one exchange at a time: send a head and a body, read a head (past 1xx) and a
-// body, then return to the pool or close; or become a side of a pipe. It knows nothing of caching or logging.
+// One connection to an origin, with one exchange at a time: send a head and a body, read a head (past 1xx) and a body,
+// then return to the pool or close; or become one side of a pipe. It knows nothing of caching or logging.
 //
-// Reads land in one buffer that all connections of a worker share, so bytes are passed on before receive()
-// returns or copied into `carry`. Special case: a response that comes before it is wanted (an early answer to an
-// upload) is kept and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
+// Reads land in one buffer that all connections of a worker share, so bytes are passed on before receive() returns or
+// copied into `carry`. Special case: a response that arrives before it is read (an early answer to an upload) is kept
+// and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
 
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
@@ -35,10 +35,10 @@ import { bodyFailure, OriginFailure, uploadFailure } from './origin-failure.ts';
 import { OriginWriter } from './origin-writer.ts';
 import type { PiecePacer } from './piece-pacer.ts';
 
-/** Bytes kept of a response that nobody has asked for yet; reading stops there. Chosen: room for a usual head. */
+/** Bytes kept of a response before readHead(); reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
 
-/** Milliseconds for which `Keep-Alive: timeout=5` may be relied on: a request in the last second may be too late. */
+/** Milliseconds for which `Keep-Alive: timeout=5` can be relied on: a request in the last second may be too late. */
 function keptFor(hint: string): number {
   const seconds = /(?:^|[\s,])timeout=(\d{1,6})(?![^\s,])/i.exec(hint)?.[1];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) - 1) * 1000;
@@ -49,28 +49,28 @@ export class OriginConnection implements Writer {
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
   readonly ends: ConnectionEnds;
-  /** Whether it has served an exchange before this one. */
+  /** Whether it has served an earlier exchange. */
   reused = false;
   /** Bytes of this exchange. */
   readonly bytes = new ExchangeAccount();
   /**
-   * Called when bytes that write() refused have gone out, and when waiting for that has become pointless: the
-   * connection broke, or the response came before the body was sent (see `answered`).
+   * Called when bytes after a `wait` of write() have been sent, and when waiting has become pointless: the connection
+   * broke, or the response arrived before the body was sent (see `answered`).
    */
   onDrain: (() => void) | null = null;
   /** Set to close the connection after this exchange; closeReason then says why. */
   closeAfter = false;
-  /** The reason in BackendClose when release() closes a connection that did not break; null without a peer's reason. */
+  /** Reason in BackendClose when release() closes a connection that did not break; null unless the peer caused it. */
   closeReason: CloseReason | null = 'RESP_CLOSE';
   failure: OriginFailure | null = null;
-  /** The old forms that were accepted in this exchange's response. */
+  /** The old forms accepted in this exchange's response. */
   readonly leniencies = new Leniencies();
-  /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
+  /** Whether it is idle in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
-  /** Milliseconds of idleness after which the origin may close, from its Keep-Alive. */
+  /** Milliseconds of idle time after which the origin may close, from its Keep-Alive. */
   keepFor = Number.POSITIVE_INFINITY;
-  /** The text of the last Keep-Alive: an origin sends the same each time. */
+  /** The last value of Keep-Alive: an origin sends the same each time. */
   private keepHint = '';
 
   private state: ExchangeState = AT.SENDING;
@@ -80,18 +80,18 @@ export class OriginConnection implements Writer {
   private readonly heads = new ResponseHeadReader(this.leniencies);
   private readonly incoming = new IncomingBody(this.leniencies);
   private readonly deadline: Deadline;
-  /** How the origin ended its side: NO_ERROR in an orderly way; null while it has not. */
+  /** How the origin closed its side: NO_ERROR for an orderly close; null while it is open. */
   private ended: SystemError | null = null;
   private message: HttpMessage | null = null;
   private onHead: HeadCallback | null = null;
   private sink: Sink<AnyPiece> | null = null;
-  /** Seconds until the first byte of the final head, and when waiting for it began (milliseconds of performance.now). */
+  /** Timeout for the first byte of the final head in seconds, and its start (milliseconds of performance.now). */
   private firstByte = 0;
   private askedAt = 0;
-  /** Seconds that a head that has begun, and a body, may pause. */
+  /** Most seconds between two reads within a head or a body. */
   private betweenBytes = 0;
   private paused = false;
-  /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
+  /** Reading was stopped by a read callback or pause(). Restarting costs two system calls. */
   private stopped = false;
 
   constructor(
@@ -117,7 +117,7 @@ export class OriginConnection implements Writer {
     });
   }
 
-  /** Begins an exchange with counters at zero, on behalf of `owner`. */
+  /** Begins an exchange with fresh byte counts, on behalf of `owner`. */
   open(owner: ConnectionOwner, counters: ExchangeCounters, limits: HeadLimits, reused: boolean): void {
     this.owner = owner;
     this.bytes.begin(counters);
@@ -132,7 +132,7 @@ export class OriginConnection implements Writer {
     this.heads.reset();
   }
 
-  /** Closes the connection after this exchange; `reason` is for the log. */
+  /** Closes the connection after this exchange; `reason` is logged. */
   closeBecause(reason: CloseReason | null): void {
     this.closeAfter = true;
     this.closeReason = reason;
@@ -142,7 +142,7 @@ export class OriginConnection implements Writer {
     return this.state !== AT.CLOSED;
   }
 
-  /** Whether the peer merely closed an idle connection: a kept one ended before any byte of a response. */
+  /** Whether the peer merely closed an idle connection: a reused one ended before any byte of a response. */
   get wasStale(): boolean {
     if (!this.reused || this.heads.bytes > 0 || this.heads.carry.length > 0) return false;
     const reason = this.failure?.reason;
@@ -151,8 +151,8 @@ export class OriginConnection implements Writer {
 
   /**
    * Sends the request head.
-   * @param head in one part
-   * @param body how the body that follows is framed; the head must say the same
+   * @param head as one piece
+   * @param body framing of the body that follows; must match the head
    */
   sendHead(head: Piece, body: BodyFraming): void {
     this.writer.announce(head.length, body);
@@ -164,7 +164,7 @@ export class OriginConnection implements Writer {
     return this.state === AT.SENDING && this.heads.carry.length > 0;
   }
 
-  /** Sends body bytes, copied and framed as given to sendHead(). After `wait` comes onDrain. */
+  /** Sends body bytes, copied and framed as announced to sendHead(). After `wait`, onDrain is called. */
   write({ parts }: AnyPiece): Room {
     let room: Room = 'more';
     for (const part of parts) if (part.length > 0 && this.state !== AT.CLOSED) room = this.writer.write(part);
@@ -172,8 +172,8 @@ export class OriginConnection implements Writer {
   }
 
   /**
-   * Ends the request body; not for one that was abandoned. A body shorter than its length cuts the
-   * connection instead (SAFETY rule 3).
+   * Ends the request body; not for one that was aborted. A body shorter than its length closes the connection instead
+   * (SAFETY rule 3).
    */
   endBody(): void {
     if (this.state === AT.CLOSED || this.writer.complete) return;
@@ -181,11 +181,11 @@ export class OriginConnection implements Writer {
   }
 
   /**
-   * Reads the final response head into `into`. However slowly its bytes follow each other, the limit of a head's size
-   * ends it (SAFETY rule 9).
+   * Reads the final response head into `into`. The size limit of heads also ends one that arrives slowly (SAFETY rule
+   * 9).
    * @param firstByte seconds until it must begin, interim responses included
-   * @param betweenBytes seconds between two reads of a head that has begun, and of the body after it
-   * @param onHead gets null when the head is complete, else the failure; perhaps before this returns
+   * @param betweenBytes most seconds between two reads of a head that has begun, and of the body after it
+   * @param onHead gets null when the head is complete, else the failure; may be called before this returns
    * @param onInterim gets interim responses; the message is `into`, which the next head overwrites
    */
   readHead(
@@ -215,8 +215,8 @@ export class OriginConnection implements Writer {
     else this.read();
   }
 
-  /** Writes the response's body to `sink`, perhaps some of it before this returns. No time runs while the sink has no room.
-   * After stop() what still comes is discarded. */
+  /** Writes the response's body to `sink`, possibly some of it before this returns. The timeout is suspended while the
+   * sink has no room. After stop() the rest is discarded. */
   readBody(framing: BodyFraming, sink: Sink<AnyPiece>): void {
     sink.connect(this);
     if (framing.kind === 'error') {
@@ -251,9 +251,9 @@ export class OriginConnection implements Writer {
   }
 
   /**
-   * Ends exchanges: all bytes go to `sink` from now on, and the socket belongs to the caller until destroy(). The caller
+   * Ends exchanges: all further bytes go to `sink`, and the socket belongs to the caller until destroy(). The caller
    * resumes it.
-   * @returns whether the sink has room after what had come already; null when the connection is gone
+   * @returns the sink's room after the bytes received so far; null when the connection is closed
    */
   handOver(sink: Sink<AnyPiece>): Room | null {
     if (this.state === AT.CLOSED || this.ended !== null) return null;
@@ -273,7 +273,7 @@ export class OriginConnection implements Writer {
     if (this.sink !== null) this.sink = DISCARD;
   }
 
-  /** Stops the body after the bytes of the current read, which still come. */
+  /** Pauses the body after the bytes of the current read. */
   private pause(): void {
     if (this.paused || this.state !== AT.BODY) return;
     this.paused = true;
@@ -290,8 +290,8 @@ export class OriginConnection implements Writer {
   }
 
   /**
-   * Ends the exchange: back to the pool after a clean end, else the connection closes.
-   * @returns whether it could be kept, even if the origin has closed it since its response
+   * Ends the exchange: returns the connection to the pool after a clean end, and closes it otherwise.
+   * @returns whether the exchange ended cleanly, even if the origin has closed the connection since
    */
   release(): boolean {
     this.onDrain = null;
@@ -312,12 +312,12 @@ export class OriginConnection implements Writer {
     return true;
   }
 
-  /** Cuts the connection. A pending head or body ends with the failure `aborted`. */
+  /** Closes the connection. A pending head or body fails with `aborted`. */
   destroy(): void {
     if (this.state !== AT.CLOSED) this.fail('aborted');
   }
 
-  /** Bytes from the socket; they are lent. Returns false to stop reading. */
+  /** Takes bytes from the socket; they are lent. Returns false to stop reading. */
   receive(buf: LentBytes, start: number, end: number): boolean {
     const more = this.received(buf, start, end);
     if (!more) this.stopped = true;
@@ -366,7 +366,7 @@ export class OriginConnection implements Writer {
     else this.awaitMore();
   }
 
-  /** A head that has begun may pause for so long; after an interim one the time for the first byte runs on. */
+  /** Within a head the time between bytes applies; after an interim one the time for the first byte continues. */
   private awaitMore(): void {
     const { firstByte, heads, deadline } = this;
     if (heads.carry.length > 0) deadline.start(this.betweenBytes);
@@ -406,7 +406,7 @@ export class OriginConnection implements Writer {
       return;
     }
     if (!incoming.done) return;
-    // Bytes after the end: it is unknown which request they answer.
+    // Bytes after the end: it is unknown which request they belong to.
     if (start + used < end) this.closeBecause('RX_JUNK');
     this.complete(incoming.kind === 'length' ? new LentPiece(buf, start, start + used) : NOTHING);
   }
@@ -414,7 +414,7 @@ export class OriginConnection implements Writer {
   private readonly deliver = (buf: LentBytes, start: number, end: number, pieces: number): void => {
     if (this.state !== AT.BODY) return;
     this.bytes.gotBody(end - start, pieces);
-    // The last bytes of a known length are written by complete().
+    // complete() writes the last bytes of a body of known length.
     if (this.incoming.done) return;
     if ((this.sink as Sink<AnyPiece>).write(new LentPiece(buf, start, end)) === 'wait') this.pause();
   };
@@ -446,7 +446,7 @@ export class OriginConnection implements Writer {
     switch (this.state) {
       case AT.HELD:
       case AT.DONE:
-        // What has come is as good as before, and may be all of it.
+        // The response so far is still valid, and may be complete.
         return;
       case AT.SENDING:
         if (this.answered) return;
@@ -463,7 +463,7 @@ export class OriginConnection implements Writer {
 
   private timedOut(): void {
     if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
-    // If a part of the head has come, the first byte was not late.
+    // Part of the head has arrived: the first byte was not late.
     else if (this.heads.carry.length > 0)
       this.failWith(new OriginFailure('between-bytes-timeout', '', 'timeout'));
     else this.fail('first-byte-timeout');

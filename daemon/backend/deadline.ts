@@ -1,6 +1,6 @@
-// One restartable time limit. Restarting is cheap (a linked-list move in the timer queue), so it can happen on
-// every read, and so is a pause between two exchanges: the timer runs on and finds nothing to do. A limit of Infinity,
-// or below 0, never fires. Special case: a timer is late if the process was busy, and the event may have come
+// One restartable time limit. A restart is cheap (a linked-list move in the timer queue), so it can happen on every
+// read, and so is a pause between two exchanges: the timer keeps running and fires without effect. A limit of Infinity,
+// or below 0, never fires. Special case: a timer is late if the process was busy, and the event may have arrived
 // meanwhile: pending reads are handled before the limit counts as exceeded.
 
 const MAX_MS = 0x7fffffff;
@@ -15,7 +15,7 @@ export class Deadline {
     this.expired = expired;
   }
 
-  /** @param seconds until it fires; replaces a limit that runs */
+  /** @param seconds until it fires; replaces a running limit */
   start(seconds: number): void {
     if (seconds < 0 || seconds * 1000 > MAX_MS) {
       this.stop();
@@ -38,7 +38,7 @@ export class Deadline {
     else if (this.active) this.timer = setTimeout(this.fired, this.ms);
   }
 
-  /** Suspends the limit; one of the same length is likely to follow. The caller must call stop() at the end. */
+  /** Suspends the limit; another of the same length is likely to follow. The caller must call stop() at the end. */
   rest(): void {
     this.active = false;
   }
@@ -55,7 +55,7 @@ export class Deadline {
     if (this.active) setImmediate(this.judge);
   };
 
-  /** After the reads of this turn. */
+  /** Runs after the reads of this turn. */
   private readonly judge = (): void => {
     if (!this.active || this.timer !== null) return;
     this.active = false;

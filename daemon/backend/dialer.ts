@@ -1,6 +1,6 @@
-// Opens a backend's new connections: tries its addresses in order, skips those that are held down, and counts
-// failures. Varnish's rule decides how long a failure holds an address down: a refusal by the other side
-// briefly, a lack of resources on this side longer. It knows nothing of exchanges, health or limits.
+// Opens a backend's new connections: tries its addresses in order, skips those in hold-down, and counts failures. The
+// hold-down times are Varnish's: short after a refusal by the other side, longer after a lack of local resources. It
+// knows nothing of exchanges, health or limits.
 
 import type { VbeCounters } from '../stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../system-error.ts';
@@ -37,9 +37,9 @@ export class Dialer {
   }
 
   /**
-   * Opens a connection with `open` to the first address that takes one.
+   * Opens a connection with `open` to the first address that accepts one.
    * @param now epoch seconds
-   * @returns what `open` made and where, or the last error; NO_ERROR when all addresses are held down
+   * @returns the connection and its address, or the last error; NO_ERROR when all addresses are in hold-down
    */
   async dial<T extends object>(
     now: number,
@@ -54,12 +54,12 @@ export class Dialer {
     return round.error;
   }
 
-  /** Whether nobody tries this address now. */
+  /** Whether this address is in hold-down. */
   holds(at: OriginAddress, now: number): boolean {
     return this.holdDown.holds(addressKey(at), now);
   }
 
-  /** Nothing was tried. */
+  /** Counts an attempt with all addresses in hold-down. */
   heldDown(): void {
     this.counters.helddown++;
   }
@@ -94,9 +94,9 @@ export class Dialer {
   }
 }
 
-/** The addresses of one attempt, one after the other. */
+/** The addresses of one attempt, in order. */
 export class DialRound {
-  /** The last one. */
+  /** The last error. */
   error: SystemError = NO_ERROR;
   private readonly dialer: Dialer;
   private readonly addresses: readonly OriginAddress[];
@@ -109,7 +109,7 @@ export class DialRound {
     this.now = now;
   }
 
-  /** The next address that is not held down; null after the last. */
+  /** The next address that is not in hold-down; null after the last. */
   next(): OriginAddress | null {
     const { dialer, addresses, now } = this;
     while (++this.at < addresses.length) {
@@ -120,12 +120,12 @@ export class DialRound {
     return null;
   }
 
-  /** The one that next() returned. */
+  /** The address that next() returned. */
   get address(): OriginAddress {
     return this.addresses[this.at] as OriginAddress;
   }
 
-  /** The address did not take a connection. */
+  /** The connection to the current address failed. */
   failed(error: SystemError): void {
     this.error = error;
     this.dialer.failed(this.address, error, this.now);

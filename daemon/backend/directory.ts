@@ -1,5 +1,5 @@
-// The backends of one loaded program: declarations to Backend objects, host names to addresses, once, at load.
-// The caller decides what a name without an address means; its backend exists and fails every fetch.
+// The backends of one loaded program: makes Backend objects from declarations and resolves host names, once, at load.
+// The caller decides whether a name without an address is an error; its backend exists and fails every fetch.
 
 import type { BackendDecl } from '../contract/program.ts';
 import type { VbeCounters } from '../stats/counter-fields.ts';
@@ -10,17 +10,17 @@ import { loadAddresses } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
 
 export interface BuiltBackends {
-  /** By name, in the order of declaration. */
+  /** By name, in order of declaration. */
   readonly backends: ReadonlyMap<string, Backend>;
   /** One line for each name that could not be resolved. */
   readonly problems: readonly string[];
 }
 
 /**
- * Makes the backends of a program, many over as many turns of the event loop as it takes.
- * @param counters the VBE counters of a backend, by its display name ("<program>.<name>")
+ * Makes the backends of a program, over as many turns of the event loop as needed.
+ * @param counters returns the VBE counters of a backend, by its display name ("<program>.<name>")
  * @param now epoch seconds
- * @param rowOf what threads have in common for a backend, by its name in the program; null with one thread
+ * @param rowOf returns the shared row of a backend, by its name in the program; null with one thread
  */
 export async function buildBackends(
   programName: string,

@@ -1,5 +1,5 @@
-// The bytes of one exchange with an origin, added to the backend's counters as they move. Heads count with their blank
-// line, bodies as they are sent, and without their framing as they are received: as Varnish counts.
+// The bytes of one exchange with an origin, added to the backend's counters as they move. As in Varnish, heads count
+// with their blank line, request bodies as sent, and response bodies without their framing.
 
 import type { ExchangeCounters } from './exchange-roles.ts';
 
@@ -8,11 +8,11 @@ export class ExchangeAccount {
   bodyOut = 0;
   headIn = 0;
   bodyIn = 0;
-  /** Pieces in which the body came. */
+  /** Pieces in which the body arrived. */
   piecesIn = 0;
   private counters: ExchangeCounters | null = null;
 
-  /** Another exchange, of the backend with these counters. */
+  /** Starts another exchange, of the backend with these counters. */
   begin(counters: ExchangeCounters): void {
     this.counters = counters;
     this.headOut = 0;

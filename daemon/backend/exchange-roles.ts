@@ -1,4 +1,5 @@
-// The parties to an exchange with an origin, as its connection sees them: the owner of the connection, and the counters.
+// Types of an exchange with an origin, as its connection sees them: callbacks, the owner of the connection, and
+// counters.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -11,20 +12,20 @@ export type HeadCallback = (failure: OriginFailure | null) => void;
 /** Called with an interim response, which the next head overwrites. */
 export type InterimCallback = (head: HttpMessage) => void;
 
-/** Takes the bytes of a socket as they come; false stops reading. They are lent. */
+/** Takes the bytes of a socket as they are read; false stops reading. They are lent. */
 export type SocketReader = (buf: LentBytes, start: number, end: number) => boolean;
 
 /** The owner of a connection while it is idle and when it closes. */
 export interface ConnectionOwner {
   /** Takes a connection back for the next exchange. */
   keep(conn: OriginConnection): void;
-  /** A connection that was being returned had already closed. */
+  /** A connection that was being returned had already been closed. */
   tooLate(): void;
   /** The connection is gone; called once. */
   gone(conn: OriginConnection): void;
 }
 
-/** The counters of one backend and of the worker that exchanges change. */
+/** The byte counters of a backend that exchanges change. */
 export interface ExchangeCounters {
   bereq_hdrbytes: number;
   bereq_bodybytes: number;

@@ -1,17 +1,17 @@
-// Where a connection to an origin is in its exchange.
+// The states of a connection to an origin.
 
 export const AT = {
-  /** Kept; bytes from the origin now belong to no request. */
+  /** In the pool; bytes from the origin belong to no request. */
   IDLE: 0,
-  /** The request is being sent; early bytes are kept until somebody asks. */
+  /** The request is being sent; early bytes are kept until readHead(). */
   SENDING: 1,
-  /** Somebody waits for the head. */
+  /** Reading the head. */
   HEAD: 2,
-  /** The head is there, and nobody has asked for the body yet. */
+  /** The head is complete; the body is kept until readBody(). */
   HELD: 3,
-  /** The body goes to its sink. */
+  /** The body is written to its sink. */
   BODY: 4,
-  /** All of the response was received. */
+  /** The whole response was received. */
   DONE: 5,
   CLOSED: 6,
   /** Used for a pipe: no further exchange. */

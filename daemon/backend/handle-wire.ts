@@ -1,6 +1,6 @@
-// The connection of a poll over a bare handle of the runtime, without the streams of a socket: half the CPU of a poll,
-// which is all there is to a thousand probes (test/bench/growth/probes.js). A runtime without such handles gets null
-// here, and its polls go over sockets.
+// A poll's connection over a bare handle of the runtime, without the streams of a socket: half the CPU of a poll, which
+// is the main cost of a thousand probes (test/bench/growth/probes.js). A runtime without such handles returns null
+// here, and polls use sockets.
 
 import { own } from '../flow/piece.ts';
 import {
@@ -74,7 +74,7 @@ class HandleWire implements ProbeWire {
 
   private connect(at: OriginAddress, request: ConnectRequest): number {
     const { handle } = this;
-    // Some versions return nothing for a path, and report its errors as the result.
+    // Some versions return nothing for a path, and report errors as the result.
     if (at.kind === 'unix') return handle.connect(request, at.path) ?? 0;
     const { address, port } = at;
     const six = address.includes(':') && handle.connect6 !== undefined;
@@ -110,7 +110,7 @@ class HandleWire implements ProbeWire {
   }
 }
 
-// The handle is their `this` or argument: a function for each of them instead of one for each connection.
+// Shared functions instead of closures per connection: the handle is `this` or an argument.
 
 function onread(this: unknown): void {
   (this as ProbeHandle).wire.read();

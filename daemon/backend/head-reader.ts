@@ -1,6 +1,6 @@
-// Reads the head of a final response from pieces of any size: skips 1xx responses after passing them to the callback,
+// Reads the head of a final response from pieces of any size: passes 1xx responses to the callback and skips them,
 // keeps an unfinished piece, and names the error of a malformed head. It counts bytes and knows no sockets and no
-// timeouts. A head in an old form is rewritten once it is complete, and then read like any other.
+// timeouts. A head in an old form is rewritten once it is complete, and then parsed like any other.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import { E_LINE_LONG, errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
@@ -20,7 +20,7 @@ import { OriginFailure } from './origin-failure.ts';
 /** Most interim responses before the final one (chosen): they are skipped, but not without end. */
 const MAX_INTERIM = 20_000;
 const BLANK_LINE = Buffer.from('\r\n\r\n', 'latin1');
-/** Limits of a rewritten head: those of the bytes that came have been looked at. */
+/** Limits of a rewritten head, whose original bytes have been checked against the real ones. */
 const MEASURED = { maxLine: Number.POSITIVE_INFINITY, maxSize: Number.POSITIVE_INFINITY };
 const EMPTY = Buffer.alloc(0);
 
@@ -29,11 +29,11 @@ export class ResponseHeadReader {
   carry: LentBytes = EMPTY;
   /** The carried bytes are in the read buffer: the callback may use them before they are copied. */
   private lent = false;
-  /** Bytes of heads so far, interim ones included. */
+  /** Bytes of heads read, interim ones included. */
   bytes = 0;
   /** 1xx responses skipped. */
   interim = 0;
-  /** Called for each of them; the message is reused for the next head. */
+  /** Called for each interim response; the message is reused for the next head. */
   onInterim: ((head: HttpMessage) => void) | null = null;
   private readonly result = new HeadResult();
   private readonly leniencies: Leniencies;
@@ -42,7 +42,7 @@ export class ResponseHeadReader {
     this.leniencies = leniencies;
   }
 
-  /** Ready for another exchange. */
+  /** Prepares for another exchange. */
   reset(): void {
     this.carry = EMPTY;
     this.lent = false;
@@ -52,7 +52,7 @@ export class ResponseHeadReader {
     this.result.reset();
   }
 
-  /** Adds bytes that came before anybody asked for them. */
+  /** Adds bytes that arrived before they are needed. */
   keep(buf: LentBytes, start: number, end: number): void {
     const out = Buffer.allocUnsafe(this.carry.length + end - start);
     out.set(this.carry);
@@ -68,7 +68,7 @@ export class ResponseHeadReader {
     return carry;
   }
 
-  /** Copies what is still lent: the read is over. */
+  /** Copies carried bytes that are still lent; call before the read returns. */
   ownCarry(): void {
     if (!this.lent) return;
     this.lent = false;
@@ -150,7 +150,7 @@ export class ResponseHeadReader {
     const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
     const blank = (buf as Buffer).indexOf(BLANK_LINE, start);
     const length = (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
-    // Too long comes first, whatever the lines look like.
+    // The size limit comes first, whatever the lines look like.
     if (row.close === 'RX_OVERFLOW' || length > limits.maxSize) return this.overflow(length, limits);
     const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
     this.bytes += length;

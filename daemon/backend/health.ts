@@ -1,6 +1,6 @@
-// Whether a backend may be used: by its probe, unless the operator has set its health. It is the backend's row
-// of backend.list. Without a probe a backend is taken for healthy. With several threads the first one's health is that of
-// all: it writes it into the backend's shared row, where the others read it.
+// Whether a backend may be used: by its probe, unless the operator has set its health. It is also the backend's row of
+// backend.list. A backend without a probe counts as healthy. With several threads the first one decides for all, and
+// publishes the health in the backend's shared row.
 
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
 import { healthEpoch } from '../contract/health-epoch.ts';
@@ -20,11 +20,11 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
   private isCooling = false;
 
   /**
-   * @param since epoch seconds
-   * @param now epoch seconds, when a probe changes it
-   * @param happy called with the good polls as bits after each poll
-   * @param probe makes the probe of this backend, or null
-   * @param row shared with other threads; null with one
+   * @param since epoch seconds of the initial state
+   * @param now returns epoch seconds, for changes by a probe
+   * @param happy called after each poll with the good polls as bits
+   * @param probe makes the probe of this backend, or returns null
+   * @param row shared with other threads; null with one thread
    */
   constructor(
     vclName: string,
@@ -52,8 +52,8 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     return this.row === null ? this.ownAdmin : this.row.admin;
   }
 
-  /** In a thread that follows it changes nothing: the first one is asked, too, and a name may mean another backend there
-   * when both were made at run time. */
+  /** No effect in a thread that follows: the first thread gets the command, too, and there the name may mean another
+   * backend when both were made at run time. */
   set admin(admin: AdminHealth) {
     if (this.row === null) this.ownAdmin = admin;
     else if (!this.row.follows) this.row.admin = admin;
@@ -82,7 +82,7 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     const isNews = healthy !== this.measuredHealthy;
     if (isNews) this.changedAt = this.now();
     this.measuredHealthy = healthy;
-    // The fresh window of a program that cools is nothing to go by: other threads may still run it.
+    // The reset window of a cooling program must not be published: other threads may still run the program.
     const isTold = row !== null && !row.follows && !this.isCooling && row.healthy !== healthy;
     if (isTold) row.healthy = healthy;
     if (isNews || isTold) healthEpoch.changed();

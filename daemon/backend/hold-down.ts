@@ -1,5 +1,5 @@
-// Addresses that just refused or could not be reached: for a while nobody tries them again, whatever thread, program
-// and backend asks. It knows keys and times only. Bounded: the oldest make room.
+// Hold-down: addresses that just refused or could not be reached are not tried for a while, by any thread, program or
+// backend. It knows keys and times only. Bounded: the oldest entries are evicted.
 
 import type { SharedState, SharedTable } from '../contract/shared-state.ts';
 
@@ -8,7 +8,7 @@ const MOST = 4096;
 const BYTES = 1024 * 1024;
 
 export class HoldDown {
-  /** Epoch seconds until which nobody tries. */
+  /** Epoch seconds at which the hold-down ends. */
   private readonly ends: SharedTable;
 
   constructor(state: SharedState) {
@@ -20,7 +20,7 @@ export class HoldDown {
     });
   }
 
-  /** Whether `key` is still held down. */
+  /** Whether `key` is in hold-down. */
   holds(key: string, now: number): boolean {
     const end = this.ends.read(key)?.numbers[0];
     if (end === undefined) return false;
@@ -29,7 +29,7 @@ export class HoldDown {
     return false;
   }
 
-  /** @param seconds 0 holds nothing */
+  /** @param seconds 0 for no hold-down */
   hold(key: string, seconds: number, now: number): void {
     if (seconds <= 0) return;
     this.ends.update(key, ({ numbers }) => {

@@ -1,5 +1,5 @@
-// The bytes that a socket holds unread when a write to it fails. The runtime throws them away with the socket, but an
-// answer to an upload often comes with a reset, and then chance decides whether the next write or the next read is first.
+// Reads the bytes left in a socket when a write to it fails. The runtime discards them with the socket, but an answer
+// to an upload often arrives with a reset, and then it is a race whether the next write or the next read comes first.
 
 import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -8,8 +8,8 @@ import { socketDescriptor } from '../system-error.ts';
 type Destroy = (error: Error | null, done: (error?: Error | null) => void) => void;
 
 /**
- * Calls back with what is left in a socket that is about to be destroyed because of an error.
- * @param most bytes at a time, and in all
+ * Calls back with the bytes left in a socket that is being destroyed because of an error.
+ * @param most bytes in all
  */
 export function onLastBytes(socket: Socket, most: number, take: (bytes: Buffer) => void): void {
   const destroy: Destroy = socket._destroy;
@@ -32,7 +32,7 @@ function unread(fd: number, most: number): Buffer {
       length += got;
     }
   } catch {
-    // Behind the bytes is the error that is known already, or nothing yet.
+    // After the bytes there is the error that is already known, or nothing yet.
   }
   return bytes.subarray(0, length);
 }

@@ -1,5 +1,5 @@
-// Why an exchange with an origin failed: a value that carries one reason of the closed list, never a thrown error,
-// because the behaviour of an origin is input. Made by backend.ts and connection.ts, read by the fetch.
+// Why an exchange with an origin failed: a value with one reason of the closed list, never a thrown error, because the
+// behaviour of an origin is input. Made by backend.ts and connection.ts, read by the fetch.
 
 import { type CloseReason, type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { BodyFraming } from '../http1/framing.ts';
@@ -9,21 +9,21 @@ export class OriginFailure {
   readonly reason: FetchFailure;
   /** Text of the FetchError record. */
   readonly text: string;
-  /** Text of another FetchError record that goes before it: the system's error text, or ''. */
+  /** Text of a FetchError record before it: the system's error text, or ''. */
   readonly detail: string;
-  /** Text of a BogoHeader record that goes before both, or ''. */
+  /** Text of a BogoHeader record before both, or ''. */
   readonly bogus: string;
-  /** The bytes that are no HTTP, for a HttpGarbage record; null when the failure is another. */
+  /** Bytes that are not HTTP, for a HttpGarbage record; null for other failures. */
   garbage: Buffer | null = null;
-  /** Text of the Error record that says which rule the response broke, or ''. */
+  /** Text of the Error record that names the rule that the response broke, or ''. */
   refusal = '';
   /** Reason of the BackendClose record. */
   readonly close: CloseReason;
 
   /**
-   * @param backend name put before texts that speak of the backend, or ''
+   * @param backend name for texts that name the backend, or ''
    * @param text replaces the reason's own text
-   * @param close replaces the reason's own
+   * @param close replaces the reason's own close reason
    */
   constructor(
     reason: FetchFailure,
@@ -44,13 +44,13 @@ export class OriginFailure {
 }
 
 /**
- * The failure of a request whose body could not be read from the client, or not be sent.
- * @param error what the system said of the connection that broke
+ * The failure of a request body that could not be read from the client, or not be sent.
+ * @param error the system's error for the connection that broke
  */
 export function uploadFailure(reason: 'request-body' | 'send-failed', error: SystemError): OriginFailure {
   const text = errorText(error);
   const left = error.code === 'EPIPE';
-  // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
+  // Varnish writes two records, the second without a closing parenthesis; scripts match them as they are.
   return new OriginFailure(
     reason,
     '',
@@ -63,7 +63,7 @@ export function uploadFailure(reason: 'request-body' | 'send-failed', error: Sys
 
 /**
  * The failure of an incomplete body, with Varnish's FetchError text for its framing.
- * @param fault the error in the chunks, if it came in chunks
+ * @param fault the error in the chunked coding
  * @param error how the connection broke, for the reason `reset`
  */
 export function bodyFailure(

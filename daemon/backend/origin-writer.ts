@@ -16,9 +16,9 @@ export class OriginWriter {
   private readonly account: ExchangeAccount;
   private readonly pacer: PiecePacer;
   private readonly body = new OutgoingBody();
-  /** The last head has been sent. */
+  /** Whether the kernel has taken the last head. */
   private gone = false;
-  /** A head that the kernel has yet to take. */
+  /** A head held until the kernel has taken it. */
   private held: Piece | null = null;
   private readonly written: (error?: Error | null) => void;
 
@@ -41,12 +41,12 @@ export class OriginWriter {
     this.account.sentHead(length);
   }
 
-  /** Sends what was announced. */
+  /** Sends the announced head. */
   head(head: Piece): void {
     const { socket } = this;
     const bytes = buffersOf(head)[0] as Buffer;
-    // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
-    // through the queue, which reports when the origin is slow.
+    // Directly to the socket's own write: the queue in front of it, empty here, costs a tick a request. With a body the
+    // queue is used, because it reports when the origin is slow.
     this.gone = false;
     if (!this.body.complete || socket.writableLength > 0) {
       head.hold();
@@ -59,12 +59,12 @@ export class OriginWriter {
     this.held = head;
   }
 
-  /** Sends bytes of the body; `wait` when the caller should wait for 'drain'. */
+  /** Sends body bytes; after `wait` the caller should wait for 'drain'. */
   write(bytes: LentBytes): Room {
     return this.send(this.body.frame(bytes, 0, bytes.length)) ? 'more' : 'wait';
   }
 
-  /** Ends the body; false when that is too early. */
+  /** Ends the body; false when it is shorter than announced. */
   finish(): boolean {
     const last = this.body.finish();
     if (last === null) return false;

@@ -1,7 +1,7 @@
-// Lets the pieces of many request bodies out a few a turn. Hundreds of slow uploads may all have sent a piece when the
-// loop looks: writing one is most of what it costs, and everybody else in that turn would wait for all of them. So the
-// first few go out at once, and the rest is held back in its socket's own queue, in order, for the next turns, between
-// which the loop serves others.
+// Paces the pieces of many request bodies. Hundreds of slow uploads may all have a piece ready in one turn: writing
+// them is most of their cost, and all other clients of that turn would wait for it. So the first few are written at
+// once, and the rest stays corked in the sockets' own queues, in order, for the next turns, between which the loop
+// serves others.
 
 import type { Socket } from 'node:net';
 
@@ -13,7 +13,7 @@ export class PiecePacer {
   private readonly held = new Set<Socket>();
   private scheduled = false;
 
-  /** As the socket's own write(), now or in one of the next turns. */
+  /** Like the socket's own write(), now or in one of the next turns. */
   write(socket: Socket, bytes: Buffer): boolean {
     if (!this.scheduled) {
       this.scheduled = true;

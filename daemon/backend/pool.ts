@@ -1,7 +1,7 @@
-// Kept connections by address: the last one used is the first one taken, since it is the least likely to have been
-// closed by the origin. Backends of all programs share it, so a reload keeps its connections. An idle connection
-// that becomes readable or ends is closed at once: its bytes belong to no request (SAFETY rule 5).
-// One timer serves all: each list has its longest idle connection first.
+// Idle connections by address. The last one used is taken first, since the origin is the least likely to have closed
+// it. Backends of all programs share the pool, so a reload keeps connections. An idle connection that becomes readable
+// or ends is closed at once: its bytes belong to no request (SAFETY rule 5). One timer serves all: each list has its
+// longest idle connection first.
 
 import type { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -13,7 +13,7 @@ export class ConnectionPool {
   private idleTimeout: number;
   private closed = false;
 
-  /** @param idleTimeout seconds an unused connection is kept (backend_idle_timeout) */
+  /** @param idleTimeout seconds that an idle connection is kept (backend_idle_timeout) */
   constructor(idleTimeout: number) {
     this.idleTimeout = idleTimeout;
   }
@@ -24,7 +24,7 @@ export class ConnectionPool {
     this.expire();
   }
 
-  /** The most recently used idle connection to this address, or null; none that its origin is about to close. */
+  /** The most recently used idle connection to this address, or null. Skips those that the origin is about to close. */
   take(key: string): OriginConnection | null {
     const list = this.kept.get(key);
     for (;;) {
@@ -33,7 +33,7 @@ export class ConnectionPool {
       if (!conn.isOpen) continue;
       if (conn.keepFor === Number.POSITIVE_INFINITY || performance.now() - conn.idleSince < conn.keepFor)
         return conn;
-      // The origin may be closing it this very moment, and not every request can be sent twice.
+      // The origin may be closing it at this moment, and not every request can be sent twice.
       conn.destroy();
     }
   }
@@ -55,7 +55,7 @@ export class ConnectionPool {
     this.timer.start(this.idleTimeout);
   }
 
-  /** Forgets a connection that closed; harmless when it was not idle. */
+  /** Removes a connection that closed; no effect when it was not idle. */
   drop(conn: OriginConnection): void {
     const list = this.kept.get(conn.poolKey);
     const at = list?.indexOf(conn) ?? -1;
@@ -80,7 +80,7 @@ export class ConnectionPool {
     for (const list of [...this.kept.values()]) for (const conn of [...list]) conn.destroy();
   }
 
-  /** Closes connections that were idle for too long, and sets the timer for the next. */
+  /** Closes connections that were idle for too long, and sets the timer for the next one. */
   private expire(): void {
     const now = performance.now();
     const limit = now - this.idleTimeout * 1000;

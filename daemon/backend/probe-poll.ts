@@ -1,5 +1,5 @@
-// One poll of a probe: connect, send the request, read to the end, judge the first line. It ends by itself at its
-// time limit whatever the origin does, keeps 127 bytes of the answer, and never throws.
+// One poll of a probe: connect, send the request, read to the end, evaluate the first line. It ends at its time limit
+// whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
 import { latin1Text } from '../http1/latin1.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
@@ -12,16 +12,16 @@ import type { ProbeSettings } from './probe-settings.ts';
 import type { ProbeBit } from './probe-window.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
 
-/** What a poll found: window bits, seconds (0 without an answer) and the text of the log. */
+/** Result of a poll: window bits, seconds (0 without an answer) and the log's text. */
 export interface PollResult {
   readonly bits: readonly ProbeBit[];
   readonly seconds: number;
   readonly text: string;
 }
 
-/** How a poll reaches its origin. */
+/** The way a poll reaches its origin. */
 export interface PollWay {
-  /** The addresses to try. */
+  /** Begins an attempt at the backend's addresses. */
   dial(): DialRound;
   readonly open: OpenWire;
   /** The preamble of the request on this connection. */
@@ -29,7 +29,7 @@ export interface PollWay {
 }
 
 export interface PollOwner {
-  /** The poll has ended by itself. */
+  /** The poll has ended, unless it was cancelled. */
   polled(result: PollResult): void;
 }
 
@@ -47,7 +47,7 @@ export class ProbePoll implements WireUser {
   private readonly deadline = new Deadline(() => this.timedOut());
   /** The first bytes of the response. */
   private kept = '';
-  /** Last bytes of a head that is still to end. */
+  /** Last bytes read, while the end of the head is searched. */
   private tail: Buffer = NONE;
   private wire: ProbeWire | null = null;
   private over = false;
@@ -59,7 +59,7 @@ export class ProbePoll implements WireUser {
     this.round = way.dial();
   }
 
-  /** Begins; may report before it returns where there is nothing to try. */
+  /** Starts the poll; may report before it returns when no address can be tried. */
   start(): void {
     this.deadline.start(this.settings.timeout);
     this.connect();
@@ -130,7 +130,7 @@ export class ProbePoll implements WireUser {
     this.finish(0, text);
   }
 
-  /** The response has come: its first line decides. */
+  /** The response is complete: its first line decides. */
   private answered(): void {
     const line = (/^[^\r\n]*/.exec(this.kept) as RegExpExecArray)[0];
     const status = /^HTTP\/\d+(?:\.\d*)?\s+\+?(\d+)/.exec(line)?.[1];

@@ -1,27 +1,27 @@
-// When probes make their first poll: at once as long as there are few, spread over time when many begin together.
-// Probes that had to wait make their second poll early, each by a share of its interval: from then on a thousand probes
-// of one program are spread over the whole interval, and each keeps its own rhythm. Polls whose moments lie close together
-// happen in one turn: waking the process is dearer than a poll.
+// The schedule of probes: first polls run at once while there are few, and are spread over time when many start
+// together. Probes that had to wait make their second poll early, each by a share of its interval: from then on a
+// thousand probes of one program are spread over the whole interval, and each keeps its own rhythm. Polls that are due
+// close together run in one turn: waking the process costs more than a poll.
 
 import { LowestFirst } from '../lowest-first.ts';
 import { turns } from '../turns/turns.ts';
 
-/** First polls that may happen at the same moment (chosen). */
+/** First polls that may run at the same time (chosen). */
 const AT_ONCE = 16;
-/** Seconds between the others (chosen). */
+/** Seconds between further first polls (chosen). */
 const APART = 0.002;
 /** Largest share of an interval by which a second poll comes early (chosen). */
 const EARLY = 0.9;
 /** The golden ratio: its multiples modulo 1 are evenly spread, however many there are. */
 const GOLDEN = 0.618033988749895;
 
-/** Milliseconds between the moments that polls keep to (chosen: half the CPU of polls that each have a turn), and the
- * largest part of an interval, so that a short one stays exact. */
+/** Milliseconds to which the times of polls are rounded (chosen: half the CPU of polls in a turn each), and the largest
+ * part of an interval, so that a short one stays exact. */
 const GRAIN = 100;
 const GRAIN_SHARE = 0.02;
-/** Polls begun in one turn, so that traffic does not wait for more (chosen: about a millisecond). */
+/** Polls begun in one turn, so that traffic does not wait longer (chosen: about a millisecond). */
 const A_TURN = 16;
-/** Milliseconds by which timers may come early: they count whole ones. */
+/** Milliseconds by which timers may fire early: they count whole ones. */
 const TIMER_EARLY = 1;
 
 export interface Scheduled {
@@ -32,15 +32,15 @@ export class ProbeSchedule {
   /** Time of the last slot given, in seconds of any one clock. */
   private slot = 0;
   private share = 0;
-  /** The probes of a moment, which is in milliseconds of the steady clock. */
+  /** Probes by due time, in milliseconds of the steady clock. */
   private readonly due = new Map<number, Set<Scheduled>>();
-  /** All moments in `due`, and some that are over. */
+  /** All times in `due`, and some that are past. */
   private readonly moments = new LowestFirst();
   private timer: NodeJS.Timeout | undefined;
-  /** The moment of the timer; while fire() is at work there is none to set. */
+  /** Due time of the timer; fire() sets none while it runs. */
   private waking = Number.POSITIVE_INFINITY;
 
-  /** Seconds from `now` until a probe that begins now may poll for the first time. */
+  /** Seconds from `now` until the first poll of a probe that starts now. */
   first(now: number): number {
     this.slot = Math.max(now, this.slot + APART);
     return Math.max(0, this.slot - now - AT_ONCE * APART);
@@ -53,12 +53,12 @@ export class ProbeSchedule {
     return interval * (1 - EARLY * this.share);
   }
 
-  /** Calls `beat()` of a probe once, in `wait` seconds. Returns the moment, for cancel(). */
+  /** Calls `beat()` of a probe once, in `wait` seconds. Returns the due time, for cancel(). */
   at(probe: Scheduled, wait: number): number {
     return this.put(probe, Math.round(performance.now() + wait * 1000));
   }
 
-  /** As at(), at the nearest moment that it shares with others. */
+  /** Like at(), rounded so that several probes share a due time. */
   inRhythm(probe: Scheduled, wait: number): number {
     const grain = Math.max(1, Math.min(GRAIN, Math.round(wait * 1000 * GRAIN_SHARE)));
     return this.put(probe, Math.round((performance.now() + wait * 1000) / grain) * grain);
@@ -91,7 +91,7 @@ export class ProbeSchedule {
     let left = A_TURN;
     for (let moment = this.next(); moment <= until; moment = this.next()) {
       for (const probe of this.due.get(moment) as Set<Scheduled>) {
-        // One at least.
+        // At least one poll per turn.
         if (left-- === 0 || (left < A_TURN - 1 && !turns.mayGoOn())) {
           turns.later(this.fire);
           return;
@@ -106,7 +106,7 @@ export class ProbeSchedule {
     if (next < this.waking) this.wakeAt(next);
   };
 
-  /** The next moment; infinity without any. */
+  /** The next due time; infinity without any. */
   private next(): number {
     const { moments, due } = this;
     while (moments.first !== undefined && !due.has(moments.first)) moments.pop();

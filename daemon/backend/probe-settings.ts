@@ -1,6 +1,6 @@
-// The settings of a probe, from its declaration and its backend's: the bytes it sends, the status it expects, and the
-// shape of its window. The defaults are in vcl/tables/language.ts, with Varnish's special case: a threshold
-// without a window makes a window one larger than itself.
+// The settings of a probe, from its declaration and its backend's: the request, the expected status, and the shape of
+// its window. The defaults are in vcl/tables/language.ts, with Varnish's special case: a threshold without a window
+// makes a window one larger than itself.
 
 import type { BackendDecl, ProbeDecl } from '../contract/program.ts';
 import { PROBE_DEFAULTS } from '../vcl/tables/language.ts';
@@ -9,11 +9,11 @@ import { PROBE_DEFAULTS } from '../vcl/tables/language.ts';
 export interface ProbeSettings {
   readonly request: Buffer;
   readonly expected: number;
-  /** Whether the origin must close for the answer to be complete; without it the head's end completes it. */
+  /** Whether the answer is complete when the origin closes; otherwise at the end of its head. */
   readonly expectClose: boolean;
   readonly timeout: number;
   readonly interval: number;
-  /** Good polls the window begins with. */
+  /** Good polls that the window starts with. */
   readonly initial: number;
   readonly window: number;
   readonly threshold: number;

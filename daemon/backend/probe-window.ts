@@ -1,6 +1,6 @@
-// The history of a probe: a shift register of 64 polls for each property of a poll, how many of the
-// last ones were good, and the average time of good ones. It renders itself for the log and for backend.list.
-// It judges nothing: the probe compares `good` with the threshold.
+// The history of a probe: a shift register of 64 polls for each property of a poll, the number of good ones among the
+// last, and the average time of good ones. It renders itself for the log and for backend.list. It decides nothing: the
+// probe compares `good` with the threshold.
 
 import type { ProbeSettings } from './probe-settings.ts';
 
@@ -22,18 +22,18 @@ type Row = (typeof ROWS)[number];
 export type ProbeBit = Row[0];
 
 const POLLS = 64;
-/** Polls that the average covers, as in Varnish. */
+/** Weight of the running average, as in Varnish. */
 const MEMORY = 4;
 
 export class ProbeWindow {
   /** Good polls among the last `window` ones. */
   good = 0;
-  /** Seconds of the last poll; 0 when it got no answer. */
+  /** Seconds of the last poll; 0 without an answer. */
   last = 0;
-  /** Seconds, over the good polls. */
+  /** Average seconds of the good polls. */
   average = 0;
   private rate = 0;
-  /** A register for each row; it drops what is older than 64 polls by itself. */
+  /** One register per row; polls older than 64 drop out by themselves. */
   private readonly bits = new BigUint64Array(ROWS.length);
   private readonly settings: ProbeSettings;
   private readonly mask: bigint;
@@ -45,8 +45,8 @@ export class ProbeWindow {
   }
 
   /**
-   * Forgets all polls and fills in the initial good ones, which took no time. Without any the last count of good
-   * polls stands until the next poll, as in Varnish.
+   * Clears all polls and adds the initial good ones, with a time of 0. Without initial ones the last count of good
+   * polls stays until the next poll, as in Varnish.
    */
   reset(): void {
     this.bits.fill(0n);
@@ -73,12 +73,12 @@ export class ProbeWindow {
     return this.row(HAPPY);
   }
 
-  /** The last poll as the log has it: a letter for each property that holds, else a dash. */
+  /** The last poll in the log's format: a letter for each property that holds, else a dash. */
   lastBits(): string {
     return ROWS.map(([bit], row) => ((this.row(row) & 1n) === 1n ? bit : '-')).join('');
   }
 
-  /** The lines that backend.list -p adds, each with its end. */
+  /** The lines that backend.list -p adds, each with its line end. */
   text(): string {
     const { threshold, window } = this.settings;
     const lines = [
@@ -88,7 +88,7 @@ export class ProbeWindow {
     ];
     for (const [row, [bit, label]] of ROWS.entries()) {
       const polls = this.row(row);
-      // The last row is there in any case.
+      // The last row is always shown.
       if (polls === 0n && bit !== 'H') continue;
       lines.push(
         `  ${polls.toString(2).padStart(POLLS, '0').replaceAll('0', '-').replaceAll('1', bit)} ${label}`,
@@ -97,7 +97,7 @@ export class ProbeWindow {
     return lines.map((line) => `${line}\n`).join('');
   }
 
-  /** The value of probe_details, lines after the first indented as in the file. */
+  /** The value of probe_details, with all lines but the first indented as in the file. */
   json(): string {
     const { threshold, window } = this.settings;
     const rows = ROWS.map(([bit], row) => `        "bits_${bit}": ${this.row(row)}`);

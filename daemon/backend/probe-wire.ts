@@ -1,12 +1,12 @@
-// A connection of one poll, as the poll sees it: it is opened, takes one write, and reports what comes until it is
-// closed. Two kinds of it exist: handle-wire.ts, which a thousand probes can afford, and socket-wire.ts for runtimes
-// without such handles.
+// The connection of one poll: it is opened, takes one write, and reports events until it is closed. There are two
+// implementations: handle-wire.ts, cheap enough for a thousand probes, and socket-wire.ts for runtimes without such
+// handles.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { SystemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 
-/** Called in a later turn than the one of the call that it answers, and never after close(). */
+/** Callbacks, always in a later turn than the call that led to them, and never after close(). */
 export interface WireUser {
   connected(): void;
   /** The bytes are lent. */
@@ -18,11 +18,11 @@ export interface WireUser {
 }
 
 export interface ProbeWire {
-  /** The own end, once connected; null on a Unix socket. */
+  /** The local end, once connected; null on a Unix socket. */
   readonly local: { address: string; port: number } | null;
   write(bytes: Buffer): void;
   close(): void;
 }
 
-/** Begins to connect. */
+/** Starts to connect. */
 export type OpenWire = (at: OriginAddress, user: WireUser) => ProbeWire;

@@ -1,6 +1,6 @@
-// The probe of one backend: polls at its interval while its program is warm, and notifies the backend when the window
-// says that its health has changed. Polls never overlap: the interval begins when one has ended. Every poll is a
-// Backend_health record, as are the resets when the program warms or cools.
+// The probe of one backend: polls at its interval while its program is warm, and notifies the backend when its health
+// by the window has changed. Polls never overlap: the interval starts when one has ended. Every poll writes a
+// Backend_health record, and so do the resets when the program warms or cools.
 
 import { type PollOwner, type PollResult, type PollWay, ProbePoll } from './probe-poll.ts';
 import type { ProbeSchedule, Scheduled } from './probe-schedule.ts';
@@ -14,11 +14,11 @@ export interface ProbeOwner {
   probed(healthy: boolean, happy: bigint): void;
 }
 
-/** What a probe has to say. */
+/** Where a probe reports. */
 export interface ProbeReport {
   /** Writes a Backend_health record. */
   log(text: string): void;
-  /** Polls have changed the verdict; the text is the last answer. */
+  /** Polls have changed the verdict; `text` is the last answer. */
   changed(healthy: boolean, text: string): void;
 }
 
@@ -31,13 +31,13 @@ export class Probe implements PollOwner, Scheduled {
   private readonly way: PollWay;
   private readonly schedule: ProbeSchedule;
   private readonly report: ProbeReport;
-  /** The verdict that was reported: a backend is taken for healthy until a poll says otherwise. */
+  /** The last verdict reported: a backend counts as healthy until a poll shows otherwise. */
   private told = true;
   private poll: ProbePoll | null = null;
   private running = false;
-  /** The moment of the next poll, by the schedule. */
+  /** Due time of the next poll in the schedule. */
   private due = 0;
-  /** Seconds until the poll after this one. */
+  /** Seconds from the next poll to the one after it. */
   private next = 0;
   /** The text of the last poll. */
   private text = '';
@@ -58,7 +58,7 @@ export class Probe implements PollOwner, Scheduled {
     this.judge('');
   }
 
-  /** Begins to poll, with a fresh window. */
+  /** Starts to poll, with a fresh window. */
   start(): void {
     if (this.running) return;
     this.running = true;
@@ -68,7 +68,7 @@ export class Probe implements PollOwner, Scheduled {
     this.due = this.schedule.at(this, wait);
   }
 
-  /** Stops for a program that cools; the window is fresh again. */
+  /** Stops when the program cools, and resets the window. */
   stop(): void {
     if (!this.running) return;
     this.running = false;
@@ -99,7 +99,8 @@ export class Probe implements PollOwner, Scheduled {
     this.tell();
   }
 
-  /** A backend of which not enough polls are known yet is no sick one: the last one has failed where one goes sick. */
+  /** Reports a changed verdict. A backend that just has too few polls yet is not sick: the last poll must have
+   * failed. */
   private tell(): void {
     const { healthy, window, text } = this;
     if (healthy === this.told || (!healthy && (window.happy & 1n) === 1n)) return;

@@ -1,9 +1,10 @@
-// The PROXY protocol's preamble (versions 1 and 2) that a backend with .proxy_header gets before each request: whose
-// request it is. A probe has no client: version 1 names the connection's own address twice, version 2 says LOCAL.
+// The PROXY protocol's preamble (versions 1 and 2), sent before each request to a backend with .proxy_header: it names
+// the request's client. A probe has no client: version 1 gives the connection's own address twice, version 2 says
+// LOCAL.
 
 import { addressBytes } from '../vcl/runtime/ip.ts';
 
-/** The two ends a preamble names: texts of numeric addresses, and ports. */
+/** The two ends that a preamble names: numeric addresses as text, and ports. */
 export interface ProxyEnds {
   readonly clientIp: string;
   readonly clientPort: number;
@@ -17,7 +18,7 @@ const LOCAL = 0x20;
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
-/** The preamble of a request, in `version` 1 or 2. */
+/** The preamble of a request in `version` 1 or 2. */
 export function proxyHeader(version: number, ends: ProxyEnds): Buffer {
   const { clientIp, clientPort, serverIp, serverPort } = ends;
   const six = clientIp.includes(':');
@@ -38,7 +39,7 @@ export function proxyHeader(version: number, ends: ProxyEnds): Buffer {
   return out;
 }
 
-/** The preamble of a connection without a client: `local` is its own end, null on a Unix socket. */
+/** The preamble of a connection without a client; `local` is its own end, null on a Unix socket. */
 export function probeProxyHeader(version: number, local: { address: string; port: number } | null): Buffer {
   if (version !== 1) return Buffer.concat([SIGNATURE, Buffer.from([LOCAL, 0, 0, 0])]);
   if (local === null) return Buffer.from('PROXY UNKNOWN\r\n', 'latin1');
@@ -46,7 +47,7 @@ export function probeProxyHeader(version: number, local: { address: string; port
   return proxyHeader(1, { clientIp: address, clientPort: port, serverIp: address, serverPort: port });
 }
 
-/** The address in `size` bytes; an IPv4 one as the end of an IPv6 one where the two ends differ in kind. */
+/** The address in `size` bytes; an IPv4 one is mapped into IPv6 where the two ends differ in kind. */
 function sized(text: string, size: number): Uint8Array {
   const bytes = addressBytes(text) ?? [];
   const out = new Uint8Array(size);

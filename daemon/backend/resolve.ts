@@ -1,5 +1,5 @@
-// From a backend declaration to addresses. The system's resolver looks up names in another thread,
-// so nothing waits for a name server. The preferred family comes first.
+// Resolves a backend declaration to addresses. The system's resolver looks up names in another thread, so the event
+// loop never waits for a name server. The preferred family comes first.
 
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
 
-/** Gives the addresses of a name, or throws. */
+/** Returns the addresses of a name, or throws. */
 export type NameLookup = (name: string) => Promise<readonly { address: string; family: number }[]>;
 
 export const systemLookup: NameLookup = (name) => lookup(name, { all: true });
@@ -15,7 +15,7 @@ export const systemLookup: NameLookup = (name) => lookup(name, { all: true });
 const DEFAULT_PORT = 80;
 
 /**
- * The addresses of a backend when its program is loaded: those that its name had when it was compiled.
+ * The addresses of a backend when its program is loaded: those that were resolved when it was compiled.
  * @param preferIpv6 puts the IPv6 address first
  */
 export function loadAddresses(
@@ -28,7 +28,7 @@ export function loadAddresses(
 }
 
 /**
- * The addresses of a backend as its name has them now; or a text with the reason why there are none.
+ * The current addresses of a backend; a string is the reason why there are none.
  * @param preferIpv6 puts the IPv6 address first
  */
 export async function resolveBackend(
@@ -44,7 +44,7 @@ export async function resolveBackend(
   const host = hostName(decl);
   try {
     const found = await names(host);
-    // One of each kind, as in Varnish; a name that is resolved again may have many.
+    // One of each family, as in Varnish; a name that is resolved repeatedly may have many.
     const most = decl.resolve === undefined ? 1 : found.length;
     const kinds = preferIpv6 ? [6, 4] : [4, 6];
     const picked = kinds.flatMap((kind) => found.filter((a) => a.family === kind).slice(0, most));
@@ -56,7 +56,7 @@ export async function resolveBackend(
   }
 }
 
-/** The address of a declaration where it needs no resolver; null for a name, a text for a port that is none. */
+/** The address of a declaration that needs no resolver; null for a name, a string for an invalid port. */
 export function literalAddress(decl: RunTimeDecl): OriginAddress | string | null {
   if (decl.path !== undefined) return { kind: 'unix', path: decl.path };
   const port = portOf(decl);
@@ -65,7 +65,7 @@ export function literalAddress(decl: RunTimeDecl): OriginAddress | string | null
   return isIP(address) === 0 ? null : { kind: 'tcp', address, port };
 }
 
-/** Whether there is a name to resolve again. */
+/** Whether the declaration has a name that can be resolved again. */
 export function isNamed(decl: BackendDecl): boolean {
   return decl.none !== true && decl.path === undefined && isIP(hostName(decl)) === 0;
 }
@@ -79,7 +79,7 @@ function hostName(decl: RunTimeDecl): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
-/** A number or a service that this system knows. */
+/** Parses a port number, or looks up a service that this system knows. */
 function portNumber(text: string): number | null {
   const n = /^\d+$/.test(text) ? Number(text) : (WELL_KNOWN[text] ?? service(text));
   return n >= 1 && n <= 65535 ? n : null;
@@ -95,7 +95,7 @@ function service(name: string): number {
       if (known && port?.endsWith('/tcp') === true) return Number(port.slice(0, -4));
     }
   } catch {
-    // Without /etc/services only numbers are known.
+    // Without /etc/services only numbers are accepted.
   }
   return -1;
 }

@@ -1,10 +1,10 @@
-// The backends that extensions make for one program while it runs. They are backends as declared ones are: listed,
-// counted, probed. What vcl_init asks for stays as long as the program; the rest goes when nobody has used it for a
-// while, and there is a limit to their number, because what clients send may decide how many there are: the one that has
-// been idle for longest makes room for the next.
+// The backends that extensions make for one program while it runs. They are listed, counted and probed like declared
+// ones. Those made in vcl_init live as long as the program; the others are removed when they have not been used for a
+// while. Their number is limited, because clients may determine it: the one that has been idle for longest makes room
+// for a new one.
 //
-// Threads make them each for itself, and have a row in common by the description, which gives them one name. Those that
-// a thread has are reported to the program, so that the first thread has them as well.
+// Each thread makes its own, with a row shared by description, which also gives them one name. A thread reports those
+// it uses to the program, so that the first thread has them as well.
 
 import type { Director } from '../contract/context.ts';
 import { ExtensionError } from '../contract/failure.ts';
@@ -14,30 +14,30 @@ import { Backend, type BackendEnvironment } from './backend.ts';
 import { literalAddress } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
 
-/** Run-time backends of one program (chosen). */
+/** Run-time backends per program (chosen). */
 const MOST = 1000;
-/** Seconds without use after which one goes, and between two looks (chosen). */
+/** Seconds without use after which one is removed, and between two checks (chosen). */
 const IDLE = 300;
 const LOOK = 30;
 
-/** The program they belong to. */
+/** The program that the backends belong to. */
 export interface BackendOwner {
   readonly name: string;
   readonly directors: Map<string, Director>;
   readonly backends: Map<string, Backend>;
-  /** One has been made, and is listed in both maps; or has gone. */
+  /** A backend was made and added to both maps; or removed. */
   made(backend: Backend): void;
   gone(backend: Backend): void;
-  /** What threads have in common for the backend of this key, which may have its name with others; null with one thread. */
+  /** The shared row of the backend with this key; other backends may have the same name. Null with one thread. */
   rowOf(key: string, name: string): BackendRow | null;
-  /** This thread has it, though not for as long as the program: called when it was made, and again at each look. */
+  /** This thread uses the backend, which may expire: called when it was made, and again at each check. */
   kept(key: string): void;
 }
 
 interface Entry {
   readonly backend: Backend;
   lasting: boolean;
-  /** Epoch seconds, and how many requests it had had by then. */
+  /** Epoch seconds of the last use seen, and the number of requests by then. */
   usedAt: number;
   requests: number;
 }
@@ -55,8 +55,8 @@ export class RunTimeBackends {
 
   /**
    * The backend of this description, made when there is none.
-   * @param lasting whether it stays as long as the program
-   * @throws ExtensionError for a host that is no address, a port that is none, and one too many
+   * @param lasting whether it lives as long as the program
+   * @throws ExtensionError for a host that is not an address, an invalid port, and one backend too many
    */
   at(decl: RunTimeDecl, lasting: boolean): Director {
     const key = JSON.stringify(decl);
@@ -71,7 +71,7 @@ export class RunTimeBackends {
     return entry.backend;
   }
 
-  /** Lets those go that nobody has used for a while. */
+  /** Removes backends that have not been used for a while. */
   look(): void {
     const now = this.env.now();
     for (const [key, entry] of this.entries) {
@@ -89,7 +89,7 @@ export class RunTimeBackends {
     if (this.entries.size === 0) this.stop();
   }
 
-  /** The program goes, and all of them with it. */
+  /** Removes all backends when the program ends. */
   close(): void {
     this.stop();
     for (const { backend } of this.entries.values()) this.drop(backend);
@@ -120,7 +120,7 @@ export class RunTimeBackends {
     return { backend, lasting: false, usedAt: now, requests: 0 };
   }
 
-  /** Drops the one that was asked for or used longest ago; false when all are in use. */
+  /** Removes the backend whose last use is the longest ago; false when all are in use. */
   private makeRoom(): boolean {
     let idle: [string, Entry] | null = null;
     for (const row of this.entries) {
@@ -143,7 +143,7 @@ export class RunTimeBackends {
     owner.gone(backend);
   }
 
-  /** A number is part of it where others have the name as well. */
+  /** Appends a number where other backends have the same name. */
   private freeName(name: string, from: number): string {
     let free = from === 1 ? name : `${name}(${from})`;
     for (let n = from + 1; this.owner.directors.has(free); n++) free = `${name}(${n})`;

@@ -1,9 +1,9 @@
-// What the threads of a worker have in common for each backend: its connections in use, its health by the probe that the
-// first thread runs, the operator's word, and the number in its name where several would have the same. Each backend has a
-// row in shared memory, found by a digest of its key, so that all threads find the same one without a message. It is given
-// back when the backend has ended in all threads.
+// State of each backend that the threads of a worker share: its connections in use, its health by the probe that the
+// first thread runs, the health set by the operator, and the number in its name where several would have the same. Each
+// backend has a row in shared memory, found by a digest of its key, so that all threads find the same one without a
+// message. It is freed when the backend has ended in all threads.
 //
-// Special case: the table is bounded. A backend that finds it full counts alone, with its thread's part of the limit, and
+// Special case: the table is bounded. A backend without a row counts alone, with its thread's share of the limit, and
 // polls for itself.
 
 import { createHash } from 'node:crypto';
@@ -12,52 +12,52 @@ import { healthEpoch } from '../contract/health-epoch.ts';
 import type { Lock } from '../threads/shared-lock.ts';
 import type { MemoryPart } from '../threads/shared-memory.ts';
 
-/** Rows (chosen): the backends of sixteen programs that have made as many while running as they may. */
+/** Rows (chosen): the backends of sixteen programs with the most run-time backends. */
 const ROWS = 16 * 1024;
-/** Words of a row: a cache line, so that threads that count in different rows do not slow each other down. */
+/** Words per row: a cache line, so that threads that count in different rows do not slow each other down. */
 const WIDTH = 16;
 
 /** The digest of the key takes the first words of a row. */
 const DIGEST = 4;
-/** The next row with the same beginning of the digest, or the next free one; 0 for none. */
+/** The next row in the same hash chain, or the next free one; 0 for none. */
 const NEXT = 4;
-/** Threads' backends that have the row. */
+/** Number of threads' backends that use the row. */
 const HOLDERS = 5;
 const IN_USE = 6;
-/** A place in HEALTHS. */
+/** Index in HEALTHS. */
 const HEALTH = 7;
-/** A place in ADMINS. */
+/** Index in ADMINS. */
 const ADMIN = 8;
-/** Which one of its name it is, from 1. */
+/** Number among the backends of its name, from 1. */
 const NUMBER = 9;
 /** Two words: epoch seconds of the last change, as a float. */
 const CHANGED = 10;
-/** The digest of its name before the number. */
+/** Digest of its name without the number. */
 const NAME = 12;
 
-/** Words of the first row, which is nobody's: the first free row, rows that were ever taken, and the epoch of health. */
+/** Words of row 0, which no backend has: the first free row, the number of rows ever used, and the epoch of health. */
 const FREE = 0;
 const TAKEN = 1;
 const EPOCH = 2;
 
-/** Null: the first thread has not said yet. */
+/** Null until the first thread has published a verdict. */
 const HEALTHS: readonly (boolean | null)[] = [null, false, true];
 const ADMINS: readonly AdminHealth[] = ['auto', 'healthy', 'sick'];
 
-/** A thread among those that serve together. */
+/** A thread among those of a worker. */
 export interface ThreadPlace {
   readonly thread: number;
   /** Threads, this one included. */
   readonly count: number;
 }
 
-/** The row of one backend as one thread has it. */
+/** The row of one backend in one thread. */
 export class BackendRow {
   /** Whether another thread runs the probe of this backend. */
   readonly follows: boolean;
   /** Whether this thread writes the records of the backend's probe. */
   readonly isFirst: boolean;
-  /** Parts into which a limit is divided: one when all threads count together. */
+  /** Shares into which a limit is divided: one when all threads count together. */
   private readonly parts: number;
   private readonly giveBack: (at: number) => void;
   private words: Int32Array;
@@ -75,7 +75,7 @@ export class BackendRow {
     this.giveBack = giveBack;
   }
 
-  /** Takes a place for a connection; false when `max` of them are taken. 0 is no limit. */
+  /** Takes a connection; false when `max` are in use. 0 is no limit. */
   enter(max: number): boolean {
     const { words, at } = this;
     if (max === 0) {
@@ -83,7 +83,7 @@ export class BackendRow {
       return true;
     }
     const limit = this.limitOf(max);
-    // Not by adding and taking back: until then another thread would see a place taken that nobody has.
+    // Not by incrementing and undoing: until the undo another thread would see a connection that does not exist.
     for (let inUse = this.inUse; inUse < limit; ) {
       const seen = Atomics.compareExchange(words, at + IN_USE, inUse, inUse + 1);
       if (seen === inUse) return true;
@@ -96,7 +96,7 @@ export class BackendRow {
     Atomics.sub(this.words, this.at + IN_USE, 1);
   }
 
-  /** Whether one more leaves a place under the limit for others. */
+  /** Whether one more connection leaves another under the limit. */
   hasSpare(max: number): boolean {
     return max === 0 || this.inUse < this.limitOf(max) - 1;
   }
@@ -106,12 +106,12 @@ export class BackendRow {
     return Atomics.load(this.words, this.at + IN_USE);
   }
 
-  /** Which one it is of those that joined under the same name, from 1; null without a name, or without a row. */
+  /** Number among the backends that joined under the same name, from 1; null without a name, or without a row. */
   get number(): number | null {
     return this.words[this.at + NUMBER] || null;
   }
 
-  /** By the probe; null when the first thread has not said yet. */
+  /** Verdict of the probe; null until the first thread has published one. */
   get healthy(): boolean | null {
     return HEALTHS[Atomics.load(this.words, this.at + HEALTH)] as boolean | null;
   }
@@ -128,7 +128,7 @@ export class BackendRow {
     Atomics.store(this.words, this.at + ADMIN, ADMINS.indexOf(admin));
   }
 
-  /** Epoch seconds; 0 when the first thread has not said yet. */
+  /** Epoch seconds; 0 until the first thread has published. */
   get changedAt(): number {
     return this.times[(this.at + CHANGED) / 2] as number;
   }
@@ -137,7 +137,7 @@ export class BackendRow {
     this.times[(this.at + CHANGED) / 2] = seconds;
   }
 
-  /** Gives the row back. It stands for itself from then on, as it was: somebody may still look at an old backend. */
+  /** Frees the row. This object keeps a private copy, because an old backend may still be read. */
   release(): void {
     const { words, at } = this;
     if (at === 0) return;
@@ -149,7 +149,8 @@ export class BackendRow {
     this.giveBack(at);
   }
 
-  /** One at least, or a thread could use the backend for nothing: a limit below the number of threads may be exceeded. */
+  /** At least one, or a thread could not use the backend at all: a limit below the number of threads may be
+   * exceeded. */
   private limitOf(max: number): number {
     return this.parts === 1 ? max : Math.max(1, Math.floor(max / this.parts));
   }
@@ -160,10 +161,10 @@ export class SharedBackends {
   private readonly lock: Lock;
   private readonly place: ThreadPlace;
   private readonly rows: number;
-  /** The first row for each beginning of a digest: these words come after all rows. */
+  /** Position of the hash chains' heads: these words come after all rows. */
   private readonly heads: number;
 
-  /** @param memory the same in all threads, and so is the lock */
+  /** @param memory the same in all threads, like the lock */
   constructor(memory: MemoryPart, lock: Lock, place: ThreadPlace, rows = ROWS) {
     this.heads = (rows + 1) * WIDTH;
     this.words = memory.words(this.heads + rows);
@@ -174,8 +175,8 @@ export class SharedBackends {
   }
 
   /**
-   * The row of the backend with this key, which this thread has until it is released.
-   * @param name one that several backends may have, which numbers them; the same whenever the key is
+   * Joins the row of the backend with this key, until it is released.
+   * @param name one that several backends may have, which numbers them; always the same for a key
    */
   join(key: string, name: string | null = null): BackendRow {
     const digest = digestOf(key);
@@ -194,7 +195,7 @@ export class SharedBackends {
     return 0;
   }
 
-  /** A row that nobody has; 0 when there is none. */
+  /** Takes an unused row; 0 when there is none. */
   private take(digest: Int32Array, name: string | null): number {
     const { words } = this;
     let at = this.word(FREE);
@@ -212,7 +213,7 @@ export class SharedBackends {
     return at;
   }
 
-  /** Gives a row the first number that none of its name has. */
+  /** Gives a row the lowest number that is free among those of its name. */
   private number(row: number, name: Int32Array): void {
     const taken = new Set<number>();
     for (let at = WIDTH; at <= this.word(TAKEN) * WIDTH; at += WIDTH) {
@@ -247,7 +248,7 @@ export class SharedBackends {
   }
 }
 
-/** Two keys never have the same one. */
+/** Collision-free for all practical purposes. */
 function digestOf(key: string): Int32Array {
   const bytes = createHash('sha256').update(key).digest();
   return Int32Array.from({ length: DIGEST }, (_, i) => bytes.readInt32LE(i * 4));

@@ -1,4 +1,4 @@
-// The connection of a poll over a socket of `node:net`.
+// A poll's connection over a socket of `node:net`.
 
 import { connect, type Socket } from 'node:net';
 import { behindEnd, socketDescriptor, systemError } from '../system-error.ts';
@@ -22,7 +22,7 @@ class SocketWire implements ProbeWire {
     };
     const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
     const onread = { buffer: bytes, callback };
-    // An address needs no race of its families, and only the poll knows whether an end is one.
+    // A literal address needs no race of address families; only the poll knows whether an end is an error.
     this.socket = connect({ ...target, onread, allowHalfOpen: true, autoSelectFamily: false });
     this.socket
       .once('connect', () => user.connected())

@@ -1,13 +1,13 @@
-// Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3), read as Varnish reads it, what is malformed
-// included: programs and caches behind have been written for its answers. x-gzip admits it whatever its weight; of
-// several gzip the first counts. Only a lower-case q is a weight, and of its value only a number at its beginning counts.
+// Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3), interpreted as Varnish does, malformed values
+// included: programs and downstream caches rely on its answers. x-gzip admits it whatever its weight; of several gzip
+// the first counts. Only a lower-case q is a weight, and of its value only a number at its beginning counts.
 
-/** A member, which ends at any comma: its coding, which may stand in quotes, and what follows it. */
+/** A list member, which ends at any comma: its coding, possibly in quotes, and the rest. */
 const MEMBER = /[\t ,]*(?:"([^",]*)"|([!#$%&'*+.^_`|~\w-]*))([^,]*)/y;
 const WEIGHT = /(?:^[\t ;]*|;[\t ]*)q[\t ]*=[\t ]*([^;]*)/;
 const NUMBER = /^\d*\.?\d*/;
 
-/** `value` is the joined header, or null when the client sent none. */
+/** @param value the joined header, or null when the client sent none */
 export function acceptsGzip(value: string | null): boolean {
   if (value === null) return false;
   if (value === 'gzip') return true;
@@ -22,7 +22,7 @@ export function acceptsGzip(value: string | null): boolean {
   return weighted === true;
 }
 
-/** Whether parameters give a weight that is more than nothing, or none. */
+/** Whether the parameters have a weight above 0, or none. */
 function hasWeight(parameters: string): boolean {
   const weight = WEIGHT.exec(parameters)?.[1];
   return weight === undefined || Number(NUMBER.exec(weight)?.[0]) > 0;

@@ -1,13 +1,13 @@
-// Which bytes are allowed where, as lookup tables over all 256 of them. Tables, because a table is one load where a
-// chain of comparisons is several branches, and because the grammar is then in one place.
+// The bytes allowed in each place, as lookup tables over all 256. Tables, because one is a single load where a chain of
+// comparisons is several branches, and because the grammar is then in one place.
 
-/** Byte to its lower-case token character, 0 for bytes that no token may hold (RFC 9110 section 5.6.2). */
+/** Maps a byte to its lower-case token character; 0 for bytes that a token cannot hold (RFC 9110 section 5.6.2). */
 export const TOKEN_FOLD: Uint8Array = tokenTable();
 
-/** 1 for bytes a header value or reason may hold: visible, blank, or above ASCII. */
+/** 1 for bytes allowed in a header value or reason: visible, blank, or above ASCII. */
 export const TEXT: Uint8Array = table((c) => (c >= 0x20 && c !== 0x7f) || c === 0x09);
 
-/** 1 for bytes a request target may hold: visible or above ASCII. */
+/** 1 for bytes allowed in a request target: visible or above ASCII. */
 export const TARGET: Uint8Array = table((c) => c > 0x20 && c !== 0x7f);
 
 function table(holds: (c: number) => boolean): Uint8Array {

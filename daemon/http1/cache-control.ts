@@ -1,14 +1,14 @@
 // Directives of Cache-Control and similar headers: a list on one or several lines, names in any case, values bare or
-// quoted (RFC 9111 section 5.2). Reads the text in place; the common result "not there" allocates nothing.
+// quoted (RFC 9111 section 5.2). Reads the text in place; the common result, an absent directive, allocates nothing.
 
 import type { HttpMessage } from './message.ts';
 
-/** Largest delta-seconds; larger values count as this (RFC 9111 section 1.2.2). */
+/** Largest delta-seconds; larger values are cut to it (RFC 9111 section 1.2.2). */
 export const MAX_DELTA = 2147483648;
 
 /**
  * The value of directive `name` (lower case) in the headers named `key`: '' for a bare directive, null when it is
- * not there. The first occurrence counts.
+ * absent. The first occurrence counts.
  */
 export function directive(msg: HttpMessage, key: string, name: string): string | null {
   const value = find(msg, key, name);
@@ -16,7 +16,7 @@ export function directive(msg: HttpMessage, key: string, name: string): string |
   return value?.startsWith('"') ? unquoted(value) : value;
 }
 
-/** The value as it is written, quotes included; undefined for a bare directive, null when it is not there. */
+/** The value as written, quotes included; undefined for a bare directive, null when it is absent. */
 function find(msg: HttpMessage, key: string, name: string): string | undefined | null {
   for (let i = 0; i < msg.n; i++) {
     if (msg.keys[i] !== key) continue;
@@ -31,13 +31,13 @@ function unquoted(text: string): string {
   return text.slice(1, end).replace(/\\(.)/g, '$1');
 }
 
-/** Whether directive `name` is there, with or without a value. */
+/** Whether directive `name` is present, with or without a value. */
 export function hasDirective(msg: HttpMessage, key: string, name: string): boolean {
   return directive(msg, key, name) !== null;
 }
 
 /**
- * Seconds of a directive such as max-age: -1 when it is not there; 0 when its value is not a number, because freshness
+ * Seconds of a directive such as max-age: -1 when it is absent; 0 when its value is not a number, because freshness
  * that cannot be read means stale.
  */
 export function deltaSeconds(msg: HttpMessage, key: string, name: string): number {
@@ -68,7 +68,7 @@ export function classicSeconds(text: string): number {
   return digits === undefined ? 0 : Math.min(Number(digits), CLASSIC_MAX);
 }
 
-/** deltaSeconds() as Varnish reads it: a directive without a value counts as not there, a quoted one as 0. */
+/** deltaSeconds() as Varnish reads it: a directive without a value counts as absent, a quoted one as 0. */
 export function classicDelta(msg: HttpMessage, key: string, name: string): number {
   const value = find(msg, key, name);
   return value === null || value === undefined ? -1 : classicSeconds(value);
@@ -78,7 +78,7 @@ function isBlank(c: number): boolean {
   return c === 32 || c === 9;
 }
 
-/** As find(), in one line. */
+/** Like find(), in one line. */
 function inList(line: string, from: number, name: string): string | undefined | null {
   const end = line.length;
   let p = from;
@@ -95,7 +95,8 @@ function inList(line: string, from: number, name: string): string | undefined | 
       p++;
     }
     const found = p - start === name.length && sameFolded(line, start, name);
-    // Blanks around "=" are not in the grammar, but readers that skip them and readers that do not must both be safe.
+    // Blanks around "=" are not in the grammar; the result must be safe for readers that skip them and for those that
+    // do not.
     while (p < end && isBlank(line.charCodeAt(p))) p++;
     if (p >= end || line.charCodeAt(p) !== 61) {
       if (found) return undefined;

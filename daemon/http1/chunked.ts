@@ -1,9 +1,9 @@
-// Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank
-// out of place, CRLF after every chunk. Extensions and trailers are skipped within bounds and dropped, never
-// merged into the head. The decoder passes on views of the caller's buffer and keeps no bytes.
+// Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank out of
+// place, CRLF after every chunk. Extensions and trailers are skipped within bounds and dropped, never merged into the
+// head. The decoder passes on views of the caller's buffer and keeps no bytes.
 //
 // An origin's body may also use old forms that have one reading (leniency.ts): a byte that the strict rules refuse is
-// looked up there before it is an error. A request's body may not.
+// checked against them before it is an error. A request's body may not.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { TOKEN_FOLD } from './byte-classes.ts';
@@ -35,14 +35,14 @@ const S_SIZE_BLANK = 16;
 /** Most bytes of extensions in a body, and of trailers (chosen). */
 const MAX_EXTENSIONS = 4096;
 const MAX_TRAILERS = 8192;
-/** A double holds 13 hex digits exactly; leading zeros count, so that they are bounded too. */
+/** A double holds 13 hex digits exactly; leading zeros count, so they are bounded too. */
 const MAX_DIGITS = 13;
-/** Sizes from here on may not take another digit. */
+/** A size from here on cannot take another digit. */
 const LONGEST = 16 ** (MAX_DIGITS - 1);
-/** Origins pad sizes with zeros to widths of their own. */
+/** Some origins pad sizes with zeros to a fixed width. */
 const MAX_DIGITS_OF_ORIGIN = 32;
 
-/** Takes data, lent until it returns, that came in so many chunks or pieces of them. */
+/** Takes data, lent until it returns, that arrived in this number of chunks or parts of chunks. */
 export type ChunkSink = (buf: LentBytes, start: number, end: number, pieces: number) => void;
 
 export type ChunkError = Extract<Refusal, `chunk_${string}` | 'trailer'>;
@@ -55,14 +55,14 @@ for (let i = 0; i < 6; i++) {
   HEX[97 + i] = 10 + i;
 }
 
-/** Shorter pieces of data are gathered (chosen: to copy them costs less than to hand each of them on, which may be a write). */
+/** Shorter pieces of data are gathered (chosen: copying them is cheaper than passing on each, which may be a write). */
 const SMALL = 512;
 const ROOM = 64 * 1024;
 
-/** Where they are gathered, while nobody does. */
+/** A buffer to gather in, while it is not in use. */
 let spareRoom: Buffer | null = null;
 
-/** The small pieces of one read, handed on together. */
+/** The small pieces of one read, passed on together. */
 class Gathered {
   private readonly sink: ChunkSink;
   private room: Buffer | null = null;
@@ -90,17 +90,17 @@ class Gathered {
     this.length = 0;
     this.pieces = 0;
     this.sink(room, 0, length, pieces);
-    // Not before: whoever takes them may have others decoded.
+    // Not before: the sink may run another decoder.
     spareRoom = room;
   }
 }
 
 /** One chunked body. Reusable through reset(). */
 export class ChunkedDecoder {
-  /** The last chunk and the trailers were read to their end. */
+  /** The last chunk and the trailers have been read. */
   done = false;
   error: ChunkError | null = null;
-  /** The byte that broke the body; meaningless without an error. */
+  /** The byte that broke the body; valid only with an error. */
   offender = 0;
   /** Bytes of data so far. */
   total = 0;
@@ -109,7 +109,7 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private trailers = 0;
-  /** The last byte of the last chunk's data. */
+  /** The last byte of the current chunk's data. */
   private lastData = 0;
   private readonly leniencies: Leniencies | null;
   private readonly mostDigits: number;
@@ -120,12 +120,12 @@ export class ChunkedDecoder {
     this.mostDigits = leniencies === null ? MAX_DIGITS : MAX_DIGITS_OF_ORIGIN;
   }
 
-  /** The place of the error, in words. */
+  /** The place of the error, as text. */
   get place(): string {
     return `byte 0x${this.offender.toString(16).padStart(2, '0')} after ${this.total} bytes of data`;
   }
 
-  /** Why the body is malformed, or cannot end here, in Varnish's log text. */
+  /** Why the body is malformed, or incomplete at this point, in Varnish's log text. */
   get fault(): string {
     switch (this.error) {
       case null:
@@ -155,8 +155,8 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes buf[start, end), calling `sink` for its data: once for all pieces between two that are long.
-   * @returns bytes consumed: all of them, unless the body ended before or broke
+   * Decodes buf[start, end) and calls `sink` with its data: long pieces one by one, short ones between them together.
+   * @returns bytes consumed: all of them, unless the body ended or broke before
    */
   decode(buf: LentBytes, start: number, end: number, sink: ChunkSink): number {
     let p = start;
@@ -192,7 +192,7 @@ export class ChunkedDecoder {
     return p - start;
   }
 
-  /** One byte outside chunk data; returns the next state. */
+  /** Processes one byte outside chunk data; returns the next state. */
   private step(c: number): number {
     switch (this.state) {
       case S_SIZE_FIRST:
@@ -231,7 +231,7 @@ export class ChunkedDecoder {
     return this.size === 0 ? S_TRAILER_START : S_DATA;
   }
 
-  /** Quoted strings are tracked so that a CR or LF inside one is an error and not an end. */
+  /** Quoted strings are tracked, because a CR or LF inside one is an error and not an end. */
   private extension(c: number): number {
     if (++this.extensions > MAX_EXTENSIONS) return this.fail('chunk_too_long');
     if (c === CR && this.state === S_EXT) return S_SIZE_LF;
@@ -265,7 +265,8 @@ export class ChunkedDecoder {
     return S_DONE;
   }
 
-  /** A byte that the strict rules refuse: the next state where an origin's body may have it, else an error. */
+  /** Handles a byte that the strict rules refuse: returns the next state if an origin's body may have it, else an
+   * error. */
   private orLenient(c: number, reason: ChunkError): number {
     if (this.leniencies === null) return this.fail(reason);
     const blank = c === 32 || c === 9;
@@ -287,7 +288,7 @@ export class ChunkedDecoder {
       case S_EXT:
         return this.noted('chunk-lf', "a chunk's size", this.afterSize());
       case S_DATA_CR:
-        // The CR may belong to this line end and have been counted as data by a size one too large: two readings.
+        // The CR may belong to this line end, counted as data by a size one too large: two readings.
         if (this.lastData === CR) return this.fail(reason);
         return this.noted('chunk-lf', "a chunk's data", S_SIZE_FIRST);
       case S_TRAILER_VALUE:
@@ -310,9 +311,9 @@ export class ChunkedDecoder {
   }
 }
 
-/** Room that chunkHead needs at most. */
+/** Most bytes that chunkHead() writes. */
 export const CHUNK_HEAD_MAX = 16;
-/** What follows the data of every chunk. */
+/** Follows the data of every chunk. */
 export const CHUNK_END: Buffer = Buffer.from('\r\n', 'latin1');
 /** The last chunk, without trailers. */
 export const LAST_CHUNK: Buffer = Buffer.from('0\r\n\r\n', 'latin1');

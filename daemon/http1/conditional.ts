@@ -42,7 +42,7 @@ function listHasTag(list: string, etag: string): boolean {
   if (list === etag) return true;
   if (list.trim() === '*') return true;
   const wanted = opaque(etag);
-  // Tags are quoted strings without escapes; commas may stand inside them.
+  // Tags are quoted strings without escapes, and may contain commas.
   for (const [tag] of list.matchAll(/(?:W\/)?"[^"]*"/g)) if (opaque(tag) === wanted) return true;
   return false;
 }

@@ -1,6 +1,6 @@
-// HTTP dates (RFC 9110 section 5.6.7): writes IMF-fixdate, reads the three historical formats in any case. Parsing never
-// guesses: a malformed date is null, so that a malformed Expires counts as past. Only the day of
-// the week is ignored: it adds nothing to the rest.
+// HTTP dates (RFC 9110 section 5.6.7): writes IMF-fixdate, reads the three historical formats in any case. Parsing
+// never guesses: a malformed date is null, so that a malformed Expires counts as past. Only the day of the week is
+// ignored: it is redundant.
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
@@ -9,7 +9,7 @@ function two(n: number): string {
   return n < 10 ? `0${n}` : String(n);
 }
 
-/** "Sun, 06 Nov 1994 08:49:37 GMT" for a point in time in epoch seconds; fractions are cut. */
+/** "Sun, 06 Nov 1994 08:49:37 GMT" for epoch seconds; fractions are cut. */
 export function httpDate(at: number): string {
   const d = new Date(Math.floor(at) * 1000);
   const day = DAYS[d.getUTCDay()];
@@ -19,7 +19,7 @@ export function httpDate(at: number): string {
   return `${day}, ${two(d.getUTCDate())} ${month} ${year} ${time} GMT`;
 }
 
-/** Formats the current second once; the worker keeps one. */
+/** Formats each second once; the worker keeps one. */
 export class DateCache {
   private second = -1;
   private text = '';
@@ -37,7 +37,7 @@ export class DateCache {
 
 const IMF = /^(\w{3}), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/i;
 const RFC850 = /^(\w{6,9}), (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/i;
-/** IMF-fixdate but for a day of the month below ten written with one digit: the `http_date_postel` feature. */
+/** IMF-fixdate except that a day of the month below ten has one digit: the `http_date_postel` feature. */
 const IMF_SHORT = /^(\w{3}), (\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/i;
 const ASCTIME = /^(\w{3}) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/i;
 
@@ -52,7 +52,7 @@ function fullYear(two: number, now: number): number {
 /**
  * Epoch seconds of an HTTP date, or null if it is malformed.
  * @param now epoch seconds, for the century of two-digit years
- * @param lenient takes a day of the month of one digit, too
+ * @param lenient also accepts a day of the month of one digit
  */
 export function parseDate(text: string, now: number = Date.now() / 1000, lenient = false): number | null {
   const usual = usualDate(text);
@@ -75,8 +75,8 @@ export function parseDate(text: string, now: number = Date.now() / 1000, lenient
 
 const MONTH_NAMES = MONTHS.join('');
 
-/** The form that nearly every origin sends, read without a regular expression, because each response has one. -1 for
- * all others and for the last days of a month, which need a second look. */
+/** Reads the form that nearly every origin sends, without a regular expression, because each response has one. -1 for
+ * all others and for the last days of a month, which need a closer check. */
 function usualDate(text: string): number {
   if (text.length !== 29 || !text.endsWith(' GMT')) return -1;
   for (let i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ function usualDate(text: string): number {
   return Date.UTC(year, place / 3, day, hour, minute, second) / 1000;
 }
 
-/** NaN where there are none. */
+/** NaN unless there are two digits. */
 function twoDigits(text: string, at: number): number {
   const high = text.charCodeAt(at) - 48;
   const low = text.charCodeAt(at + 1) - 48;

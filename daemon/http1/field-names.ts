@@ -1,5 +1,5 @@
-// Well-known header names, interned: a name seen on the wire in any case maps to one lower-case string without
-// allocation. Unknown names are never interned (a peer could fill the table); the caller makes their strings.
+// Well-known header names, interned: a name in any case maps to one lower-case string without allocation. Unknown names
+// are never interned (a peer could fill the table); the caller makes their strings.
 
 import { TOKEN_FOLD } from './byte-classes.ts';
 import type { LentBytes } from './lent-bytes.ts';
@@ -103,7 +103,7 @@ const NAMES = [
 const SLOTS = 1024;
 /** Longest name of the list, and so the stride of `bytes`. */
 const WIDTH = 40;
-/** Open addressing on nameSlot(); '' is a free place. */
+/** Open addressing on nameSlot(); '' is a free slot. */
 const table: string[] = new Array<string>(SLOTS).fill('');
 /** The bytes of the name in each slot: comparing them is cheaper than reading a string's characters. */
 const bytes = new Uint8Array(SLOTS * WIDTH);
@@ -116,7 +116,7 @@ for (const name of NAMES) {
   bytes.set(raw, slot * WIDTH);
 }
 
-/** First place to look: from the length and three characters, folded by their low five bits. Names are short. */
+/** First slot to probe: from the length and three characters, folded by their low five bits. Names are short. */
 function nameSlot(buf: LentBytes, start: number, end: number): number {
   const n = end - start;
   const a = (buf[start] as number) & 31;
@@ -125,7 +125,7 @@ function nameSlot(buf: LentBytes, start: number, end: number): number {
   return (a * 37 + b * 211 + c * 7 + n * 59) & (SLOTS - 1);
 }
 
-/** The place of the name [start, end) in the list, or -1 when it is not well known. */
+/** The slot of the name [start, end), or -1 when it is not well known. */
 export function findName(buf: LentBytes, start: number, end: number): number {
   const n = end - start;
   let slot = nameSlot(buf, start, end);
@@ -137,12 +137,12 @@ export function findName(buf: LentBytes, start: number, end: number): number {
   }
 }
 
-/** The lower-case name at a place that findName gave. */
+/** The lower-case name in a slot that findName() returned. */
 export function nameAt(slot: number): string {
   return table[slot] as string;
 }
 
-/** Whether the bytes from `start` are the name at `slot`, whatever follows; there are enough bytes. */
+/** Whether the bytes from `start` are the name at `slot`, whatever follows; the caller has checked their number. */
 export function beginsWith(slot: number, length: number, buf: LentBytes, start: number): boolean {
   return sameName(slot * WIDTH, buf, start, length);
 }

@@ -1,6 +1,6 @@
-// How long a message's body is (RFC 9112 section 6.3), with one reading only: anything that two implementations could
-// read differently is an error (SAFETY rules 1 and 9). Looks at headers, never at body bytes.
-// An origin may repeat a length and send chunks with HTTP/1.0; a client may not.
+// The length of a message's body (RFC 9112 section 6.3), with one reading only: anything that two implementations could
+// read differently is an error (SAFETY rules 1 and 9). Reads headers, never body bytes. An origin may repeat a length
+// and send chunks with HTTP/1.0; a client may not.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import type { Leniencies } from './leniency.ts';
@@ -8,7 +8,7 @@ import type { HttpMessage } from './message.ts';
 
 /** Characters of a header line that the log quotes, as in Varnish. */
 const QUOTED = 60;
-/** Longest Content-Length that repeats itself (chosen): intermediaries that merge lines merge a few. */
+/** Longest Content-Length list that repeats one value (chosen): intermediaries merge a few lines. */
 const LONGEST_LIST = 256;
 
 export type FramingError = Extract<
@@ -37,7 +37,7 @@ export interface BrokenFraming {
   readonly detail: string;
 }
 
-/** Shared values: a request without a body allocates nothing. */
+/** Shared values, so that a request without a body allocates nothing. */
 export const NO_BODY: BodyFraming = Object.freeze({ kind: 'none' });
 export const CHUNKED: BodyFraming = { kind: 'chunked' };
 export const UNTIL_EOF: BodyFraming = { kind: 'eof' };
@@ -62,12 +62,12 @@ const fail = (reason: FramingError, text: string, detail: string): BodyFraming =
   detail,
 });
 
-/** Header line `i` as the log quotes it. */
+/** Header line `i` as quoted in the log. */
 export function quoted(msg: HttpMessage, i: number): string {
   return quote(msg.lines[i] as string);
 }
 
-/** The beginning of a peer's text, as the log quotes it. */
+/** The beginning of a peer's text, as quoted in the log. */
 export function quote(text: string): string {
   return text.length > QUOTED ? `"${text.slice(0, QUOTED)}..."` : `"${text}"`;
 }
@@ -77,8 +77,8 @@ function pair(msg: HttpMessage, i: number, j: number): string {
 }
 
 /**
- * What the length and coding headers say; null when there are none.
- * @param leniencies where old forms of an origin are noted; null for a request, which may not use them
+ * The framing by the length and coding headers; null when there are none.
+ * @param leniencies notes old forms of an origin; null for a request, which may not use them
  */
 function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming | null {
   let length = -1;
@@ -124,7 +124,7 @@ function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming 
   return length === 0 ? NO_BODY : { kind: 'length', length };
 }
 
-/** The one length that a list repeats ("5, 5"; RFC 9110 section 8.6); -1 when its members differ in a byte. */
+/** The length that a list repeats ("5, 5"; RFC 9110 section 8.6); -1 when its members are not identical. */
 function repeatedLength(value: string, leniencies: Leniencies): number {
   if (value.length > LONGEST_LIST) return -1;
   const members = value.split(/[ \t]*,[ \t]*/);
@@ -136,7 +136,8 @@ function repeatedLength(value: string, leniencies: Leniencies): number {
 }
 
 /**
- * Makes one Content-Length line of a repeated one, by records: the lines are stored and forwarded (SAFETY rule 9).
+ * Reduces a repeated Content-Length to one line, with log records, because the lines are stored and forwarded (SAFETY
+ * rule 9).
  * @param framing the result of responseBody()
  */
 export function settleLength(msg: HttpMessage, framing: BodyFraming): void {
@@ -154,8 +155,8 @@ export function requestBody(msg: HttpMessage): BodyFraming {
 }
 
 /**
- * Whether a request's body would end with its connection, like an HTTP/1.0 upload without a length: such a
- * body cannot be distinguished from a truncated one. A client that keeps its connection has none.
+ * Whether a request's body would end with its connection, like an HTTP/1.0 upload without a length: such a body cannot
+ * be distinguished from a truncated one. A client that keeps its connection has none.
  */
 export function endsWithConnection(msg: HttpMessage): boolean {
   if (msg.proto !== 'HTTP/1.0' || (msg.method !== 'POST' && msg.method !== 'PUT')) return false;
@@ -168,7 +169,7 @@ export function endsWithConnection(msg: HttpMessage): boolean {
 /**
  * The framing of a response's body.
  * @param requestMethod method of the request it answers: HEAD has no body, whatever the headers say
- * @param leniencies where old forms that were read are noted
+ * @param leniencies notes old forms that were read
  */
 export function responseBody(msg: HttpMessage, requestMethod: string, leniencies: Leniencies): BodyFraming {
   const status = msg.status;

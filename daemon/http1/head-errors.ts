@@ -1,5 +1,5 @@
-// The ways a head can be malformed, one row each: the log's text and whether the peer still gets a response.
-// Ids are positions and append only. The parser chooses the row.
+// The ways a head can be malformed, one row each: the log's text and whether the peer still gets a response. Ids are
+// positions and append only. The parser chooses the row.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { TOKEN_FOLD } from './byte-classes.ts';
@@ -8,13 +8,13 @@ import type { LentBytes } from './lent-bytes.ts';
 
 /** One way a head can break. */
 export interface HeadErrorRow {
-  /** The reason as the log, the counters and the console know it. */
+  /** The reason in the log, the counters and the console. */
   readonly refusal: Refusal;
   /** Log record that carries it: the offending header, or the raw head when the start line is unreadable. */
   readonly record: 'BogoHeader' | 'HttpGarbage';
   /** Text of a BogoHeader record; `%c` is the offending byte in hex, `%l` the first 20 bytes of the line. */
   readonly text: string;
-  /** Status of the answer; 0 closes without one, since the rest of the head was never read. */
+  /** Status of the response; 0 closes without one, since the rest of the head was never read. */
   readonly status: 400 | 0;
   /** Why the connection ends; a name of protocol/tables/close-reasons.ts. */
   readonly close: 'RX_JUNK' | 'RX_OVERFLOW';
@@ -79,7 +79,7 @@ export const E_OVERFLOW = 17;
 export const E_FOLD_FIRST = 18;
 
 const QUOTED = 20;
-/** Bytes of a header's name in the place of an error (chosen). */
+/** Bytes of a header's name quoted in the place of an error (chosen). */
 const NAMED = 40;
 
 /** Where the parser stopped: row, start of the line, offset of the offending byte. */
@@ -104,7 +104,7 @@ function hexByte(head: HeadFault, buf: LentBytes, end: number): string {
   return `0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** Where a head in [start, end) broke, in words: `byte 0x20 in line 3 (header Host)`. */
+/** The place where a head in [start, end) broke, as text: `byte 0x20 in line 3 (header Host)`. */
 export function errorPlace(head: HeadFault, buf: LentBytes, start: number, end: number): string {
   const line = head.errorLine;
   let number = 1;
@@ -123,8 +123,8 @@ function isNameByte(c: number): boolean {
 }
 
 /**
- * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in Varnish, its
- * first word, or all of it up to a NUL when a control character comes before the first blank.
+ * Bytes of a broken head in [start, end) in an HttpGarbage record, without the final NUL. As in Varnish: its first
+ * word, or all of it up to a NUL when a control character comes before the first blank.
  */
 export function garbageLength(buf: LentBytes, start: number, end: number): number {
   let p = start;

@@ -1,9 +1,9 @@
-// Parses one HTTP/1 head from bytes, strictly: every rule of RFC 9112 that decides where a header or a message
-// ends is enforced, so that no two readers of the same bytes can differ (SAFETY rules 1, 6, 9). It never throws
-// on input and never interprets headers (framing.ts and request-host.ts do).
+// Parses one HTTP/1 head from bytes, strictly: every rule of RFC 9112 that decides where a header or a message ends is
+// enforced, so that no two readers of the same bytes can differ (SAFETY rules 1, 6, 9). It never throws on input and
+// never interprets headers (framing.ts and request-host.ts do).
 //
-// The special case is a head that arrives slowly: the result object remembers the complete lines, and a
-// call that brings no new line end costs one indexOf. The buffer may move between calls (offsets are shifted).
+// Special case: a head that arrives slowly. The result object remembers the complete lines, and a call without a new
+// line end costs one indexOf. The buffer may move between calls (offsets are shifted).
 
 import { TEXT, TOKEN_FOLD } from './byte-classes.ts';
 import { beginsWith, findName, nameAt } from './field-names.ts';
@@ -28,11 +28,11 @@ import type { LentBytes } from './lent-bytes.ts';
 import { type HttpMessage, nameBit } from './message.ts';
 import { requestLine, statusLine } from './start-line.ts';
 
-/** Bounds of one head, in bytes and headers. */
+/** Limits of one head, in bytes and headers. */
 export interface HeadLimits {
   /** Longest header line without its CRLF (http_req_hdr_len, http_resp_hdr_len); the start line may be longer. */
   readonly maxLine: number;
-  /** Most headers a head may have, start line not counted (see fieldLimit). */
+  /** Most headers of a head, without the start line (see fieldLimit). */
   readonly maxFields: number;
   /** Longest head with its blank line (http_req_size, http_resp_size). */
   readonly maxSize: number;
@@ -43,10 +43,10 @@ export const HEAD_INCOMPLETE = 1;
 export const HEAD_ERROR = 2;
 export type ParseStatus = typeof HEAD_COMPLETE | typeof HEAD_INCOMPLETE | typeof HEAD_ERROR;
 
-/** The start line takes places of Varnish's http_max_hdr. */
+/** Slots that the start line takes of Varnish's http_max_hdr. */
 const START_LINE_SLOTS = 5;
 
-/** Headers a head may have under http_max_hdr. */
+/** Headers that a head may have under http_max_hdr. */
 export function fieldLimit(httpMaxHdr: number): number {
   return Math.max(1, httpMaxHdr - START_LINE_SLOTS);
 }
@@ -57,15 +57,15 @@ export class HeadResult {
   headEnd = 0;
   /** Offset of the start line: blank lines before a request are skipped. */
   headStart = 0;
-  /** After HEAD_INCOMPLETE: bytes before this need no second look for a line end. */
+  /** After HEAD_INCOMPLETE: bytes before this have no line end that is not handled. */
   scanFrom = 0;
   /** After HEAD_ERROR: row of HEAD_ERRORS, the offending line's start and the offending byte. */
   error = E_NONE;
   errorLine = 0;
   errorAt = 0;
-  /** The request is the HTTP/2 connection preface; the message says PRI * HTTP/2.0. */
+  /** The request is the HTTP/2 connection preface; the message holds PRI * HTTP/2.0. */
   preface = false;
-  /** Some line had blanks after its value: the lines are not the bytes between one CRLF and the next. */
+  /** Some value had trailing blanks, so the lines are not simply the bytes between one CRLF and the next. */
   trimmed = false;
   /** Complete lines; line 0 is the start line, line i is header i - 1. */
   lines = 0;
@@ -73,15 +73,15 @@ export class HeadResult {
   lineEnd: Int32Array;
   /** Offset of the colon of line i. */
   nameEnd: Int32Array;
-  /** Place of the well-known name that line i had in the last head, or -1. */
+  /** Slot of the well-known name that line i had in the last head, or -1. */
   guess: Int32Array;
-  /** The name in lower case that line i had when it was none of those, or ''. */
+  /** Lower-case name that line i had in the last head when it was not a well-known one, or ''. */
   readonly otherNames: string[] = [];
-  /** The `start` of the call that left the state below. */
+  /** The `start` of the call that left the state for the next one. */
   base = 0;
   resume = false;
 
-  /** The parsed buffer's memory as words, to look at four bytes at a time; made again when the memory changes. */
+  /** The parsed buffer's memory as words, to check four bytes at a time; replaced when the memory changes. */
   wordsOf: ArrayBufferLike | null = null;
   words: Int32Array = new Int32Array(0);
 
@@ -92,7 +92,7 @@ export class HeadResult {
     this.guess = new Int32Array(maxFields + 2).fill(-1);
   }
 
-  /** Notes the broken rule and the place; returns HEAD_ERROR. */
+  /** Records the broken rule and the place; returns HEAD_ERROR. */
   fail(error: number, line: number, at: number): ParseStatus {
     this.error = error;
     this.errorLine = line;
@@ -106,7 +106,7 @@ export class HeadResult {
     this.words = new Int32Array(memory, 0, memory.byteLength >> 2);
   }
 
-  /** Forgets a half-read head; needed only when the next bytes begin a new one. */
+  /** Drops a half-read head; needed only when the next bytes begin a new one. */
   reset(): void {
     this.resume = false;
     this.lines = 0;
@@ -116,7 +116,7 @@ export class HeadResult {
   }
 }
 
-/** In the place of a well-known name's: the line has the name of otherNames. */
+/** Instead of a slot: the line has the name in otherNames. */
 const OTHER = -2;
 /** Longer names are not kept for the next head. */
 const LONGEST_KEPT = 64;
@@ -174,7 +174,7 @@ export function parseResponseHead(
   return fields(buf, start, p, end, limits, msg, out, false);
 }
 
-/** Where to continue: the first incomplete line, or -1 when no line end has come since the last call. */
+/** Returns where to continue: the first incomplete line, or -1 when no line end has arrived since the last call. */
 function begin(buf: LentBytes, start: number, end: number, limits: HeadLimits, out: HeadResult): number {
   if (out.lineStart.length < limits.maxFields + 2) {
     out.lineStart = new Int32Array(limits.maxFields + 2);
@@ -210,7 +210,7 @@ function begin(buf: LentBytes, start: number, end: number, limits: HeadLimits, o
 function incomplete(start: number, end: number, limits: HeadLimits, out: HeadResult): ParseStatus {
   const line = out.lines === 0 ? out.headStart : (out.lineEnd[out.lines - 1] as number) + 2;
   if (end - start >= limits.maxSize) return out.fail(E_OVERFLOW, line, end);
-  // A CR that may end the line is not part of it.
+  // A CR that may end the line does not belong to it.
   if (out.lines > 0 && end - line > limits.maxLine + 1)
     return out.fail(E_LINE_LONG, line, line + limits.maxLine);
   out.scanFrom = end;
@@ -231,7 +231,7 @@ function fields(
   const { lineStart, lineEnd, nameEnd, guess } = out;
   const keys = msg.keys;
   const maxLine = limits.maxLine;
-  // The words are looked at only while `buf` is lent.
+  // The words are read only while `buf` is lent.
   const { buffer } = buf as Buffer;
   if (buffer !== out.wordsOf) out.setWords(buffer);
   const words = out.words;
@@ -241,8 +241,8 @@ function fields(
   let p = from;
   for (;;) {
     const line = p;
-    // Heads of one client are alike: the name that stood here in the last one is tried first, which checks its
-    // bytes and finds its end in one pass. A miss costs a comparison of a byte or two.
+    // Heads of one client are alike: the name in this line of the last one is tried first, which checks its bytes and
+    // finds its end in one pass. A miss costs a comparison of a byte or two.
     let slot = guess[lines] as number;
     let key = slot < 0 ? '' : nameAt(slot);
     if (
@@ -275,7 +275,7 @@ function fields(
     p++;
     while (((p + offset) & 3) !== 0 && TEXT[buf[p] as number] === 1) p++;
     if (((p + offset) & 3) === 0) {
-      // Four bytes a step while none of them is below 0x20 or is 0x7f; the byte loop finds which one it was.
+      // Four bytes a step while none of them is below 0x20 or is 0x7f; the byte loop finds the exact one.
       let w = (p + offset) >> 2;
       while (w < lastWord) {
         const four = words[w] as number;
@@ -308,7 +308,7 @@ function fields(
   return incomplete(start, end, limits, out);
 }
 
-/** The name that line i had in the last head, when it has it again. */
+/** The name that line i had in the last head, if it has it again. */
 function otherName(out: HeadResult, line: number, buf: LentBytes, at: number, end: number): string {
   const name = out.otherNames[line];
   if (name === undefined || at + name.length >= end || buf[at + name.length] !== COLON) return '';
@@ -325,7 +325,7 @@ function nameError(c: number, first: boolean, lines: number): number {
   return E_NAME_TOKEN;
 }
 
-/** Makes the strings: one copy of the head, then slices of it that share its memory. */
+/** Makes the strings: one copy of the head, then slices that share its memory. */
 function finish(buf: LentBytes, msg: HttpMessage, out: HeadResult, isRequest: boolean): void {
   const { lineStart, lineEnd, nameEnd, lines, headStart } = out;
   const text = latin1Text(buf, headStart, out.headEnd);
@@ -348,7 +348,7 @@ function finish(buf: LentBytes, msg: HttpMessage, out: HeadResult, isRequest: bo
     if (keys[i - 1] === '') {
       const name = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
       keys[i - 1] = name;
-      // Kept without the head that it is part of.
+      // A copy, so that the head it is part of can be freed.
       if (name.length <= LONGEST_KEPT) out.otherNames[i] = flat(name);
     }
     names |= nameBit(keys[i - 1] as string);

@@ -1,6 +1,6 @@
-// Writes heads as bytes: Latin-1, the inverse of the parser. It never checks what it writes (the parser and the
-// VCL runtime keep CR, LF and NUL out of headers) except that the head fits the buffer.
-// Short strings are written byte by byte: below some 24 characters (measured) that is cheaper than the native call.
+// Writes heads as bytes: Latin-1, the inverse of the parser. It checks only that the head fits the buffer, not its
+// content: the parser and the VCL runtime keep CR, LF and NUL out of headers. Short strings are written byte by byte:
+// below some 24 characters (measured) that is cheaper than the native call.
 
 import { latin1Put } from './latin1.ts';
 import type { HttpMessage } from './message.ts';
@@ -10,7 +10,7 @@ const CR = 13;
 const LF = 10;
 const SP = 32;
 const NATIVE_FROM = 24;
-/** Blanks, line ends, version and status digits: a response's version is written whatever `proto` says. */
+/** Blanks, line ends, version and status digits; the version of a response does not depend on `proto`. */
 const START_LINE_REST = 24;
 
 /** Writes `text` at `at`; returns the offset past it. The caller has checked the room. */
@@ -21,21 +21,21 @@ function writeText(buf: Buffer, at: number, text: string): number {
   return at + n;
 }
 
-/** Bytes the head of `msg` takes at most, start line and blank line included. */
+/** Upper bound of the bytes of the head of `msg`, start line and blank line included. */
 export function headSize(msg: HttpMessage): number {
   let size = msg.method.length + msg.url.length + msg.proto.length + msg.reason.length + START_LINE_REST;
   for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
   return size;
 }
 
-/** Bytes writeRequestHead() will take, exactly. */
+/** Exact number of bytes that writeRequestHead() writes. */
 export function requestHeadLength(msg: HttpMessage): number {
   let size = msg.method.length + msg.url.length + msg.proto.length + 6;
   for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
   return size;
 }
 
-/** Bytes writeResponseHead() will take, exactly. */
+/** Exact number of bytes that writeResponseHead() writes. */
 export function responseHeadLength(msg: HttpMessage): number {
   const known = msg.status < 1000 && msg.reason === reasonOf(msg.status);
   let size = known ? statusLine(msg.status).length : 15 + String(msg.status).length - 3 + msg.reason.length;
@@ -43,7 +43,7 @@ export function responseHeadLength(msg: HttpMessage): number {
   return size + 2;
 }
 
-/** Encoded "HTTP/1.1 200 OK\r\n" lines by status, for the reason that the registry gives it. */
+/** Encoded "HTTP/1.1 200 OK\r\n" lines by status, for the registered reasons. */
 const statusLines: (Buffer | undefined)[] = new Array<Buffer | undefined>(1000).fill(undefined);
 
 function statusLine(status: number): Buffer {

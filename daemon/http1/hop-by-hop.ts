@@ -1,10 +1,10 @@
-// Which headers end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a header is dropped, and the
+// Headers that end at this hop (RFC 9110 section 7.6.1): rows with the directions in which a header is dropped, and the
 // lines that the sender's Connection named. The latter are marked once, when the message arrives: a header that a
-// program sets later is forwarded, whatever the sender named; else a client could remove headers that a program relies
-// on.
+// program sets later is forwarded, whatever the sender named; otherwise a client could remove headers that a program
+// relies on.
 //
 // Connection must not name a well-known header: such a request is refused, as in Varnish, and a response keeps the
-// header. The sender always writes the framing again.
+// header. The sender always writes the framing headers itself.
 
 import type { HttpMessage } from './message.ts';
 
@@ -43,8 +43,8 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
 
 const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
 
-/** The headers that Connection must not name: headers with a meaning beyond this hop, Host and those that frame the
- * body among them (SAFETY rule 10). */
+/** Headers that Connection must not name: those with a meaning beyond this hop, including Host and the framing of the
+ * body (SAFETY rule 10). */
 const NOT_TO_BE_NAMED: ReadonlySet<string> = new Set([
   'accept',
   'accept-charset',
@@ -100,7 +100,7 @@ const USUAL: ReadonlyMap<string, readonly string[]> = new Map([
   ['close', ['close']],
 ]);
 
-/** Lower-case options of Connection, of all its lines; null when there is no Connection. */
+/** Lower-case options of Connection, from all its lines; null without Connection. */
 function options(msg: HttpMessage): readonly string[] | null {
   let names: readonly string[] | null = null;
   let own: string[] | null = null;
@@ -127,8 +127,8 @@ export function connectionHas(msg: HttpMessage, name: string): boolean {
 }
 
 /**
- * Marks the lines that the Connection of a message that has just come names.
- * @returns the first header it must not name (lower case), or null
+ * Marks the lines that the Connection of a message that was just received names.
+ * @returns the first header that it must not name (lower case), or null
  */
 export function markNamed(msg: HttpMessage): string | null {
   const names = options(msg);
@@ -153,9 +153,8 @@ function endsHere(key: string, mask: HopMask): boolean {
   return row !== undefined && (row & mask) !== 0;
 }
 
-/** Copies the headers of `from` that are forwarded in direction `mask` to the end of `to`, without log records.
- * Their bytes, where `from` has them, go with the first ones of an empty message: up to the first header that does
- * not. */
+/** Appends the headers of `from` that are forwarded in direction `mask` to `to`, without log records. If `to` was
+ * empty, it also shares the raw bytes of `from`, up to the first header that is dropped. */
 export function copyOnward(from: HttpMessage, to: HttpMessage, mask: HopMask): void {
   let alike = to.n === 0 && from.raw !== null ? from.rawLines : 0;
   for (let i = 0; i < from.n; i++) {

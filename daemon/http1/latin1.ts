@@ -1,5 +1,5 @@
-// Latin-1 reads and writes by the buffer's own native methods, which its published type leaves out. They skip the
-// encoding lookup and bounds normalisation of toString() and write(), which is most of the cost of a short text.
+// Latin-1 reads and writes through the buffer's own native methods, which its published type omits. They skip the
+// encoding lookup and bounds normalisation of toString() and write(), which are most of the cost of a short text.
 
 import type { LentBytes } from './lent-bytes.ts';
 
@@ -8,7 +8,7 @@ interface NativeLatin1 {
   latin1Write(text: string, at: number, length: number): number;
 }
 
-/** The bytes [start, end) as a string of one character each. */
+/** The bytes [start, end) as a string, one character per byte. */
 export function latin1Text(buf: LentBytes, start: number, end: number): string {
   return (buf as unknown as NativeLatin1).latin1Slice(start, end);
 }

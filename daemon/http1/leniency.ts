@@ -1,10 +1,9 @@
-// Old or sloppy forms of a message that have only one reading and are therefore accepted: one row each, and
-// those found in one message. A reader of a form notes it here, for the log's text. Nothing is
-// read differently because of a note.
+// Old or sloppy forms of a message that have only one reading and are therefore accepted: one row each, and those found
+// in one message. A reader of a form notes it here, for the log. A note changes no reading.
 //
 // A form without a row is an error: SAFETY rule 9 lists the accepted ones.
 
-/** The text for each form: `first` is the place where it was found first. */
+/** The text for each form; the place where it was first found follows. */
 const LENIENCIES = {
   'bare-lf': 'LF without CR ends',
   fold: 'continuation line joined to',

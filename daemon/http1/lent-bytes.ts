@@ -1,12 +1,12 @@
 // Bytes of a read buffer, lent for one turn. Sockets of a worker read into one buffer, which the next read overwrites:
-// whoever is called with bytes of it uses them before returning, or copies them with keep().
+// a callback that receives them uses them before returning, or copies them with keep().
 //
-// Every Buffer and Uint8Array may be lent, but what is lent is no Buffer: tsc refuses it wherever bytes are asked for
-// that stay. It has neither `buffer` nor any method that makes another object over the same memory, except a smaller
-// loan. A field that holds a loan across calls has to say so by this type; test/structure/loans.test.ts lists them all.
+// Every Buffer and Uint8Array may be lent, but LentBytes is not a Buffer: tsc refuses it wherever bytes must stay
+// valid. It has neither `buffer` nor any method that makes another object over the same memory, except a smaller loan.
+// A field that holds a loan across calls must have this type; test/structure/loans.test.ts lists them all.
 //
-// Interfaces whose functions take a loan declare them as properties: tsc compares the parameters of methods both ways,
-// and would let one that asks for a Buffer stand in.
+// Interfaces whose functions take a loan declare them as properties: tsc compares the parameters of methods
+// bivariantly, and would accept an implementation that takes a Buffer.
 
 export interface LentBytes {
   readonly [Symbol.toStringTag]: 'Uint8Array';
@@ -19,13 +19,12 @@ export interface LentBytes {
 
 declare const STORED: unique symbol;
 
-/** Bytes where an object is stored: they stay only while the object is held (daemon/flow/piece.ts), and are as little a
- * Buffer as lent ones are. */
+/** Bytes of a stored object: valid only while the object is held (daemon/flow/piece.ts), and not a Buffer either. */
 export interface StoredBytes extends LentBytes {
   readonly [STORED]: true;
 }
 
-/** A copy of buf[start, end) that stays. */
+/** A copy of buf[start, end) that stays valid. */
 export function keep(buf: LentBytes, start: number, end: number): Buffer {
   return Buffer.from((buf as Buffer).subarray(start, end));
 }

@@ -1,17 +1,17 @@
-// HttpMessage: one HTTP head as the steps and the VCL program see it.
+// HttpMessage: one HTTP head, as the steps and the VCL program use it.
 //
-// A header is kept as its complete line ("Name: value", as it came off the wire) beside its lower-case name,
-// so that forwarding, logging and lookup need no re-assembly. Changes are logged as vsl(7) has them: a
-// set is a Header record, an unset is an Unset record. The message never parses or validates bytes.
+// A header is stored as its complete line ("Name: value", as received) together with its lower-case name, so that
+// forwarding, logging and lookup need no re-assembly. Changes are logged as in vsl(7): setting one is a Header record,
+// unsetting one an Unset record. The message never parses or validates bytes.
 
 import type { LentBytes } from './lent-bytes.ts';
 
-/** The part of the transaction log that a message uses: records of text or of bytes. */
+/** The operations of the transaction log that a message uses: records of text or of bytes. */
 export interface MessageLog {
   put(tag: number, text: string): void;
   readonly putBytes: (tag: number, src: LentBytes, start: number, end: number) => void;
   putConstant(record: ConstantRecord): void;
-  /** Whether records of this tag are written. */
+  /** Whether records of this tag are logged. */
   wants(tag: number): boolean;
 }
 
@@ -43,7 +43,7 @@ export class HttpMessage {
   reason = '';
   /** Number of headers in use; `keys` and `lines` may be longer. */
   n = 0;
-  /** Bits of the names that are or were there: most searches are for headers that a message never had. */
+  /** Bits of all names the message has or had: most searches are for headers that a message never had. */
   names = 0;
   /** Lower-case header names. */
   readonly keys: string[] = [];
@@ -52,15 +52,15 @@ export class HttpMessage {
   /** Tag id of this kind's Method record (ReqMethod, RespMethod, BereqMethod, BerespMethod, ObjMethod). */
   readonly base: number;
   log: MessageLog | null = null;
-  /** The bytes the first `rawLines` headers came from, one after the other with CRLF from `rawFrom` on: logging
-   * and forwarding copy them instead of encoding the lines again. The lender takes the bytes back. */
+  /** The bytes of the first `rawLines` headers, joined by CRLF, from `rawFrom` on: logging and forwarding copy them
+   * instead of encoding the lines again. The lender takes the bytes back. */
   raw: LentBytes | null = null;
   rawFrom = 0;
   rawLines = 0;
-  /** Lines that `raw` has in all when it holds nothing but them; -1 when it holds more. */
+  /** Number of lines in `raw` if it holds nothing else; -1 when it holds more. */
   rawWhole = -1;
-  /** Which lines end at this hop because the sender's Connection named them (RFC 9110 section 7.6.1); null when it
-   * named none. A line that a program sets afterwards is not among them, whatever its name. */
+  /** Lines that end at this hop because the sender's Connection named them (RFC 9110 section 7.6.1); null when it named
+   * none. A line that a program sets afterwards is not among them, whatever its name. */
   private ending: boolean[] | null = null;
 
   constructor(base: number) {
@@ -82,14 +82,14 @@ export class HttpMessage {
     this.ending = null;
   }
 
-  /** Clears the marks of an earlier head in the same message: for parsers that fill the headers themselves. */
+  /** Sets the headers' count and name bits, and clears the marks of an earlier head: for parsers that fill `lines`. */
   filled(n: number, names: number): void {
     this.n = n;
     this.names = names;
     this.ending = null;
   }
 
-  /** Lends the bytes of all headers as they are. */
+  /** Lends the raw bytes of all current headers. */
   lend(raw: LentBytes, from: number): void {
     this.raw = raw;
     this.rawFrom = from;
@@ -97,7 +97,7 @@ export class HttpMessage {
     this.rawWhole = -1;
   }
 
-  /** Lends bytes that are exactly the headers as they are. */
+  /** Lends bytes that are exactly the current headers. */
   lendWhole(raw: LentBytes): void {
     this.raw = raw;
     this.rawFrom = 0;
@@ -105,7 +105,7 @@ export class HttpMessage {
     this.rawWhole = this.n;
   }
 
-  /** Shares the bytes of the first `lines` headers with the message that has the same ones. */
+  /** Shares the raw bytes of the first `lines` headers of a message that begins with the same ones. */
   borrow(from: HttpMessage, lines: number): void {
     this.raw = from.raw;
     this.rawFrom = from.rawFrom;
@@ -139,7 +139,7 @@ export class HttpMessage {
     return this.find(key) >= 0;
   }
 
-  /** Value of header `i` without blanks before it; those after it come from a program; the parser removes them. */
+  /** Value of header `i` without leading blanks. The parser removes trailing ones; those that a program sets stay. */
   valueAt(i: number): string {
     const line = this.lines[i] as string;
     const e = line.length;
@@ -177,7 +177,7 @@ export class HttpMessage {
     this.n++;
   }
 
-  /** Marks the present lines with one of these names (lower case) as for this hop only. */
+  /** Marks the present lines with one of these names (lower case) as ending at this hop. */
   endHere(names: ReadonlySet<string>): void {
     for (let i = 0; i < this.n; i++) {
       if (!names.has(this.keys[i] as string)) continue;
@@ -186,12 +186,12 @@ export class HttpMessage {
     }
   }
 
-  /** Whether line `i` was named by its sender's Connection. */
+  /** Whether the sender's Connection named line `i`. */
   endsAt(i: number): boolean {
     return this.ending !== null && this.ending[i] === true;
   }
 
-  /** Replaces all headers of this name by one at the end, and logs both. */
+  /** Replaces all headers of this name by one at the end, and logs both changes. */
   set(name: string, value: string): void {
     const key = name.toLowerCase();
     this.unset(key);
@@ -217,7 +217,7 @@ export class HttpMessage {
     else this.log.putConstant(record);
   }
 
-  /** Makes one line of several named `key` (lower case), where the first was, without records (RFC 9110 section 5.3). */
+  /** Joins several headers named `key` (lower case) where the first one is, without records (RFC 9110 section 5.3). */
   join(key: string): void {
     const first = this.find(key);
     if (first < 0 || this.find(key, first + 1) < 0) return;
@@ -232,7 +232,7 @@ export class HttpMessage {
     this.n++;
   }
 
-  /** Removes all headers named `key` (lower case), logging each; returns how many there were. */
+  /** Removes all headers named `key` (lower case) and logs each; returns their number. */
   unset(key: string): number {
     if ((this.names & nameBit(key)) === 0) return 0;
     let kept = 0;
@@ -265,7 +265,7 @@ export class HttpMessage {
     if (this.ending !== null) this.ending[i] = false;
   }
 
-  /** Removes the lines from `from` on that `gone` names, without records. */
+  /** Removes the lines from `from` on for which `gone` returns true, without records. */
   removeWhere(from: number, gone: (i: number) => boolean): void {
     let kept = from;
     for (let i = from; i < this.n; i++) {
@@ -311,7 +311,7 @@ export class HttpMessage {
     log.put(this.base + MSG_REASON, this.reason);
   }
 
-  /** Makes this message a copy of another (headers and start line; log and kind stay). */
+  /** Copies headers and start line of another message; log and kind stay. */
   copyFrom(other: HttpMessage): void {
     this.method = other.method;
     this.url = other.url;

@@ -1,7 +1,7 @@
-// Rewrites a head in an old form (lines that end in LF alone, values continued on the next line) as the strict parser
-// wants it, so that there is one parser and one set of rules: any other error in the head remains one.
-// Reached only after the strict parser refused a byte, so that a clean head pays nothing. Limits are those of the bytes
-// that came, not of the rewritten ones.
+// Rewrites a head in an old form (lines that end in LF alone, values continued on the next line) for the strict parser,
+// so that there is one parser and one set of rules: any other error in the head remains one. Used only after the strict
+// parser refused a byte, so that a clean head pays nothing. Limits apply to the bytes received, not to the rewritten
+// ones.
 
 import { E_BARE_LF, E_FOLD, E_START_END, E_START_LINE, E_STATUS } from './head-errors.ts';
 import type { HeadResult } from './head-parser.ts';
@@ -14,15 +14,15 @@ const LF = 10;
 const SP = 32;
 const HTAB = 9;
 
-/** Errors that a line end without CR leads to, where the offending byte is that LF. */
+/** Errors that a line end without CR leads to, with that LF as the offending byte. */
 const BY_LF: ReadonlySet<number> = new Set([E_BARE_LF, E_START_LINE, E_START_END, E_STATUS]);
 
-/** Whether a line end without CR may be the only reason why the parser failed. */
+/** Whether a line end without CR may be the only reason for the error. */
 export function failedAtLf(head: HeadResult, buf: LentBytes, end: number): boolean {
   return BY_LF.has(head.error) && head.errorAt < end && buf[head.errorAt] === LF;
 }
 
-/** Whether an old form may be the only reason. */
+/** Whether an old form may be the only reason for the error. */
 export function failedAtOldForm(head: HeadResult, buf: LentBytes, end: number): boolean {
   return head.error === E_FOLD || failedAtLf(head, buf, end);
 }
@@ -36,8 +36,8 @@ export function endOfHead(buf: LentBytes, start: number, end: number): number {
   return -1;
 }
 
-/** Offset of the first header in buf[start, end) that has more than `most` bytes with its continuations and without its
- * last line end; -1 when there is none. */
+/** Offset of the first header in buf[start, end) with more than `most` bytes, including its continuations and without
+ * its last line end; -1 when there is none. */
 export function longHeader(buf: LentBytes, start: number, end: number, most: number): number {
   let from = -1;
   for (let line = start; line < end; ) {
@@ -102,7 +102,7 @@ export function modernRequest(
   return past < 0 ? null : { bytes: modernHead(buf, from, past, false, leniencies), past };
 }
 
-/** The place of a line, for the log: its number, from 1, and its header. */
+/** The place of a line for the log: its number, from 1, and its header. */
 function place(index: number, line: string): string {
   if (index === 0) return 'line 1';
   if (line === '') return `line ${index + 1} (the empty one)`;

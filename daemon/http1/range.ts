@@ -1,5 +1,5 @@
-// A Range request against a body of known length (RFC 9110 section 14). One range only: several ranges and a malformed
-// one are refused with 416 as in Varnish, which section 14.2 allows; unknown units are ignored.
+// A Range request for a body of known length (RFC 9110 section 14). One range only: several ranges and malformed ones
+// are refused with 416 as in Varnish, which section 14.2 allows; unknown units are ignored.
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }
@@ -9,7 +9,7 @@ export type RangeAnswer =
 const WHOLE: RangeAnswer = { kind: 'whole' };
 const UNSATISFIABLE: RangeAnswer = { kind: 'unsatisfiable' };
 
-/** `to` is exclusive. */
+/** In the result `to` is exclusive. */
 export function answerRange(value: string, length: number): RangeAnswer {
   if (!/^bytes=/i.test(value)) return WHOLE;
   const match = /^bytes=(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(value);
@@ -28,14 +28,14 @@ export function answerRange(value: string, length: number): RangeAnswer {
   return { kind: 'part', from, to };
 }
 
-/** First and last byte of a Range with one part; -1 for one that is left open. Null for any other Range. */
+/** First and last byte of a Range with one part; -1 for an open end. Null for any other Range. */
 export function requestedRange(value: string): { low: number; high: number } | null {
   if (rangeFault(value) !== null) return null;
   const [, low = '', high = ''] = /^bytes=(\d*)-(\d*)/i.exec(value) ?? [];
   return { low: low === '' ? -1 : Number(low), high: high === '' ? -1 : Number(high) };
 }
 
-/** A Content-Range: `low` and `high` are the first and last byte, -1 without a part; `total` is -1 if unknown. */
+/** A Content-Range: `low` and `high` are the first and last byte, -1 without a range; `total` is -1 if unknown. */
 export interface ContentRange {
   readonly low: number;
   readonly high: number;
@@ -53,7 +53,7 @@ export function parseContentRange(value: string): ContentRange | null {
   return range;
 }
 
-/** Why a Range is refused whatever the body's length, as Varnish's log has it; null for one part in bytes. */
+/** Why a Range is refused whatever the body's length, in Varnish's log text; null for one range in bytes. */
 export function rangeFault(value: string): string | null {
   if (!value.includes('=')) return "Missing '='";
   const [, unit = '', low = '', hyphen = '', high = '', rest = ''] =

@@ -1,6 +1,6 @@
-// The host of a request, and its normalised target: exactly one valid Host in HTTP/1.1, an absolute-form
-// authority that replaces it, the asterisk and authority forms (RFC 9112 sections 3.2 and 3.3, RFC 3986 section 3.2).
-// Runs once a request after framing. It does not lower-case the host: the VCL program does.
+// The host of a request, and its normalised target: exactly one valid Host in HTTP/1.1, an absolute-form authority that
+// replaces it, the asterisk and authority forms (RFC 9112 sections 3.2 and 3.3, RFC 3986 section 3.2). Runs once per
+// request, after framing. It does not lower-case the host: the VCL program does.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import type { HttpMessage } from './message.ts';
@@ -15,7 +15,7 @@ export const HOST_ERROR_TEXT: { readonly [error in HostError]: string } = {
   target_invalid: 'Invalid request target',
 };
 
-/** 1: reg-name or IPv4 characters (RFC 3986 unreserved, sub-delims; '%' is checked apart). */
+/** 1 for reg-name and IPv4 characters (RFC 3986 unreserved, sub-delims; '%' is checked separately). */
 const REG_NAME = new Uint8Array(128);
 for (const c of "-._~!$&'()*+,;=0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") {
   REG_NAME[c.charCodeAt(0)] = 1;
@@ -92,7 +92,7 @@ export function normaliseTarget(msg: HttpMessage): HostError | null {
   }
   const url = msg.url;
   if (url.charCodeAt(0) === 47) return null;
-  // CONNECT and the asterisk carry no path; a tunnel is refused later, by method.
+  // CONNECT and the asterisk have no path; a tunnel is refused later, by method.
   if (msg.method === 'CONNECT') return validAuthority(url) ? null : 'target_invalid';
   if (url === '*') return msg.method === 'OPTIONS' || msg.method === 'PRI' ? null : 'target_invalid';
   const authority = schemeEnd(url);
@@ -112,7 +112,7 @@ function settleAbsolute(msg: HttpMessage, url: string, authority: number, at: nu
   if (at >= 0) msg.lines[at] = line;
   else msg.push('host', line);
   const path = url.slice(end);
-  // Without a path, OPTIONS is about the server itself (RFC 9112 section 3.2.4).
+  // OPTIONS without a path is about the server itself (RFC 9112 section 3.2.4).
   if (path === '' && msg.method === 'OPTIONS') msg.url = '*';
   else msg.url = path.charCodeAt(0) === 47 ? path : `/${path}`;
   return null;

@@ -1,6 +1,6 @@
 // The two kinds of start line (RFC 9112 sections 3 and 4), read from bytes into a message: one blank between the parts,
 // a token method, a target of visible bytes, HTTP/1.0 or HTTP/1.1 in capitals, three digits of status. Nothing is
-// trimmed or repaired. The special case is the HTTP/2 preface, which is let through so that it can be answered.
+// trimmed or repaired. Special case: the HTTP/2 preface is accepted so that it can be answered.
 
 import { TARGET, TEXT, TOKEN_FOLD } from './byte-classes.ts';
 import { E_METHOD, E_START_END, E_START_LINE, E_STATUS, E_TARGET, E_VERSION } from './head-errors.ts';
@@ -15,7 +15,7 @@ const SP = 32;
 const HTAB = 9;
 const HTTP1 = 'HTTP/1.';
 
-/** Methods as shared strings, so that a comparison compares pointers. */
+/** Methods as shared strings, so that comparisons are pointer comparisons. */
 const METHODS = [
   'GET',
   'HEAD',
@@ -31,7 +31,7 @@ const METHODS = [
   'PRI',
 ];
 
-/** Whether a request line of these parts has one reading, which parts set by a program may not have. */
+/** Whether a request line of these parts has one reading; parts set by a program may not. */
 export function isRequestLine(method: string, url: string): boolean {
   return isAll(TOKEN_FOLD, method) && isAll(TARGET, url);
 }
@@ -75,7 +75,7 @@ export function requestLine(
   if (buf[p] !== CR || buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
   const method = internMethod(buf, line, methodEnd);
   if (version === 20) {
-    // Only the preface of RFC 9113 section 3.4 may say 2.0: it is answered, not served.
+    // Only the preface of RFC 9113 section 3.4 may have version 2.0: it is answered, not served.
     if (method !== 'PRI' || targetEnd - target !== 1 || buf[target] !== 42) {
       return broken(out, E_VERSION, line, proto);
     }
@@ -92,7 +92,7 @@ export function requestLine(
   return p + 2;
 }
 
-/** 10, 11, 20, or 0 for anything else; eight bytes from p exist. */
+/** 10, 11, 20, or 0 for anything else. The caller has checked that eight bytes are there. */
 function readVersion(buf: LentBytes, p: number): number {
   if (buf[p] !== 72 || buf[p + 1] !== 84 || buf[p + 2] !== 84 || buf[p + 3] !== 80 || buf[p + 4] !== 47)
     return 0;
@@ -103,7 +103,7 @@ function readVersion(buf: LentBytes, p: number): number {
   return major === 50 && minor === 48 ? 20 : 0;
 }
 
-/** Whether buf[line, end) and more bytes can make a status line. */
+/** Whether buf[line, end) may be the beginning of a status line. */
 function mayBegin(buf: LentBytes, line: number, end: number): boolean {
   for (let i = 0; i < HTTP1.length && line + i < end; i++) {
     if (buf[line + i] !== HTTP1.charCodeAt(i)) return false;
@@ -123,7 +123,7 @@ function internMethod(buf: LentBytes, start: number, end: number): string {
   return text;
 }
 
-/** Reads a status line into `msg`; returns as requestLine does. */
+/** Reads a status line into `msg`; returns like requestLine(). */
 export function statusLine(
   buf: LentBytes,
   line: number,

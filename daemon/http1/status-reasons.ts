@@ -1,5 +1,5 @@
-// Reason phrases of the registered status codes (RFC 9110 section 15 and the IANA registry), for responses that
-// have none and for those that the proxy makes. Any other code is "Unknown HTTP Status".
+// Reason phrases of the registered status codes (RFC 9110 section 15 and the IANA registry), for responses without one
+// and for those that the proxy makes. Any other code is "Unknown HTTP Status".
 
 const REASONS: { readonly [status: number]: string } = {
   100: 'Continue',

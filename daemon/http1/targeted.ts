@@ -1,5 +1,5 @@
-// Targeted cache control (RFC 9213): fields such as CDN-Cache-Control, which hold a dictionary structured field
-// (RFC 8941) of the directives of Cache-Control. A malformed header counts as absent.
+// Targeted cache control (RFC 9213): headers such as CDN-Cache-Control, which hold the directives of Cache-Control as a
+// dictionary structured field (RFC 8941). A malformed header counts as absent.
 
 import type { HttpMessage } from './message.ts';
 
@@ -33,7 +33,7 @@ class Reader {
     return found;
   }
 
-  /** Skips this character; false if the next one is another. */
+  /** Skips this character; false when the next one differs. */
   skip(c: string): boolean {
     if (this.text[this.at] !== c) return false;
     this.at++;
@@ -69,7 +69,7 @@ export function targetedDirectives(msg: HttpMessage, key: string): Directives | 
   return out.size === 0 ? null : out;
 }
 
-/** A bare item or an inner list; no directive has an inner list. */
+/** Parses a bare item or an inner list; no directive has an inner list. */
 function item(r: Reader): number | boolean | string | null {
   if (!r.skip('(')) return bareItem(r);
   for (;;) {

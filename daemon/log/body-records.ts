@@ -1,17 +1,17 @@
-// Records about objects and bodies that vsl_mask leaves out by default: ObjProtocol to ObjHeader, and the VfpAcct and
-// VdpAcct of those who read a body and write it. Each first looks at the mask: a worker that does not
-// log them only pays for reading an array element.
+// Records about objects and bodies, masked by default in vsl_mask: ObjProtocol to ObjHeader, and VfpAcct and VdpAcct of
+// the steps that read and write a body. Each function checks the mask first, so that a worker that does not log them
+// only pays for reading an array element.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { TxLog } from './tx-log.ts';
 
-/** A response head as it is kept; HttpMessage fits. */
+/** A stored response head; HttpMessage fits. */
 interface StoredHead {
   readonly proto: string;
   readonly status: number;
   readonly reason: string;
   readonly lines: readonly string[];
-  /** How many of the lines are its own: messages are reused, and lines after these belong to another. */
+  /** Number of lines in use: messages are reused, and the lines after these belong to another head. */
   readonly n: number;
 }
 
@@ -30,19 +30,19 @@ const READERS: Readonly<Record<string, string>> = {
   eof: 'V1F_EOF',
 };
 
-/** How a fetched body was read, by its framing. */
+/** Logs how a fetched body was read, by its framing. */
 export function logBodyReader(log: TxLog, framing: string, calls: number, bytes: number): void {
   if (!log.wants(Tag.VfpAcct)) return;
   const reader = READERS[framing];
   if (reader !== undefined) log.put(Tag.VfpAcct, `${reader} ${calls + callsForEnd(framing)} ${bytes}`);
 }
 
-/** The end of chunks, or its equivalent, is a call of its own without data. */
+/** The end of a chunked body, like Varnish's equivalent, is a call of its own without data. */
 function callsForEnd(framing: string): number {
   return framing === 'chunked' ? 1 : 0;
 }
 
-/** How a request's body was read; of length -1 when it came in chunks. */
+/** Logs how a request body was read; its length is -1 when it was chunked. */
 export function logRequestBody(
   log: TxLog,
   body: { readonly length: number; readonly received: number; readonly pieces: number },
@@ -50,7 +50,7 @@ export function logRequestBody(
   logBodyReader(log, body.length >= 0 ? 'length' : 'chunked', body.pieces, body.received);
 }
 
-/** How a delivered body was written to the connection. */
+/** Logs how a delivered body was written to the connection. */
 export function logBodyWriter(log: TxLog, calls: number, bytes: number): void {
   log.put(Tag.VdpAcct, `V1B ${calls} ${bytes}`);
 }

@@ -1,23 +1,24 @@
-// What one of several threads has logged and nobody has written yet: its staging buffer in shared memory, and where the
-// pieces of it end that may be written, each with a number by which the pieces of all threads are in order
-// (thread-logs.ts). Its thread adds pieces at any time; whichever has the ring's lock takes them, and its thread starts
-// again at the beginning once all are taken.
+// The records that one of several threads has logged and that are not in the ring yet: its staging buffer in shared
+// memory, and the ends of the pieces in it that may be written, each with a number that orders the pieces of all
+// threads (thread-logs.ts). The owner adds pieces at any time; the holder of the ring's lock takes them; the owner
+// rewinds the buffer once all are taken.
 
 import type { MemoryPart } from '../threads/shared-memory.ts';
 import { BLOCK_HEAD } from './ring-format.ts';
 
-/** Pieces between two starts (chosen: a turn seldom has a hundredth). */
+/** Pieces between two rewinds (chosen: a turn seldom has a hundredth of them). */
 const MOST = 4096;
 
-/** Words of its state: the number of a write to a client whose transaction has not ended, 0 for none; and the pieces that
- * there are. */
+/** Words of the state: the number of a write to a client whose transaction has not ended, 0 for none; and the number of
+ * pieces added. */
 const PENDING = 0;
 const ADDED = 1;
-/** Under the lock: pieces taken, the end of the last one, and its records. */
+/** Written under the lock: pieces taken, the end of the last one, and the records up to there. */
 const TAKEN = 2;
 const TAKEN_TO = 3;
 const TAKEN_RECORDS = 4;
-/** After a cache line, of each piece: its number, the last number when its transaction began, its end, the records up to it. */
+/** Words per piece, after a cache line: number, last number given out when its transaction began, end, records up to
+ * it. */
 const FIRST = 16;
 const PIECE = 4;
 const BEGAN = 1;
@@ -44,7 +45,7 @@ export class Outbox {
     Atomics.store(this.words, PENDING, number);
   }
 
-  /** Pieces so far. */
+  /** Number of pieces added. */
   get added(): number {
     return Atomics.load(this.words, ADDED);
   }
@@ -53,14 +54,14 @@ export class Outbox {
     return this.words[ADDED] === MOST;
   }
 
-  /** The end of the last piece; the records up to it. */
+  /** End of the last piece added. */
   get addedTo(): number {
     const { words } = this;
     const added = words[ADDED] as number;
     return added === 0 ? BLOCK_HEAD : (words[FIRST + (added - 1) * PIECE + END] as number);
   }
 
-  /** Adds a piece that ends at `end`, with `records` of the buffer up to there. */
+  /** Adds a piece that ends at `end`, with `records` records in the buffer up to there. */
   add(number: number, began: number, end: number, records: number): void {
     const { words } = this;
     const added = words[ADDED] as number;
@@ -92,7 +93,7 @@ export class Outbox {
     return this.words[FIRST + piece * PIECE + BEGAN] as number;
   }
 
-  /** Takes all pieces before this one; returns how many records they have. */
+  /** Takes all pieces before this one; returns their number of records. */
   takeUpTo(piece: number): number {
     const { words } = this;
     const last = FIRST + (piece - 1) * PIECE;
@@ -103,7 +104,7 @@ export class Outbox {
     return records;
   }
 
-  /** All that was in it is taken: it starts again. */
+  /** Rewinds the buffer; only when all pieces are taken. */
   startAgain(): void {
     const { words } = this;
     words[TAKEN] = 0;

@@ -1,6 +1,6 @@
-// Makes the file of a log ring and reserves all its space at once, by writing zeros: Node has no fallocate(2).
+// Creates the file of a log ring and reserves all its space at once, by writing zeros: Node has no fallocate(2).
 //
-// Special case: on a file system smaller than the requested ring, the ring is smaller, too.
+// Special case: on a file system that is smaller than the requested ring, the ring is smaller too.
 
 import { closeSync, renameSync, statfsSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,17 +16,17 @@ import {
   ringShape,
 } from './ring-format.ts';
 
-/** Zeros that reserve the space (chosen): enough for few writes, little memory. */
+/** Zeros written at a time (chosen): few writes, little memory. */
 const PIECE = 1024 * 1024;
-/** The smallest useful ring, and the share of free space that it may take if there is too little (both chosen): counters
- * and other files of the directory need room, too. */
+/** The smallest useful ring, and the share of the free space that a reduced ring takes (both chosen): counters and
+ * other files of the directory need room too. */
 const SMALLEST = 1024 * 1024;
 const SHARE = 0.9;
 
 /**
- * Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step, and reserves its space.
- * With less room it is smaller: containers give 64 MB to /dev/shm, and a shorter log is better than
- * no start. Throws when there is no room for the smallest one. Returns its size.
+ * Creates an empty ring of about `size` bytes at `path`, replacing an existing file atomically, and reserves its space.
+ * With less room the ring is smaller: containers give 64 MB to /dev/shm, and a shorter log is better than no start.
+ * Throws when there is no room for the smallest one. Returns its size.
  */
 export function createRing(path: string, size: number, access: FileAccess = { mode: 0o600 }): number {
   const taken = fitting(dirname(path), size);
@@ -51,7 +51,7 @@ export function createRing(path: string, size: number, access: FileAccess = { mo
   return taken;
 }
 
-/** How much of `size` a directory has room for. */
+/** The part of `size` that the directory has room for. */
 function fitting(directory: string, size: number): number {
   const { bsize, blocks, bavail } = statfsSync(directory);
   // A file system without blocks has no limit.

@@ -1,10 +1,10 @@
-// The place in the log ring where the next block goes, for all threads that write it: segment, offset in it, running
-// record count and generation lie in words of memory that they have in common, and each thread has the file open.
+// The place of the next block in the log ring, for all threads that write it: segment, offset, running record count and
+// generation are words of shared memory, and each thread has the file open.
 //
-// One thread begins: it makes the ring or goes on with one, before any other thread joins. Whatever moves the place runs
-// under one lock, which also makes plain words enough. Special case: a writer that continues a ring starts a fresh
-// segment, at its first block, so that a block its predecessor left incomplete is never read; the running record count
-// continues, so that readers can count their losses.
+// One thread begins: it creates the ring or continues one, before any other thread joins. Everything that moves the
+// place runs under one lock, so that plain words are enough. Special case: a writer that continues a ring starts a
+// fresh segment with its first block, so that a block its predecessor left incomplete is never read; the running record
+// count continues, so that readers can count their losses.
 
 import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import type { FileAccess } from '../../protocol/files/own-file.ts';
@@ -40,12 +40,12 @@ const GENERATION = 3;
 const WORDS = 4;
 
 export class RingPlace {
-  /** Bytes reserved when the ring was made, if fewer than requested; else 0. */
+  /** Bytes reserved when the ring was created, if fewer than requested; else 0. */
   readonly cutTo: number;
   readonly segmentSize: number;
-  /** Number of the writer, which is the same for all threads of a process. */
+  /** Number of the writer, the same for all threads of a process. */
   readonly generation: number;
-  /** How often this thread has begun with the first segment again. */
+  /** How often this thread has wrapped around to the first segment. */
   cycles = 0;
   private readonly fd: number;
   private readonly segments: number;
@@ -60,8 +60,7 @@ export class RingPlace {
     this.cutTo = cutTo;
   }
 
-  /** For the first thread: opens the ring at `path`, creating one of `size` bytes when there is none, or none of that
-   * size. */
+  /** For the first thread: opens the ring at `path`, or creates one of `size` bytes when there is none of that size. */
   static begin(path: string, size: number, access: FileAccess = PRIVATE, memory = ownMemory()): RingPlace {
     let taken = size;
     if (!existsSync(path)) taken = createRing(path, size, access);
@@ -74,14 +73,14 @@ export class RingPlace {
     }
     const words = wordsIn(memory);
     words[SEGMENT] = header.segment;
-    // Full: the first block begins the next segment.
+    // Marked full, so that the first block starts the next segment.
     words[OFFSET] = header.segmentSize;
     words[BEFORE] = recordsUpTo(fd, header);
     words[GENERATION] = header.generation + 1;
     return new RingPlace(fd, header, words, taken < size ? taken : 0);
   }
 
-  /** For a thread beside the one that began with the same memory. */
+  /** For the other threads: opens a ring that the first thread has begun with the same memory. */
   static join(path: string, memory: MemoryPart): RingPlace {
     const { fd, header } = open(path);
     const words = wordsIn(memory);
@@ -100,9 +99,9 @@ export class RingPlace {
   }
 
   /**
-   * Writes the block in block[0, pos), whose `records` begin after room for its head and which has room for its end, and
-   * moves on when it is there. Returns what is wrong, or null. The records count in either case, so that
-   * readers see how many they have lost. A write that fails halfway leaves the place as it was: the next one tries again.
+   * Writes the block in block[0, pos), with `records` records after the room for its head and with room for its
+   * trailer, and then advances the place. Returns the error, or null. The records count in either case, so that readers
+   * see how many they have lost. A write that fails halfway does not move the place: the next one overwrites it.
    */
   write(block: Buffer, pos: number, records: number): unknown {
     const { words } = this;
@@ -129,7 +128,7 @@ export class RingPlace {
     closeSync(this.fd);
   }
 
-  /** Readers hear of a segment before anything in it changes. */
+  /** Advances the header's segment before anything in that segment changes. */
   private nextSegment(): void {
     const { words } = this;
     const segment = (words[SEGMENT] as number) + 1;
@@ -142,7 +141,7 @@ export class RingPlace {
     if (segment % this.segments === 0) this.cycles++;
   }
 
-  /** Writes the head and the end of a block. */
+  /** Fills in the head and the trailer of a block. */
   private seal(block: Buffer, pos: number, records: number, position: number, before: number): void {
     const bytes = pos - BLOCK_HEAD;
     block.writeUInt32LE(BLOCK_MAGIC, B_MAGIC);

@@ -1,9 +1,9 @@
-// Reads the log ring from another process with plain positioned reads that the writer does not notice. Returns complete
+// Reads the log ring from another process, with positioned reads that the writer does not notice. Returns complete
 // blocks in order and the exact number of records that were overwritten before they could be read.
 //
-// Special case: a block may be read while it is being written or overwritten. A trailer that fits its header says
-// that the write is over, so a complete block is read once more; and the header's current
-// segment after the read shows whether the writer has begun to overwrite it.
+// Special case: a block may be read while it is written or overwritten. A trailer that fits its header shows that the
+// write has finished, so a complete block is read once more; and the header's current segment after the read shows
+// whether the writer has begun to overwrite it.
 
 import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
@@ -23,9 +23,9 @@ import {
 const CHUNK = 1024 * 1024;
 
 export interface RingBlock {
-  /** Its place in the log. */
+  /** Absolute position in the log. */
   position: number;
-  /** Number of the writer; another one means that transaction ids start again. */
+  /** Number of the writer; transaction ids start over when it changes. */
   generation: number;
   /** Number of records written before this block. */
   before: number;
@@ -46,9 +46,9 @@ export class RingReader {
   private header: RingHeader = { segments: 0, segmentSize: 0, generation: 0, segment: 0, wanted: 0 };
   private segment = 0;
   private offset = 0;
-  /** Record count the next block should begin with; -1 when unknown. */
+  /** Record count at which the next block should begin; -1 when unknown. */
   private expected = -1;
-  /** A ring that replaces this one is another log. */
+  /** Never switches to a ring that replaces this one. */
   private pinned = false;
   private readonly path: string;
   private readonly head = Buffer.alloc(64);
@@ -68,8 +68,8 @@ export class RingReader {
     return reader;
   }
 
-  /** Reads about so many bytes before a mark, and what follows them; never another ring that takes the place of this one.
-   * Null when the mark is none of this ring or nothing is left before it. */
+  /** Opens the ring about this number of bytes before a mark, and reads on from there; never switches to a new ring
+   * file. Null when the mark belongs to another ring or nothing is left before it. */
   static openBefore(
     path: string,
     mark: string,
@@ -87,12 +87,12 @@ export class RingReader {
     return null;
   }
 
-  /** The place of what is read next, in words that mean it as long as the ring is there. */
+  /** The position of the next read as a string, valid while the ring exists. */
   get mark(): string {
     return `${this.inode}:${this.position}`;
   }
 
-  /** Whether the ring holds nothing before it. */
+  /** Whether the ring holds nothing older. */
   get atOldest(): boolean {
     return this.position <= this.oldest() * this.header.segmentSize;
   }
@@ -120,7 +120,7 @@ export class RingReader {
         if (this.replaced()) continue;
         return null;
       }
-      // The segment is complete, but its last block may have come between the scan and this check.
+      // The segment is complete, but its last block may have been written between the scan and this check.
       if (again === 0) {
         again = 1;
         continue;
@@ -160,7 +160,7 @@ export class RingReader {
     return true;
   }
 
-  /** Switches to a new ring file of the same name; true when there is one. */
+  /** Switches to a new ring file of the same name; returns whether there is one. */
   private replaced(): boolean {
     if (this.pinned) return false;
     try {
@@ -183,7 +183,7 @@ export class RingReader {
     this.offset = 0;
   }
 
-  /** The oldest segment is overwritten next: skip it, which leaves the time of a segment. */
+  /** Skips the oldest segment, which is overwritten next: that leaves the time of a segment to read. */
   private oldest(): number {
     return Math.max(0, this.header.segment - this.header.segments + 2);
   }
@@ -192,7 +192,8 @@ export class RingReader {
     return this.segment * this.header.segmentSize + this.offset;
   }
 
-  /** To the block that lies so many bytes before a place, or the last one before it; false when there is none. */
+  /** Moves to the block this number of bytes before a position, or the last one before that; false when there is
+   * none. */
   private toBefore(until: number, bytes: number): boolean {
     const { segmentSize } = this.header;
     const from = Math.max(this.oldest() * segmentSize, until - bytes);
@@ -201,7 +202,7 @@ export class RingReader {
     this.offset = 0;
     for (let last = -1; ; ) {
       const end = this.scan();
-      // The rest of a segment may be empty, and all of the one before the first writer's.
+      // The rest of a segment may be empty, and so may all segments before the first writer's.
       if (end <= 0) {
         this.offset = Math.max(0, last);
         if (last >= 0) return true;
@@ -241,7 +242,7 @@ export class RingReader {
     return HEADER_SIZE + (this.segment % this.header.segments) * this.header.segmentSize + this.offset;
   }
 
-  /** Reads from the current place; returns the length of the whole blocks found there. */
+  /** Reads from the current place; returns the length of the whole blocks there. */
   private scan(): number {
     const room = Math.min(this.buffer.length, this.header.segmentSize - this.offset);
     if (room < BLOCK_HEAD) return 0;
@@ -259,7 +260,7 @@ export class RingReader {
     }
   }
 
-  /** Reads [0, end) once more, now that it is known to be written; null when it was overwritten meanwhile. */
+  /** Reads [0, end) again, now that it is known to be complete; null when it was overwritten meanwhile. */
   private take(end: number): RingBlock[] | null {
     const got = readSync(this.fd, this.buffer, 0, end, this.place());
     if (!this.look() || this.overrun()) {

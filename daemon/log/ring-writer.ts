@@ -1,14 +1,14 @@
-// Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write
-// an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never checks
-// on readers. A write that fails (an I/O error) loses that block: the failure is counted and logged, not thrown. All the
-// space is reserved when the ring is made, so that the log still works on a disk that others fill (ring-file.ts).
+// Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write per turn of
+// the event loop, or earlier when the buffer is full. It never waits for readers or checks on them. A failed write (an
+// I/O error) loses that block: the failure is counted and reported, not thrown. All space is reserved when the ring is
+// created, so that the log still works on a disk that fills up (ring-file.ts).
 //
-// Special case: threads that write the same ring have a writer each, and in common the place of the next block
-// (ring-place.ts) and their staging buffers (thread-logs.ts), so that one can write what has to go before its own. The
-// lock is held from the reservation of a block to the end of its write. With the write outside of
-// it a block could stand after one that is not there yet: readers would wait at it, take what was written later for
-// lost when the segment ends, and never get past one whose write failed. It is the innermost lock: nothing is called
-// under it that takes another, so records may be written under any.
+// Special case: threads that write the same ring have a writer each, and share the place of the next block
+// (ring-place.ts) and their staging buffers (thread-logs.ts), so that one can write records that must precede its own.
+// The lock is held from the reservation of a block to the end of its write. With the write outside of it a block could
+// follow one that does not exist yet: readers would wait there, count what was written later as lost when the segment
+// ends, and never get past one whose write failed. It is the innermost lock: nothing that takes another one is called
+// under it, so records may be written under any lock.
 
 import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
 import { BLOCK_HEAD, BLOCK_TAIL } from './ring-format.ts';
@@ -17,19 +17,19 @@ import type { Taken, ThreadLogs } from './thread-logs.ts';
 import type { WriteTrouble } from './write-trouble.ts';
 
 const STAGING = 256 * 1024;
-/** Milliseconds that a last block waits for the lock (chosen): many times what all threads need to write theirs. */
+/** Milliseconds that the last block waits for the lock (chosen): many times what all threads need to write theirs. */
 const LAST_WAIT = 50;
-/** Milliseconds that records wait for those of an answer that left before theirs (chosen): a busy system may keep
- * a thread from its processor for a tenth of a second, and a reader of the log hardly notices. */
+/** Milliseconds that records wait for those of a response that was sent before theirs (chosen): a busy system may keep
+ * a thread off the processor for a tenth of a second, and a reader of the log hardly notices. */
 const LONGEST_WAIT = 250;
 
-/** What the writers of one ring have in common, as one of them has it. */
+/** What the writers of one ring share, as one of them sees it. */
 export interface CommonRing {
   readonly lock: Lock;
   readonly logs: ThreadLogs;
 }
 
-/** A Buffer with the native method that its type leaves out; `write` costs a third more. */
+/** A Buffer with the native method that its type omits; `write` costs a third more. */
 export type StagingBuffer = Buffer & { latin1Write(text: string, at: number, length: number): number };
 
 /** The counters of the writer; MainCounters fits. */
@@ -44,7 +44,7 @@ export class RingWriter {
   /** The staging buffer: TxLog writes records at `pos` and advances it. */
   readonly bytes: StagingBuffer;
   readonly words: Uint32Array;
-  /** The same bytes, for several of them at any place. */
+  /** The same bytes, for unaligned access. */
   readonly view: DataView;
   /** Next free byte, a multiple of 4; records must end at or before `limit`. */
   pos = BLOCK_HEAD;
@@ -57,16 +57,16 @@ export class RingWriter {
   private readonly trouble: WriteTrouble | null;
   private readonly common: CommonRing | null;
   private readonly lock: Lock;
-  /** Where the records of several threads come together. */
+  /** Where the records of several threads are gathered. */
   private readonly block: Buffer;
   private readonly taken: Taken = { pos: BLOCK_HEAD, records: 0 };
   private readonly onTurn: () => void;
   private readonly onTimer: () => void;
   private isWaiting = false;
   private closed = false;
-  /** Since when records wait for another thread's; 0 while none do. */
+  /** Time since which records wait for another thread's; 0 when none do. */
   private waitingSince = 0;
-  /** Of the ring, as far as they are counted. */
+  /** Ring cycles counted so far. */
   private cycles = 0;
 
   /** @param common null for the only writer of its ring */
@@ -94,7 +94,7 @@ export class RingWriter {
     };
   }
 
-  /** Bytes of the largest block. */
+  /** Size of the largest block in bytes. */
   static stagingFor(place: RingPlace): number {
     return Math.min(STAGING, place.segmentSize);
   }
@@ -112,26 +112,26 @@ export class RingWriter {
     return this.pos;
   }
 
-  /** Before a write to a client. */
+  /** Call before a write to a client. */
   answering(): void {
     if (this.common === null) return;
     this.common.logs.answering();
     if (!this.scheduled) this.schedule();
   }
 
-  /** What a request that begins now is to be answered() with. */
+  /** Returns the value that a request which begins now passes to answered(). */
   begin(): number {
     return this.common === null ? 0 : this.common.logs.begin();
   }
 
-  /** A request is over of which a client has the answer. @param isAll its fetch is over, too */
+  /** Call when a request whose response was sent has ended. @param isAll whether its fetch has ended, too */
   answered(began: number, isAll: boolean): void {
     if (this.common === null) return;
     this.common.logs.answered(began, this.pos, this.count, isAll);
     if (this.common.logs.own.isFull) this.makeRoom();
   }
 
-  /** At the end of a turn: writes the staging buffer, after what other threads have to go before it. */
+  /** At the end of a turn: writes the staging buffer, after records of other threads that must precede it. */
   flush(): void {
     this.scheduled = false;
     const { common } = this;
@@ -142,7 +142,7 @@ export class RingWriter {
     }
     if (common.logs.turnEnded(this.pos, this.count)) this.schedule();
     if (this.count === 0) return;
-    // Whoever has the lock is writing: the next turn comes soon enough.
+    // The holder of the lock is writing; the next turn comes soon enough.
     if (!this.lock.tryEnter()) {
       if (!this.scheduled) this.schedule();
       return;
@@ -152,8 +152,8 @@ export class RingWriter {
     else this.waitingSince = 0;
   }
 
-  /** Before the process ends. The lock's thread may be dead, which must not keep the next worker waiting: records that
-   * find it taken are lost after a moment. */
+  /** Call before the process exits. The lock's holder may be dead, which must not delay the next worker: if the lock
+   * stays taken, the records are lost after a moment. */
   flushAtEnd(): void {
     if (this.count === 0 || this.closed) return;
     for (const end = performance.now() + LAST_WAIT; !this.lock.tryEnter(); ) {
@@ -169,7 +169,7 @@ export class RingWriter {
     this.place.close();
   }
 
-  /** The records of an answer that left before one of these are not there yet. */
+  /** Records of a response that was sent before one of these are not there yet. */
   private waitForOthers(): void {
     const now = performance.now();
     if (this.waitingSince === 0) this.waitingSince = now;
@@ -182,7 +182,7 @@ export class RingWriter {
     setTimeout(this.onTimer, 1);
   }
 
-  /** All of this thread's, whatever should go before it. */
+  /** Writes all of this thread's records, even those that others should precede. */
   private writeNow(): void {
     if (this.count === 0 || this.closed) return;
     this.lock.enter();
@@ -190,7 +190,7 @@ export class RingWriter {
     this.waitingSince = 0;
   }
 
-  /** Works under the lock and leaves it, whatever happens: all threads would wait for it. */
+  /** Works under the lock and leaves it in any case: all threads would wait for it. */
   private leaveWith(work: (this: this) => unknown): void {
     let wrong: unknown;
     try {
@@ -204,7 +204,7 @@ export class RingWriter {
     else this.trouble?.failed(wrong);
   }
 
-  // What works under the lock returns what is wrong with a write, null after a good one, undefined without one.
+  // The functions that work under the lock return the error of a write, null after a good one, undefined without one.
 
   private writeOwn(): unknown {
     const { pos, count } = this;
@@ -242,7 +242,7 @@ export class RingWriter {
     return wrong;
   }
 
-  /** The staging buffer is free for other records. */
+  /** Frees the staging buffer for new records. */
   private startAgain(): void {
     this.pos = BLOCK_HEAD;
     this.count = 0;

@@ -1,5 +1,5 @@
-// Whole numbers as C's printf has them with %.0f: halves go to the even neighbour. Records that scripts compare
-// with Varnish's are written with it.
+// Whole numbers in the format of C's %.0f: halves go to the even neighbour. Used in records that scripts compare with
+// Varnish's.
 
 export function roundedNumber(value: number): string {
   const rounded = Math.round(value);

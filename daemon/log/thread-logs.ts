@@ -1,26 +1,27 @@
-// What several threads have logged, in the order in which a client has seen their answers. A client has an answer before
-// the thread that wrote it has logged its end, and its next request may be another thread's. So a thread takes a
-// number before each write to a client. The records up to the end of that transaction are a piece of this number, which
-// also says what the last number was when the transaction began: of all that is smaller it may be the consequence. It is
-// written after all pieces up to that one, which its thread writes as well, and not while one of them is still to come.
-// That delays records, and nothing else: nobody waits for them. What was under way at the same time is in any order.
+// Orders the records of several threads as clients have seen the responses. A client has a response before the thread
+// that wrote it has logged its end, and the client's next request may go to another thread. So a thread takes a number
+// before each write to a client. The records up to the end of that transaction form a piece with this number, which
+// also carries the last number given out when the transaction began: the piece may depend on everything smaller. It is
+// written after all pieces up to that number, which its thread writes as well, and not while one of them is still
+// pending. This delays records and nothing else: no thread waits for them. Transactions that overlapped may be in any
+// order.
 //
-// A thread that ends several requests in a turn takes no numbers in the next one, whose records are the consequence of
-// nothing: taking others' records from their processors' caches was measured to cost a tenth of a hit. So under much
-// load a line may be a turn late, as it is in Varnish.
+// A thread that ends several requests in a turn takes no numbers in the next one, and its records depend on nothing:
+// fetching other threads' records from their processors' caches was measured to cost a tenth of a hit. So under high
+// load a line may be a turn late, as in Varnish.
 //
-// Special cases: a write may be none that ends an answer, which its request knows a turn later at the latest; its number
-// counts until then. So does that of a request whose fetch is still to log its end. Numbers are odd, since 0 is none, and
-// wrap: they are compared by their distance.
+// Special cases: a write may not be the end of a response, which its request knows a turn later at the latest; its
+// number stays pending until then. So does that of a request whose fetch has yet to log its end. Numbers are odd, since
+// 0 means none, and wrap: they are compared by their distance.
 
 import type { MemoryPart } from '../threads/shared-memory.ts';
 import { Outbox } from './outbox.ts';
 import { BLOCK_HEAD } from './ring-format.ts';
 
-/** Requests of one thread that end in a turn, from which on it is busy: a client that asks one after another has one. */
+/** Requests ended in a turn from which a thread counts as busy: a client that sends one after another has one. */
 const BUSY = 2;
 
-/** What is taken, in a block to be written. */
+/** Records copied into a block that is about to be written. */
 export interface Taken {
   /** The end of the bytes, which begin after room for the block's head. */
   pos: number;
@@ -29,17 +30,17 @@ export interface Taken {
 
 export class ThreadLogs {
   readonly own: Outbox;
-  /** The last number that was given out. */
+  /** The last number given out. */
   private readonly last: Int32Array;
   private readonly all: readonly Outbox[];
-  /** Of each thread, the pieces that are there and the next one to be taken. */
+  /** By thread: the end of the pieces that may be taken, and the next piece to take. */
   private readonly ends: number[];
   private readonly next: number[];
-  /** What was pending at the end of the last turn. */
+  /** The number that was pending at the end of the last turn. */
   private lapsing = 0;
-  /** Requests that have ended in this turn. */
+  /** Requests that ended in this turn. */
   private answers = 0;
-  /** Whether the last turn brought more of them than are kept in order. */
+  /** Whether the last turn ended too many requests to keep them in order. */
   private isBusy = false;
 
   /** @param size of each thread's staging buffer */
@@ -51,13 +52,13 @@ export class ThreadLogs {
     this.next = this.all.map(() => 0);
   }
 
-  /** Before a write to a client. */
+  /** Call before a write to a client. */
   answering(): void {
     if (!this.isBusy) this.own.pending = this.number();
   }
 
-  /** A request has ended with the record before `pos`, which is the staging buffer's `count`th.
-   * @param began the last number when it began @param isAll nothing that belongs to it is still to come */
+  /** Call when a request has ended, with its last record before `pos`, the `count`th of the staging buffer.
+   * @param began the last number when it began @param isAll whether all its records are there */
   answered(began: number, pos: number, count: number, isAll: boolean): void {
     const { own } = this;
     const { pending } = own;
@@ -67,8 +68,8 @@ export class ThreadLogs {
     if (isAll) own.pending = 0;
   }
 
-  /** At the end of a turn: adds what is in no piece yet; gives up a number of which nothing has come in a whole turn.
-   * Whether one is left, with which there may be an end to come. */
+  /** At the end of a turn: adds the records that are in no piece yet, and drops a number that was pending for a whole
+   * turn. Returns whether a number is still pending. */
   turnEnded(pos: number, count: number): boolean {
     const { own } = this;
     const { pending } = own;
@@ -83,13 +84,13 @@ export class ThreadLogs {
     return false;
   }
 
-  /** Adds what is in no piece yet, whatever is to come. It is the consequence of nothing.
+  /** Adds the records that are in no piece yet, as a piece that depends on nothing.
    * @param number 0 for a new one */
   addAll(pos: number, count: number, number = 0): void {
     if (pos > this.own.addedTo) this.own.add(number === 0 ? this.number() : number, 0, pos, count);
   }
 
-  /** What a transaction that begins now may be the consequence of, for answered(). */
+  /** Returns the last number that a transaction which begins now may depend on, for answered(). */
   begin(): number {
     return this.isBusy ? 0 : this.now;
   }
@@ -99,8 +100,8 @@ export class ThreadLogs {
     return Atomics.load(this.last, 0);
   }
 
-  /** Whether all of this thread's buffer may be written as it is, and nothing else before it: under the lock, as all
-   * below. */
+  /** Whether all of this thread's buffer may be written as it is, with nothing before it. This and the methods below
+   * need the lock. */
   get isOwnAlone(): boolean {
     const { own, all, ends, next } = this;
     if (own.taken !== 0) return false;
@@ -111,8 +112,8 @@ export class ThreadLogs {
     return true;
   }
 
-  /** Moves to a block what may be written, as far as there is room; whether more is left.
-   * @param force all of this thread's, and of no other */
+  /** Copies the pieces that may be written into a block, as far as there is room; returns whether more is left.
+   * @param force all pieces of this thread, and none of others */
   takeInto(block: Uint8Array, limit: number, taken: Taken, force: boolean): boolean {
     const { all, ends, next } = this;
     taken.pos = BLOCK_HEAD;
@@ -122,8 +123,8 @@ export class ThreadLogs {
       const t = this.first();
       if (t < 0) return false;
       const box = all[t] as Outbox;
-      // Those of one thread that follow one another are copied together. The first one has the smallest number of all, so
-      // that it waits for none.
+      // Successive pieces of one thread are copied together. The first has the smallest number of all, so it waits for
+      // none.
       const others = this.smallestBut(t);
       const room = limit - taken.pos + box.takenTo;
       let piece = next[t] as number;
@@ -141,7 +142,7 @@ export class ThreadLogs {
     }
   }
 
-  /** Takes all of this thread's as it lies in its buffer; the records. */
+  /** Takes all pieces of this thread in place; returns their number of records. */
   takeOwn(): number {
     return this.own.takeUpTo(this.own.added);
   }
@@ -151,9 +152,9 @@ export class ThreadLogs {
   }
 
   /**
-   * Finds what may be taken: this thread's pieces that began before all that is pending elsewhere, and those of others that
-   * they may be the consequence of. Caution: the order of reading. What such a piece may be the consequence of was pending
-   * before the last number was read: it is now, or it is among the pieces, which are read after that.
+   * Finds the pieces that may be taken: those of this thread that began before everything pending elsewhere, and those
+   * of others that they may depend on. Caution: the order of the reads matters. Whatever such a piece depends on was
+   * pending before the last number was read: it is pending now, or it is among the pieces, which are read after that.
    */
   private look(force: boolean): void {
     const { all, ends, next, own } = this;
@@ -178,7 +179,7 @@ export class ThreadLogs {
     }
   }
 
-  /** The thread with the smallest number; -1 when nothing is left. */
+  /** The thread with the smallest number; -1 when no piece is left. */
   private first(): number {
     let found = -1;
     let smallest = 0;
@@ -206,12 +207,12 @@ export class ThreadLogs {
   }
 }
 
-/** Whether a piece that began with this number may be the consequence of that one; 0 is the consequence of nothing. */
+/** Whether a piece that began at this number may depend on that one; one that began at 0 depends on nothing. */
 function isAfter(began: number, number: number): boolean {
   return began !== 0 && ((began - number) | 0) >= 0;
 }
 
-/** The end of the pieces up to a number. */
+/** The index after the last piece up to a number. */
 function endUpTo(box: Outbox, most: number): number {
   const { added } = box;
   let end = box.taken;

@@ -1,11 +1,9 @@
-// The log of one transaction: encodes its records into the ring writer's staging buffer, each marked with
-// the transaction's id and side. It never writes to the file itself and holds no record back, so records of
-// transactions that run at the same time interleave.
+// The log of one transaction: encodes its records into the ring writer's staging buffer, each with the transaction's id
+// and side. It never writes to the file and delays no record, so records of concurrent transactions interleave.
 //
-// This is the hot path: about thirty records a request. Short texts are written by a loop over char codes (a call
-// into native code costs more than 40 characters do), long ones by latin1Write, constant ones as prepared words.
-// Texts are expected to hold one byte a character (latin1), as heads come off the wire; a short text with
-// larger code points is written as UTF-8.
+// This is the hot path: about thirty records a request. Short texts are written by a loop over char codes (a native
+// call costs more than 40 characters do), long ones by latin1Write, constant ones as prepared words. Texts are expected
+// to be latin1, one byte a character, as heads are received; a short text with larger code points is written as UTF-8.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
@@ -14,7 +12,7 @@ import type { LogMask } from './log-mask.ts';
 import { BLOCK_HEAD } from './ring-format.ts';
 import type { RingWriter } from './ring-writer.ts';
 
-/** Node's Buffer has the method; its types leave it out. */
+/** Node's Buffer has the method; its types omit it. */
 type Latin1Buffer = Buffer & { latin1Slice(start: number, end: number): string };
 
 /** 'c' client side, 'b' backend side, '-' neither. */
@@ -23,21 +21,21 @@ export type LogSide = 'c' | 'b' | '-';
 const CLIENT = 1 << 30;
 const BACKEND = (1 << 31) >>> 0;
 const NATIVE_FROM = 48;
-/** Characters of an event's name with which its record surely is no longer than records may be by default. */
+/** Characters of an event's name up to which its record cannot exceed the default record length. */
 const LONGEST_EVENT = 150;
 
-/** Digits of 0..999 with leading zeros, as the lower three bytes of a word that is written in one go: the fourth
- * byte is overwritten by the text that follows. */
+/** Digits of 0..999 with leading zeros, in the lower three bytes of a word that is written at once: the fourth byte is
+ * overwritten by the text that follows. */
 const THREE = new Uint32Array(1000);
 for (let i = 0; i < 1000; i++) {
   THREE[i] = 0x303030 + Math.floor(i / 100) + ((Math.floor(i / 10) % 10) << 8) + ((i % 10) << 16);
 }
-/** `0.`, and `0.00` and `0000` of a zero. */
+/** `0.`, and the words `0.00` and `0000` of a zero. */
 const ZERO_POINT = 0x2e30;
 const ZERO_HEAD = 0x30302e30;
 const ZERO_TAIL = 0x30303030;
 
-/** The digits of 0 to 999 at `p`; returns the end. */
+/** Writes 0 to 999 at `p`; returns the end. */
 function plainDigits(view: DataView, p: number, value: number): number {
   const missing = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   view.setUint32(p, (THREE[value] as number) >>> (missing << 3), true);
@@ -46,10 +44,10 @@ function plainDigits(view: DataView, p: number, value: number): number {
 
 const NO_WORDS = new Uint32Array(0);
 
-/** Constant records encoded once, to be copied with the id of the transaction that logs them: at their second use, since
- * those of a connection with one request have no other. */
+/** Constant records, encoded once and copied with the id of the transaction that logs them. They are encoded at their
+ * second use, because those of a connection with one request have no other. */
 export class PreparedRecords {
-  /** They have been written once. */
+  /** Set after the first use. */
   used = false;
   readonly items: readonly (readonly [tag: number, text: string])[];
   words = NO_WORDS;
@@ -61,7 +59,7 @@ export class PreparedRecords {
     this.items = items;
   }
 
-  /** Encodes the records again for the present mask. */
+  /** Encodes the records for the current mask. */
   encode(mask: LogMask, reclen: number): void {
     this.epoch = mask.epoch;
     this.ids = [];
@@ -82,19 +80,19 @@ export class PreparedRecords {
   }
 }
 
-/** One record that never changes. */
+/** A single record that never changes. */
 export function constantRecord(tag: number, text: string): PreparedRecords {
   return new PreparedRecords([[tag, text]]);
 }
 
 const END = constantRecord(Tag.End, '');
 
-/** The part that all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
+/** The part that all logs of a worker share: writer, mask and vsl_reclen (bytes with the final NUL). */
 export class LogShared {
   readonly writer: RingWriter;
   readonly mask: LogMask;
   reclen = 255;
-  /** Seconds whose digits `secondDigits` holds. */
+  /** The second whose digits `secondDigits` holds. */
   second = -1;
   readonly secondDigits = new Uint32Array(5);
   secondLength = 0;
@@ -112,7 +110,7 @@ export class TxLog implements MessageLog {
   /** Epoch seconds of the first and of the last timestamp; 0 before the first. */
   tFirst = 0;
   tPrev = 0;
-  /** Write position of the record being put together. */
+  /** Write position of the record being built. */
   private at = 0;
   private began = 0;
   private readonly shared: LogShared;
@@ -139,23 +137,23 @@ export class TxLog implements MessageLog {
     this.put(Tag.End, '');
   }
 
-  /** Ends a request that a client has its answer of. @param isAll false: its fetch may end a moment later */
+  /** Ends a request whose response was sent. @param isAll false: its fetch may end a moment later */
   endAnswered(isAll: boolean): void {
     this.putConstant(END);
     this.writer.answered(this.began, isAll);
   }
 
-  /** Before each write to a client: whatever it does next is logged after this transaction's end. */
+  /** Call before each write to a client: whatever the client does next is logged after this transaction's end. */
   answering(): void {
     this.writer.answering();
   }
 
-  /** Whether records of this tag are written: lets a caller save building a text. */
+  /** Whether records of this tag are logged: saves a caller from building the text. */
   wants(tag: number): boolean {
     return this.on[tag] !== 0;
   }
 
-  /** One text record. */
+  /** Writes a text record. */
   put(tag: number, text: string): void {
     if (this.on[tag] === 0) return;
     let len = text.length;
@@ -203,7 +201,7 @@ export class TxLog implements MessageLog {
     if (!w.scheduled) w.schedule();
   }
 
-  /** One record of raw bytes: src[start..end). The final NUL is added. */
+  /** Writes a record of raw bytes, src[start..end). The final NUL is added. */
   putBytes(tag: number, src: LentBytes, start: number, end: number): void {
     if (this.on[tag] === 0) return;
     let len = end - start;
@@ -223,12 +221,12 @@ export class TxLog implements MessageLog {
     if (!w.scheduled) w.schedule();
   }
 
-  /** A record whose text is one integer. */
+  /** Writes a record whose text is one integer. */
   putInt(tag: number, value: number): void {
     this.put(tag, String(value));
   }
 
-  /** Constant records, in the order they were prepared. */
+  /** Writes constant records in the order of their preparation. */
   putConstant(records: PreparedRecords): void {
     if (records.epoch !== this.shared.mask.epoch) {
       if (!records.used) {
@@ -245,7 +243,7 @@ export class TxLog implements MessageLog {
     let pos = w.pos;
     if (pos + n * 4 > w.limit) {
       if (n * 4 > w.limit - BLOCK_HEAD) {
-        // More than a block holds, as the headers of one object may be.
+        // More than a block holds: the headers of one object may be.
         this.putEach(records);
         return;
       }
@@ -265,7 +263,7 @@ export class TxLog implements MessageLog {
     for (const [tag, text] of records.items) this.put(tag, text);
   }
 
-  /** A Timestamp record: `now` in epoch seconds, then seconds since the first and since the last one. */
+  /** Writes a Timestamp record: `now` in epoch seconds, then the seconds since the first and since the last one. */
   timestamp(event: string, now: number): void {
     if (this.tFirst === 0) {
       this.tFirst = now;
@@ -277,7 +275,7 @@ export class TxLog implements MessageLog {
     const tag = Tag.Timestamp;
     if (this.on[tag] === 0) return;
     if (event.length > LONGEST_EVENT) {
-      // A program may give it any length.
+      // A program may pass a name of any length.
       const figures = `${now.toFixed(6)} ${first.toFixed(6)} ${prev.toFixed(6)}`;
       this.put(tag, `${event.slice(0, this.shared.reclen)}: ${figures}`);
       return;
@@ -298,8 +296,8 @@ export class TxLog implements MessageLog {
     this.finish(tag, p);
   }
 
-  /** Starts a record that is put together from parts, text(), int() and fixed(), and ends with close(). No string is
-   * made on the way. The parts must not be more than 255 bytes together. */
+  /** Starts a record that is built from parts with text(), int() and fixed(), and ended by close(). No string is made.
+   * The parts must not exceed 255 bytes together. */
   open(): this {
     const w = this.writer;
     let { pos } = w;
@@ -308,7 +306,7 @@ export class TxLog implements MessageLog {
     return this;
   }
 
-  /** A short Latin-1 text. */
+  /** Appends a short Latin-1 text. */
   text(part: string): this {
     const { bytes } = this.writer;
     let p = this.at;
@@ -317,7 +315,7 @@ export class TxLog implements MessageLog {
     return this;
   }
 
-  /** A whole number from 0 to 2^53. */
+  /** Appends a whole number from 0 to 2^53. */
   int(value: number): this {
     const { bytes, view } = this.writer;
     if (value < 1e9) {
@@ -341,7 +339,7 @@ export class TxLog implements MessageLog {
     let p = this.at + digits;
     this.at = p;
     let high = value;
-    // Digits beyond 32 bits come first: the rest is done in integers, which is much faster.
+    // Digits beyond 32 bits come first: the rest uses integer arithmetic, which is much faster.
     while (high > 0x7fff_ffff) {
       const next = Math.floor(high / 10);
       bytes[--p] = 48 + high - next * 10;
@@ -356,7 +354,7 @@ export class TxLog implements MessageLog {
     return this;
   }
 
-  /** Seconds or another fraction as %.6f. */
+  /** Appends seconds or another fraction as %.6f. */
   fixed(value: number): this {
     this.at = this.seconds(this.writer.view, this.at, value);
     return this;
@@ -367,7 +365,7 @@ export class TxLog implements MessageLog {
     this.finish(tag, this.at);
   }
 
-  /** The record whose text ends at `p`. */
+  /** Completes the record whose text ends at `p`. */
   private finish(tag: number, p: number): void {
     const w = this.writer;
     const { pos, view, words } = w;
@@ -399,7 +397,7 @@ export class TxLog implements MessageLog {
     return at;
   }
 
-  /** A record of six byte counts: ReqAcct, BereqAcct. */
+  /** Writes a record of six byte counts: ReqAcct, BereqAcct. */
   acct(tag: number, a: number, b: number, c: number, d: number, e: number, f: number): void {
     this.open()
       .int(a)
@@ -416,7 +414,7 @@ export class TxLog implements MessageLog {
       .close(tag);
   }
 
-  /** `value` seconds as %.6f at `p`; returns the end. */
+  /** Writes seconds as %.6f at `p`; returns the end. */
   private seconds(view: DataView, p: number, value: number): number {
     if (value === 0) {
       view.setUint32(p, ZERO_HEAD, true);
@@ -440,7 +438,7 @@ export class TxLog implements MessageLog {
     } else {
       if (whole >= 1_000_000) p = this.clockSeconds(view, p, whole);
       else {
-        // Lifetimes of objects; the digits that are kept are those of the clock.
+        // Lifetimes of objects; the cached digits are those of the clock.
         const thousands = (whole / 1000) | 0;
         if (thousands === 0) p = plainDigits(view, p, whole);
         else {
@@ -457,7 +455,7 @@ export class TxLog implements MessageLog {
     return p + 6;
   }
 
-  /** Whole seconds, usually the same as last time. */
+  /** Writes whole seconds, usually the same as last time. */
   private clockSeconds(view: DataView, p: number, whole: number): number {
     const s = this.shared;
     const { secondDigits } = s;

@@ -4,7 +4,7 @@
 
 import { systemText } from '../../protocol/system-text.ts';
 
-/** Milliseconds between two messages about the same trouble (chosen). */
+/** Milliseconds between two messages about the same file (chosen). */
 const PAUSE = 60_000;
 
 export interface TroubleCounters {
@@ -22,7 +22,7 @@ export class WriteTrouble {
   private told = false;
   private toldAt = Number.NEGATIVE_INFINITY;
 
-  /** `what` begins the sentences: The log … */
+  /** @param what subject of the messages: "The log" */
   constructor(
     what: string,
     counters: TroubleCounters,
@@ -48,7 +48,7 @@ export class WriteTrouble {
     );
   }
 
-  /** A write went through. */
+  /** Call after a successful write. */
   worked(): void {
     if (!this.failing) return;
     this.failing = false;

@@ -1,5 +1,5 @@
 // The worker's and the manager's own counters: an object with a numeric property for each row of
-// protocol/tables/counters.ts, so that the hot path counts with `c.cache_hit++`. Numbers are doubles: exact up to 2^53.
+// protocol/tables/counters.ts, so that the hot path counts with `c.cache_hit++`. Numbers are doubles, exact up to 2^53.
 // Nothing here writes or publishes; counters-file.ts does.
 
 import {
@@ -22,17 +22,17 @@ import {
   type WrkCounterName,
 } from '../../protocol/tables/counters.ts';
 
-/** MAIN.*: one instance a worker. */
+/** MAIN.*: one instance per worker. */
 export type MainCounters = Record<MainCounterName, number>;
-/** SMA.<name>.*: one instance a storage. */
+/** SMA.<name>.*: one instance per storage. */
 export type SmaCounters = Record<SmaCounterName, number>;
-/** EDGE.*: one instance a worker. */
+/** EDGE.*: one instance per worker. */
 export type EdgeCounters = Record<EdgeCounterName, number>;
 /** FLEET.*: kept by the manager. */
 export type FleetCounters = Record<FleetCounterName, number>;
-/** VBE.<program>.<backend>.*: one instance a backend of a loaded program. A bitmap is a bigint. */
+/** VBE.<program>.<backend>.*: one instance per backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
-/** THR.<number>.*: one instance a thread. */
+/** THR.<number>.*: one instance per thread. */
 export type ThrCounters = Record<ThrCounterName, number>;
 /** WRK.*: filled just before each publication. */
 export type WrkCounters = Record<WrkCounterName, number>;
@@ -48,7 +48,7 @@ export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);
 export const newMgtCounters = (): MgtCounters => zeros(MGT_COUNTERS);
 
-/** Made from entries, since V8 keeps such an object fast; one that is filled name by name becomes a dictionary, in
+/** Built from entries, because V8 keeps such an object fast; one that is filled name by name becomes a dictionary, in
  * which counting costs twenty times as much. */
 function zeros<N extends string>(rows: readonly (CounterRow & { name: N })[]): Record<N, number> {
   return Object.fromEntries(rows.map((row) => [row.name, 0])) as Record<N, number>;

@@ -1,8 +1,8 @@
-// Reports the counters of a thread beside the first to that one, whose counters-file.ts publishes the sums: every 100 ms
-// what has changed, and nothing when nothing has. Many backends take turns, as they do in the file. It has the interface
-// of the file as far as such a thread uses it, and never writes itself.
+// Reports the counters of any other thread to the first one, whose counters-file.ts publishes the sums: every 100 ms
+// the changed values, and nothing without a change. Many backends take turns, as in the file. It has the part of the
+// file's interface that such a thread uses, and never writes itself.
 //
-// Special case: a backend that was removed is reported a last time, with what it counted since the report before.
+// Special case: a removed backend is reported once more, with its counts since the last report.
 
 import {
   type CounterRow,
@@ -15,25 +15,25 @@ import type { MainCounters, VbeCounters, WrkCounters } from './counter-fields.ts
 import { BEAT, BEATS, shareOf } from './publication-beat.ts';
 import type { ThreadRow } from './thread-row.ts';
 
-/** Backends that were removed, in one report (chosen: as many as come in one from ten thousand that live). */
+/** Removed backends in one report (chosen: as many as one turn reports of ten thousand live ones). */
 const MOST_REMOVED = 1000;
 
-/** Indexes of the table's rows, and their values as they are now, in turn. */
+/** Indexes of the table's rows and their current values, alternating. */
 export type CounterChanges = readonly number[];
 
 export interface BackendChanges {
-  /** Number of this object among all that the thread counts in. */
+  /** Serial number of this counter object in its thread. */
   readonly part: number;
   readonly program: string;
   readonly name: string;
-  /** False: the thread has removed it. */
+  /** False when the thread has removed the backend. */
   readonly live: boolean;
   readonly changes: CounterChanges;
 }
 
 export interface CountersMessage {
   readonly kind: 'counters';
-  /** What was counted before, in milliseconds of the epoch, is in this report or in one before. */
+  /** Milliseconds of the epoch: everything counted before is in this report or an earlier one. */
   readonly at: number;
   readonly main: CounterChanges;
   readonly wrk: CounterChanges;
@@ -41,7 +41,8 @@ export interface CountersMessage {
   readonly backends: readonly BackendChanges[];
 }
 
-/** An object and what was sent of it: at first all values, since an object that comes again may have been sent before. */
+/** A counter object and the values last sent. The first report has all values: an object that returns may have been
+ * sent before. */
 class Tracked {
   private readonly rows: readonly CounterRow[];
   private readonly values: Readonly<Record<string, number | bigint>>;
@@ -53,7 +54,7 @@ class Tracked {
     this.sent = rows.map(() => Number.NaN);
   }
 
-  /** Without bitmaps and what is the first thread's alone. */
+  /** Omits bitmaps and rows that only the first thread has. */
   changes(): number[] {
     const out: number[] = [];
     const { rows, values, sent } = this;
@@ -77,9 +78,9 @@ interface TrackedBackend {
 }
 
 export class CounterRelay {
-  /** Called after each look at the counters with the time when it began: what was counted before has been sent. */
+  /** Called after each pass over the counters with the time it began: everything counted before has been sent. */
   looked: ((at: number) => void) | null = null;
-  /** Called before each report, about once a second and once at the end: brings gauges up to date. */
+  /** Called before a report, about once a second and at the end, to update gauges. */
   sample: (() => void) | null = null;
   private readonly send: (message: CountersMessage) => void;
   private readonly main: Tracked;
@@ -87,10 +88,10 @@ export class CounterRelay {
   private readonly thr: Tracked;
   private readonly row: ThreadRow;
   private readonly backends = new Map<VbeCounters, TrackedBackend>();
-  /** Those in the order in which they have their turns; null after a change. */
+  /** The backends in the order of their turns; null after a change. */
   private order: readonly TrackedBackend[] | null = null;
   private readonly removed = new Map<VbeCounters, TrackedBackend>();
-  /** An object keeps its number: a backend that comes again goes on counting. */
+  /** Serial numbers: an object keeps its own, so that a backend that returns continues its counts. */
   private readonly parts = new WeakMap<VbeCounters, number>();
   private nextPart = 1;
   private turn = 0;
@@ -135,14 +136,14 @@ export class CounterRelay {
     this.removed.set(counters, gone);
   }
 
-  /** Begins to report. */
+  /** Starts to report. */
   start(): void {
     this.publish();
     this.timer = setInterval(() => this.publish(), BEAT);
     this.timer.unref();
   }
 
-  /** Reports a last time, all backends. */
+  /** Sends a last report, with all backends. */
   close(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
@@ -160,7 +161,7 @@ export class CounterRelay {
     this.report(due, MOST_REMOVED);
   }
 
-  /** @param most backends that were removed, of which the others have their turn later */
+  /** @param most removed backends to report; the rest follow in later reports */
   private report(due: readonly TrackedBackend[], most: number): void {
     const at = Date.now();
     if (this.beats % BEATS === 0) this.sample?.();

@@ -1,13 +1,13 @@
 // The counters of one name, such as MAIN or VBE.boot.default, over all threads: objects that this thread counts in, and
-// what other threads have reported of theirs. A row's value is their sum, unless the table says otherwise.
+// the values reported by others. A row's value is their sum, unless the table says otherwise.
 //
-// Special case: parts that are gone still count while others of the name live, so that no counter goes back because a thread
-// has closed an idle backend; and the same part may come again, as when a program is cooled and warmed.
+// Special case: removed parts still count while others of the name live, so that no counter decreases because a thread
+// closed an idle backend; and a part may return, as when a program is cooled and warmed.
 
 import type { CounterRow } from '../../protocol/tables/counters.ts';
 
-/** Parts that are gone and may come again (chosen); more are added up: backends that were made at run time and never come
- * again. */
+/** Removed parts that are remembered in case they return (chosen). Older ones are added up: run-time backends that do
+ * not return. */
 const MAY_COME_AGAIN = 8;
 
 type Values = Readonly<Record<string, number | bigint>>;
@@ -20,13 +20,13 @@ interface Reported {
 export class CounterSum {
   readonly prefix: string;
   readonly rows: readonly CounterRow[];
-  /** Objects of this thread; more than one when a program is loaded under the name of one that is still in use. */
+  /** Objects of this thread; several when a program has the name of one that is still in use. */
   private own: readonly Values[] = [];
-  /** By thread and number. */
+  /** Keyed by thread and serial number. */
   private readonly reported = new Map<string, Reported>();
-  /** Of what is reported, by row; null without any. */
+  /** Sums of the reported values by row; null without any. */
   private others: number[] | null = null;
-  /** Of parts that never come again. */
+  /** Sums of parts that are no longer remembered. */
   private readonly left: number[];
 
   constructor(prefix: string, rows: readonly CounterRow[], own?: Values) {
@@ -36,21 +36,21 @@ export class CounterSum {
     if (own !== undefined) this.own = [own];
   }
 
-  /** Whether any thread has it. */
+  /** Whether any thread has an instance. */
   get isLive(): boolean {
     return this.own.length > 0 || [...this.reported.values()].some(({ live }) => live);
   }
 
-  /** The object whose values are those of the rows, where there is but one; null otherwise. */
+  /** The one object whose values are those of the rows; null if there are several. */
   get alone(): Values | null {
     return this.others === null && this.own.length === 1 ? (this.own[0] as Values) : null;
   }
 
-  /** The value of the row with this index; a gauge of one thread may be below zero. */
+  /** The value of row `i`; a gauge of a single thread may be below zero. */
   value(i: number): number | bigint {
     const { own, others, rows } = this;
     const { name, threads, flag } = rows[i] as CounterRow;
-    // The newest, where there are two: a bitmap has no sum.
+    // The newest of several objects: a bitmap has no sum.
     const first = own.length === 0 ? 0 : ((own[own.length - 1] as Values)[name] as number | bigint);
     if (own.length > 1 && typeof first === 'number')
       return this.join(
@@ -61,13 +61,13 @@ export class CounterSum {
     return this.join(i, first);
   }
 
-  /** Has this thread count in an object as well. */
+  /** Adds an object of this thread. */
   add(values: Values, part: string): void {
     this.own = [...this.own.filter((each) => each !== values), values];
     if (this.reported.delete(part)) this.sumUp();
   }
 
-  /** What it has counted still counts. */
+  /** Removes an object of this thread; its counts stay in the sum. */
   remove(values: Values, part: string): void {
     if (!this.own.includes(values)) return;
     this.own = this.own.filter((each) => each !== values);
@@ -76,7 +76,7 @@ export class CounterSum {
     this.sumUp();
   }
 
-  /** Takes in what a thread reports of one of its parts: indexes of rows and their values in turn. */
+  /** Merges a thread's report about one of its parts: row indexes and values, alternating. */
   report(part: string, changes: readonly number[], live: boolean): void {
     let reported = this.reported.get(part);
     if (reported === undefined) {
@@ -109,7 +109,7 @@ export class CounterSum {
       rows.forEach(({ threads, flag }, i) => {
         const value = values[i] as number;
         if (threads === 'worst') others[i] = Math.max(others[i] as number, live ? value : 0);
-        // What is gone has nothing open.
+        // Gauges of a removed part are zero.
         else if (live || flag === 'c') others[i] = (others[i] as number) + value;
       });
     }

@@ -1,26 +1,26 @@
-// What the counters say of events that no command and no process reports: purges at a rate that is no editor's, and a hit
-// rate that drops. It is given every sample of the manager's, and notes the beginning and, of purges, the end.
+// Derives events from the counters that no command and no process reports: unusually many purges, and a falling hit
+// rate. It gets every sample of the manager's and notes the beginning and, for purges, the end.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import type { CounterSnapshot } from './counters-reader.ts';
 
-/** Seconds over which is counted (chosen). */
+/** Seconds of the current period (chosen). */
 const NOW = 10;
-/** Seconds before those with which the hit rate is compared (chosen). */
+/** Seconds before it that the hit rate is compared with (chosen). */
 const BEFORE = 60;
-/** Purges, and objects that they took, in those seconds that are noted; the end is where there is half of that (chosen). */
+/** Purges, and objects purged, in the current period from which a note is made; it ends below half of that (chosen). */
 const MANY_PURGES = 100;
 const MANY_OBJECTS = 1000;
-/** Points of the hit rate that are a drop, and lookups below which there is no rate to speak of (chosen). */
+/** Drop of the hit rate that is noted, and the fewest lookups that make a rate (chosen). */
 const DROP = 0.1;
 const FEW_LOOKUPS = 30;
-/** Standard deviations that chance does not explain. */
+/** Standard deviations that a drop must exceed to be no chance. */
 const CHANCE = 3;
-/** Seconds after which a hit rate that stays low is the usual one, and the next drop is noted. */
+/** Seconds after which a low hit rate counts as the usual one, so that the next drop is noted. */
 const GET_USED = 300;
 
 const PURGES = ['n_purges', 'xkey_purges', 'xkey_soft_purges'];
-/** Soft purges are among the purges, and those by surrogate key stand apart. */
+/** Soft purges are counted among the purges; purges by surrogate key are counted apart. */
 const PURGED = ['n_obj_purged', 'xkey_obj_purged', 'xkey_obj_soft_purged'];
 
 interface Sample {
@@ -44,9 +44,9 @@ export class CounterWatch {
   private readonly note: Note;
   private readonly places = new Map<string, number>();
   private info: CounterSnapshot['info'] | null = null;
-  /** The oldest first, of NOW + BEFORE seconds. */
+  /** Samples of the last NOW + BEFORE seconds, oldest first. */
   private samples: Sample[] = [];
-  /** The sample before a storm of purges began. */
+  /** The sample at which a storm of purges began. */
   private storm: Sample | null = null;
   private dropped: { at: number; rate: number } | null = null;
 
@@ -54,11 +54,11 @@ export class CounterWatch {
     this.note = note;
   }
 
-  /** `at` in milliseconds of the epoch. */
+  /** @param at milliseconds of the epoch */
   take(at: number, snapshot: CounterSnapshot): void {
     const sample = this.read(at / 1000, snapshot);
     const last = this.samples.at(-1);
-    // Another worker counts from zero, and a clock that was set makes nonsense of seconds.
+    // A new worker counts from zero, and a clock that was set makes the intervals meaningless.
     if (last !== undefined && (sample.uptime < last.uptime || sample.at <= last.at)) {
       this.samples = [];
       this.storm = null;
@@ -105,7 +105,7 @@ export class CounterWatch {
     this.note('hit-rate', `${percent(rate)} in ${NOW} s, ${percent(usual)} in the minute before`);
   }
 
-  /** The last sample at this moment or before it. */
+  /** The last sample not later than this. */
   private before(at: number): Sample | undefined {
     return this.samples.findLast((sample) => sample.at <= at);
   }
@@ -114,7 +114,7 @@ export class CounterWatch {
     if (info !== this.info) {
       this.info = info;
       this.places.clear();
-      // Of a hundred thousand others none is looked for.
+      // Skips the counters of up to a hundred thousand backends.
       for (let i = 0; i < info.length; i++) {
         const { name } = info[i] as CounterInfo;
         if (name.startsWith('MAIN.')) this.places.set(name, i);

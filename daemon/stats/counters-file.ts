@@ -1,10 +1,10 @@
-// Publishes the worker's counters into a file that the manager reads: values with positioned writes,
-// every 100 ms and only when something changed. Many backends take turns: a tenth of them each time, so that thousands of
-// idle ones cost little and no publication takes long. Instances (storages, backends) come and go; a changed set is
-// written to a new file that replaces the old one, a large one over many turns of the event loop, when it has settled. It
-// never reads back and never fails the worker: after a write that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
-// next publication makes a new file. Of several threads the first one has the file, and takes in what the others
-// report (counter-relay.ts).
+// Publishes the worker's counters in a file that the manager reads: positioned writes of the values, every 100 ms and
+// only after a change. Many backends take turns, a tenth of them each time, so that thousands of idle ones cost little
+// and no publication takes long. Instances (storages, backends) come and go; a changed set is written to a new file
+// that replaces the old one, a large one over many turns of the event loop once it has settled. The file is never read
+// back, and an error never fails the worker: after a failed write, or when the file was removed (by a cleaner of old
+// files, or a worker that ended late), the next publication makes a new file. With several threads the first one has
+// the file, and merges the reports of the others (counter-relay.ts).
 
 import type { FileAccess } from '../../protocol/files/own-file.ts';
 import {
@@ -25,19 +25,19 @@ import { BEAT, BEATS } from './publication-beat.ts';
 import type { ReportTimes } from './report-times.ts';
 import type { ThreadRow } from './thread-row.ts';
 
-/** The thread that has the file: its objects are told apart from those of other threads by this. */
+/** Number of the thread that has the file; it prefixes the keys of its objects. */
 const OWN = 0;
 
-/** The row of a thread that says for how long it has been silent. */
+/** The THR row with the seconds since a thread's last report. */
 const SILENT = THR_COUNTERS.findIndex(({ name }) => name === 'silent');
 
-/** Backends up to which a new file is made at once (chosen: some milliseconds). */
+/** Number of backends up to which a new file is made at once (chosen: some milliseconds). */
 const AT_ONCE = 256;
 
 export class CountersFile {
-  /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
+  /** Called before a publication, about once a second and at the end, to update gauges. */
   sample: (() => void) | null = null;
-  /** Until when the threads' counts are in what is published, in milliseconds of the epoch; null with one thread. */
+  /** Times up to which the threads' counts are included, in milliseconds of the epoch; null with one thread. */
   reports: Pick<ReportTimes, 'until' | 'wholeUntil'> | null = null;
   private readonly path: string;
   private readonly access: FileAccess;
@@ -45,24 +45,24 @@ export class CountersFile {
   private readonly main: CounterSum;
   private readonly wrk: CounterSum;
   private readonly storages: CounterSum[] = [];
-  /** By prefix. */
+  /** Keyed by prefix. */
   private readonly backends = new Map<string, CounterSum>();
   private edge: CounterSum[] = [];
   private readonly threads: CounterSum[] = [];
   private row: ThreadRow | null = null;
-  /** Objects of this thread keep their number: a backend that comes again goes on counting. */
+  /** Keys of this thread's objects: a backend that returns continues its counts. */
   private readonly parts = new WeakMap<VbeCounters, string>();
   private readonly prefixes = new Map<VbeCounters, string>();
   private nextPart = 1;
   private closed = false;
   private layout: CountersLayout | null = null;
-  /** The file that is to replace it. */
+  /** Steps of the file that will replace the current one. */
   private making: Generator<void, CountersLayout> | null = null;
-  /** How often the set of instances has changed: in all, as of the last publication, and as of the last file. */
+  /** Changes of the set of instances: in total, as of the last publication, as of the last file. */
   private changes = 1;
   private changesSeen = 0;
   private changesMade = 0;
-  /** Publications since the first change that no file has. */
+  /** Publications since the first change that is in no file yet. */
   private waited = 0;
   private timer: NodeJS.Timeout | null = null;
   private beats = 0;
@@ -91,7 +91,7 @@ export class CountersFile {
     this.changes++;
   }
 
-  /** Shows the row of this thread. */
+  /** Adds the row of this thread. */
   addThread(row: ThreadRow): void {
     this.row = row;
     this.threads[row.thread] = new CounterSum(`THR.${row.thread}`, THR_COUNTERS, row.values);
@@ -117,20 +117,20 @@ export class CountersFile {
     this.dropUnless(sum);
   }
 
-  /** Takes in what another thread reports. */
+  /** Merges the report of another thread. */
   takeIn(thread: number, { main, wrk, thr, backends }: CountersMessage): void {
     const from = String(thread);
     if (main.length > 0) this.main.report(from, main, true);
     if (wrk.length > 0) this.wrk.report(from, wrk, true);
     if (thr.length > 0) this.thread(thread).report(from, thr, true);
     for (const { part, program, name, live, changes } of backends) {
-      // Gone before anybody saw it.
+      // Removed before it was ever published.
       if (!live && !this.backends.has(`VBE.${program}.${name}`)) continue;
       const sum = this.backend(program, name);
       sum.report(`${from}.${part}`, changes, live);
       this.dropUnless(sum);
     }
-    // A thread that ended a little later than this one.
+    // A report of a thread that ended after the file was closed.
     if (this.closed) this.publishLast();
   }
 
@@ -161,7 +161,7 @@ export class CountersFile {
     return sum;
   }
 
-  /** Begins to publish. */
+  /** Starts to publish. */
   start(): void {
     this.publish();
     this.timer = setInterval(() => this.publish(), BEAT);
@@ -178,7 +178,7 @@ export class CountersFile {
 
   private publishLast(): void {
     this.beats = 0;
-    // With all backends.
+    // Forces a new file, which has the current values of all backends.
     this.changes++;
     this.publish();
     this.layout?.close();
@@ -201,7 +201,8 @@ export class CountersFile {
     }
   }
 
-  /** Whether a new file is to be made. Many backends do not come all in one turn: they are waited for, a second at most. */
+  /** Whether a new file is due. Many backends are added over several turns: their end is awaited, for a second at
+   * most. */
   private isDue(): boolean {
     const { changes, changesSeen, changesMade, layout } = this;
     this.changesSeen = changes;
@@ -210,14 +211,14 @@ export class CountersFile {
     return this.making === null && (changes === changesSeen || ++this.waited >= BEATS);
   }
 
-  /** No space or no directory: the next publication tries again, with a new file. */
+  /** No space or no directory: the next publication makes a new file. */
   private failed(cause: unknown): void {
     this.making = null;
     this.changes++;
     this.trouble?.failed(cause);
   }
 
-  /** For how long each thread that has reported has been silent. */
+  /** Updates the seconds since each thread's last report. */
   private countSilence(): void {
     const { reports, threads, row } = this;
     threads.forEach((sum, thread) => {
@@ -228,7 +229,7 @@ export class CountersFile {
   }
 
   private replace(): void {
-    // One that is under way has another set.
+    // A file in progress has an outdated set.
     this.making?.return(undefined as never);
     this.changesMade = this.changes;
     this.waited = 0;
@@ -268,7 +269,7 @@ export class CountersFile {
     this.trouble?.worked();
   }
 
-  /** What was counted before it is in the values that are at hand now. */
+  /** Milliseconds of the epoch: everything counted before is in the current values. */
   private time(): number {
     return Math.min(Date.now(), this.reports?.wholeUntil() ?? Number.POSITIVE_INFINITY);
   }

@@ -1,7 +1,7 @@
 // The counters file: a head, the full counter names joined by newlines, then the values as unsigned 64-bit
-// little-endian words in the order of the names. The first value word is the time of writing in milliseconds
-// since 1970. A changed set of names makes a new file, renamed over the old one; values are written in place,
-// and a reader may see some of them a publication newer than others.
+// little-endian words in the order of the names. The first value word is the time of writing in milliseconds since
+// 1970. A changed set of names makes a new file, renamed over the old one; values are written in place, and a reader
+// may see some of them one publication newer than others.
 
 import {
   type CounterRow,
@@ -30,7 +30,7 @@ const GROUPS = new Map<string, readonly CounterRow[]>([
   ['THR', THR_COUNTERS],
   ['WRK', WRK_COUNTERS],
 ]);
-/** By group and name. */
+/** Rows by group and name. */
 const ROWS = new Map(
   [...GROUPS].map(([group, rows]) => [group, new Map(rows.map((row) => [row.name, row] as const))] as const),
 );

@@ -1,6 +1,6 @@
-// The counters of the last day, kept by the manager, so that they outlive a worker, and in files, so that they outlive the
-// manager: every second for an hour, every ten seconds for a day. It takes what it is given once a second and never asks
-// for anything itself.
+// The counters of the last day: kept by the manager, so that they outlive a worker, and in files, so that they outlive
+// the manager. Every second for an hour, every ten seconds for a day. It is fed once a second and never samples
+// anything itself.
 
 import { mkdirSync } from 'node:fs';
 import type { CounterInfo } from '../../protocol/messages.ts';
@@ -8,7 +8,7 @@ import type { CounterSnapshot } from './counters-reader.ts';
 import type { HistorySample } from './history-frames.ts';
 import { HistoryLevel } from './history-level.ts';
 
-/** The bytes are a bound for many changing counters; decision 16 has what it takes as a rule. */
+/** `bytes` is a bound for many changing counters; decision 16 has typical figures. */
 const FINE = { step: 1, keep: 3600, bytes: 16 << 20 };
 const COARSE = { step: 10, keep: 86_400, bytes: 40 << 20 };
 
@@ -25,14 +25,14 @@ export class CountersHistory {
     this.coarse = new HistoryLevel(directory, COARSE, warn);
   }
 
-  /** Makes the directory and finds what is in it. Throws when there can be none. */
+  /** Makes the directory and reads the files in it. Throws when it cannot be made. */
   open(): void {
     mkdirSync(this.directory, { recursive: true, mode: 0o700 });
     this.fine.open();
     this.coarse.open();
   }
 
-  /** In steps, one sample at a time. `at` in milliseconds of the epoch. */
+  /** Adds a sample, in steps; one at a time. @param at milliseconds of the epoch */
   *take(at: number, { info, values }: CounterSnapshot): Generator<void, void> {
     const names = this.namesOf(info);
     yield* this.fine.append(at, names, values);
@@ -41,7 +41,7 @@ export class CountersHistory {
     yield* this.coarse.append(at, names, values);
   }
 
-  /** Samples from `from` (milliseconds of the epoch) on, with so many seconds between them. */
+  /** Samples from `from` (milliseconds of the epoch) on, at least `step` seconds apart. */
   samples(from: number, step: number): Generator<HistorySample> {
     return (step < COARSE.step ? this.fine : this.coarse).samples(from);
   }
@@ -56,7 +56,7 @@ export class CountersHistory {
     this.coarse.close();
   }
 
-  /** The same array as long as the set of counters is the same. */
+  /** The same array as long as the set of counters does not change. */
   private namesOf(info: readonly CounterInfo[]): readonly string[] {
     const known = this.names.get(info);
     if (known !== undefined) return known;

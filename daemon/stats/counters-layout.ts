@@ -1,5 +1,5 @@
-// A file of counters with one set of instances: where each has its values, and the values as they were written. The file of
-// many is made in steps, and is not there before the last of them.
+// A counters file with one set of instances: their positions, and the values as last written. The file of a large set
+// is made in steps, and appears only with the last one.
 
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
@@ -10,17 +10,17 @@ import { shareOf } from './publication-beat.ts';
 
 /** Bytes of a value. */
 const WORD = 8;
-/** Instances of one step (chosen: half a thousand names). */
+/** Instances per step (chosen: about five hundred names). */
 const A_STEP = 32;
 
-/** Instances whose values lie one after the other, and the bytes they take. */
+/** Instances with adjacent values, and the byte range of these. */
 interface Part {
   readonly instances: readonly CounterSum[];
   readonly from: number;
   readonly to: number;
 }
 
-/** What is published: the first and the last ones each time, the backends in shares. */
+/** The instances to publish: the first and the last ones each time, the backends in shares. */
 export interface Instances {
   readonly first: readonly CounterSum[];
   readonly backends: readonly CounterSum[];
@@ -33,7 +33,7 @@ export class CountersLayout {
   private readonly valuesAt: number;
   private readonly steady: readonly Part[];
   private readonly shares: readonly Part[];
-  /** The values as they were written, and as they are. */
+  /** The values as last written, and the current ones. */
   private readonly last: Buffer;
   private readonly next: Buffer;
   private readonly words: Uint32Array;
@@ -51,8 +51,8 @@ export class CountersLayout {
   }
 
   /**
-   * Makes the file, in place of the one that is there.
-   * @param time from which on the values may be so, in milliseconds of the epoch: asked before any is read
+   * Makes the file and puts it in place of the current one, in steps.
+   * @param time milliseconds of the epoch up to which the values count everything; called before any is read
    */
   static *making(
     path: string,
@@ -85,15 +85,15 @@ export class CountersLayout {
     }
   }
 
-  /** Whether it is the file that readers find. */
+  /** Whether this is still the file at the path. */
   get isInPlace(): boolean {
     return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(this.fd).ino;
   }
 
   /**
-   * Writes what has changed, and last the time from which on it may have been so; false when nothing has changed.
-   * @param beat says whose turn it is of many backends
-   * @param isTimed writes the time in any case
+   * Writes changed values, and then the time up to which they count everything. Returns false when nothing was written.
+   * @param beat selects the share of the backends
+   * @param isTimed writes the time even without a change
    */
   update(beat: number, time: number, isTimed: boolean): boolean {
     const { shares } = this;
@@ -129,7 +129,7 @@ export class CountersLayout {
     }
   }
 
-  /** Returns where the next instance has its values. */
+  /** Returns the position of the values of the next instance. */
   private encode(instances: readonly CounterSum[], from: number): number {
     const { words } = this;
     let at = from >> 2;
@@ -159,7 +159,7 @@ function partsOf({ first, backends, last }: Instances): Part[] {
   });
 }
 
-/** Writes the names behind the head, with a newline between two. */
+/** Writes the names after the head, separated by newlines. */
 function* writeNames(fd: number, parts: readonly Part[]): Generator<void, { count: number; bytes: number }> {
   let count = 0;
   let bytes = 0;
@@ -186,8 +186,8 @@ function writeAll(fd: number, data: Buffer, at: number): void {
 }
 
 /**
- * A counter is never negative; a gauge that dips below zero by a race of bookkeeping shows as 0.
- * @param at the place of the lower half; words are little-endian wherever the ring is read
+ * Writes one value. A gauge that dips below zero through a race of bookkeeping is published as 0.
+ * @param at index of the lower half; words are little-endian wherever the ring is read
  */
 function put(words: Uint32Array, at: number, value: number | bigint): void {
   if (typeof value === 'bigint') {

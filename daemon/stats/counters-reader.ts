@@ -1,9 +1,9 @@
-// Reads the counters file and adds the manager's own counters: the content of a counter subscription. It never
-// writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
-// ran in this directory, and only the manager's own are shown.
+// Reads the counters file and adds the manager's own counters, which makes the content of a counter subscription. It
+// never writes and needs no running worker: the last values stay in the file. Without a file no worker ever ran in this
+// directory, and only the manager's own counters are shown.
 //
-// There may be hundreds of thousands: a reading comes in steps, and costs as much as has changed since the last one, beside
-// the bytes of the file.
+// There may be hundreds of thousands: a reading comes in steps, and costs the bytes of the file plus what has changed
+// since the last one.
 
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
@@ -12,9 +12,9 @@ import { FLEET_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts'
 import type { FleetCounters, MgtCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
 
-/** Largest counters file (chosen): its writer may have fewer rights than its reader. */
+/** Largest counters file (chosen): its writer may have fewer rights than its reader, so its size is not trusted. */
 const LARGEST = 64 * 1024 * 1024;
-/** Bytes that are read, and names that are described, in one step (chosen). */
+/** Bytes read, and names described, in one step (chosen). */
 const A_READ = 64 * 1024;
 const A_STEP = 128;
 /** Bytes of a value. */
@@ -25,13 +25,13 @@ const MGT_NAMES: readonly string[] = MGT_COUNTERS.map((row) => `MGT.${row.name}`
 const FLEET_NAMES: readonly string[] = FLEET_COUNTERS.map((row) => `FLEET.${row.name}`);
 
 export interface CounterSnapshot {
-  /** The same array object until the set of counters changes. */
+  /** The same array until the set of counters changes. */
   readonly info: readonly CounterInfo[];
-  /** Of this reading alone: it never changes. */
+  /** Made for this reading; never changes. */
   readonly values: readonly bigint[];
 }
 
-/** A file as it was read: its names, and its values with the time of writing before them. */
+/** The content of a file: its names, and its values with the time of writing before them. */
 interface Content {
   readonly names: Buffer;
   readonly words: Buffer;
@@ -43,15 +43,15 @@ export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
   private readonly refresh: (written: number) => void;
-  /** Of the manager, as `mgt` is. */
+  /** Counters of the manager, like `mgt`. */
   private readonly fleet: FleetCounters | null;
   private readonly own: readonly string[];
   /** The latest reading. */
   private content = NOTHING;
   private snapshot: CounterSnapshot;
 
-  /** `refresh` brings `mgt` and `fleet` up to date before each reading; it is told when the file was written, in
-   * milliseconds of the epoch, 0 without one. */
+  /** @param refresh called before each reading to update `mgt` and `fleet`, with the time the file was written in
+   * milliseconds of the epoch, 0 without a file */
   constructor(
     path: string,
     mgt: MgtCounters,
@@ -66,7 +66,7 @@ export class CountersReader {
     this.snapshot = { info: describeCounters(this.own), values: this.own.map(() => 0n) };
   }
 
-  /** One at a time. The manager's own counters are those of the last step. */
+  /** Reads all counters in steps; one reading at a time. The manager's own are sampled in the last step. */
   *reading(): Generator<void, CounterSnapshot> {
     const content = (yield* this.load()) ?? NOTHING;
     const before = this.content;
@@ -83,7 +83,7 @@ export class CountersReader {
     return this.snapshot;
   }
 
-  /** Null for a file that is none of counters. */
+  /** Null for a file that is not a counters file. */
   private *load(): Generator<void, Content | null> {
     let fd: number;
     try {
@@ -126,7 +126,7 @@ export class CountersReader {
     return { names: isKnown ? known : names, words };
   }
 
-  /** The manager's own, and those of the file. */
+  /** Describes the manager's own counters and those of the file. */
   private *describe(names: Buffer): Generator<void, CounterInfo[]> {
     const info = describeCounters(this.own);
     let end = names.length;
@@ -143,7 +143,7 @@ export class CountersReader {
   }
 }
 
-/** Takes over the values behind the first word, from the index `at` on, that are not as they were. */
+/** Takes over the values after the first word that differ from `before`, from the index `at` on. */
 function* takeWords(values: bigint[], at: number, words: Buffer, before: Buffer): Generator<void, void> {
   for (let from = WORD; from < words.length; from += A_STEP * WORD) {
     const end = Math.min(from + A_STEP * WORD, words.length);
@@ -158,12 +158,12 @@ function* takeWords(values: bigint[], at: number, words: Buffer, before: Buffer)
   }
 }
 
-/** All that the tables say of counters. */
+/** Describes counters from the tables. */
 export function describeCounters(names: readonly string[]): CounterInfo[] {
   return names.map(describeCounter);
 }
 
-/** The same for further ones, in steps. */
+/** Appends further descriptions, in steps. */
 export function* describeInto(info: CounterInfo[], names: readonly string[]): Generator<void, void> {
   for (const name of names) {
     info.push(describeCounter(name));

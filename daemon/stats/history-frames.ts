@@ -1,9 +1,10 @@
-// The history of counters as bytes. A file is a run of frames: the first one has all names and values, each of the others
-// what has changed since the one before it. A frame is checked before it is believed, and a file that holds anything else
-// than whole frames is damaged. Pure: files are history-level.ts's.
+// The history of counters as bytes. A file is a sequence of frames: the first one has all names and values, each of the
+// others the changes since its predecessor. Every frame carries a checksum, and a file with anything but whole frames
+// is damaged. Pure functions; history-level.ts does the file access.
 //
-// A frame: bytes of its content (u32), their CRC (u32), the content: kind, time in milliseconds of the epoch (after the
-// first frame since the one before), and the numbers, all of variable length: seven bits a byte, the lowest first.
+// A frame: size of its content (u32), CRC of it (u32), the content: kind, time in milliseconds of the epoch (after the
+// first frame relative to the previous one), and the numbers, all of variable length: seven bits a byte, the lowest
+// first.
 
 import { crc32 } from 'node:zlib';
 
@@ -12,11 +13,11 @@ const WHOLE = 1;
 const CHANGES = 2;
 const WRAP = 1n << 64n;
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
-/** Names or values, and bytes, that are gone through in one step (chosen). */
+/** Names or values, and bytes, processed in one step (chosen). */
 const A_STEP = 256;
 const A_RUN = 64 * 1024;
 
-/** One object is read into again and again: the next sample changes it, and its values. */
+/** One object is reused for all samples: the next one overwrites it and its values. */
 export interface HistorySample {
   /** Milliseconds of the epoch. */
   at: number;
@@ -25,12 +26,12 @@ export interface HistorySample {
   values: readonly bigint[];
 }
 
-/** A frame of many values is made in steps, one frame at a time. */
+/** Makes frames, those of many values in steps; one frame at a time. */
 export class HistoryEncoder {
   private bytes = Buffer.allocUnsafe(4096);
   private length = 0;
 
-  /** The first frame of a file. */
+  /** Makes the first frame of a file. */
   *whole({ at, names, values }: HistorySample): Generator<void, Buffer> {
     const texts: Buffer[] = [];
     let bytes = 0;
@@ -57,7 +58,7 @@ export class HistoryEncoder {
     return yield* this.end();
   }
 
-  /** What `values` have that `before` had not. */
+  /** Makes a frame of the values that differ from `before`. */
   *changes(since: number, before: readonly bigint[], values: readonly bigint[]): Generator<void, Buffer> {
     this.begin(CHANGES);
     this.number(since);
@@ -69,7 +70,7 @@ export class HistoryEncoder {
       if (value === former) continue;
       this.number(i - last - 1);
       last = i;
-      // Signed: the lowest bit says that it went down.
+      // Signed: the lowest bit is 1 for a decrease.
       const down = value < former;
       this.wide(((down ? former - value : value - former) << 1n) | (down ? 1n : 0n));
     }
@@ -132,8 +133,8 @@ export function* decodeHistory(bytes: Buffer): Generator<HistorySample> {
   }
 }
 
-/** First and last time of a file's samples, and how many there are: its values are not looked at. Throws for bytes that
- * are not whole frames, and for none. */
+/** First and last time of a file's samples, and their number, without decoding values. Throws for an empty file and for
+ * bytes that are not whole frames. */
 export function spanOfHistory(bytes: Buffer): { from: number; to: number; samples: number } {
   const span = { from: 0, to: 0, samples: 0 };
   for (const content of frames(bytes)) {
@@ -145,7 +146,7 @@ export function spanOfHistory(bytes: Buffer): { from: number; to: number; sample
   return span;
 }
 
-/** What the frames hold; the first one has everything, all others changes. */
+/** The contents of the frames; only the first one may be a whole sample, and all others must be changes. */
 function* frames(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; ) {
     const length = at + HEAD <= bytes.length ? bytes.readUInt32LE(at) : 0;
@@ -159,7 +160,7 @@ function* frames(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-/** The numbers of a frame's content, after its kind. */
+/** Decodes a frame's content, after its kind. */
 class Numbers {
   private readonly bytes: Buffer;
   private at = 1;

@@ -1,7 +1,6 @@
-// The history of counters at one resolution: files of six hundred samples each, in a directory of their own. A file begins
-// with everything and is independent of the others, so that the oldest can be removed, and a damaged one is refused alone.
-// What is written is on the file system with the second it belongs to; after a sample that cannot be written there is
-// another file.
+// The history of counters at one resolution: files of six hundred samples each in one directory. A file starts with a
+// whole sample and does not depend on others, so that the oldest can be removed and a damaged one is dropped alone.
+// Each sample is written within its second; after one that cannot be written a new file is begun.
 
 import {
   closeSync,
@@ -16,17 +15,17 @@ import { join } from 'node:path';
 import { createOwn, openRegular } from '../../protocol/files/own-file.ts';
 import { decodeHistory, HistoryEncoder, type HistorySample, spanOfHistory } from './history-frames.ts';
 
-/** Samples of a file (chosen): names take little of it, and what is kept beyond what is due is a sixth at the most. */
+/** Samples per file (chosen): names take little of it, and the excess over the time to keep is a sixth at most. */
 const SAMPLES = 600;
-/** Bytes of the file system that are left to others (chosen): the counters themselves need some when their set changes. */
+/** Free bytes that are left on the file system (chosen): the counters file needs some when its set changes. */
 const RESERVE = 2 << 20;
-/** A clock that was set back by less than this is waited for. */
+/** A clock set back by less than this is waited out. */
 const PATIENCE_MS = 60_000;
 
 export interface LevelShape {
   /** Seconds between two samples. */
   step: number;
-  /** Seconds that are kept, and bytes at the most: beyond them the oldest file goes. */
+  /** Seconds to keep, and most bytes: beyond them the oldest file is removed. */
   keep: number;
   bytes: number;
 }
@@ -46,15 +45,15 @@ export class HistoryLevel {
   private readonly warn: (text: string) => void;
   private readonly free: () => number;
   private readonly encoder = new HistoryEncoder();
-  /** The oldest first. */
+  /** Oldest first. */
   private chunks: Chunk[] = [];
-  /** Of the last one, while it is written; -1: the next sample begins another. */
+  /** Descriptor of the last file while it is written; -1 when the next sample begins a new one. */
   private fd = -1;
   private names: readonly string[] = [];
   private values: bigint[] = [];
   private troubled = false;
 
-  /** `warn` is told of files that are refused, and once of writes that fail; `free` gives the bytes that are free. */
+  /** @param warn called for each damaged file, and once for failing writes @param free returns the free bytes */
   constructor(
     directory: string,
     shape: LevelShape,
@@ -71,7 +70,7 @@ export class HistoryLevel {
     return this.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
   }
 
-  /** Finds what an earlier manager has left. */
+  /** Reads the files of an earlier manager. */
   open(): void {
     const mine = new RegExp(`^${this.shape.step}s-\\d+$`);
     const found: Chunk[] = [];
@@ -83,7 +82,7 @@ export class HistoryLevel {
     this.chunks = found.sort((a, b) => a.from - b.from);
   }
 
-  /** In steps, one sample at a time; the file changes in the last of them. */
+  /** Appends a sample in steps, one at a time; the file changes in the last step. */
   *append(at: number, names: readonly string[], values: readonly bigint[]): Generator<void, void> {
     let last = this.chunks.at(-1);
     if (last !== undefined && at <= last.to) {
@@ -108,10 +107,10 @@ export class HistoryLevel {
     }
   }
 
-  /** Samples from `from` on, the oldest first. One file is in memory at a time. */
+  /** Samples from `from` on, oldest first. One file is in memory at a time. */
   *samples(from: number): Generator<HistorySample> {
     for (const chunk of this.chunks.filter((each) => each.to >= from)) {
-      // It may have been removed since.
+      // The file may have been removed meanwhile.
       const bytes = read(chunk.path);
       if (bytes === null) continue;
       for (const sample of decodeHistory(bytes)) if (sample.at >= from) yield sample;
@@ -137,7 +136,7 @@ export class HistoryLevel {
     try {
       written = writeSync(this.fd, frame, 0, frame.length, chunk.bytes);
     } finally {
-      // Half a frame would make the whole file a damaged one.
+      // Half a frame would make the whole file count as damaged.
       if (written !== frame.length) ftruncateSync(this.fd, chunk.bytes);
     }
     if (written !== frame.length) throw new Error('no space');
@@ -155,7 +154,7 @@ export class HistoryLevel {
     }
   }
 
-  /** The rest of a file system that is nearly full is not for what was. */
+  /** History does not use the last free space of a file system. */
   private makeRoom(): void {
     while (this.free() < RESERVE) {
       if (this.chunks.length <= 1) throw new Error('too little space is left');
@@ -178,7 +177,7 @@ export class HistoryLevel {
     for (const chunk of this.chunks.splice(0)) remove(chunk.path);
   }
 
-  /** What a file holds; null, and the file is gone, when it is damaged. */
+  /** Reads the extent of a file; a damaged one is removed, and null returned. */
   private look(path: string): Chunk | null {
     const bytes = read(path);
     if (bytes === null) return null;
@@ -192,7 +191,7 @@ export class HistoryLevel {
   }
 }
 
-/** Null for anything that is no plain file. */
+/** Null for anything but a regular file. */
 function read(path: string): Buffer | null {
   let fd: number;
   try {

@@ -1,4 +1,5 @@
-// How late an event loop was, by the runtime's own histogram, which costs a timer a look and nothing between them.
+// The delay of an event loop, from the runtime's own histogram, which costs a timer per sample and nothing between
+// them.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
@@ -6,7 +7,7 @@ export class LoopDelay {
   readonly #resolution: number;
   readonly #histogram: IntervalHistogram;
 
-  /** @param resolution milliseconds between two looks */
+  /** @param resolution milliseconds between two samples */
   constructor(resolution: number) {
     this.#resolution = resolution;
     this.#histogram = monitorEventLoopDelay({ resolution });
@@ -17,7 +18,7 @@ export class LoopDelay {
     else this.#histogram.disable();
   }
 
-  /** Microseconds since the last call, beyond the interval itself; 0 when it has not looked. */
+  /** Largest delay in microseconds since the last call, beyond the interval itself; 0 when nothing was sampled. */
   worst(): number {
     const { count, max } = this.#histogram;
     this.#histogram.reset();
@@ -25,9 +26,9 @@ export class LoopDelay {
   }
 }
 
-/** The longest turns of a thread. */
+/** Records the longest turns of a thread. */
 export interface TurnGauge {
-  /** The event loop was late by so many milliseconds. */
+  /** The event loop was late by this much. */
   lagged(millis: number): void;
   longest(): { readonly millis: number } | null;
 }

@@ -1,15 +1,15 @@
-// The gauges of MGT: how the worker stands, since when, when it was last heard of, and what the manager itself uses.
-// Brought up to date before each reading of the counters; what must be asked of the system is asked once a second,
-// however many readers there are.
+// The MGT gauges: the worker's status and the time since it changed, its last sign of life, and the manager's own use
+// of resources. Updated before each reading of the counters; the system is queried once a second at most, however many
+// readers there are.
 
 import { WORKER_STATES, type WorkerStatus } from '../../protocol/tables/counters.ts';
 import type { MgtCounters } from './counter-fields.ts';
 import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare, residentBytes } from './processor-share.ts';
 
-/** Least milliseconds between two looks at the system: a little less than the second of the readers. */
+/** Least milliseconds between two queries of the system: a little less than the readers' second. */
 const BETWEEN = 900;
-/** Milliseconds between two looks at the event loop's delay. */
+/** Milliseconds between two samples of the event loop's delay. */
 const DELAY = 100;
 
 /** Times in milliseconds of the epoch. */
@@ -34,14 +34,14 @@ export class ManagerGauges {
     this.look = look;
   }
 
-  /** `written`: when the worker has last written its counters. */
+  /** @param written time at which the worker last wrote its counters */
   update(written: number, now = Date.now()): void {
     const { mgt } = this;
     const { standing, changedAt } = this.look();
     mgt.uptime = seconds(this.startedAt, now);
     mgt.worker_state = WORKER_STATES.indexOf(standing);
     mgt.worker_since = seconds(changedAt, now);
-    // A new worker has the counters of its predecessor before it has written its own.
+    // Until a new worker has written its counters, the file has those of its predecessor.
     mgt.worker_silent = standing === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
     if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
     this.askedAt = now;
@@ -51,7 +51,7 @@ export class ManagerGauges {
   }
 }
 
-/** Whole seconds; a clock that was set back gives none. */
+/** Whole seconds; 0 when the clock was set back. */
 function seconds(from: number, now: number): number {
   return Math.max(0, Math.floor((now - from) / 1000));
 }

@@ -1,7 +1,7 @@
-// The processor time that this process uses, as a share of one processor: what the gauges of both processes show. It asks
-// the system when it is called and keeps nothing but the last answer; all threads of the process count.
+// The processor time of this process as a share of one processor, for the gauges of manager and worker. It queries the
+// system when called and keeps only the last answer; all threads of the process count.
 
-/** Returns the function that gives the share since its last call, in 1/1000. */
+/** Returns a function that gives the share since its last call, in 1/1000. */
 export function processorShare(): () => number {
   let used = process.cpuUsage();
   let at = performance.now();
@@ -15,7 +15,7 @@ export function processorShare(): () => number {
   };
 }
 
-/** Resident memory, null when no descriptor is free: the runtime reads it from a file. */
+/** Resident memory in bytes; null when no descriptor is free, because the runtime reads it from a file. */
 export function residentBytes(): number | null {
   try {
     return process.memoryUsage.rss();

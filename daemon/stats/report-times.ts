@@ -1,6 +1,7 @@
-// Until when the sums of all threads' counters are whole, as the first thread knows it: a report says when its thread has
-// looked, and a look that found nothing to report is in shared memory beside the number of reports that were sent, so that
-// no thread is woken for it. A first thread that is late always has a report under way: what has come counts anyway.
+// The time up to which the sums of all threads' counters are complete, as the first thread knows it. A report carries
+// the time of its pass over the counters. A pass without changes only stores its time in shared memory, next to the
+// number of reports sent, so that no thread is woken for it. If the first thread is late, a report is always in
+// transit; then the times of the reports received count.
 
 const FIRST = 0;
 
@@ -8,10 +9,10 @@ export class ReportTimes {
   private readonly times: Float64Array;
   private readonly sent: Int32Array;
   private readonly got: Int32Array;
-  /** Times in milliseconds of the epoch before which all is here, by thread. */
+  /** By thread: milliseconds of the epoch before which all counts have arrived. */
   private readonly known: Float64Array;
 
-  /** @param times and `sent` have a place for each thread, the first one included, in shared memory */
+  /** @param times and `sent` have an element per thread, the first one included, in shared memory */
   constructor(times: Float64Array, sent: Int32Array) {
     this.times = times;
     this.sent = sent;
@@ -27,15 +28,15 @@ export class ReportTimes {
     this.times[thread] = at;
   }
 
-  /** @param at when that thread looked */
+  /** @param at time of the thread's pass over its counters */
   received(thread: number, at: number): void {
     this.got[thread] = (this.got[thread] as number) + 1;
     this.known[thread] = at;
   }
 
-  /** Until when what a thread beside the first counts is here; 0 before its first report. */
+  /** Time up to which another thread's counts have arrived; 0 before its first report. */
   until(thread: number): number {
-    // The time first: a report that it stands for is counted as sent by then.
+    // Read the time first: the report it belongs to is then included in the number sent.
     const at = this.times[thread] as number;
     if (Atomics.load(this.sent, thread) === this.got[thread]) this.known[thread] = at;
     return this.known[thread] as number;

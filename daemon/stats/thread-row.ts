@@ -1,9 +1,9 @@
-// The figures of one thread as THR.<number> shows them: most stand in other counters of that thread as well, where they
-// become a part of a sum. It only copies, just before each publication.
+// The figures of one thread as THR.<number> shows them. Most are also in other counters of the thread, where they
+// become part of a sum. It only copies, just before each publication.
 
 import { type MainCounters, newThrCounters, type ThrCounters, type WrkCounters } from './counter-fields.ts';
 
-/** What no counter of a thread says. */
+/** Figures that no counter has. */
 export interface ThreadFacts {
   /** Client connections open now. */
   sessions(): number;
@@ -27,7 +27,7 @@ export class ThreadRow {
 
   update(): void {
     const { values, main, wrk, facts } = this;
-    // Those that waited for the fetch of another came in again, and were counted then, too, as in Varnish.
+    // Requests that waited for another one's fetch were counted again when they resumed, as in Varnish.
     values.requests = main.client_req - main.busy_wakeup;
     values.connections = main.sess_conn;
     values.connections_open = facts.sessions();

@@ -1,19 +1,19 @@
-// The WRK gauges: Node's figures about the worker process. Sampled about once a second; nothing here
-// runs between samples except the runtime's own delay histogram. The runtime reads its size from a file, which a worker
-// without a free descriptor cannot open: the last size stands then.
+// The WRK gauges: Node's figures about the worker process, sampled about once a second. Nothing runs between samples
+// except the runtime's own delay histogram. The runtime reads its memory size from a file, which a worker without a
+// free descriptor cannot open: then the last size stays.
 
 import { performance } from 'node:perf_hooks';
 import type { WrkCounters } from './counter-fields.ts';
 import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare } from './processor-share.ts';
 
-/** Milliseconds between the looks at the loop's delay: of a loop with work and of an idle one, which each look wakes. */
+/** Milliseconds between delay samples: of a busy loop, and of an idle one, which each sample wakes. */
 const FINE = 20;
 const COARSE = 100;
-/** Share of the last second from which a loop has work (chosen). */
+/** Share of the last second from which a loop counts as busy (chosen). */
 const WORK = 0.05;
 
-/** Returns the function that brings `wrk` up to date. */
+/** Returns a function that updates `wrk`. */
 export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnGauge): () => void {
   const coarse = new LoopDelay(COARSE);
   const fine = new LoopDelay(FINE);

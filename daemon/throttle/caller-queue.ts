@@ -1,13 +1,13 @@
-// Those who wait for their turn, first come first served: nobody overtakes, not even a call that asks for less or one
-// that comes when a turn is free. There is one timer for all of them, for the first; while nobody waits there is none.
-// A caller who leaves, by the signal, makes way for the next.
+// The queue of waiting calls, first come first served: no call overtakes another, even if it asks for less or comes
+// when a turn is free. There is one timer, for the first in the queue; without waiting calls there is none. A caller
+// that leaves, through its signal, makes way for the next.
 
 import type { LimitClock } from './steady-clock.ts';
 
-/** Ends a call, so that another may run in its place. To be called once; more does no harm. */
+/** Ends a call, so that another may run in its place. Call once; further calls have no effect. */
 export type Release = () => void;
 
-/** Milliseconds until another try; Infinity when wake() will be called. */
+/** Returns milliseconds until another attempt is worthwhile; Infinity when wake() will be called. */
 export type Attempt<N> = (asked: N) => Release | number;
 
 interface Caller<N> {
@@ -23,7 +23,7 @@ interface Caller<N> {
 export class CallerQueue<N> {
   private readonly attempt: Attempt<N>;
   private readonly clock: LimitClock;
-  /** In the order of their arrival. A Set would be stepped over from its front, where those who were served leave holes. */
+  /** In order of arrival. Not a Set: iterating one steps over the holes that served callers leave at its front. */
   private first: Caller<N> | null = null;
   private last: Caller<N> | null = null;
   private count = 0;
@@ -40,7 +40,8 @@ export class CallerQueue<N> {
     return this.count;
   }
 
-  /** Calls back whenever a call has ended, or the last one who waited has got a turn. */
+  /** Registers a callback for each time a call ends, or the queue becomes empty. Returns the function that removes
+   * it. */
   watch(call: () => void): () => void {
     this.watchers.add(call);
     return () => this.watchers.delete(call);
@@ -72,9 +73,9 @@ export class CallerQueue<N> {
     });
   }
 
-  /** Serves those who can be served now. */
+  /** Serves the callers that can be served now. */
   wake(): void {
-    // A turn that is given back while the next is served.
+    // Reentrant call: a turn was given back while the next caller is served.
     if (this.serving) return;
     this.serving = true;
     this.cancel?.();
@@ -87,7 +88,7 @@ export class CallerQueue<N> {
     if (this.count === 0) for (const call of this.watchers) call();
   }
 
-  /** 0 when the caller has an answer. */
+  /** Returns 0 when the caller was served. */
   private serve(caller: Caller<N>): number {
     try {
       const turn = this.attempt(caller.asked);

@@ -1,23 +1,23 @@
-// The fixed window: it is opened by the first call, lets so many calls through, and the first call after its end opens
-// the next. One word is all its state, its start and the calls counted in it, and threads swap that by compare-exchange:
-// none ever waits for another, and a thread that dies leaves nothing half done. Around the border of two windows twice
-// the number may pass within a period; where that matters, sliding-window.ts is the other kind.
+// The fixed window: the first call opens it, a number of calls pass, and the first call after its end opens the next
+// one. Its state is one word, start and count, which threads change by compare-exchange: no thread waits for another,
+// and one that dies leaves nothing half done. Around the border of two windows twice the number may pass within a
+// period; where that matters, use sliding-window.ts.
 
 import { numberOf, stampedWord, timeOf } from './stamped-word.ts';
 
-/** How the calls of a limit are counted. */
+/** A way to count the calls of a limit. */
 export interface CallWindow {
-  /** Takes so many calls, all or none: 0, or the milliseconds until it is worth another try. */
+  /** Takes this number of calls, all or none. Returns 0, or milliseconds until another attempt is worthwhile. */
   take(calls: number): number;
-  /** What take() would return. */
+  /** The value that take() would return. */
   wait(calls: number): number;
-  /** Gives back the calls of the last take(), which must have been just now. */
+  /** Gives back the calls of the last take(), which must have just returned. */
   undo(calls: number): void;
-  /** Calls counted now. */
+  /** Calls counted at the moment. */
   used(): number;
 }
 
-/** A start this far ahead is one that was rounded up, and no sign of a clock that went back (milliseconds). */
+/** A start up to this far ahead is due to rounding and no sign of a clock set back (milliseconds). */
 const ROUNDED = 1;
 
 export class FixedWindow implements CallWindow {
@@ -29,7 +29,7 @@ export class FixedWindow implements CallWindow {
   /** The start of the window of the last take(). */
   private taken = 0;
 
-  /** Its word is that at `at`, zero in the beginning; the period is in milliseconds. */
+  /** Its word is the one at `at`, initially zero; the period is in milliseconds. */
   constructor(words: BigInt64Array, at: number, calls: number, period: number, now: () => number) {
     this.words = words;
     this.at = at;
@@ -49,7 +49,7 @@ export class FixedWindow implements CallWindow {
         start = Math.ceil(now);
         used = 0;
       } else if (start - now > ROUNDED) {
-        // Threads whose clocks differ: the window begins again at the earlier hour, with its calls.
+        // The threads' clocks differ: the window starts over at the earlier time, and keeps its count.
         start = Math.ceil(now);
       }
       if (used + calls > this.calls) {
@@ -73,7 +73,7 @@ export class FixedWindow implements CallWindow {
   undo(calls: number): void {
     for (;;) {
       const seen = Atomics.load(this.words, this.at);
-      // Of a window that has ended nothing can be given back.
+      // The window has ended: nothing to give back.
       if (timeOf(seen) !== this.taken) return;
       const next = stampedWord(this.taken, Math.max(0, numberOf(seen) - calls));
       if (Atomics.compareExchange(this.words, this.at, seen, next) === seen) return;

@@ -1,13 +1,12 @@
-// A limit as one thread sees it, without those who wait: the window of its calls, the penalty, the slots. An attempt
-// takes all that a call needs or nothing. The slot comes first: a call counted in one window must not wait for a slot
-// and run in the next.
+// A limit without its queue, as one thread sees it: window, penalty and slots. An attempt takes everything that a call
+// needs or nothing. The slot comes first: a call counted in one window must not wait for a slot and run in the next.
 
 import { type CallWindow, FixedWindow } from './fixed-window.ts';
 import { type LimitFigures, NEVER, WORD } from './limit-options.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { type HeldSlot, Slots } from './slots.ts';
 
-/** Until a slot is looked for again that another thread may free (milliseconds, chosen). */
+/** Milliseconds between attempts to get a slot that another thread may free (chosen). */
 const LOOK_AGAIN = 10;
 
 export class Gate {
@@ -30,8 +29,8 @@ export class Gate {
   }
 
   /**
-   * Takes the calls and, where there are slots, one of them, which it returns; 0 where there are none. Otherwise the
-   * milliseconds until it is worth another try: Infinity for a slot's end in this thread.
+   * Takes the calls and, with slots, one of them, which it returns; 0 without slots. Otherwise returns milliseconds
+   * until another attempt is worthwhile: Infinity when a slot of this thread must be freed first.
    */
   attempt(calls: number): HeldSlot | number {
     const { slots, window } = this;
@@ -46,18 +45,18 @@ export class Gate {
     return late;
   }
 
-  /** Of penalty and window; 0 when neither is in the way. */
+  /** Milliseconds left of penalty and window; 0 when neither blocks the calls. */
   wait(calls: number): number {
     return Math.max(this.penalty(), this.window.wait(calls));
   }
 
-  /** Takes back what attempt() has just given. */
+  /** Gives back the result of the last attempt(). */
   undo(calls: number, held: HeldSlot | number): void {
     this.window.undo(calls);
     if (typeof held !== 'number') this.slots?.release(held);
   }
 
-  /** No call within so many milliseconds; a longer penalty stays. */
+  /** Blocks all calls for this many milliseconds; a longer penalty stays. */
   penalize(ms: number): void {
     const until = BigInt(Math.ceil(this.now() + ms));
     for (;;) {

@@ -1,6 +1,6 @@
-// Several limits that a call has to keep at once, as the requests and the objects of one API: it takes a turn at all of
-// them or at none. It overtakes nobody who waits at one of them. When another thread comes between, what was taken
-// already is given back; a strict limit may lose a call for a period by that, and never gains one.
+// Several limits that one call has to keep at once, such as the requests and the objects of an API: it takes a turn at
+// all of them or at none, and never overtakes a call that waits at one of them. When another thread intervenes,
+// everything taken so far is given back; a strict limit may lose a call for a period this way, and never gains one.
 
 import { CallerQueue, type Release } from './caller-queue.ts';
 import { inTurn, Limit } from './limit.ts';
@@ -11,7 +11,7 @@ import { THREADS_CLOCK } from './steady-clock.ts';
 export class LimitGroup {
   private readonly limits: readonly Limit[];
   private readonly queue: CallerQueue<readonly number[]>;
-  /** Ends the watching of the limits, which lasts while somebody waits. */
+  /** Functions that unregister from the limits; registered only while calls wait. */
   private unwatch: (() => void)[] = [];
 
   constructor(limits: readonly Limit[]) {
@@ -20,11 +20,11 @@ export class LimitGroup {
     if (new Set(limits).size < limits.length)
       throw new RangeError('allOf(): a limit is in the list twice; take more calls of it instead');
     this.limits = [...limits];
-    // The limits' waits are in the time of their own clocks; the first stands for all.
+    // Each limit's waits are in the time of its own clock; the first one's is used for all.
     this.queue = new CallerQueue((counts) => this.attempt(counts), this.limits[0]?.clock ?? THREADS_CLOCK);
   }
 
-  /** As Limit.take(), at all limits: so many calls of each, or a count for each in the order of the limits. */
+  /** Like Limit.take() at all limits: a number of calls for each of them, or a list with one number per limit. */
   async take(calls: number | readonly number[] = 1, signal?: AbortSignal): Promise<Release> {
     const counts = this.counts('take()', calls);
     signal?.throwIfAborted();
@@ -43,7 +43,7 @@ export class LimitGroup {
     return this.queue.tryTake(this.counts('tryTake()', calls));
   }
 
-  /** As Limit.sleepAndRetry(). */
+  /** Like Limit.sleepAndRetry(). */
   sleepAndRetry<A extends unknown[], R>(
     fn: (...args: A) => R | Promise<R>,
     signal?: AbortSignal,
@@ -63,7 +63,7 @@ export class LimitGroup {
   private attempt(counts: readonly number[]): Release | number {
     let wait = 0;
     for (const [i, one] of this.limits.entries()) {
-      // Its queue calls back when it is empty.
+      // That limit's queue calls back when it is empty.
       if (one.queue.size > 0) return Number.POSITIVE_INFINITY;
       wait = Math.max(wait, one.gate.wait(counts[i] as number));
     }

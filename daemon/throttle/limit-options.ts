@@ -1,28 +1,28 @@
-// What a limit may be asked for, and the memory that threads share of it: sixteen words, the slots, and the ring of the
-// strict kind. The memory says what limit it is of, so that threads which do not mean the same are told so. Who makes
-// the memory fills in its head before anybody else can see it.
+// The options of a limit, and the memory that threads share for it: sixteen words, the slots, and the ring of the
+// strict kind. The memory carries the limit's figures, so that threads with other options get an error. Its creator
+// fills in the head before any other thread can see it.
 
 import { MOST_IN_WORD } from './stamped-word.ts';
 import type { LimitClock } from './steady-clock.ts';
 
 export interface LimitOptions {
-  /** How many calls a period allows: 1 to 1048575. */
+  /** Calls per period: 1 to 1048575. */
   calls: number;
   /** Seconds, fractions allowed: 0.001 to 31622400 (366 days). */
   period: number;
-  /** No period, wherever it begins, has more than `calls`. Otherwise periods are windows that a first call opens. */
+  /** No period, wherever it begins, has more than `calls`. Otherwise periods are windows opened by a first call. */
   strict?: boolean | undefined;
-  /** How many calls may run at once: 1 to 4096. Not limited unless given. */
+  /** Calls that may run at once: 1 to 4096. Unlimited by default. */
   concurrency?: number | undefined;
-  /** Instead of the clock that the threads of the process have in common. */
+  /** Used instead of the clock that the threads of the process share. */
   clock?: LimitClock | undefined;
-  /** What `shared` is of the same limit in another thread. */
+  /** The `shared` of the same limit in another thread. */
   shared?: SharedArrayBuffer | undefined;
-  /** Seconds after which a silent thread's slots of `concurrency` are free; 10 unless given. */
+  /** Seconds after which the slots of a silent thread are free; 10 by default. */
   lease?: number | undefined;
 }
 
-/** The words of the shared memory. */
+/** Indexes of the words in the shared memory. */
 export const WORD = {
   format: 0,
   calls: 1,
@@ -30,23 +30,23 @@ export const WORD = {
   strict: 3,
   concurrency: 4,
   lease: 5,
-  /** Until when there is a penalty: milliseconds. */
+  /** End of the penalty in milliseconds. */
   penalty: 6,
   /** The state of the window. */
   window: 8,
   slots: 16,
 } as const;
 
-/** "throttle" in ASCII; another layout gets another word. */
+/** "throttle" in ASCII; another layout gets another value. */
 const FORMAT = 0x7468726f74746c65n;
 const LONGEST_PERIOD = 366 * 86_400;
 const MOST_CONCURRENCY = 4096;
-/** Seconds: longer than a thread computes without a pause, as a rule (chosen). */
+/** Seconds: longer than a thread usually computes without a pause (chosen). */
 const LEASE = 10;
-/** Before every hour: no penalty. */
+/** Earlier than any time: no penalty. */
 export const NEVER = -(2n ** 62n);
 
-/** As the memory has them: whole numbers, times in milliseconds. */
+/** The options as stored in memory: whole numbers, times in milliseconds. */
 export interface LimitFigures {
   readonly calls: number;
   readonly period: number;
@@ -55,7 +55,7 @@ export interface LimitFigures {
   readonly lease: number;
 }
 
-/** Checks the options. Throws a RangeError or TypeError that says what is wrong and what to do. */
+/** Checks the options. Throws a RangeError or TypeError with the fault and the remedy. */
 export function figuresOf(options: LimitOptions): LimitFigures {
   const { calls, period, strict = false, concurrency, lease = LEASE } = options;
   if (typeof strict !== 'boolean')
@@ -77,7 +77,7 @@ export function figuresOf(options: LimitOptions): LimitFigures {
   };
 }
 
-/** The memory of a new limit, or that of the same limit in another thread. */
+/** Memory for a new limit, or that of the same limit in another thread. */
 export function limitMemory(figures: LimitFigures, shared: SharedArrayBuffer | undefined): BigInt64Array {
   const { calls, strict, concurrency } = figures;
   const size = 8 * (WORD.slots + concurrency + strict * calls);
@@ -126,7 +126,7 @@ function written(name: keyof LimitFigures, value: number): string {
   return name === 'period' || name === 'lease' ? `${value / 1000} s` : String(value);
 }
 
-/** A value in an error, in a few words. */
+/** Describes a value in an error message. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `the text '${value.slice(0, 40)}'`;
   if (value !== null && typeof value === 'object') return `an object (${value.constructor?.name ?? 'plain'})`;

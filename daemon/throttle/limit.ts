@@ -1,6 +1,5 @@
-// A limit as its users have it: calls take their turn at a gate, or wait for it in a queue. Everything the threads
-// share is in the gate's memory; the queue is this thread's own, so that first come first served holds within a
-// thread.
+// The interface of a limit: calls take their turn at a gate, or wait for it in a queue. All shared state is in the
+// gate's memory; the queue belongs to this thread, so first come first served holds within a thread.
 
 import { threadId } from 'node:worker_threads';
 import { CallerQueue, type Release } from './caller-queue.ts';
@@ -9,7 +8,7 @@ import { checkedCount, figuresOf, type LimitOptions, limitMemory, shown } from '
 import type { HeldSlot } from './slots.ts';
 import { type LimitClock, neverBack, THREADS_CLOCK } from './steady-clock.ts';
 
-/** Of now, of all threads together unless it says otherwise. */
+/** The state of a limit, over all threads unless noted. */
 export interface LimitSnapshot {
   readonly calls: number;
   /** Seconds. */
@@ -19,17 +18,17 @@ export interface LimitSnapshot {
   /** Calls that count against the limit. */
   readonly used: number;
   readonly left: number;
-  /** Milliseconds until one call may be made, slots aside; 0 for at once. */
+  /** Milliseconds until a call may be made, slots aside; 0 for at once. */
   readonly wait: number;
   /** Milliseconds left of a penalty. */
   readonly penalty: number;
-  /** Calls that run, where `concurrency` is given; otherwise 0. */
+  /** Running calls with `concurrency`; otherwise 0. */
   readonly running: number;
-  /** Callers in this thread who wait. */
+  /** Callers of this thread that wait. */
   readonly waiting: number;
 }
 
-/** A worker thread, of which only its number and its end matter here. */
+/** The part of a worker thread that is needed here. */
 export interface EndingThread {
   readonly threadId: number;
   once(event: 'exit', listener: () => void): unknown;
@@ -37,11 +36,11 @@ export interface EndingThread {
 
 /** A year, in milliseconds. */
 const LONGEST_PENALTY = 366 * 86_400_000;
-/** What a call without a slot gives back. */
+/** Releases a call without a slot. */
 const NOTHING: Release = () => {};
 
 export class Limit {
-  /** This and the next two, checked() and end() are for limit-group.ts. */
+  /** Used by limit-group.ts, like the next two fields, checked() and end(). */
   readonly clock: LimitClock;
   readonly gate: Gate;
   readonly queue: CallerQueue<number>;
@@ -58,26 +57,26 @@ export class Limit {
     this.queue = new CallerQueue((calls) => this.attempt(calls), clock);
   }
 
-  /** The memory of the limit, to be given to other threads. */
+  /** The memory of the limit, for other threads. */
   get shared(): SharedArrayBuffer {
     this.gate.slots?.share();
     return this.memory;
   }
 
   /**
-   * Waits until so many calls may be made, all at once, in the order of arrival. They use one slot of `concurrency`,
-   * until the function that it resolves to is called. Rejects with the signal's reason.
+   * Waits until this number of calls may be made, all at once, in order of arrival. They use one slot of `concurrency`
+   * until the returned function is called. Rejects with the signal's reason.
    */
   async take(calls = 1, signal?: AbortSignal): Promise<Release> {
     return this.queue.take(this.checked('take()', calls), signal);
   }
 
-  /** As take(), at once or not at all: undefined as well when others wait. */
+  /** Like take(), but without waiting: undefined when there is no turn, also when other callers wait. */
   tryTake(calls = 1): Release | undefined {
     return this.queue.tryTake(this.checked('tryTake()', calls));
   }
 
-  /** The function, called each time when its turn has come. */
+  /** Wraps a function so that each call waits for its turn. */
   sleepAndRetry<A extends unknown[], R>(
     fn: (...args: A) => R | Promise<R>,
     signal?: AbortSignal,
@@ -85,7 +84,8 @@ export class Limit {
     return inTurn(fn, () => this.take(1, signal));
   }
 
-  /** No call within the next milliseconds, for a Retry-After. A longer penalty stays; it never makes a wait shorter. */
+  /** Blocks calls for this many milliseconds, as after a Retry-After. A longer penalty stays; it never shortens a
+   * wait. */
   penalize(ms: number): void {
     if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_PENALTY))
       throw new RangeError(
@@ -111,14 +111,14 @@ export class Limit {
     };
   }
 
-  /** Frees the worker thread's slots as soon as it ends, not only when its lease does. */
+  /** Frees the worker thread's slots as soon as it ends, instead of when its lease does. */
   watch(worker: EndingThread): void {
     const thread = worker.threadId;
     if (!(thread > 0))
       throw new TypeError(
         `watch(): the thread's number is ${shown(thread)}; give a worker thread that has not ended`,
       );
-    // Those who wait see it when they look again.
+    // Waiting calls find the slots at their next attempt.
     worker.once('exit', () => this.gate.slots?.free(thread));
   }
 
@@ -137,14 +137,14 @@ export class Limit {
     return () => this.end(held);
   }
 
-  /** A call has ended that held a slot. */
+  /** Ends a call that held a slot. */
   end(held: HeldSlot): void {
     this.gate.slots?.release(held);
     this.queue.wake();
   }
 }
 
-/** The function, called when its turn has come. */
+/** Wraps a function so that each call waits for its turn. */
 export function inTurn<A extends unknown[], R>(
   fn: (...args: A) => R | Promise<R>,
   take: () => Promise<Release>,

@@ -1,21 +1,21 @@
-// The strict kind of window: no period, wherever it begins, ever has more than so many calls. Each call leaves its time
-// in a ring with one place for each call of a period, so that memory is bounded; a place may be taken again when its
-// time is a period ago. Threads take the next place by moving the head, one word, by compare-exchange, and write the
-// time afterwards.
+// The strict window: no period, wherever it begins, ever has more than the number of calls. Each call leaves its time
+// in a ring with one place for each call of a period, so that memory is bounded; a place is free again when its time is
+// a period ago. Threads take the next place by moving the head, one word, by compare-exchange, and write the time
+// afterwards.
 //
-// The difficult case is a thread that pauses, or dies, between the two. A time carries the lap it belongs to, so the
-// others see that it is missing, and write their own, later one: too few calls may pass, never too many.
+// The difficult case is a thread that pauses, or dies, between the two. A time carries the lap it belongs to, so other
+// threads see that it is missing, and write their own, later one: too few calls may pass, never too many.
 
 import type { CallWindow } from './fixed-window.ts';
 import { MOST_IN_WORD, numberOf, stampedWord, timeOf } from './stamped-word.ts';
 
-/** As that of the fixed window. */
+/** As in the fixed window. */
 const ROUNDED = 1;
 
 export class SlidingWindow implements CallWindow {
   private readonly words: BigInt64Array;
   private readonly at: number;
-  /** Where the ring begins. */
+  /** Index of the first place of the ring. */
   private readonly ring: number;
   private readonly calls: number;
   private readonly period: number;
@@ -23,7 +23,7 @@ export class SlidingWindow implements CallWindow {
   /** The first place of the last take(). */
   private taken = 0;
 
-  /** The head is the word at `at`, the ring begins at `ring`; all zero in the beginning. Milliseconds. */
+  /** The head is the word at `at`, the ring begins at `ring`; all initially zero. The period is in milliseconds. */
   constructor(
     words: BigInt64Array,
     at: number,
@@ -48,7 +48,7 @@ export class SlidingWindow implements CallWindow {
       if (wait === undefined) continue;
       if (wait > 0) return wait;
       if (Atomics.compareExchange(this.words, this.at, seen, BigInt(head + calls)) !== seen) continue;
-      // Read again: this thread may have paused since, and the calls are made after this hour.
+      // Read the clock again: this thread may have paused, and the calls are made after this time.
       const now = this.now();
       for (let place = head; place < head + calls; place++) this.stamp(place, now);
       this.taken = head;
@@ -63,7 +63,7 @@ export class SlidingWindow implements CallWindow {
     }
   }
 
-  /** The places are free at once when the head reaches them again. Until then they are lost to others. */
+  /** The places are free when the head reaches them again. Until then no call can use them. */
   undo(calls: number): void {
     const { taken, words } = this;
     const past = Math.floor(this.now() - this.period);
@@ -80,11 +80,11 @@ export class SlidingWindow implements CallWindow {
     return used;
   }
 
-  /** Until all of the places are free; undefined when the head has moved on meanwhile. */
+  /** Milliseconds until all of the places are free; undefined when the head has moved. */
   private longestWait(head: number, calls: number): number | undefined {
     let longest = 0;
     for (let place = head; place < head + calls; place++) {
-      // Nobody has been here yet.
+      // This place has never been used.
       if (place < this.calls) continue;
       const wait = this.placeWait(place);
       if (wait === undefined) return undefined;
@@ -105,12 +105,12 @@ export class SlidingWindow implements CallWindow {
         const wait = timeOf(seen) + this.period - now;
         if (wait <= this.period + ROUNDED) return Math.max(0, wait);
       }
-      // Not written yet, or by a thread whose clock is far ahead.
+      // Not written yet, or written by a thread whose clock is far ahead.
       Atomics.compareExchange(this.words, slot, seen, stampedWord(now, before));
     }
   }
 
-  /** Writes the time of a call, unless another thread has done it. */
+  /** Writes the time of a call, unless another thread has written one. */
   private stamp(place: number, now: number): void {
     const slot = this.slot(place);
     const lap = this.lap(place);
@@ -124,7 +124,7 @@ export class SlidingWindow implements CallWindow {
     return this.ring + (place % this.calls);
   }
 
-  /** From 1, as 0 is in a place where nobody has been. */
+  /** Counts from 1, because 0 marks a place that was never used. */
   private lap(place: number): number {
     return (Math.floor(place / this.calls) + 1) & MOST_IN_WORD;
   }

@@ -1,18 +1,18 @@
-// How many calls run at once: a slot for each, a word that is zero or has the thread that holds it and its last sign of
-// life. A thread renews its slots while it holds any; slots of a thread that has been silent for longer than the lease
-// may be taken by others, and those of a thread that is known to have ended are freed at once. A thread's own slots
-// never lapse to itself.
+// Slots for the calls that run at once: each is a word that is zero, or has the thread that holds it and its last sign
+// of life. A thread renews its slots while it holds any; other threads may take slots of one that has been silent for
+// longer than the lease, and those of a thread that is known to have ended are freed at once. A thread's own slots
+// never lapse for itself.
 //
 // The difficult case is a thread that did not end but computed for longer than the lease: it loses its slots to others,
-// and finds when it frees them that they are no longer its own.
+// and notices when it frees them.
 
 import { MOST_IN_WORD, numberOf, stampedWord, timeOf } from './stamped-word.ts';
 import { threadsTime } from './steady-clock.ts';
 
-/** Signs of life in the time of a lease (chosen: two may be late). */
+/** Signs of life per lease (chosen: two may be late). */
 const SIGNS = 4;
 
-/** A slot in this thread's hands. */
+/** A slot held by this thread. */
 export interface HeldSlot {
   readonly slot: number;
   word: bigint;
@@ -22,9 +22,9 @@ export class Slots {
   private readonly words: BigInt64Array;
   private readonly first: number;
   private readonly count: number;
-  /** The owner as slots name it, from 1. */
+  /** This thread's number in the slots, from 1. */
   private readonly owner: number;
-  /** Milliseconds of real time, whatever clock the limit has: it is real threads that die. */
+  /** Milliseconds of real time, whatever clock the limit has, because it is real threads that die. */
   private readonly lease: number;
   private readonly held = new Set<HeldSlot>();
   private signs: ReturnType<typeof setInterval> | undefined;
@@ -38,7 +38,7 @@ export class Slots {
     this.lease = lease;
   }
 
-  /** From now on other threads may look at the slots. */
+  /** Call before other threads may use the slots. */
   share(): void {
     if (this.known) return;
     this.known = true;
@@ -47,7 +47,7 @@ export class Slots {
     this.giveSigns();
   }
 
-  /** Whether a slot may become free without this thread's knowledge. */
+  /** Whether other threads may free or take slots. */
   get shared(): boolean {
     return this.known;
   }
@@ -75,7 +75,7 @@ export class Slots {
     this.signs = undefined;
   }
 
-  /** Frees what a thread held that has ended. */
+  /** Frees the slots of a thread that has ended. */
   free(thread: number): void {
     for (let slot = this.first; slot < this.first + this.count; slot++) {
       const seen = Atomics.load(this.words, slot);
@@ -83,7 +83,7 @@ export class Slots {
     }
   }
 
-  /** Slots that are taken. */
+  /** Number of slots in use. */
   taken(): number {
     const now = threadsTime();
     let taken = 0;
@@ -106,7 +106,7 @@ export class Slots {
     const next = stampedWord(threadsTime(), this.owner);
     for (const held of this.held) {
       const { slot, word } = held;
-      // One that has gone to another thread stays as it was: release() must not find it.
+      // A slot that another thread has taken keeps its old word, so that release() does not match it.
       if (Atomics.compareExchange(this.words, slot, word, next) === word) held.word = next;
     }
   }

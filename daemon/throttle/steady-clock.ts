@@ -1,19 +1,18 @@
-// The clock of a limit: milliseconds, and a call after some of them. The default is the one that all threads of a
-// process have in common, which `performance.now()` is not: it begins at 0 in each thread. A clock from outside may go
-// back; time then stands still at the latest hour it has shown, so that no wait becomes longer and no limit is
-// lost.
+// The clock of a limit: milliseconds, and a delayed call. The default is the one that all threads of a process share;
+// `performance.now()` starts at 0 in each thread. A clock passed in may be set back: time then stands still at its
+// latest value, so that no wait becomes longer and no limit is lost.
 
 export interface LimitClock {
-  /** Milliseconds, fractions included; the same for all threads that share a limit. */
+  /** Milliseconds with fractions; the same for all threads that share a limit. */
   now(): number;
-  /** Calls after so many milliseconds, unless the function returned is called before. */
+  /** Calls back after this many milliseconds, unless the returned function is called before. */
   after(ms: number, call: () => void): () => void;
 }
 
-/** Longer waits than this are waited for in parts: the most that a timer of Node takes. */
+/** Longer waits are split: the most that a timer of Node takes. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Milliseconds of the clock that no one can set. */
+/** Milliseconds of the system's monotonic clock. */
 export function threadsTime(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
@@ -27,7 +26,7 @@ export const THREADS_CLOCK: LimitClock = {
   },
 };
 
-/** The clock, never going back. */
+/** Wraps a clock so that it never goes back. */
 export function neverBack(clock: LimitClock): LimitClock {
   if (clock === THREADS_CLOCK) return clock;
   let latest = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
-// Keeps the rate limits of others: of any API that allows so many calls in so much time, across the threads of a
-// process. The package exports this module as `proxyd/throttle`, so that it and all it imports need nothing else of
-// the proxy; README.md beside it is for those who use it.
+// Client-side rate limits for any API that allows a number of calls per period, across the threads of a process. The
+// package exports this module as `proxyd/throttle`, so that it and its imports need nothing else of the proxy;
+// README.md in this folder documents it for users.
 
 import { Limit } from './limit.ts';
 import { LimitGroup } from './limit-group.ts';
@@ -13,12 +13,12 @@ export type { LimitOptions } from './limit-options.ts';
 export { daysUntilUsedUp, perMinuteFromHourly, perMinuteFromQuota } from './quota.ts';
 export type { LimitClock } from './steady-clock.ts';
 
-/** So many calls in a period, and so many at once. Throws a RangeError or TypeError for what cannot be. */
+/** Makes a limit of calls per period and calls at once. Throws a RangeError or TypeError for invalid options. */
 export function limit(options: LimitOptions): Limit {
   return new Limit(options);
 }
 
-/** Takes a turn at all of the limits or at none. */
+/** Combines limits: a call takes a turn at all of them or at none. */
 export function allOf(limits: readonly Limit[]): LimitGroup {
   return new LimitGroup(limits);
 }

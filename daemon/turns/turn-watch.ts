@@ -1,28 +1,28 @@
-// The longest turns of a thread in the last minute, and the work that they were spent on. Work that may be long says when
-// it began once it has ended, and of the driver's steps the one in which the clock moved counts: most of them do not read
-// it, so the time of two may be the second one's. Time is that of the clock: on a machine with other things to do it
-// holds what the thread has waited for a processor.
+// The longest turns of a thread in the last minute, and the work that they were spent on. Work that may take long
+// reports its start time when it has ended. Among the driver's steps the one during which the clock advanced is
+// charged: most steps do not read the clock, so the time of two may be charged to the second one. Time is wall-clock
+// time: on a busy machine it includes waiting for a processor.
 
 /** Milliseconds from which a turn is noted: the most that one client may cost the others. */
 export const NOTED = 10;
-/** Milliseconds from which operators are told of it (chosen): every client has noticed. */
+/** Milliseconds from which a turn is reported to operators (chosen): every client notices it. */
 export const LONG = 250;
-/** Milliseconds. */
+/** Milliseconds a turn is remembered. */
 const LATELY = 60_000;
-/** Characters of `of` at the most, whatever a client has sent (chosen). */
+/** Longest `of`, in characters, because clients influence it (chosen). */
 const LONGEST_NAME = 200;
 
 export interface LongTurn {
   /** When it ended: milliseconds of a steady clock. */
   readonly at: number;
   readonly millis: number;
-  /** The kind of work: a step, a command; one of not many words, as labels of metrics are. */
+  /** Kind of work: a step or a command, from a small set, like the labels of metrics. */
   readonly work: string;
-  /** Which request, program or the like; empty where there is nothing to tell apart. */
+  /** The request, program or the like; empty when there is only one. */
   readonly of: string;
 }
 
-/** Time as the worker's clock has it, and when it was read last: milliseconds of a steady clock. */
+/** The worker's clock and its last reading, in milliseconds of a steady clock. */
 export interface WatchedClock {
   readonly latest: number;
   now(): number;
@@ -31,13 +31,13 @@ export interface WatchedClock {
 export class TurnWatch {
   readonly clock: WatchedClock;
   readonly #millis: () => number;
-  /** The oldest first, and none as long as the one before it. */
+  /** Oldest first, in order of falling length. */
   #lately: LongTurn[] = [];
   #last: LongTurn | null = null;
   readonly #told: (turn: LongTurn, isLong: boolean) => void;
 
   /**
-   * @param told hears of each turn that is longer than all others of the last minute, and of each that is `LONG`
+   * @param report called for each turn longer than all others of the last minute, and for each of `LONG` or more
    * @param millis of a steady clock
    */
   constructor(
@@ -50,7 +50,7 @@ export class TurnWatch {
     this.#millis = millis;
   }
 
-  /** Does some work, and notes it when it was long. */
+  /** Runs some work and notes it if it took long. */
   run<T>(work: string, act: () => T): T {
     const began = this.#millis();
     try {
@@ -60,25 +60,25 @@ export class TurnWatch {
     }
   }
 
-  /** Work is over that began then. @param began milliseconds of the steady clock */
+  /** Some work has ended. @param began milliseconds of the steady clock */
   ended(began: number, work: string): void {
     const now = this.#millis();
     if (now - began >= NOTED) this.note(began, now, work);
   }
 
-  /** The same of work that is known to have been long. What it called itself may have been noted already: it then keeps that
-   * name, which says more. */
+  /** Notes work that is known to have taken long. A part of it may have been noted already: then the turn keeps that
+   * name, which is more specific. */
   note(began: number, ended: number, work: string, of = ''): void {
     const millis = ended - began;
     const inner = this.#last;
     const isSame = inner !== null && inner.at - inner.millis >= began && inner.millis * 2 > millis;
-    // Everything of it has been told.
+    // All of it has been noted.
     if (isSame && millis - inner.millis < NOTED) return;
     const named = isSame ? inner : { work, of: of.slice(0, LONGEST_NAME) };
     this.#add({ at: ended, millis, work: named.work, of: named.of });
   }
 
-  /** What the runtime has seen of a second: a turn that no work has owned up to. */
+  /** The runtime has measured a delay: notes a turn for it that no work has reported. */
   lagged(millis: number): void {
     const now = this.#millis();
     const known = this.#lately.some((turn) => turn.at > now - millis - 2000 && turn.millis * 2 > millis);

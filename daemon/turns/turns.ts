@@ -1,19 +1,19 @@
-// The turns of this thread's event loop. Whatever one input costs in one turn, all other clients of the thread wait for.
-// So work that may be long asks between its items whether it may go on, and gives the rest to a later turn when it may
-// not. All long work of a turn shares one budget; work that waits is resumed in the order in which it came, and each
-// piece of it does at least one item before it asks, so that it ends whatever the budget is.
+// Turns of this thread's event loop. All other clients of the thread wait while one input is processed, so work that
+// may take long checks between its items whether it may continue, and defers the rest to a later turn when it may not.
+// All such work of a turn shares one budget. Deferred work resumes in order, and each piece does at least one item
+// before it checks, so that it ends whatever the budget is.
 //
-// Special case: the world changes between two turns. Whoever resumes looks again at what it holds: the client may have
-// gone, the object may be purged, the program discarded.
+// Special case: state changes between two turns. Resumed work must check what it holds again: the client may be gone,
+// the object purged, the program discarded.
 
 /** Milliseconds (chosen): eighty hits, and a fifth of what one client may cost the others. */
 const BUDGET = 2;
-/** Asks between two looks at the clock, which take 40 ns. */
+/** Checks between two clock readings, which take 40 ns. */
 const STRIDE = 8;
 
 interface Waiting {
   readonly run: () => void;
-  /** It goes on in a microtask, after the one who called it: nothing else runs before. */
+  /** It continues in a microtask, after its caller returns: nothing else may run before. */
   readonly isLast: boolean;
 }
 
@@ -24,13 +24,13 @@ export class Turns {
   #budget = (): number => BUDGET;
   #queue: Waiting[] = [];
   #scheduled = false;
-  /** Whether somebody has asked in this turn, and until when its budget lasts. */
+  /** Whether this turn's budget has been started, and when it ends. */
   #begun = false;
   #until = 0;
-  /** Asks until the clock is read again. */
+  /** Checks until the next clock reading. */
   #left = 0;
 
-  /** @param now milliseconds of a steady clock @param defer runs something in the next turn of the event loop */
+  /** @param now milliseconds of a steady clock @param defer runs a function in the next turn of the event loop */
   constructor(
     now: () => number = performance.now.bind(performance),
     defer: (run: () => void) => void = setImmediate,
@@ -39,12 +39,12 @@ export class Turns {
     this.#defer = defer;
   }
 
-  /** @param budget of a turn from now on, in milliseconds (turn_budget) */
+  /** @param budget returns the budget of a turn in milliseconds (turn_budget) */
   follow(budget: () => number): void {
     this.#budget = budget;
   }
 
-  /** Whether this turn has time for another item. Ask after each that takes a microsecond or more. */
+  /** Whether this turn has time for another item. Call after each item that takes a microsecond or more. */
   mayGoOn(): boolean {
     if (this.#left > 1) {
       this.#left--;
@@ -53,18 +53,18 @@ export class Turns {
     return this.#look();
   }
 
-  /** The item that was done last is one of those that may take a tenth of the budget: the next ask reads the clock. */
+  /** The last item may have taken a tenth of the budget: the next check reads the clock. */
   tookLong(): void {
     this.#left = 0;
   }
 
-  /** Runs the rest of some work in a later turn, after what came before it. */
+  /** Runs the rest of some work in a later turn, in order of the calls. */
   later(run: () => void): void {
     this.#queue.push({ run, isLast: false });
     this.#schedule();
   }
 
-  /** The same for a function that awaits. */
+  /** Resolves in a later turn, in order of the calls. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#queue.push({ run: resolve, isLast: true });
@@ -72,7 +72,7 @@ export class Turns {
     });
   }
 
-  /** Calls `each` for all items, as many in a turn as its budget allows. */
+  /** Calls `each` for all items, as many per turn as the budget allows. */
   async over<T>(items: Iterable<T>, each: (item: T) => void): Promise<void> {
     for (const item of items) {
       each(item);
@@ -80,8 +80,8 @@ export class Turns {
     }
   }
 
-  /** Goes through steps, which yield where they may be interrupted, and gives what they return; undefined once nobody wants
-   * the rest of them. The first are taken at once. One that may take a tenth of the budget yields true. */
+  /** Runs a generator's steps, which yield where they may be interrupted, and returns its result; undefined once it is
+   * no longer wanted. The first steps run at once. A step that may take a tenth of the budget yields true. */
   async through<T>(
     steps: Generator<unknown, T>,
     isWanted: () => boolean = () => true,
@@ -115,7 +115,7 @@ export class Turns {
     this.#defer(this.#next);
   }
 
-  /** A new turn: those who wait go on while its budget lasts, and whoever waits again is served in the next one. */
+  /** Starts a turn: deferred work resumes while the budget lasts; work deferred again runs in the next turn. */
   #serve(): void {
     this.#scheduled = false;
     this.#begun = false;
@@ -131,12 +131,12 @@ export class Turns {
         if (isLast || !this.mayGoOn()) break;
       }
     } finally {
-      // What one throws must not keep the others.
+      // An exception of one piece must not drop the others.
       queue.splice(0, served);
       if (queue.length > 0) this.#schedule();
     }
   }
 }
 
-/** Those of this thread, or of a process that has but one. */
+/** The turns of this thread. */
 export const turns = new Turns();

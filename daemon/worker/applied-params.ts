@@ -1,4 +1,4 @@
-// The parameters as the parts of a worker take them: limits of heads, and what the cache goes by.
+// Parameters in the form that the parts of a worker use: limits of heads and settings of the cache.
 
 import type { CacheLimits } from '../cache/cache-state.ts';
 import { headerNames } from '../cache/tags/tag-headers.ts';

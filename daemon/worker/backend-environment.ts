@@ -1,4 +1,4 @@
-// What a worker gives to all its backends: its pool, clock, counters and parameters, and the log of their probes.
+// The environment that a worker's backends share: pool, clock, counters, parameters, and the log of their probes.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';

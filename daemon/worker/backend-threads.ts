@@ -1,26 +1,26 @@
-// The backends of one worker's threads as one: rows that they share (backend/shared-backends.ts), and backends made at
-// run time, which the first thread has, too, as long as another one has them: it is the one that probes and lists.
+// Joins the backends of a worker's threads: shared rows (backend/shared-backends.ts), and backends made at run time,
+// which the first thread mirrors while any other thread has them, because it is the one that probes and lists.
 
 import { type BackendRow, SharedBackends } from '../backend/shared-backends.ts';
 import type { Peers } from '../threads/peers.ts';
 
 const FIRST = 0;
 
-/** A program, among others of its name that are still in use. */
+/** Identifies a program, also among those of its name that are still in use. */
 export interface ProgramIdentity {
   readonly name: string;
-  /** Number of its loading, the same in all threads. */
+  /** Serial number of the load, the same in all threads. */
   readonly loading: number;
 }
 
 interface KeptSaid extends ProgramIdentity {
   readonly kind: 'run-time-backend';
-  /** Its description as JSON. */
+  /** The backend's description as JSON. */
   readonly key: string;
 }
 
 export class BackendThreads {
-  /** Has this thread make or keep a backend that another one has; the first thread's table of programs sets it. */
+  /** Makes or keeps a backend that another thread has; set by the first thread's table of programs. */
   onKept: (program: ProgramIdentity, key: string) => void = () => undefined;
   private readonly rows: SharedBackends;
   private readonly peers: Peers;
@@ -33,12 +33,12 @@ export class BackendThreads {
     );
   }
 
-  /** @param key of the backend in its program, and `of` the name that others may have as well */
+  /** @param key of the backend in its program @param of a name that other backends may have as well */
   join({ name, loading }: ProgramIdentity, key: string, of: string | null = null): BackendRow {
     return this.rows.join(`${loading} ${name}.${key}`, of === null ? null : `${loading} ${name}.${of}`);
   }
 
-  /** This thread has a backend that was made at run time. */
+  /** Reports to the first thread that this thread uses a run-time backend. */
   kept({ name, loading }: ProgramIdentity, key: string): void {
     this.peers.channel.send<KeptSaid>(FIRST, { kind: 'run-time-backend', name, loading, key });
   }

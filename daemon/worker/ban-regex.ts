@@ -1,6 +1,6 @@
-// Regular expressions of bans: those whose time can grow exponentially are refused before anything is applied,
-// since a ban is matched against every object. An expression in a program, which matches one text at a time, may be
-// of that kind.
+// Regular expressions of bans: those that may take exponential time are refused before anything is applied, because a
+// ban is matched against every object. A program matches one text at a time, so its expressions are not restricted like
+// this.
 
 import { compileRegex } from '../../queries/regex/bounded-regex.ts';
 import type { BanRegex } from '../cache/ban/ban-expression.ts';

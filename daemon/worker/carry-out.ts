@@ -1,5 +1,5 @@
-// What the manager may ask of a worker, in one of its threads: commands, programs, parameters, its end. Each call is answered
-// once; what is refused is a status and a text, and whatever is thrown ends the worker.
+// Executes the manager's calls in one thread: commands, programs, parameters, stop. Every call gets one reply; a
+// refusal is a status and a text, and an exception ends the worker.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
@@ -10,7 +10,7 @@ import type { Worker } from './worker.ts';
 
 const OK: CommandReply = { status: 200, body: '' };
 
-/** The same; a part of it that takes long by itself is noted under its name. */
+/** Executes a call; steps that take long are noted under its name. */
 export function carryOut(worker: Worker, call: WorkerCall): Promise<CommandReply> {
   return worker.turnWatch.run(nameOf(call), () => answer(worker, call));
 }

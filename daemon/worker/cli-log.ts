@@ -1,12 +1,12 @@
-// What the log says of a call from the manager: the command as Varnish's child process would have read it, and
-// the answer to it that the manager gets. The manager's own questions are left out.
+// CLI records of calls from the manager: the command as Varnish's child process would have read it, and the reply that
+// the manager gets. The manager's internal queries are not logged.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { WorkerCall } from '../link.ts';
 import type { TxLog } from '../log/tx-log.ts';
 
-/** The records of a command that came, and of its answer. */
+/** Logs a command that was received. */
 export function logHeard(log: TxLog, text: string): void {
   log.put(Tag.CLI, `Rd ${text}`);
 }
@@ -15,7 +15,7 @@ export function logSaid(log: TxLog, status: number, text: string): void {
   log.put(Tag.CLI, `Wr ${status} ${Buffer.byteLength(text)} ${text}`);
 }
 
-/** Has a call carried out, and logs both. */
+/** Executes a call and logs command and reply. */
 export async function logCall(
   log: TxLog,
   call: WorkerCall,
@@ -48,10 +48,10 @@ function cliText(call: WorkerCall): string | null {
       return `vcl.label ${call.name} ${call.target}`;
     case 'ping':
       return 'ping';
-    // Varnish's child process finds new values in memory that it shares.
+    // Varnish's child process reads new values from shared memory, without a CLI command.
     case 'param.set':
     case 'vcl.list':
-    // Their own records say what they did.
+    // These write records of their own.
     case 'fleet.apply':
     case 'fleet.hold':
     case 'fleet.flush':
@@ -60,7 +60,7 @@ function cliText(call: WorkerCall): string | null {
   }
 }
 
-/** The answer to a program that could be loaded. */
+/** The reply to a program that was loaded. */
 function loadedText(name: string): string {
   return `Loaded "${scriptName(name)}" as "${name}"`;
 }

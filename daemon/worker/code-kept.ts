@@ -1,9 +1,9 @@
-// Code of programs that came ahead of them in parts.
+// Code of programs, which arrives in parts before the load call that uses it.
 
 import type { LoadedProgram } from '../link.ts';
 
 export class CodeKept {
-  /** Texts of pieces by the number under which they came. */
+  /** Texts by piece, keyed by the number they were sent under. */
   private readonly kept = new Map<number, string[]>();
 
   take(ahead: number, piece: number, text: string): void {
@@ -12,7 +12,7 @@ export class CodeKept {
     this.kept.set(ahead, texts);
   }
 
-  /** The program with its code. */
+  /** Puts the code into its program. */
   join({ ahead, ...load }: LoadedProgram): LoadedProgram {
     if (ahead === undefined) return load;
     const texts = this.kept.get(ahead) ?? [];

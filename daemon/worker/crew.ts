@@ -1,6 +1,5 @@
-// The threads beside the first, as the first one sees them: it starts them, passes on what the manager asks, and puts
-// their answers together. All of them end with the process: a thread that dies takes the worker with it, and the manager
-// starts another (decisions/15).
+// The other threads of the worker, as the first thread controls them: it starts them, forwards the manager's calls and
+// combines the replies. A thread that dies takes the worker with it, and the manager starts a new one (decisions/15).
 
 import { Worker as Thread } from 'node:worker_threads';
 import type { CommandReply } from '../../protocol/messages.ts';
@@ -11,8 +10,8 @@ import type { MemoryOffer } from '../threads/shared-memory.ts';
 import { logCall } from './cli-log.ts';
 import type { Worker } from './worker.ts';
 
-/** Runs the worker's code, which a thread gets with its data. Not as the module itself: its URL would hold all of the
- * code, and Node takes 0.4 s to parse that. Not with `eval`: Node 20 does not load what --import names then. */
+/** Runs the worker's code, which a thread receives as data. A module URL with all of the code would cost 0.4 s of
+ * parsing, and with `eval` Node 20 does not load modules named by --import. */
 const THREAD_MAIN = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { createRequire } from 'node:module';
@@ -26,23 +25,23 @@ const THREAD_MAIN = new URL(
   `)}`,
 );
 
-/** What a thread is started with. */
+/** The data a thread is started with. */
 export interface ThreadStart {
   readonly slot: ThreadSlot;
   readonly offer: MemoryOffer;
   readonly init: InitMessage;
-  /** Of the cache that all have. */
+  /** Start values of the shared cache. */
   readonly common: CommonStart;
 }
 
-/** What all threads' caches begin with. */
+/** Start values that the caches of all threads share. */
 export interface CommonStart {
   /** Epoch seconds. */
   readonly now: number;
   readonly seed: readonly [number, number];
 }
 
-/** What the first thread and another one say to each other, beside the cache. */
+/** Messages between the first thread and the others, besides those of the cache. */
 export interface CallSaid {
   readonly kind: 'call';
   readonly id: number;
@@ -62,19 +61,19 @@ export interface ListenSaid {
 export interface ReadySaid {
   readonly kind: 'ready';
 }
-/** What a worker would tell the manager. */
+/** A message for the manager, which the first thread forwards. */
 export interface ToldSaid {
   readonly kind: 'told';
   readonly message: FromWorker;
 }
 
-/** Commands that change what each thread keeps for itself. */
+/** Commands that change state that every thread has for itself. */
 const EVERYWHERE: ReadonlySet<CommandName> = new Set(['backend.set_health']);
 
 const OK: CommandReply = { status: 200, body: '' };
 
-/** Milliseconds that a thread is given less than the whole worker (chosen: two looks). The manager counts from a call,
- * which may be what the thread hangs in, and would end the worker without a word about the thread. */
+/** Milliseconds by which a thread's limit is shorter than the whole worker's (chosen: two checks). The manager's limit
+ * may run out on a call that waits for the hung thread, and would end the worker without naming the thread. */
 const BEFORE_MANAGER = 500;
 
 export class Crew {
@@ -83,17 +82,17 @@ export class Crew {
   private readonly failed: (text: string) => void;
   private readonly pending = new Map<number, (reply: CommandReply) => void>();
   private next = 1;
-  /** Number of the next program; those that the threads begin with have none. */
+  /** Serial number of the next program; programs loaded at the start have none. */
   private loading = 1;
   private readonly ready: Promise<void>;
-  /** Until all changes that were asked for so far are over. */
+  /** Resolves when all changes requested so far are done. */
   private changed: Promise<unknown> = Promise.resolve();
-  /** The descriptors that the threads listen on belong to these. */
+  /** Keeps the descriptors open that the threads listen on. */
   private readonly handles: unknown[] = [];
 
   /**
    * @param slots of all threads
-   * @param tell passes on what a thread would tell the manager
+   * @param send forwards a thread's message to the manager
    * @param failed called with the reason when a thread has ended
    */
   constructor(
@@ -148,7 +147,7 @@ export class Crew {
     return this.ready;
   }
 
-  /** Has a thread listen on a descriptor of its own, which the handle keeps open. */
+  /** Makes a thread listen on a descriptor of its own, which the handle keeps open. */
   listen(thread: number, index: number, handle: { readonly fd?: number } | null): void {
     const fd = handle?.fd ?? -1;
     if (fd < 0) {
@@ -159,7 +158,7 @@ export class Crew {
     this.peers.channel.send<ListenSaid>(thread, { kind: 'listen', index, fd });
   }
 
-  /** A thread that hangs is one that died: requests wait there, and nothing that reaches all threads comes to an end. */
+  /** A thread that hangs counts as dead: its requests wait, and no operation over all threads can finish. */
   private watch(): void {
     const { cli_timeout } = this.own.params;
     const limit = Math.max(BEFORE_MANAGER, cli_timeout * 1000 - BEFORE_MANAGER);
@@ -170,8 +169,8 @@ export class Crew {
     );
   }
 
-  /** What the manager asks is done in every thread, before it is answered. Changes come one after another: two at the same
-   * time would reach the threads in different orders. */
+  /** Executes a call in every thread before replying. Changes run one after another: two at the same time could reach
+   * the threads in different orders. */
   call(call: WorkerCall): Promise<CommandReply> {
     const run = (): Promise<CommandReply> => logCall(this.own.workerLog, call, (same) => this.carryOut(same));
     if (!changesThreads(call)) return run();
@@ -187,10 +186,10 @@ export class Crew {
         if (changesThreads(call)) await this.callOthers(call);
         return reply;
       }
-      // How the others are, heartbeats say.
+      // Heartbeats cover the other threads.
       case 'ping':
         return this.own.carryOut(call);
-      // The cache is one.
+      // All threads share one cache.
       case 'fleet.apply':
       case 'fleet.flush':
         return this.own.carryOut(call);
@@ -200,7 +199,7 @@ export class Crew {
         if (reply.status !== 200) return reply;
         const refusal = (await this.callOthers(load)).find(({ status }) => status !== 200);
         if (refusal === undefined) return reply;
-        // A program that one thread cannot run, none has.
+        // A program that one thread cannot run is discarded in all of them.
         await this.callAll({ op: 'vcl.discard', name: call.load.name });
         return refusal;
       }
@@ -216,7 +215,7 @@ export class Crew {
     }
   }
 
-  /** The first thread's reply comes first. */
+  /** Replies of all threads, the first thread's first. */
   private async callAll(call: WorkerCall): Promise<CommandReply[]> {
     const others = this.callOthers(call);
     return [await this.own.carryOut(call), ...(await others)];
@@ -234,7 +233,7 @@ export class Crew {
   }
 }
 
-/** Whether a call changes what each thread keeps for itself. A stop does not wait for anything. */
+/** Whether a call changes state that every thread has for itself. A stop never waits for earlier changes. */
 function changesThreads(call: WorkerCall): boolean {
   switch (call.op) {
     case 'cli':
@@ -250,13 +249,12 @@ function changesThreads(call: WorkerCall): boolean {
   }
 }
 
-/** The programs as operators see them: those of all threads, run by the transactions of all. Each thread has them in the
- * order of their loading; one that was discarded and is still in use somewhere stands between those it stood between
- * there. */
+/** Merges the threads' program lists into the one operators see, with transactions added up. Each list is in order of
+ * loading; a discarded program that is still in use in some thread keeps its place between its neighbours there. */
 export function mergeLists(lists: readonly ProgramStatus[][]): ProgramStatus[] {
   const merged: ProgramStatus[] = [];
   for (const list of lists) {
-    // Where the next one of this list belongs, if no thread before had it.
+    // Insertion point for the next entry of this list that no earlier list had.
     let next = 0;
     for (const status of list) {
       const at = merged.findIndex(

@@ -1,5 +1,5 @@
-// Joins the edge connector to the worker: made when a program that imports it is loaded, by the settings that came with
-// the program. The first thread has the queue, and the others ask it over the ports between them.
+// Joins the edge connector to the worker. It is made when a program that imports it is loaded, with the settings sent
+// along. The first thread owns the queue; the others call it through their ports.
 
 import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { EdgeFile } from '../contract/program.ts';
@@ -9,7 +9,7 @@ import type { Channel } from '../threads/channel.ts';
 import { caller, responder } from '../threads/remote-call.ts';
 import type { Worker } from './worker.ts';
 
-/** The worker's connector with these settings. */
+/** Returns the worker's connector, made if needed and configured with these settings. */
 export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeConnector> {
   const config = parseEdgeConfig(file.text, file.path);
   const connector =
@@ -32,7 +32,7 @@ interface UnheardSaid {
 const RECORD = 'edge.record';
 const FIRST = 0;
 
-/** The queue of the first thread, for another one. */
+/** The first thread's queue, for use in another thread. */
 export function queueOfFirst(channel: Channel): QueueElsewhere {
   return {
     record: caller<Invalidation, EdgeReceipt>(channel, RECORD, FIRST),
@@ -40,7 +40,7 @@ export function queueOfFirst(channel: Channel): QueueElsewhere {
   };
 }
 
-/** The first thread's part of that. */
+/** Serves the other threads' calls, in the first thread. */
 export function answerOthers(channel: Channel, worker: Worker): void {
   responder<Invalidation, EdgeReceipt>(channel, RECORD, async (event) => {
     const { edge } = worker;

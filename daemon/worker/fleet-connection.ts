@@ -1,5 +1,5 @@
-// The fleet as the worker sees it: what was invalidated here goes to the manager, which alone speaks to the bus, and what
-// comes from there is applied. The first thread does both; the others ask it.
+// The worker's connection to the fleet: invalidations made here go to the manager, the only one on the bus, and those
+// that come from it are applied. The first thread does both; the others call it.
 
 import type { SoftPurge } from '../cache/lifetimes.ts';
 import { type FleetReceipt, type FleetService, type Invalidation, STALE } from '../contract/invalidation.ts';
@@ -13,7 +13,7 @@ import type { Worker } from './worker.ts';
 const PUBLISH = 'fleet.publish';
 const FIRST = 0;
 
-/** The first thread's way to the fleet. */
+/** The fleet service of the first thread. */
 export class FleetConnection implements FleetService {
   private readonly send: (message: FromWorker) => void;
   private readonly waiting = new Map<number, (receipt: FleetReceipt) => void>();
@@ -33,20 +33,20 @@ export class FleetConnection implements FleetService {
     });
   }
 
-  /** The manager's answer. */
+  /** The manager's reply. */
   published(id: number, receipt: FleetReceipt): void {
     this.waiting.get(id)?.(receipt);
     this.waiting.delete(id);
   }
 }
 
-/** Another thread's way. */
+/** The fleet service of the other threads. */
 export function fleetOfFirst(channel: Channel): FleetService {
   return { publish: caller<Invalidation, FleetReceipt>(channel, PUBLISH, FIRST) };
 }
 
-/** Applies what others have published, one after the other over as many turns as it takes, and raises nothing: the edge has
- * heard of it from them. Returns what cannot be applied. */
+/** Applies events of other nodes in order, over as many turns as needed. It raises nothing: the publishers have
+ * notified the edge already. Returns the events that cannot be applied. */
 export async function applyEvents(worker: Worker, events: readonly FleetEvent[]): Promise<FleetRefusal[]> {
   const refused: FleetRefusal[] = [];
   await turns.over(events, ({ event, seq, from }) => {
@@ -61,7 +61,7 @@ export async function applyEvents(worker: Worker, events: readonly FleetEvent[])
   return refused;
 }
 
-/** Bans what there is, since nobody knows what of it is outdated. */
+/** Bans everything stored: after a gap it is unknown which objects are outdated. */
 export function flush(worker: Worker, why: string): void {
   worker.logNotice(`fleet: ${why}: everything that was fetched before is banned`);
   addBan(worker, ['obj.status', '!=', '0'], false);
@@ -80,13 +80,13 @@ function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidati
   }
 }
 
-/** "host/path" or a whole URL. */
+/** @param subject "host/path" or a whole URL */
 function purgeUrl(worker: Worker, subject: string, soft: SoftPurge | null): void {
   const [, host = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)([^#]*)/s.exec(subject) ?? [];
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   const plainHash = worker.active?.plainHash === true;
   purgePath(worker, host, path, soft, plainHash);
-  // Keys have the host in small letters, unless the program returns before the builtin one makes them so.
+  // Hash keys have a lower-case host, unless the program returns before the built-in vcl_recv lower-cases it.
   const small = host.toLowerCase();
   if (small !== host) purgePath(worker, small, path, soft, plainHash);
 }

@@ -1,4 +1,4 @@
-// What a config program may ask of the worker beyond its own transaction.
+// The host interface of a program: its access to the worker beyond its own transaction.
 
 import { hostname } from 'node:os';
 import type { ParamName } from '../../protocol/tables/params.ts';
@@ -7,7 +7,7 @@ import { STALE } from '../contract/invalidation.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
 import type { Worker } from './worker.ts';
 
-/** What Varnish calls the free space of a storage without a size. */
+/** Free space that Varnish reports for a storage without a size. */
 const UNLIMITED = 999_999_999_999_999;
 
 export function makeHost(worker: Worker): VclHost {

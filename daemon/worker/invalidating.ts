@@ -1,10 +1,10 @@
-// The ways to invalidate in this worker, each with its counters and its record: by the programs' host, and by the fleet's
-// events. Nothing here tells anybody outside.
+// Invalidation in this worker, each kind with its counters and its record: for programs and for the fleet's events.
+// Nothing here notifies the edge or the fleet.
 
 import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { Worker } from './worker.ts';
 
-/** Objects that carry one of the keys. */
+/** Purges objects that carry one of the keys; returns their number. */
 export function purgeKeys(worker: Worker, keys: string, soft: boolean): number {
   const { cache, stats, clock } = worker;
   const count = cache.invalidation.purgeTags(keys, soft, clock.now());
@@ -18,8 +18,8 @@ export function purgeKeys(worker: Worker, keys: string, soft: boolean): number {
   return count;
 }
 
-/** All variants of a URL; null where its keys cannot be known, since the program has a vcl_hash of its own, and a ban does
- * it. Without a host the path is meant under every host. */
+/** Purges all variants of a URL. A program with a vcl_hash of its own has unknown keys: then a ban is added instead,
+ * and null returned. Without a host the path is banned under every host. */
 export function purgePath(
   worker: Worker,
   host: string,
@@ -44,7 +44,7 @@ export function purgePath(
   return count;
 }
 
-/** Bans of programs and of the fleet are logged outside of transactions, whose records are Varnish's. The error or null. */
+/** Adds a ban and logs it outside of transactions, whose records are Varnish's. Returns the error or null. */
 export function addBan(worker: Worker, expression: string | readonly string[], soft: boolean): string | null {
   const { bans } = worker.cache;
   const now = worker.clock.now();

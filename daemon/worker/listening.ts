@@ -1,5 +1,5 @@
-// The listeners of one thread: each listens on the handle that the manager bound, or on a descriptor of its own of the
-// same socket. With several threads, connections go to the one that has the fewest.
+// The listeners of one thread: each listens on the handle that the manager bound, or on a descriptor of its own for the
+// same socket. With several threads, a connection goes to the thread that has the fewest.
 
 import type { ListenerAddress, ListenerSpec } from '../link.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
@@ -15,7 +15,7 @@ export interface ListeningParts {
   readonly readBuffer: Buffer;
   /** Null with one thread. */
   readonly peers: Peers | null;
-  /** The length of the kernel's queue. */
+  /** Length of the kernel's queue. */
   backlog(): number;
   /** A listener is bound. */
   changed(): void;
@@ -25,10 +25,10 @@ export interface ListeningParts {
 export class Listening {
   readonly handover: Handover | null;
   private readonly parts: ListeningParts;
-  /** Both by the index of their listeners. */
+  /** Both are indexed by listener. */
   private readonly acceptors: (Acceptor | undefined)[] = [];
   private readonly addresses: (ListenerAddress | undefined)[] = [];
-  /** What has come before clients can be served; null from then on. */
+  /** Listeners that arrived before clients can be served; null afterwards. */
   private early: { index: number; handle: unknown }[] | null = [];
 
   constructor(parts: ListeningParts) {
@@ -41,7 +41,7 @@ export class Listening {
             thread: peers.thread,
             loads: peers.part('loads').words(peers.count),
             take: (listener, connection, counted) => {
-              // It is counted again when it is a session.
+              // It is counted again when its session opens.
               if (counted) this.handover?.closed();
               const acceptor = this.acceptors[listener];
               if (acceptor === undefined) connection.close();
@@ -51,27 +51,27 @@ export class Listening {
           });
   }
 
-  /** Those that listen. */
+  /** Addresses of the listeners that are bound. */
   get bound(): ListenerAddress[] {
     return this.addresses.filter((address) => address !== undefined);
   }
 
-  /** Those that listen and take plain HTTP. */
+  /** Addresses of the bound listeners that take plain HTTP. */
   get plain(): ListenerAddress[] {
     return this.addresses.filter(
       (address, i) => address !== undefined && this.parts.specs[i]?.proto === 'HTTP',
     ) as ListenerAddress[];
   }
 
-  /** The programs are there: listens on what has come meanwhile. A client that the kernel has queued since the last worker
-   * died is accepted at once, and must find a program. */
+  /** Called when the programs are loaded: opens the listeners that arrived before. Not earlier, because a client that
+   * the kernel queued while no worker ran is accepted at once and needs a program. */
   begin(): void {
     const { early } = this;
     this.early = null;
     for (const { index, handle } of early ?? []) this.listen(index, handle);
   }
 
-  /** @param handle of the manager, or with a descriptor; on the address itself when there is none */
+  /** @param handle from the manager, or an object with a descriptor; null to bind the address itself */
   listen(index: number, handle: unknown): void {
     if (this.early !== null) {
       this.early.push({ index, handle });

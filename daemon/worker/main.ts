@@ -1,7 +1,7 @@
-// Entry of the worker process: joins the channel to the manager with a Worker. It ends when the channel closes,
-// because a worker must never outlive its manager, and reports an uncaught exception before it dies of it. Started by
-// root, it gives up root's rights before it opens a file, runs a program or is handed a socket. Its other threads begin
-// here as well, and go another way at once.
+// Entry of the worker process: connects the channel to the manager with a Worker. It exits when the channel closes,
+// because a worker must never outlive its manager, and reports an uncaught exception before it exits. Started by root,
+// it drops privileges before it opens a file, runs a program or receives a socket. The other threads start here too,
+// and branch off in the last line.
 
 import { randomInt } from 'node:crypto';
 import { isMainThread } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import { Crew } from './crew.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
 
-/** Characters of a reply in one message (chosen): to write and to read them takes a fraction of a millisecond. */
+/** Characters of a reply per message (chosen: writing and reading them takes a fraction of a millisecond). */
 const PART = 128 * 1024;
 
 function send(message: FromWorker): void {
@@ -23,7 +23,7 @@ function send(message: FromWorker): void {
 }
 
 let worker: Worker | null = null;
-/** The other threads, if there are any. */
+/** The other threads; null with one thread. */
 let crew: Crew | null = null;
 const code = new CodeKept();
 
@@ -51,7 +51,7 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
   }
 }
 
-/** Starts to serve, with as many threads as it is told. */
+/** Starts to serve with the given number of threads. */
 async function begin(init: InitMessage): Promise<void> {
   if (init.threads <= 1) {
     worker = new Worker(init, send);
@@ -65,7 +65,7 @@ async function begin(init: InitMessage): Promise<void> {
     seed: [randomInt(2 ** 32), randomInt(2 ** 32)] as const,
   };
   let others: Promise<void> = Promise.resolve();
-  // It serves when all threads do.
+  // The worker is ready when all threads are.
   const tell = (message: FromWorker): void => {
     if (message.t === 'ready') void others.then(() => send(message));
     else send(message);
@@ -76,7 +76,7 @@ async function begin(init: InitMessage): Promise<void> {
   await worker.start();
 }
 
-/** A long body goes in parts, between which others have their turn. */
+/** A long body is sent in parts, with turns of other work between them. */
 async function sendReply(id: number, { status, body }: CommandReply): Promise<void> {
   let at = 0;
   for (; body.length - at > PART; at += PART) {
@@ -95,7 +95,7 @@ function withCode(call: WorkerCall): WorkerCall {
   return call.op === 'vcl.load' ? { ...call, load: code.join(call.load) } : call;
 }
 
-/** Its own directory is where it works: the way there may be closed to the user that it becomes. */
+/** Drops privileges in the working directory: the new user may have no access to the path that leads there. */
 function settleIn(init: InitMessage): InitMessage {
   process.chdir(init.dir);
   if (init.account !== null) becomeUser(init.account);
@@ -115,7 +115,7 @@ function panic(error: unknown): void {
 }
 
 function run(): void {
-  // As ps and top show it; its code came through standard input, so that there is no name of a file.
+  // The name in ps and top; the code came through standard input, so there is no file name to show.
   process.title = 'proxyd worker';
   process.on('uncaughtException', panic);
   process.on('unhandledRejection', panic);

@@ -1,4 +1,4 @@
-// Calls the cache's maintenance when it wants to be called: never two steps in one turn of the event loop.
+// Runs the cache's maintenance when it is due: never two steps in one turn of the event loop.
 
 import type { CacheMaintenance } from '../cache/maintenance.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
@@ -6,7 +6,7 @@ import type { TurnWatch } from '../turns/turn-watch.ts';
 export class MaintenanceTimer {
   private readonly maintenance: () => Pick<CacheMaintenance, 'step'>;
   private readonly now: () => number;
-  /** Until the next step; null while it is a matter of a turn. */
+  /** Timer of the next step; null while a step is due in the next turn. */
   private timer: NodeJS.Timeout | null = null;
   private running = false;
   private readonly watch: TurnWatch;
@@ -23,7 +23,7 @@ export class MaintenanceTimer {
     this.step();
   }
 
-  /** There is work before the moment that the last step named. */
+  /** Called when work has appeared that is due before the next step. */
   wake(): void {
     if (this.timer === null || !this.running) return;
     clearTimeout(this.timer);

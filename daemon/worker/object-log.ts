@@ -1,6 +1,6 @@
-// The records about the end of objects: ExpKill as the expiry, the LRU and purges come by an object, ExpBan for what
-// the ban lurker removes. They belong to no transaction, but for an eviction: that is logged by the fetch it makes
-// room for. ExpKill is masked by default: then nothing is put together.
+// Records about the end of objects: ExpKill when expiry, the LRU or a purge removes one, ExpBan when the ban lurker
+// does. They belong to no transaction, except for evictions, which the fetch that needs the room logs. ExpKill is
+// masked by default, and then no text is built.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ObjectEvents } from '../cache/cache-state.ts';
@@ -15,7 +15,7 @@ export class ObjectLog implements ObjectEvents {
   private readonly log: TxLog;
   private readonly fetchLog: TxLog;
 
-  /** @param log of the worker; `fetchLog` is free to be used for any transaction */
+  /** @param log of the worker @param fetchLog free for use by any transaction */
   constructor(facts: () => ObjectFacts, log: TxLog, fetchLog: TxLog) {
     this.facts = facts;
     this.log = log;
@@ -79,7 +79,7 @@ export class ObjectLog implements ObjectEvents {
   }
 }
 
-/** A name for the object that looks like the one Varnish has: scripts join records by it. */
+/** An address for the object in Varnish's format: scripts join records by it. */
 function pointer(oc: Oc): string {
   return `0x${(0x7f00_0000_0000 + oc * 192).toString(16)}`;
 }

@@ -1,9 +1,9 @@
-// One loaded program in the worker: its backends, its temperature and its end. A warm program probes its backends
-// and shows their counters, a cold one keeps only what it takes to become warm again. Nothing is taken from a
-// program while a transaction runs it: until then it is `busy`.
+// One loaded program in the worker: its backends, its temperature and its end. A warm program probes its backends and
+// publishes their counters; a cold one keeps only what it needs to become warm again. Nothing is taken from a program
+// while a transaction runs it: until then it is `busy`.
 //
-// A program may have many thousand backends. Whatever is done to all of them is done over as many turns as it takes: only
-// who loads or warms a program waits for it. What comes in between finds the temperature that the program is to have.
+// A program may have thousands of backends, so work on all of them is spread over as many turns as it takes. Only the
+// load or warm-up itself waits for it; calls in between see the temperature that the program is changing to.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { Backend, BackendEnvironment } from '../backend/backend.ts';
@@ -30,7 +30,7 @@ import type { BackendThreads, ProgramIdentity } from './backend-threads.ts';
 
 const UNWANTED = 'It was discarded while it was loaded';
 
-/** What programs need of the worker they run in. */
+/** The services of the worker that programs use. */
 export interface ProgramServices {
   readonly clock: { now(): number };
   readonly host: VclHost;
@@ -38,26 +38,26 @@ export interface ProgramServices {
   readonly backendEnvironment: BackendEnvironment;
   /** Null with one thread. */
   readonly backendThreads: BackendThreads | null;
-  /** Where the counters of warm programs' backends can be read. */
+  /** Publishes the counters of warm programs' backends. */
   readonly countersFile: {
     addBackend(program: string, backend: string, counters: VbeCounters): void;
     removeBackend(counters: VbeCounters): void;
   };
   newLog(): TxLog;
   readonly turns: Turns;
-  /** Does what the manager may ask for, and logs it as that. */
+  /** Executes a call as if the manager had made it, and logs it. */
   call(call: WorkerCall): Promise<CommandReply>;
 }
 
-/** A load under way. */
+/** A load in progress. */
 export interface Loading {
-  /** False: nobody wants the program any more. */
+  /** False when the program was discarded meanwhile. */
   isWanted: boolean;
-  /** As far as it has come. */
+  /** Set as soon as the entry exists. */
   entry: ProgramEntry | null;
 }
 
-/** A name for a program, which may come to mean another one. */
+/** A label: a name for a program, which may be moved to another one. */
 export interface LabelEntry {
   readonly name: string;
   target: ProgramEntry;
@@ -80,9 +80,9 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   discarded = false;
   private readonly services: ProgramServices;
   private readonly runTime: RunTimeBackends;
-  /** Changes whenever it becomes warm or cold: what an earlier change has left to do is no more to be done. */
+  /** Changes with every change of temperature; the remaining steps of an earlier change are dropped. */
   private change = 0;
-  /** What is being taken from it. */
+  /** Steps of cooling and ending that still run. */
   private leaving: Generator<void, void> | null = null;
   private ended = false;
 
@@ -101,7 +101,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     this.program = program;
     this.backends = backends;
     this.labels = labels;
-    // Another program begins with the request as it came.
+    // The program behind a label starts with the request as received.
     this.keepsRequest = labels.size > 0 || keeps.request;
     this.keepsFetch = keeps.fetch;
     this.runTime = this.runTimeBackends(backends);
@@ -111,7 +111,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;
   }
 
-  /** Makes a program ready; the text says why it cannot run here, and nothing of it remains then. */
+  /** Loads a program; a string is the reason why it cannot run here, and then nothing of it remains. */
   static async load(
     services: ProgramServices,
     load: LoadedProgram,
@@ -161,26 +161,26 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     return problem ?? UNWANTED;
   }
 
-  /** Null when it is warm, or why it cannot be. */
+  /** Makes the program warm. Returns null, or why it cannot be. */
   async warm(): Promise<string | null> {
     if (this.temperature === 'busy') this.temperature = 'warm';
     if (this.temperature === 'warm') return null;
     return (await this.services.turns.through(this.heating())) ?? null;
   }
 
-  /** Cold, or on the way there. */
+  /** Makes the program cold, or busy until its last transaction ends. */
   cool(): void {
     if (this.temperature === 'warm') this.temperature = 'busy';
     this.settle();
   }
 
-  /** Lets a busy program become cold once nobody runs it; true when there is nothing left to wait for. */
+  /** Makes a busy program cold once no transaction runs it; returns false while it stays busy. */
   settle(): boolean {
     if (this.temperature === 'busy' && this.refs <= 0) this.chill();
     return this.temperature !== 'busy';
   }
 
-  /** The end of a program that nobody runs; resolves when nothing of it is left. */
+  /** Ends a program that no transaction runs; resolves when all of it is released. */
   async end(): Promise<void> {
     if (this.ended) return;
     this.ended = true;
@@ -188,19 +188,19 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     await this.leave(this.ending());
   }
 
-  /** Its end, before anything else is done. */
+  /** Ends it synchronously. */
   endAtOnce(): void {
     void this.end();
     this.haveLeft();
   }
 
-  /** Another thread has a backend that was made while the program runs. */
+  /** Called in the first thread: another thread uses this run-time backend. */
   backendKept(key: string): void {
     if (this.temperature === 'cold') return;
     try {
       this.runTime.at(JSON.parse(key), false);
     } catch (error) {
-      // The other thread has room for it; this one would have no use for it but to probe it.
+      // No room here, while the other thread has it: this one would only have probed it.
       if (!(error instanceof ExtensionError)) throw error;
     }
   }
@@ -214,14 +214,14 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     this.haveLeft();
     const refusal = programEvent(this.program, 'warm', this.context());
     if (refusal !== null) {
-      // Some may have agreed before one refused.
+      // Some extensions may have accepted before one refused.
       programEvent(this.program, 'cold', this.context());
       return refusal;
     }
     this.temperature = 'warm';
     const change = ++this.change;
     this.prepareLater(0);
-    // Those that are made while it runs become warm by themselves.
+    // Backends and directors made from now on become warm by themselves.
     const directors = [...this.program.directors];
     const backends = [...this.backends];
     for (const [name, director] of directors) {
@@ -238,14 +238,14 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     return null;
   }
 
-  /** Has regular expressions made ready from one on, a few in a turn: the first request would otherwise wait for all
-   * that it comes by, at 35 to 60 microseconds each. */
+  /** Prepares regular expressions starting with one, a few in a turn: otherwise the first request would wait for all
+   * that it uses, at 35 to 60 microseconds each. */
   private prepareLater(from: number): void {
     const { turns } = this.services;
     const { regexes } = this.program;
     if (from >= regexes.length) return;
     turns.later(() => {
-      // One that becomes warm again begins again, and finds some of it done.
+      // A program that is warmed again starts over, and finds some of them prepared.
       if (this.temperature === 'cold') return;
       let next = from;
       do this.prepare(next++);
@@ -258,7 +258,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     try {
       this.program.regexes[i]?.prepare();
     } catch {
-      // It is the task that uses it first whose error this is.
+      // The task that uses it first reports the error.
     }
   }
 
@@ -289,7 +289,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     }
   }
 
-  /** Goes through these steps after those that are under way. */
+  /** Runs these steps after those in progress. */
   private async leave(steps: Generator<void, void>): Promise<void> {
     const before = this.leaving;
     const all = (function* (): Generator<void, void> {
@@ -301,7 +301,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     if (this.leaving === all) this.leaving = null;
   }
 
-  /** Goes through the rest of them at once. */
+  /** Runs the remaining steps synchronously. */
   private haveLeft(): void {
     while (this.leaving?.next().done === false);
     this.leaving = null;
@@ -327,12 +327,12 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     return new RunTimeBackends(owner, services.backendEnvironment);
   }
 
-  /** For what runs on behalf of no request. */
+  /** The context for subroutines that run for no request. */
   private context(): VclContext {
     const { services } = this;
     const log = services.newLog();
     log.begin(0, '-');
-    // As Varnish: what such a state says is logged, that it was called is not.
+    // As in Varnish: records of such a subroutine are logged, its call and return are not.
     const quiet: VclLog = {
       put: (tag, text) => log.put(tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),

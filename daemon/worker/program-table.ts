@@ -1,11 +1,10 @@
-// The programs and labels a worker has: which program new requests begin with, and which ones still run although
-// they were discarded. The manager decides what may happen to them; here it happens.
+// The programs and labels of a worker: the one that new requests start with, and those that still run although they
+// were discarded. The manager decides; this table carries it out.
 //
-// Caution: a discarded program goes when its last transaction has ended, never before, and a program of the same
-// name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
+// Caution: a discarded program is removed when its last transaction has ended, never before, and another one of its
+// name may be loaded meanwhile. Labels are shared objects, so that all programs see a moved label at once.
 //
-// A load may take many turns. Nobody sees the program before the last of them: it is among the others when it is ready, or
-// nothing of it remains.
+// A load may take many turns. The program is not visible before the last of them; if it fails, nothing of it remains.
 
 import type { Director, ImportedExtension } from '../contract/context.ts';
 import { ModuleCache } from '../extensions/load/module-cache.ts';
@@ -16,19 +15,19 @@ import { type LabelEntry, type Loading, ProgramEntry, type ProgramServices } fro
 export type { ProgramEntry } from './program-entry.ts';
 
 export class ProgramTable {
-  /** What new requests begin with. */
+  /** The program that new requests start with. */
   active: ProgramEntry | null = null;
   private readonly services: ProgramServices;
-  /** All, discarded ones too, in the order of loading. */
+  /** All programs and labels in order of loading, discarded programs included. */
   private all: (ProgramEntry | LabelEntry)[] = [];
   private readonly programs = new Map<string, ProgramEntry>();
   private readonly labels = new Map<string, LabelEntry>();
   private activeLabel: LabelEntry | null = null;
   private readonly modules = new ModuleCache();
-  /** Programs that become cold or go once nobody runs them. */
+  /** Programs that become cold or are removed once no transaction runs them. */
   private readonly unsettled = new Set<ProgramEntry>();
   private readonly loads = new Map<string, Loading>();
-  /** Programs of which something is still to be given back. */
+  /** Programs whose resources are being released. */
   private readonly ending = new Set<ProgramEntry>();
 
   constructor(services: ProgramServices) {
@@ -37,10 +36,10 @@ export class ProgramTable {
       services.backendThreads.onKept = (program, key) => this.backendKept(program, key);
   }
 
-  /** Everything a worker begins with. Throws when a program cannot run: one that could before must not be lost. */
+  /** Loads the state a worker starts with. Throws when a program cannot run: one that could before must not be lost. */
   async begin(init: Pick<InitMessage, 'programs' | 'labels' | 'order' | 'active'>): Promise<void> {
     const labels = init.labels ?? [];
-    // Each program finds the labels it uses; where they point is known when all are there.
+    // Programs look up the labels they use; the labels get their targets when all programs are loaded.
     for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
     for (const load of init.programs) {
       const { status, body } = await this.services.call({ op: 'vcl.load', load });
@@ -52,7 +51,7 @@ export class ProgramTable {
     await this.services.call({ op: 'vcl.use', name: init.active });
   }
 
-  /** Null, or why the program cannot run here in the words of the CLI; nothing of it remains then. */
+  /** Returns null, or why the program cannot run here in the words of the CLI; then nothing of it remains. */
   async load(load: LoadedProgram): Promise<string | null> {
     const labels = new Map<string, LabelEntry>();
     for (const name of load.program.labels) {
@@ -70,7 +69,7 @@ export class ProgramTable {
     return null;
   }
 
-  /** Makes a program, or the program behind a label, the one that new requests begin with. */
+  /** Makes a program, or the program a label points to, the one that new requests start with. */
   use(name: string): boolean {
     const label = this.labels.get(name) ?? null;
     const entry = label?.target ?? this.programs.get(name);
@@ -114,7 +113,7 @@ export class ProgramTable {
     this.count();
   }
 
-  /** Null, or why the program cannot have this temperature in the words of the CLI. */
+  /** Returns null, or why the program cannot have this temperature in the words of the CLI. */
   async setState(name: string, state: ProgramState, warm: boolean): Promise<string | null> {
     const entry = this.programs.get(name);
     if (entry === undefined) return null;
@@ -126,7 +125,7 @@ export class ProgramTable {
     return null;
   }
 
-  /** Whether an extension from a file threw this outside of every call: the worker goes on. */
+  /** Whether an extension loaded from a file threw this outside of every call; then the worker continues. */
   isOutsideFault(error: unknown): boolean {
     return this.modules.isOutsideFault(error);
   }
@@ -144,7 +143,7 @@ export class ProgramTable {
     });
   }
 
-  /** Every director of every program, backends before others; names are "<program>.<director>". */
+  /** All directors of all programs, backends first; names are "<program>.<director>". */
   *directors(): Iterable<[name: string, director: Director]> {
     for (const entry of this.programs.values()) {
       for (const director of entry.program.directors.values()) {
@@ -153,7 +152,7 @@ export class ProgramTable {
     }
   }
 
-  /** Lets programs become cold and go that nobody runs any more. */
+  /** Cools and removes programs that no transaction runs any more. */
   sweep(): void {
     const before = this.unsettled.size;
     if (before === 0) return;
@@ -168,7 +167,7 @@ export class ProgramTable {
     if (this.unsettled.size < before) this.count();
   }
 
-  /** Whether a program that still runs may switch to this one, though both were discarded. */
+  /** Whether a discarded program that still runs may switch to this one. */
   private isNeeded(entry: ProgramEntry): boolean {
     if (!entry.discarded) return false;
     for (const other of this.unsettled) {
@@ -214,7 +213,7 @@ export class ProgramTable {
   }
 }
 
-/** A failure and its message, laid out as Varnish's. */
+/** A failure and its message, in Varnish's layout. */
 function failed(what: string, message: string): string {
   return `${what}\nMessage:\n\t${message}\n`;
 }

@@ -1,5 +1,5 @@
-// The log as one thread of the worker writes it: the ring, which all threads have in common, and the records that belong to
-// no transaction. The first thread begins the ring.
+// The log of one thread: the ring, which all threads share, and records that belong to no transaction. The first thread
+// creates the ring.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,12 +24,12 @@ export interface ThreadLogParts {
   readonly space: number;
   readonly counters: RingCounters;
   readonly trouble: WriteTrouble;
-  /** Called when the ring is smaller than that, in bytes. */
+  /** Called with the ring's size in bytes when it is smaller than requested. */
   cutTo(bytes: number): void;
 }
 
 export class ThreadLog {
-  /** For what belongs to no transaction. */
+  /** For records that belong to no transaction. */
   readonly own: TxLog;
   private readonly mask = new LogMask();
   private readonly ring: RingWriter;
@@ -50,13 +50,13 @@ export class ThreadLog {
     this.own.put(Tag.Notice, text);
   }
 
-  /** @param masked as of LogMask @param reclen the longest record */
+  /** @param masked as for LogMask @param reclen longest record in bytes */
   set(masked: Parameters<LogMask['leaveOut']>[0], reclen: number): void {
     this.mask.leaveOut(masked);
     this.shared.reclen = reclen;
   }
 
-  /** Before the process ends. */
+  /** Call before the process exits. */
   flushAtEnd(): void {
     this.ring.flushAtEnd();
   }
@@ -65,7 +65,7 @@ export class ThreadLog {
 function openRing({ init, peers, space, counters, trouble, cutTo }: ThreadLogParts): RingWriter {
   const path = join(init.dir, RING_FILE);
   const isFirst = peers === null || peers.thread === 0;
-  // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
+  // A new daemon starts a new log; a worker that replaces a dead one continues it.
   if (init.generation === 0 && isFirst) rmSync(path, { force: true });
   const memory = peers?.part('ring') ?? ownMemory();
   const place = isFirst ? RingPlace.begin(path, space, init.files, memory) : RingPlace.join(path, memory);

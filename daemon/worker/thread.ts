@@ -1,5 +1,5 @@
-// A thread beside the first: a worker of its own over the cache, the log and the counters that all have. It does what the
-// first thread says, and tells that one what the first would tell the manager.
+// A thread other than the first: a worker of its own that shares cache, log and counters with the rest. It executes the
+// first thread's calls, and sends it the messages that are meant for the manager.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker } from '../link.ts';
@@ -14,7 +14,7 @@ export function runThread(): void {
   const peers = new Peers(start.slot, start.offer);
   const { channel } = peers;
   const tell = (message: FromWorker): void => channel.send<ToldSaid>(FIRST, { kind: 'told', message });
-  // As long as the process lives, whatever the thread waits for.
+  // Keeps the thread alive as long as the process, whatever it waits for.
   parentPort?.on('message', () => undefined);
   let worker: Worker | null = null;
   const panic = (error: unknown): void => {

@@ -1,8 +1,8 @@
-// Shared state where there are several threads: the rows of all tables in shared memory, found by one index of keys.
-// One lock is for all of it, so that an extension's short update never meets another's.
+// Shared state with several threads: the rows of all tables in shared memory, found through one index of keys. One lock
+// guards all of it, so that short updates of different extensions never interleave.
 //
-// A row is an objhead of the index with words of its own, which name two kinds of blocks: its numbers, and the chain
-// of its text. The rows of a table are linked in the order of their updates.
+// A row is an objhead of the index with words of its own, which refer to two kinds of blocks: its numbers, and the
+// chain of its text. The rows of a table are linked in the order of their updates.
 
 import { KeyIndex, type Oh } from '../cache/key-index.ts';
 import { Slab } from '../cache/storage/slab.ts';
@@ -26,14 +26,14 @@ const TEXT = 1;
 /** Bytes of the text; NO_TEXT for null. */
 const LENGTH = 2;
 const WIDE = 3;
-/** Bytes that count for the row. */
+/** Bytes that are accounted to the row. */
 const SIZE = 4;
 const OLDER = 5;
 const NEWER = 6;
 const ROW_WORDS = 7;
 const NO_TEXT = 0xffffffff;
 
-/** Figures of a table: 64 bits each, as they count bytes and stand for rows. */
+/** Figures of a table, 64 bits each because they hold byte counts and row references. */
 const F_MADE = 0;
 const F_NUMBERS = 1;
 const F_COUNT = 2;
@@ -42,11 +42,11 @@ const F_OLDEST = 4;
 const F_NEWEST = 5;
 const FIGURES = 6;
 
-/** Bytes of a text in one block, after the reference of the next one: far below what the slab has in one piece. */
+/** Bytes of text in one block, after the reference to the next one: well below the slab's largest block. */
 const LINK = 4;
 const PIECE = 64 * 1024 - LINK;
 
-/** Names that were given: tables, memories. */
+/** Counts of registered names: tables, memories. */
 const TABLES = 0;
 const MEMORIES = 1;
 
@@ -54,7 +54,7 @@ export class ThreadsState implements SharedState {
   readonly lock: SharedLock;
   readonly index: KeyIndex;
   readonly values: Slab;
-  /** Whether an update of this thread runs. */
+  /** True while an update of this thread runs. */
   isInUpdate = false;
   private readonly part: MemoryPart;
   private readonly names: Int32Array;
@@ -105,7 +105,7 @@ export class ThreadsState implements SharedState {
 class ThreadsTable extends BoundedTable<Oh> {
   private readonly state: ThreadsState;
   private readonly figures: Float64Array;
-  /** Before each key: names of tables have no such character, so that no key is another table's. */
+  /** Prefix of each key. Table names have no such character, so that tables cannot share keys. */
   private readonly prefix: string;
 
   constructor(name: string, shape: Required<TableShape>, state: ThreadsState, figures: Float64Array) {
@@ -137,7 +137,7 @@ class ThreadsTable extends BoundedTable<Oh> {
 
   protected find(key: string): Oh | undefined {
     const oh = this.state.index.find(this.prefix + key);
-    // The index may give it with a sign.
+    // The index may return it as a negative number.
     return oh === 0 ? undefined : oh >>> 0;
   }
 
@@ -214,7 +214,7 @@ class ThreadsTable extends BoundedTable<Oh> {
     const length = index.extra(oh, LENGTH);
     if (length === NO_TEXT) return null;
     const encoding = index.extra(oh, WIDE) === 1 ? 'utf16le' : 'latin1';
-    // Pieces end between characters: they are of an even number of bytes.
+    // Pieces have an even number of bytes and so end between characters.
     let text = '';
     let block = index.extra(oh, TEXT);
     for (let left = length; left > 0; left -= PIECE) {
@@ -232,7 +232,7 @@ class ThreadsTable extends BoundedTable<Oh> {
     if (text === null) return;
     const wide = isWide(text);
     const bytes = Buffer.from(text, wide ? 'utf16le' : 'latin1');
-    // The last piece first: each names the one after it.
+    // The last piece first, because each one refers to its successor.
     let next = 0;
     for (let from = Math.floor((bytes.length - 1) / PIECE) * PIECE; from >= 0; from -= PIECE) {
       const length = Math.min(PIECE, bytes.length - from);
@@ -276,7 +276,7 @@ class ThreadsTable extends BoundedTable<Oh> {
     figures[F_NEWEST] = oh;
   }
 
-  /** A row that is in no list yet stays out of it. */
+  /** Does nothing for a row that is not linked yet. */
   private unlink(oh: Oh): void {
     const { figures } = this;
     const { index } = this.state;

@@ -1,20 +1,21 @@
-// The numbers of transactions, counted by all threads of a worker together.
+// Transaction ids, counted by all threads of a worker together.
 
-/** Two bits of the log's word mark the side. */
+/** Two bits of the log's id word mark the side. */
 const LAST = (1 << 30) - 1;
-/** Numbers between the first ones of two workers of a daemon (chosen), and how many workers differ. */
+/** Distance between the first ids of successive workers of a daemon (chosen), and the workers after which it
+ * repeats. */
 const APART = 1_000_000;
 const WORKERS = 1000;
 
 export class Vxids {
   private readonly words: Int32Array;
 
-  /** @param words one that all threads have in common */
+  /** @param words one word that all threads share */
   constructor(words: Int32Array) {
     this.words = words;
   }
 
-  /** In the first thread, before anybody asks. */
+  /** Call in the first thread, before any other call. */
   begin(generation: number): void {
     this.words[0] = 1 + (generation % WORKERS) * APART;
   }
@@ -22,7 +23,7 @@ export class Vxids {
   next(): number {
     const id = Atomics.add(this.words, 0, 1);
     if (id < LAST) return id;
-    // Whoever comes first begins again; numbers beyond the last one are nobody's.
+    // The first thread past the end starts over; ids beyond the last one are not used.
     Atomics.compareExchange(this.words, 0, id + 1, 1);
     return id === LAST ? id : this.next();
   }

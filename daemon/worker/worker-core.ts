@@ -1,5 +1,5 @@
-// What transactions of one thread work with (`Core`): parameters, log, cache, counters, numbers, buffers. It is there before
-// the programs are, and knows nothing of listeners, of calls and of how a worker begins and ends (worker.ts).
+// The services that transactions of one thread use (`Core`): parameters, log, cache, counters, ids, buffers. It exists
+// before the programs do, and knows nothing of listeners, calls, or the start and stop of a worker (worker.ts).
 
 import { randomInt } from 'node:crypto';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -46,7 +46,7 @@ import { Vxids } from './vxids.ts';
 
 const READ_BUFFER = 64 * 1024;
 
-/** What a worker has in common with those of other threads. */
+/** State that a worker shares with those of other threads. */
 export interface WorkerShare extends CommonStart {
   readonly peers: Peers;
 }
@@ -71,12 +71,12 @@ export abstract class WorkerCore implements Core {
   readonly hotHeads: HotHeads;
   readonly spareFetchBuffers: object[] = [];
   readonly esi = new EsiState();
-  /** debug=+req_state. */
+  /** Set by debug=+req_state. */
   stepChecks: StepChecks | null = null;
   readonly bgFetches: SharedCount;
   readonly held = new HeldLookups();
   readonly pipes: SharedCount;
-  /** Of extensions. */
+  /** State of extensions. */
   readonly shared: SharedState;
   readonly identity: string;
   idHeader: IdHeader;
@@ -91,9 +91,9 @@ export abstract class WorkerCore implements Core {
   lenientDates = false;
   lenientLf = false;
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
-  /** For what belongs to no transaction. */
+  /** For records that belong to no transaction. */
   readonly workerLog: TxLog;
-  /** debug=+lurker. */
+  /** Includes removals by the lurker under debug=+lurker. */
   readonly objectLog: ObjectLog;
   protected readonly log: ThreadLog;
   protected readonly maintenance = new MaintenanceTimer(
@@ -103,7 +103,7 @@ export abstract class WorkerCore implements Core {
   );
   /** Epoch seconds. */
   protected readonly tStart: number;
-  /** Of several; the first one logs what is asked of all, probes backends and takes care of the cache. */
+  /** Number of this thread; 0 logs the calls, probes backends and maintains the cache. */
   protected readonly thread: number;
   private readonly send: (message: FromWorker) => void;
   private readonly vxids: Vxids;
@@ -193,12 +193,12 @@ export abstract class WorkerCore implements Core {
     setImmediate(step);
   }
 
-  /** std.syslog and the like: the manager's log takes it. */
+  /** Sends a message of std.syslog and the like to the manager's log. */
   note(priority: number, text: string): void {
     this.send({ t: 'note', level: priority <= 3 ? 'error' : priority <= 4 ? 'warning' : 'info', text });
   }
 
-  /** For the manager's list of events. */
+  /** Adds an entry to the manager's list of events. */
   happened(kind: 'health' | 'ban', text: string): void {
     this.send({ t: 'happened', kind, text });
   }
@@ -208,7 +208,7 @@ export abstract class WorkerCore implements Core {
     this.log.notice(text);
   }
 
-  /** For the log, and for the operator. */
+  /** Logs a warning and reports it to the operator. */
   protected tell(text: string): void {
     this.logNotice(text);
     this.note(4, text);
@@ -224,7 +224,7 @@ export abstract class WorkerCore implements Core {
     this.note(4, text);
   }
 
-  /** Everything that goes by parameters does so now. */
+  /** Applies parameters after a change. */
   paramsChanged(): void {
     const { allParams, params } = this;
     this.requestLimits = requestHeadLimits(allParams);

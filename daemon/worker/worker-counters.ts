@@ -1,5 +1,5 @@
-// How a worker's counters become public: the first thread writes them into the file that the manager reads, with what the
-// others report to it.
+// Publishes a worker's counters: the first thread writes them, together with those that the other threads report, into
+// the file that the manager reads.
 
 import { join } from 'node:path';
 import type { FileAccess } from '../../protocol/files/own-file.ts';
@@ -20,7 +20,7 @@ import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Peers } from '../threads/peers.ts';
 
-/** What the rest of the worker does with it. */
+/** The operations that the rest of the worker uses. */
 export interface PublicCounters {
   addBackend(program: string, backend: string, counters: VbeCounters): void;
   removeBackend(counters: VbeCounters): void;
@@ -97,7 +97,7 @@ export class WorkerCounters {
     file.reports = reports;
   }
 
-  /** The edge connector is in use. */
+  /** Publishes the edge connector's counters from now on. */
   showEdge(): void {
     if (this.edgeShown) return;
     this.edgeShown = true;

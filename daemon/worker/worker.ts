@@ -1,6 +1,6 @@
-// A worker in one thread, from its start to its end: makes the programs, the listeners and the counters' file over its core
-// (worker-core.ts) from the manager's first message, and answers what the manager asks. It holds no logic of its own; every
-// part has its folder.
+// A worker in one thread, from start to stop: builds programs, listeners and the counters file around its core
+// (worker-core.ts) from the manager's first message, and executes the manager's calls. It holds no logic of its own;
+// every part has its folder.
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
@@ -33,16 +33,16 @@ export class Worker extends WorkerCore implements AcceptorHost {
   readonly programs: ProgramTable;
   readonly backendEnvironment: BackendEnvironment;
   readonly backendThreads: BackendThreads | null;
-  /** Made by the first program that imports it. */
+  /** Made when the first program that imports it is loaded. */
   edge: EdgeConnector | null = null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
   private readonly fleetConnection: FleetConnection | null;
-  /** Of the edge connector, for all threads but the first. */
+  /** The first thread's edge queue; null in the first thread. */
   readonly queueElsewhere: QueueElsewhere | null;
   readonly edgeCounters = newEdgeCounters();
   readonly countersFile: PublicCounters;
-  /** Called a few times a second, as long as the event loop turns. */
+  /** Called a few times a second while the event loop turns. */
   swept: () => void = () => undefined;
   private readonly init: InitMessage;
   private readonly ready: (listeners: ListenerAddress[]) => void;
@@ -101,12 +101,12 @@ export class Worker extends WorkerCore implements AcceptorHost {
     return this.programs.active;
   }
 
-  /** Loads the programs; the listeners come one by one. */
+  /** Loads the programs; the listeners arrive one by one. */
   async start(): Promise<void> {
     await this.programs.begin(this.init);
     this.listeners.begin();
     this.countersFile.start();
-    // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
+    // In the check phase, after pending reads: a client that has sent something is not idle, however late it is read.
     setInterval(
       () => setImmediate(() => this.turnWatch.run('timeouts of sessions', () => this.sweep())),
       SWEEP,
@@ -121,7 +121,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.readyWhenBound();
   }
 
-  /** Listens on the handle that the manager bound, or with the descriptor that this thread was given. */
+  /** Listens on the handle that the manager bound, or on this thread's own descriptor. */
   listen(index: number, handle: unknown): void {
     this.listeners.listen(index, handle);
   }
@@ -131,28 +131,28 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.listeners.handover?.openWays();
   }
 
-  /** What the manager asks, or would ask: programs at the start are loaded as if it had. */
+  /** Executes and logs a call of the manager. Programs at the start are loaded by such calls, too. */
   call(call: WorkerCall): Promise<CommandReply> {
     if (this.thread > 0) return this.carryOut(call);
     return logCall(this.workerLog, call, (same) => this.carryOut(same));
   }
 
-  /** That without a record of it, for a call that reaches several threads. */
+  /** Executes a call without logging it, for calls that reach several threads. */
   carryOut(call: WorkerCall): Promise<CommandReply> {
     return carryOut(this, call);
   }
 
-  /** A program has the edge connector. */
+  /** A program that imports the edge connector was loaded. */
   showEdge(): void {
     this.counters.showEdge();
   }
 
-  /** The manager's answer to what was published. */
+  /** The manager's reply to a published invalidation. */
   published(id: number, receipt: FleetReceipt): void {
     this.fleetConnection?.published(id, receipt);
   }
 
-  /** Called before the process ends for whatever reason. */
+  /** Call before the process exits for whatever reason. */
   flush(): void {
     this.log.flushAtEnd();
     this.countersFile.publish();
@@ -170,7 +170,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.sessions.remove(session);
   }
 
-  /** A new worker has neither the objects nor the bans of the one before it. */
+  /** A new worker has neither the objects nor the bans of its predecessor. */
   private tellLoss(): void {
     this.tell('A new worker begins with an empty cache and an empty list of bans');
   }
