@@ -53,7 +53,7 @@ const SPARE = new Uint8Array(1);
  * The actual reason of an end of input: NO_ERROR, or the error that the runtime did not report.
  * @param fd descriptor of the open connection whose end was just reported; negative if there is none
  */
-export function behindEnd(fd: number): SystemError {
+export function errorAtEnd(fd: number): SystemError {
   if (fd < 0) return NO_ERROR;
   try {
     // After a regular end there is nothing to read, even if a reset follows.

@@ -51,9 +51,9 @@ export function connectOrigin(
 function reading(readBuffer: ReadBuffer, read: SocketReader): Partial<SocketConnectOpts> {
   const { bytes } = readBuffer;
   const callback = (length: number): boolean => {
-    const goesOn = read(bytes, 0, length);
+    const more = read(bytes, 0, length);
     readBuffer.turnOver(length);
-    return goesOn;
+    return more;
   };
   return { onread: { buffer: bytes, callback } };
 }

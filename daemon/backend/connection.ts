@@ -16,7 +16,7 @@ import { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import {
-  behindEnd,
+  errorAtEnd,
   NO_ERROR,
   RESET,
   type SystemError,
@@ -434,7 +434,7 @@ export class OriginConnection implements Writer {
   }
 
   private onEnd(): void {
-    this.ended = behindEnd(socketDescriptor(this.socket));
+    this.ended = errorAtEnd(socketDescriptor(this.socket));
     if (this.state === AT.HEAD) this.fail('closed-before-head');
     else if (this.state === AT.BODY) this.bodyEnded();
     else if (this.state === AT.IDLE) this.fail('closed-before-head');

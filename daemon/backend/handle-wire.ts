@@ -11,7 +11,7 @@ import {
   type RuntimeHandles,
   runtimeHandles,
 } from '../runtime-handles.ts';
-import { behindEnd, handleError } from '../system-error.ts';
+import { errorAtEnd, handleError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import type { ReadBuffer } from './connect.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
@@ -103,7 +103,7 @@ class HandleWire implements ProbeWire {
       this.user.received(this.readBuffer.bytes, 0, length);
       this.readBuffer.turnOver(length);
     } else if (length < 0) {
-      const error = length === END_OF_INPUT ? behindEnd(this.handle.fd ?? -1) : handleError(length);
+      const error = length === END_OF_INPUT ? errorAtEnd(this.handle.fd ?? -1) : handleError(length);
       if (error.code === '') this.user.ended();
       else this.user.failed(error, 'read');
     }

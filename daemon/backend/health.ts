@@ -83,14 +83,14 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     if (isNews) this.changedAt = this.now();
     this.measuredHealthy = healthy;
     // The reset window of a cooling program must not be published: other threads may still run the program.
-    const isTold = row !== null && !row.follows && !this.isCooling && row.healthy !== healthy;
-    if (isTold) row.healthy = healthy;
-    if (isNews || isTold) healthEpoch.changed();
+    const isPublished = row !== null && !row.follows && !this.isCooling && row.healthy !== healthy;
+    if (isPublished) row.healthy = healthy;
+    if (isNews || isPublished) healthEpoch.changed();
   }
 
   measured(): boolean {
-    const told = this.row === null || !this.row.follows ? null : this.row.healthy;
-    return told ?? this.measuredHealthy;
+    const shared = this.row === null || !this.row.follows ? null : this.row.healthy;
+    return shared ?? this.measuredHealthy;
   }
 
   counts(): { good: number; total: number } | null {

@@ -92,7 +92,7 @@ export class ProbeSchedule {
     for (let moment = this.next(); moment <= until; moment = this.next()) {
       for (const probe of this.due.get(moment) as Set<Scheduled>) {
         // At least one poll per turn.
-        if (left-- === 0 || (left < A_TURN - 1 && !turns.mayGoOn())) {
+        if (left-- === 0 || (left < A_TURN - 1 && !turns.mayContinue())) {
           turns.later(this.fire);
           return;
         }

@@ -32,7 +32,7 @@ export class Probe implements PollOwner, Scheduled {
   private readonly schedule: ProbeSchedule;
   private readonly report: ProbeReport;
   /** The last verdict reported: a backend counts as healthy until a poll shows otherwise. */
-  private told = true;
+  private reported = true;
   private poll: ProbePoll | null = null;
   private running = false;
   /** Due time of the next poll in the schedule. */
@@ -96,15 +96,15 @@ export class Probe implements PollOwner, Scheduled {
     this.next = this.settings.interval;
     this.window.add(result.bits, result.seconds);
     this.judge(result.text);
-    this.tell();
+    this.reportChange();
   }
 
   /** Reports a changed verdict. A backend that just has too few polls yet is not sick: the last poll must have
    * failed. */
-  private tell(): void {
+  private reportChange(): void {
     const { healthy, window, text } = this;
-    if (healthy === this.told || (!healthy && (window.happy & 1n) === 1n)) return;
-    this.told = healthy;
+    if (healthy === this.reported || (!healthy && (window.happy & 1n) === 1n)) return;
+    this.reported = healthy;
     this.report.changed(healthy, text);
   }
 

@@ -60,7 +60,7 @@ export async function resolveBackend(
 export function literalAddress(decl: RunTimeDecl): OriginAddress | string | null {
   if (decl.path !== undefined) return { kind: 'unix', path: decl.path };
   const port = portOf(decl);
-  if (port === null) return `port "${decl.port}" is none`;
+  if (port === null) return `port "${decl.port}" is not valid`;
   const address = hostName(decl);
   return isIP(address) === 0 ? null : { kind: 'tcp', address, port };
 }

@@ -104,7 +104,7 @@ export class RunTimeBackends {
   private make(given: RunTimeDecl, key: string): Entry {
     const { owner, env } = this;
     const address = literalAddress(given);
-    if (address === null) throw new ExtensionError(`"${given.host ?? ''}" is no address for a backend`);
+    if (address === null) throw new ExtensionError(`"${given.host ?? ''}" is not a backend address`);
     if (typeof address === 'string') throw new ExtensionError(address);
     if (this.entries.size >= MOST && !this.makeRoom())
       throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);

@@ -1,7 +1,7 @@
 // A poll's connection over a socket of `node:net`.
 
 import { connect, type Socket } from 'node:net';
-import { behindEnd, socketDescriptor, systemError } from '../system-error.ts';
+import { errorAtEnd, socketDescriptor, systemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import type { ReadBuffer } from './connect.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
@@ -27,7 +27,7 @@ class SocketWire implements ProbeWire {
     this.socket
       .once('connect', () => user.connected())
       .once('end', () => {
-        const error = behindEnd(socketDescriptor(this.socket));
+        const error = errorAtEnd(socketDescriptor(this.socket));
         if (error.code === '') user.ended();
         else user.failed(error, 'read');
       })

@@ -91,7 +91,7 @@ export class Transfer implements ProgressSource {
         const reader = readers[at++] as ProgressReader;
         if (!others.has(reader)) continue;
         reader.progress();
-        if (at < readers.length && !turns.mayGoOn()) {
+        if (at < readers.length && !turns.mayContinue()) {
           this.waiting = true;
           turns.later(goOn);
           return;

@@ -94,7 +94,7 @@ export class WaitingList {
         parked.gone = true;
         parked.waiter.wake(alone);
         turns.tookLong();
-        if (at < end && !turns.mayGoOn()) {
+        if (at < end && !turns.mayContinue()) {
           turns.later(resume);
           return;
         }

@@ -28,7 +28,7 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
   const lines: string[] = [];
   const refusedByEdge = edge != null && isRefused(edge);
   if (refusedByEdge) {
-    const how = edge.state === 'dead' ? 'would not do it' : 'was not told';
+    const how = edge.state === 'dead' ? 'would not do it' : 'was not notified';
     lines.push(`Banned here. The edge ${how}: ${edge.detail ?? edge.state}\n`);
   }
   const lost = fleet !== undefined && fleet.state !== 'stored';

@@ -46,7 +46,7 @@ export async function gathered(
       some = [];
     }
     if (length > most) break;
-    if (!turns.mayGoOn()) await turns.next();
+    if (!turns.mayContinue()) await turns.next();
   }
   return text + some.join('');
 }

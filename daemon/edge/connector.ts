@@ -40,7 +40,7 @@ export interface ConnectorParts {
 export interface QueueElsewhere {
   record(event: Invalidation): Promise<EdgeReceipt>;
   /** Reports an invalidation that is sent to no network. */
-  unheard(): void;
+  unsent(): void;
 }
 
 /** Milliseconds that a reply with mode = inline waits for the network. */
@@ -120,7 +120,7 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
       const { code, message } = cause as NodeJS.ErrnoException;
       const hint = code === 'EACCES' ? "; let the worker's user reach it, or name another with dir" : '';
       this.#broken = `${message}${hint}`;
-      this.#parts.warn(`The edge is not told of purges: ${this.#broken}`);
+      this.#parts.warn(`Purges are not sent to the edge: ${this.#broken}`);
     }
   }
 
@@ -155,15 +155,15 @@ export class EdgeConnector implements EdgeService, QueueElsewhere {
     if (!isImported) return null;
     const { elsewhere } = this.#parts;
     if (this.configured) return (elsewhere ?? this).record(event);
-    (elsewhere ?? this).unheard();
+    (elsewhere ?? this).unsent();
     return null;
   }
 
   /** Warns once that invalidations are sent to no network. */
-  unheard(): void {
+  unsent(): void {
     if (!this.#warned)
       this.#parts.warn(
-        'The edge is not told of purges: edge-connector.conf names no network, or lacks fields of its purge section',
+        'Purges are not sent to the edge: edge-connector.conf names no network, or lacks fields of its purge section',
       );
     this.#warned = true;
   }

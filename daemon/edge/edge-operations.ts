@@ -144,11 +144,11 @@ export function banTarget(expression: string): BanTarget {
   for (let i = 0; i < words.length; i += 4) {
     const [field = '', operator = '', argument = '', and = '&&'] = words.slice(i, i + 4);
     if (and !== '&&') return { reason: 'the expression is not read' };
-    const said = `${field} ${operator} ${argument}`;
+    const term = `${field} ${operator} ${argument}`;
     const name = field.toLowerCase();
     if (name === 'req.http.host') {
       const named = hostOf(operator, argument);
-      if (named === null || host !== null) return { reason: `no rule for ${said}` };
+      if (named === null || host !== null) return { reason: `no rule for ${term}` };
       host = named;
     } else if (name === 'req.url' && operator === '==' && argument.startsWith('/') && exact === null) {
       exact = argument;
@@ -157,9 +157,9 @@ export function banTarget(expression: string): BanTarget {
       const files = EXTENSION.exec(argument);
       if (directory !== null && prefix === null) prefix = directory;
       else if (files !== null && extensions === null) extensions = (files[1] ?? files[2] ?? '').split('|');
-      else return { reason: `no rule for ${said}` };
+      else return { reason: `no rule for ${term}` };
       // A pattern for extensions without a query matches less than a rule.
-    } else return { reason: `no rule for ${said}` };
+    } else return { reason: `no rule for ${term}` };
   }
   if (exact !== null) {
     if (host === null || prefix !== null || extensions !== null)

@@ -100,7 +100,7 @@ class PageFlow extends FilterFlow {
         if (part === undefined) return this.finish(inTake);
         if (part.kind === 'include') {
           if (this.include(part)) {
-            if (turns.mayGoOn()) continue;
+            if (turns.mayContinue()) continue;
             return this.leaveTurn();
           }
           // The client is not to wait for what it could have already.
@@ -117,7 +117,7 @@ class PageFlow extends FilterFlow {
       this.at += used;
       if (this.left === 0) {
         this.part = undefined;
-        if (!turns.mayGoOn()) return this.leaveTurn();
+        if (!turns.mayContinue()) return this.leaveTurn();
       } else if (!output.isFull && this.at === this.input.length) {
         if (!this.last) return 'more';
         // The stored page is not what its plan says.

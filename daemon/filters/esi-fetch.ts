@@ -116,7 +116,7 @@ class EsiParseFlow extends FilterFlow {
       this.add(parser.settledTo);
       if (this.plan.isTooLong) break;
       turns.tookLong();
-      if (!turns.mayGoOn()) {
+      if (!turns.mayContinue()) {
         input.hold();
         turns.later(this.proceed);
         return 'wait';
@@ -285,7 +285,7 @@ class EsiPackFlow extends FilterFlow {
   }
 
   private hasTime(): boolean {
-    if (turns.mayGoOn()) return true;
+    if (turns.mayContinue()) return true;
     this.waits = true;
     turns.later(this.proceed);
     return false;

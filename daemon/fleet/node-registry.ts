@@ -124,7 +124,7 @@ export class NodeRegistry {
         resolve(this.reach(seq));
       };
       // The timers of many publishers may fire at once.
-      const timer = setTimeout(() => (turns.mayGoOn() ? finish() : turns.later(finish)), ms);
+      const timer = setTimeout(() => (turns.mayContinue() ? finish() : turns.later(finish)), ms);
       this.waiting.add(finish, seq);
     });
   }
@@ -160,7 +160,7 @@ export class NodeRegistry {
     for (let left = PER_TURN; !this.isScheduled; left--) {
       const { first, lowest } = this.waiting;
       if (first === undefined || !this.isEverywhere(lowest as number)) return;
-      if (left === 0 || !turns.mayGoOn()) {
+      if (left === 0 || !turns.mayContinue()) {
         this.isScheduled = true;
         turns.later(() => {
           this.isScheduled = false;

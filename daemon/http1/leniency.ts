@@ -39,10 +39,10 @@ export class Leniencies {
 
   /** `LF without CR ends line 1 (and 3 more), continuation line joined to line 4 (header X-A)`. */
   get text(): string {
-    const told = [...this.met].map(([form, { first, times }]) => {
+    const texts = [...this.met].map(([form, { first, times }]) => {
       const more = times > 1 ? ` (and ${times - 1} more)` : '';
       return `${LENIENCIES[form]} ${first}${more}`;
     });
-    return told.join(', ');
+    return texts.join(', ');
   }
 }

@@ -115,7 +115,7 @@ export class RingReader {
         this.offset += end;
         return { lost, blocks };
       }
-      if (!this.look()) return null;
+      if (!this.refresh()) return null;
       if (this.header.segment === this.segment) {
         if (this.replaced()) continue;
         return null;
@@ -148,11 +148,11 @@ export class RingReader {
     } catch {
       return false;
     }
-    return this.look();
+    return this.refresh();
   }
 
   /** Refreshes the header. */
-  private look(): boolean {
+  private refresh(): boolean {
     readSync(this.fd, this.head, 0, this.head.length, 0);
     const header = readRingHeader(this.head);
     if (header === null) return false;
@@ -263,7 +263,7 @@ export class RingReader {
   /** Reads [0, end) again, now that it is known to be complete; null when it was overwritten meanwhile. */
   private take(end: number): RingBlock[] | null {
     const got = readSync(this.fd, this.buffer, 0, end, this.place());
-    if (!this.look() || this.overrun()) {
+    if (!this.refresh() || this.overrun()) {
       this.toOldest();
       return null;
     }

@@ -105,7 +105,7 @@ export class ThreadLogs {
   get isOwnAlone(): boolean {
     const { own, all, ends, next } = this;
     if (own.taken !== 0) return false;
-    this.look(false);
+    this.findTakeable(false);
     for (let t = 0; t < all.length; t++) {
       if (all[t] === own ? ends[t] !== own.added : ends[t] !== next[t]) return false;
     }
@@ -118,7 +118,7 @@ export class ThreadLogs {
     const { all, ends, next } = this;
     taken.pos = BLOCK_HEAD;
     taken.records = 0;
-    this.look(force);
+    this.findTakeable(force);
     for (;;) {
       const t = this.first();
       if (t < 0) return false;
@@ -156,7 +156,7 @@ export class ThreadLogs {
    * of others that they may depend on. Caution: the order of the reads matters. Whatever such a piece depends on was
    * pending before the last number was read: it is pending now, or it is among the pieces, which are read after that.
    */
-  private look(force: boolean): void {
+  private findTakeable(force: boolean): void {
     const { all, ends, next, own } = this;
     const last = this.now;
     let bound = 0;

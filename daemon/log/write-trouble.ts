@@ -16,22 +16,22 @@ export class WriteTrouble {
   failing = false;
   private readonly what: string;
   private readonly counters: TroubleCounters;
-  private readonly tell: (text: string) => void;
+  private readonly report: (text: string) => void;
   private readonly now: () => number;
   private failures = 0;
-  private told = false;
-  private toldAt = Number.NEGATIVE_INFINITY;
+  private reported = false;
+  private reportedAt = Number.NEGATIVE_INFINITY;
 
   /** @param what subject of the messages: "The log" */
   constructor(
     what: string,
     counters: TroubleCounters,
-    tell: (text: string) => void,
+    report: (text: string) => void,
     now: () => number = Date.now,
   ) {
     this.what = what;
     this.counters = counters;
-    this.tell = tell;
+    this.report = report;
     this.now = now;
   }
 
@@ -40,10 +40,10 @@ export class WriteTrouble {
     this.failures++;
     this.counters.write_errors++;
     const now = this.now();
-    if (now - this.toldAt < PAUSE) return;
-    this.told = true;
-    this.toldAt = now;
-    this.tell(
+    if (now - this.reportedAt < PAUSE) return;
+    this.reported = true;
+    this.reportedAt = now;
+    this.report(
       `${this.what} cannot be written (${systemText(cause)}), ${this.failures} times so far: make room in the working directory`,
     );
   }
@@ -52,8 +52,8 @@ export class WriteTrouble {
   worked(): void {
     if (!this.failing) return;
     this.failing = false;
-    if (this.told) this.tell(`${this.what} is written again, after ${this.failures} failed writes`);
-    this.told = false;
+    if (this.reported) this.report(`${this.what} is written again, after ${this.failures} failed writes`);
+    this.reported = false;
     this.failures = 0;
   }
 }

@@ -92,7 +92,7 @@ export class Manager implements ManagerServices {
   private readonly gauges = new ManagerGauges(
     this.mgt,
     () => ({
-      standing: this.standing(),
+      status: this.workerStatus(),
       changedAt: this.supervisor.changedAt,
     }),
     this.turnWatch,
@@ -391,9 +391,9 @@ export class Manager implements ManagerServices {
   }
 
   /** "No program" takes precedence over "stopped", since it is the reason that no worker is started. */
-  private standing(): WorkerStatus {
-    const { standing } = this.supervisor;
-    return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
+  private workerStatus(): WorkerStatus {
+    const { status } = this.supervisor;
+    return status === 'stopped' && this.programs.activeName() === null ? 'no program' : status;
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type ShutdownRequest,
   type WriteRequest,
 } from '../runtime-handles.ts';
-import { behindEnd, handleError, NO_ERROR, type SystemError } from '../system-error.ts';
+import { errorAtEnd, handleError, NO_ERROR, type SystemError } from '../system-error.ts';
 import type { ClientWire, WireEnd, WireUser } from './client-wire.ts';
 
 /** The read buffer that all wires of a worker share: its bytes are lent for the turn of a read. */
@@ -176,7 +176,7 @@ class HandleWire implements ClientWire {
       (this.user as WireUser).receive(reads.bytes, 0, length);
       reads.turnOver(length);
     } else if (length === END_OF_INPUT) {
-      const error = behindEnd(this.fd);
+      const error = errorAtEnd(this.fd);
       if (error.code !== '') {
         this.broke(error);
         return;

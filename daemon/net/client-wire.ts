@@ -7,7 +7,7 @@ import type { Room } from '../flow/flow.ts';
 import { buffersOf, type Piece } from '../flow/piece.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { handleOf } from '../runtime-handles.ts';
-import { behindEnd, NO_ERROR, type SystemError, socketDescriptor, systemError } from '../system-error.ts';
+import { errorAtEnd, NO_ERROR, type SystemError, socketDescriptor, systemError } from '../system-error.ts';
 
 export interface WireUser {
   /** The bytes are lent. */
@@ -98,7 +98,7 @@ export class SocketWire implements ClientWire {
     socket.on('data', (bytes: Buffer) => user.receive(bytes, 0, bytes.length));
     socket.pause();
     socket.on('end', () => {
-      const error = behindEnd(socketDescriptor(socket));
+      const error = errorAtEnd(socketDescriptor(socket));
       if (error.code === '') user.receivedEnd();
       else socket.destroy(Object.assign(new Error(error.code), error));
     });

@@ -11,7 +11,7 @@ export interface DescriptorParts {
   /** Seconds. */
   now(): number;
   /** For the log and the operator, at most once in PAUSE. */
-  tell(text: string): void;
+  report(text: string): void;
 }
 
 /** Kept for everything but clients: an eighth, at most this many (chosen). */
@@ -22,7 +22,7 @@ const PAUSE = 10;
 export class DescriptorGuard {
   readonly #parts: DescriptorParts;
   readonly #first: number;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
   #since = 0;
 
   constructor(parts: DescriptorParts) {
@@ -43,15 +43,15 @@ export class DescriptorGuard {
   }
 
   #count(inUse: number): void {
-    const { stats, limit, now, tell } = this.#parts;
+    const { stats, limit, now, report } = this.#parts;
     stats.sess_fail++;
     stats.sess_fail_emfile++;
     this.#since++;
-    if (now() - this.#toldAt < PAUSE) return;
-    tell(
+    if (now() - this.#reportedAt < PAUSE) return;
+    report(
       `Out of descriptors: ${this.#since === 1 ? 'a client was' : `${this.#since} clients were`} turned away, ${inUse} of ${limit} are in use. Raise the limit (LimitNOFILE= in systemd, ulimit -n), or lower timeout_idle`,
     );
-    this.#toldAt = now();
+    this.#reportedAt = now();
     this.#since = 0;
   }
 }

@@ -247,7 +247,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private mayServe(): boolean {
     const { turns } = this.core;
     turns.tookLong();
-    if (turns.mayGoOn()) return true;
+    if (turns.mayContinue()) return true;
     this.phase = 'ahead';
     this.deadline = Number.POSITIVE_INFINITY;
     return false;

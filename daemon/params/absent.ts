@@ -46,17 +46,17 @@ function checkValue(row: AbsentParam, text: string): ParamError | null {
 }
 
 /** A value of `feature` without the absent bits, and warnings about them. */
-export function withoutAbsentBits(text: string): { readonly kept: string; readonly said: readonly string[] } {
-  const said: string[] = [];
+export function withoutAbsentBits(text: string): { readonly kept: string; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
   const kept = text.split(/[,\s]+/).filter((word) => {
     const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
     // Disabling an absent bit needs no warning.
-    if (reason !== undefined && word[0] === '+') said.push(`Feature ${word} has no effect here: ${reason}.`);
+    if (reason !== undefined && word[0] === '+') warnings.push(`Feature ${word} has no effect here: ${reason}.`);
     return reason === undefined;
   });
-  return said.length === 0 && kept.length === text.split(/[,\s]+/).length
-    ? { kept: text, said }
-    : { kept: kept.join(','), said };
+  return warnings.length === 0 && kept.length === text.split(/[,\s]+/).length
+    ? { kept: text, warnings }
+    : { kept: kept.join(','), warnings };
 }
 
 /** The text of param.show for an unavailable parameter, with the reason. */

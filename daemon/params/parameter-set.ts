@@ -95,12 +95,12 @@ export class Params {
     if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    const { kept, said } = name === 'feature' ? withoutAbsentBits(text) : { kept: text, said: [] };
+    const { kept, warnings } = name === 'feature' ? withoutAbsentBits(text) : { kept: text, warnings: [] };
     const old = this.values.get(name) as ParamValue;
-    const value = kept === '' && said.length > 0 ? old : parseValue(this.asOfNow(row), kept, old);
+    const value = kept === '' && warnings.length > 0 ? old : parseValue(this.asOfNow(row), kept, old);
     if (value instanceof ParamError) return asAttempt(value, name, text);
     this.apply(name, value);
-    return said.length > 0 ? new NoEffect(said.join('\n')) : value;
+    return warnings.length > 0 ? new NoEffect(warnings.join('\n')) : value;
   }
 
   reset(name: string): ParamValue | ParamError | NoEffect {

@@ -313,7 +313,7 @@ export class PlacesSearch {
       this.at += slice.length;
       // A slice takes 0.3 ms.
       turns.tookLong();
-      if (this.at < size && !turns.mayGoOn()) return false;
+      if (this.at < size && !turns.mayContinue()) return false;
     }
     this.found = this.conclude();
     if (this.found !== null && this.keeps) cache.filling.setAnnex(oc, encode(this.found));

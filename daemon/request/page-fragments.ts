@@ -79,7 +79,7 @@ export class PageFragments implements Page, StartsAhead {
         return;
       }
       if (part !== null) beginFragment(this.make(this.next++), req, part, this.gzip);
-      if (!turns.mayGoOn()) {
+      if (!turns.mayContinue()) {
         this.startsLater = true;
         turns.later(() => {
           this.startsLater = false;

@@ -13,7 +13,7 @@ import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
-import { behindEnd, socketDescriptor } from '../system-error.ts';
+import { errorAtEnd, socketDescriptor } from '../system-error.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
@@ -228,7 +228,7 @@ class Pipe {
   start(head: Buffer): void {
     const origin = this.conn.socket;
     origin.setTimeout(this.timeout * 1000, () => this.finish());
-    origin.on('end', () => this.originEnded(behindEnd(socketDescriptor(origin)).code !== ''));
+    origin.on('end', () => this.originEnded(errorAtEnd(socketDescriptor(origin)).code !== ''));
     origin.on('drain', () => this.client?.room());
     origin.on('error', () => this.originEnded(true));
     origin.on('close', () => this.finish());

@@ -19,7 +19,7 @@ const RESET_DELAY = 50;
 
 export function transmit(req: Request): Step<Request> {
   if (req.fragment !== null) return transmitFragment(req, req.fragment);
-  if (req.isPage && req.attempt.isHit && !turns.mayGoOn()) return leaveTurn(req);
+  if (req.isPage && req.attempt.isHit && !turns.mayContinue()) return leaveTurn(req);
   const { core, resp } = req;
   const { oc } = req.attempt;
   const { cache } = core;

@@ -79,7 +79,7 @@ interface TrackedBackend {
 
 export class CounterRelay {
   /** Called after each pass over the counters with the time it began: everything counted before has been sent. */
-  looked: ((at: number) => void) | null = null;
+  scanned: ((at: number) => void) | null = null;
   /** Called before a report, about once a second and at the end, to update gauges. */
   sample: (() => void) | null = null;
   private readonly send: (message: CountersMessage) => void;
@@ -173,21 +173,21 @@ export class CounterRelay {
     const backends: BackendChanges[] = [];
     for (const backend of due) {
       const changes = backend.tracked.changes();
-      if (changes.length > 0) backends.push(said(backend, true, changes));
+      if (changes.length > 0) backends.push(changesOf(backend, true, changes));
     }
     let left = most;
     for (const [counters, backend] of this.removed) {
       if (left-- === 0) break;
       this.removed.delete(counters);
-      backends.push(said(backend, false, backend.tracked.changes()));
+      backends.push(changesOf(backend, false, backend.tracked.changes()));
     }
     if (main.length + wrk.length + thr.length + backends.length > 0)
       this.send({ kind: 'counters', at, main, wrk, thr, backends });
-    this.looked?.(at);
+    this.scanned?.(at);
   }
 }
 
-function said(
+function changesOf(
   { part, program, name }: TrackedBackend,
   live: boolean,
   changes: CounterChanges,

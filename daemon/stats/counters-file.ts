@@ -118,7 +118,7 @@ export class CountersFile {
   }
 
   /** Merges the report of another thread. */
-  takeIn(thread: number, { main, wrk, thr, backends }: CountersMessage): void {
+  merge(thread: number, { main, wrk, thr, backends }: CountersMessage): void {
     const from = String(thread);
     if (main.length > 0) this.main.report(from, main, true);
     if (wrk.length > 0) this.wrk.report(from, wrk, true);

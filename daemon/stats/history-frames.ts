@@ -154,7 +154,7 @@ function* frames(bytes: Buffer): Generator<Buffer> {
     const content = bytes.subarray(at + HEAD, end);
     if (length === 0 || end > bytes.length || crc32(content) !== bytes.readUInt32LE(at + 4))
       throw new Error(`no whole frame at byte ${at}`);
-    if (content[0] !== (at === 0 ? WHOLE : CHANGES)) throw new Error(`another frame than due at byte ${at}`);
+    if (content[0] !== (at === 0 ? WHOLE : CHANGES)) throw new Error(`unexpected frame at byte ${at}`);
     at = end;
     yield content;
   }
@@ -184,7 +184,7 @@ class Numbers {
     for (let i = -1; this.at < this.bytes.length; ) {
       i += this.next() + 1;
       const former = sample.values[i];
-      if (former === undefined) throw new Error('a change of no counter');
+      if (former === undefined) throw new Error('a change of an unknown counter');
       const coded = this.wide();
       const by = coded >> 1n;
       sample.values[i] = BigInt.asUintN(64, (coded & 1n) === 1n ? former + WRAP - by : former + by);

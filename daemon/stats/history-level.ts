@@ -76,7 +76,7 @@ export class HistoryLevel {
     const found: Chunk[] = [];
     for (const name of readdirSync(this.directory).filter((file) => mine.test(file))) {
       const path = join(this.directory, name);
-      const chunk = this.look(path);
+      const chunk = this.inspect(path);
       if (chunk !== null) found.push(chunk);
     }
     this.chunks = found.sort((a, b) => a.from - b.from);
@@ -87,7 +87,7 @@ export class HistoryLevel {
     let last = this.chunks.at(-1);
     if (last !== undefined && at <= last.to) {
       if (last.to - at < PATIENCE_MS) return;
-      this.warn('The clock went back: the history of counters begins again');
+      this.warn('The clock went back: the history of counters starts over');
       this.clear();
       last = undefined;
     }
@@ -178,7 +178,7 @@ export class HistoryLevel {
   }
 
   /** Reads the extent of a file; a damaged one is removed, and null returned. */
-  private look(path: string): Chunk | null {
+  private inspect(path: string): Chunk | null {
     const bytes = read(path);
     if (bytes === null) return null;
     try {

@@ -13,7 +13,7 @@ export class LoopDelay {
     this.#histogram = monitorEventLoopDelay({ resolution });
   }
 
-  look(isOn: boolean): void {
+  enable(isOn: boolean): void {
     if (isOn) this.#histogram.enable();
     else this.#histogram.disable();
   }

@@ -14,7 +14,7 @@ const DELAY = 100;
 
 /** Times in milliseconds of the epoch. */
 export interface WorkerLook {
-  readonly standing: WorkerStatus;
+  readonly status: WorkerStatus;
   readonly changedAt: number;
 }
 
@@ -29,7 +29,7 @@ export class ManagerGauges {
 
   constructor(mgt: MgtCounters, look: () => WorkerLook, watch: TurnGauge) {
     this.watch = watch;
-    this.delay.look(true);
+    this.delay.enable(true);
     this.mgt = mgt;
     this.look = look;
   }
@@ -37,12 +37,12 @@ export class ManagerGauges {
   /** @param written time at which the worker last wrote its counters */
   update(written: number, now = Date.now()): void {
     const { mgt } = this;
-    const { standing, changedAt } = this.look();
+    const { status, changedAt } = this.look();
     mgt.uptime = seconds(this.startedAt, now);
-    mgt.worker_state = WORKER_STATES.indexOf(standing);
+    mgt.worker_state = WORKER_STATES.indexOf(status);
     mgt.worker_since = seconds(changedAt, now);
     // Until a new worker has written its counters, the file has those of its predecessor.
-    mgt.worker_silent = standing === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
+    mgt.worker_silent = status === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
     if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
     this.askedAt = now;
     this.watch.lagged(this.delay.worst() / 1000);

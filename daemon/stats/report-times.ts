@@ -24,7 +24,7 @@ export class ReportTimes {
     Atomics.add(this.sent, thread, 1);
   }
 
-  looked(thread: number, at: number): void {
+  scanned(thread: number, at: number): void {
     this.times[thread] = at;
   }
 

@@ -17,7 +17,7 @@ const WORK = 0.05;
 export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnGauge): () => void {
   const coarse = new LoopDelay(COARSE);
   const fine = new LoopDelay(FINE);
-  coarse.look(true);
+  coarse.enable(true);
   let before = performance.eventLoopUtilization();
   const share = processorShare();
   return () => {
@@ -28,7 +28,7 @@ export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnGauge): () => vo
     wrk.loop_lag_us = Math.max(coarse.worst(), fine.worst());
     watch.lagged(wrk.loop_lag_us / 1000);
     wrk.longest_turn_us = Math.round((watch.longest()?.millis ?? 0) * 1000);
-    fine.look(utilization >= WORK);
+    fine.enable(utilization >= WORK);
     wrk.cpu = share();
     const memory = memoryUsage();
     if (memory === null) return;

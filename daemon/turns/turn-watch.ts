@@ -34,7 +34,7 @@ export class TurnWatch {
   /** Oldest first, in order of falling length. */
   #lately: LongTurn[] = [];
   #last: LongTurn | null = null;
-  readonly #told: (turn: LongTurn, isLong: boolean) => void;
+  readonly #report: (turn: LongTurn, isLong: boolean) => void;
 
   /**
    * @param report called for each turn longer than all others of the last minute, and for each of `LONG` or more
@@ -42,11 +42,11 @@ export class TurnWatch {
    */
   constructor(
     clock: WatchedClock,
-    told: (turn: LongTurn, isLong: boolean) => void = () => undefined,
+    report: (turn: LongTurn, isLong: boolean) => void = () => undefined,
     millis: () => number = () => performance.now(),
   ) {
     this.clock = clock;
-    this.#told = told;
+    this.#report = report;
     this.#millis = millis;
   }
 
@@ -104,7 +104,7 @@ export class TurnWatch {
     while (list.length > 0 && (list[list.length - 1] as LongTurn).millis <= turn.millis) list.pop();
     list.push(turn);
     const isLong = turn.millis >= LONG;
-    if (isLong || list.length === 1) this.#told(turn, isLong);
+    if (isLong || list.length === 1) this.#report(turn, isLong);
   }
 
   #forget(now: number): void {

@@ -45,12 +45,12 @@ export class Turns {
   }
 
   /** Whether this turn has time for another item. Call after each item that takes a microsecond or more. */
-  mayGoOn(): boolean {
+  mayContinue(): boolean {
     if (this.#left > 1) {
       this.#left--;
       return true;
     }
-    return this.#look();
+    return this.#check();
   }
 
   /** The last item may have taken a tenth of the budget: the next check reads the clock. */
@@ -76,7 +76,7 @@ export class Turns {
   async over<T>(items: Iterable<T>, each: (item: T) => void): Promise<void> {
     for (const item of items) {
       each(item);
-      if (!this.mayGoOn()) await this.next();
+      if (!this.mayContinue()) await this.next();
     }
   }
 
@@ -90,12 +90,12 @@ export class Turns {
       const { done, value } = steps.next();
       if (done === true) return value;
       if (value === true) this.tookLong();
-      if (!this.mayGoOn()) await this.next();
+      if (!this.mayContinue()) await this.next();
       if (!isWanted()) return undefined;
     }
   }
 
-  #look(): boolean {
+  #check(): boolean {
     const now = this.#now();
     if (!this.#begun) {
       this.#begun = true;
@@ -128,7 +128,7 @@ export class Turns {
         const { run, isLast } = queue[served++] as Waiting;
         run();
         this.#left = 0;
-        if (isLast || !this.mayGoOn()) break;
+        if (isLast || !this.mayContinue()) break;
       }
     } finally {
       // An exception of one piece must not drop the others.

@@ -13,7 +13,7 @@ export interface ProgramIdentity {
   readonly loading: number;
 }
 
-interface KeptSaid extends ProgramIdentity {
+interface RunTimeBackendMessage extends ProgramIdentity {
   readonly kind: 'run-time-backend';
   /** The backend's description as JSON. */
   readonly key: string;
@@ -28,7 +28,7 @@ export class BackendThreads {
   constructor(peers: Peers) {
     this.peers = peers;
     this.rows = new SharedBackends(peers.part('backends'), peers.makeLock('backends'), peers);
-    peers.channel.on<KeptSaid>('run-time-backend', ({ name, loading, key }) =>
+    peers.channel.on<RunTimeBackendMessage>('run-time-backend', ({ name, loading, key }) =>
       this.onKept({ name, loading }, key),
     );
   }
@@ -40,6 +40,6 @@ export class BackendThreads {
 
   /** Reports to the first thread that this thread uses a run-time backend. */
   kept({ name, loading }: ProgramIdentity, key: string): void {
-    this.peers.channel.send<KeptSaid>(FIRST, { kind: 'run-time-backend', name, loading, key });
+    this.peers.channel.send<RunTimeBackendMessage>(FIRST, { kind: 'run-time-backend', name, loading, key });
   }
 }

@@ -7,11 +7,11 @@ import type { WorkerCall } from '../link.ts';
 import type { TxLog } from '../log/tx-log.ts';
 
 /** Logs a command that was received. */
-export function logHeard(log: TxLog, text: string): void {
+export function logCommand(log: TxLog, text: string): void {
   log.put(Tag.CLI, `Rd ${text}`);
 }
 
-export function logSaid(log: TxLog, status: number, text: string): void {
+export function logReply(log: TxLog, status: number, text: string): void {
   log.put(Tag.CLI, `Wr ${status} ${Buffer.byteLength(text)} ${text}`);
 }
 
@@ -23,10 +23,10 @@ export async function logCall(
 ): Promise<CommandReply> {
   const text = cliText(call);
   if (text === null) return carryOut(call);
-  logHeard(log, text);
+  logCommand(log, text);
   const reply = await carryOut(call);
   const loaded = call.op === 'vcl.load' && reply.status === 200;
-  logSaid(log, reply.status, loaded ? loadedText(call.load.name) : reply.body);
+  logReply(log, reply.status, loaded ? loadedText(call.load.name) : reply.body);
   return reply;
 }
 

@@ -25,8 +25,8 @@ export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeC
   return connector;
 }
 
-interface UnheardSaid {
-  readonly kind: 'edge.unheard';
+interface UnsentMessage {
+  readonly kind: 'edge.unsent';
 }
 
 const RECORD = 'edge.record';
@@ -36,7 +36,7 @@ const FIRST = 0;
 export function queueOfFirst(channel: Channel): QueueElsewhere {
   return {
     record: caller<Invalidation, EdgeReceipt>(channel, RECORD, FIRST),
-    unheard: () => channel.send<UnheardSaid>(FIRST, { kind: 'edge.unheard' }),
+    unsent: () => channel.send<UnsentMessage>(FIRST, { kind: 'edge.unsent' }),
   };
 }
 
@@ -53,5 +53,5 @@ export function answerOthers(channel: Channel, worker: Worker): void {
       detail: 'no program imports edge any more',
     };
   });
-  channel.on<UnheardSaid>('edge.unheard', () => worker.edge?.unheard());
+  channel.on<UnsentMessage>('edge.unsent', () => worker.edge?.unsent());
 }

@@ -10,10 +10,10 @@ import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
 import { makeSlots, Peers } from '../threads/peers.ts';
 import { turns } from '../turns/turns.ts';
-import { CodeKept } from './code-kept.ts';
-import { Crew } from './crew.ts';
+import { PendingCode } from './pending-code.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
+import { WorkerThreads } from './worker-threads.ts';
 
 /** Characters of a reply per message (chosen: writing and reading them takes a fraction of a millisecond). */
 const PART = 128 * 1024;
@@ -24,8 +24,8 @@ function send(message: FromWorker): void {
 
 let worker: Worker | null = null;
 /** The other threads; null with one thread. */
-let crew: Crew | null = null;
-const code = new CodeKept();
+let threads: WorkerThreads | null = null;
+const code = new PendingCode();
 
 async function receive(message: ToWorker, handle: unknown): Promise<void> {
   switch (message.t) {
@@ -34,7 +34,7 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
       return;
     case 'listener':
       if (message.thread === 0) worker?.listen(message.index, handle);
-      else crew?.listen(message.thread, message.index, handle as { fd?: number } | null);
+      else threads?.listen(message.thread, message.index, handle as { fd?: number } | null);
       return;
     case 'published':
       worker?.published(message.id, message.receipt);
@@ -66,13 +66,13 @@ async function begin(init: InitMessage): Promise<void> {
   };
   let others: Promise<void> = Promise.resolve();
   // The worker is ready when all threads are.
-  const tell = (message: FromWorker): void => {
+  const sendWhenReady = (message: FromWorker): void => {
     if (message.t === 'ready') void others.then(() => send(message));
     else send(message);
   };
-  worker = new Worker(init, tell, { peers, ...common });
-  crew = new Crew(worker, peers, slots, { init, common }, send, panic);
-  others = crew.started();
+  worker = new Worker(init, sendWhenReady, { peers, ...common });
+  threads = new WorkerThreads(worker, peers, slots, { init, common }, send, panic);
+  others = threads.started();
   await worker.start();
 }
 
@@ -88,7 +88,7 @@ async function sendReply(id: number, { status, body }: CommandReply): Promise<vo
 
 async function answer(call: WorkerCall): Promise<CommandReply> {
   if (worker === null) return { status: 400, body: 'Not ready' };
-  return crew === null ? worker.call(call) : crew.call(call);
+  return threads === null ? worker.call(call) : threads.call(call);
 }
 
 function withCode(call: WorkerCall): WorkerCall {

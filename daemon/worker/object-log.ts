@@ -28,28 +28,28 @@ export class ObjectLog implements ObjectEvents {
 
   inserted(oc: Oc, end: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
-    this.say(`EXP_Inbox flg=1e p=${pointer(oc)} e=0.000000 f=${this.flags(oc)}`);
-    this.say(`EXP_When p=${pointer(oc)} e=${end.toFixed(6)} f=0x1e`);
+    this.expKill(`EXP_Inbox flg=1e p=${pointer(oc)} e=0.000000 f=${this.flags(oc)}`);
+    this.expKill(`EXP_When p=${pointer(oc)} e=${end.toFixed(6)} f=0x1e`);
   }
 
   rearmed(oc: Oc, from: number, to: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
     const p = pointer(oc);
     const f = this.flags(oc);
-    this.say(`EXP_Rearm p=${p} E=${from.toFixed(6)} e=${to.toFixed(6)} f=${f}`);
-    this.say(`EXP_Inbox flg=e p=${p} e=${from.toFixed(6)} f=${f}`);
-    this.say(`EXP_When p=${p} e=${to.toFixed(6)} f=0xe`);
+    this.expKill(`EXP_Rearm p=${p} E=${from.toFixed(6)} e=${to.toFixed(6)} f=${f}`);
+    this.expKill(`EXP_Inbox flg=e p=${p} e=${from.toFixed(6)} f=${f}`);
+    this.expKill(`EXP_When p=${p} e=${to.toFixed(6)} f=0xe`);
   }
 
   removed(oc: Oc, end: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
-    this.say(`EXP_Inbox flg=26 p=${pointer(oc)} e=${end.toFixed(6)} f=0x80`);
+    this.expKill(`EXP_Inbox flg=26 p=${pointer(oc)} e=${end.toFixed(6)} f=0x80`);
   }
 
   expired(oc: Oc, late: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
-    this.say(`EXP_expire p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
-    this.say(`EXP_Expired x=${this.facts().vxidOf(oc)} t=-${Math.floor(late)}`);
+    this.expKill(`EXP_expire p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
+    this.expKill(`EXP_Expired x=${this.facts().vxidOf(oc)} t=-${Math.floor(late)}`);
   }
 
   evicted(oc: Oc, by: Oc): void {
@@ -68,7 +68,7 @@ export class ObjectLog implements ObjectEvents {
     if (this.lurkerDebug) this.log.put(Tag.ExpBan, `${this.facts().vxidOf(oc)} banned by lurker`);
   }
 
-  private say(text: string): void {
+  private expKill(text: string): void {
     this.log.put(Tag.ExpKill, text);
   }
 

@@ -83,7 +83,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   /** Changes with every change of temperature; the remaining steps of an earlier change are dropped. */
   private change = 0;
   /** Steps of cooling and ending that still run. */
-  private leaving: Generator<void, void> | null = null;
+  private pendingSteps: Generator<void, void> | null = null;
   private ended = false;
 
   private constructor(
@@ -153,7 +153,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     const entry = new ProgramEntry(services, load, program, new Map(built.backends), labels);
     loading.entry = entry;
     const problem = await services.turns.through(
-      entry.beginning(load.warm !== false),
+      entry.beginSteps(load.warm !== false),
       () => loading.isWanted,
     );
     if (problem === null && loading.isWanted) return entry;
@@ -165,7 +165,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   async warm(): Promise<string | null> {
     if (this.temperature === 'busy') this.temperature = 'warm';
     if (this.temperature === 'warm') return null;
-    return (await this.services.turns.through(this.heating())) ?? null;
+    return (await this.services.turns.through(this.warmSteps())) ?? null;
   }
 
   /** Makes the program cold, or busy until its last transaction ends. */
@@ -176,7 +176,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
 
   /** Makes a busy program cold once no transaction runs it; returns false while it stays busy. */
   settle(): boolean {
-    if (this.temperature === 'busy' && this.refs <= 0) this.chill();
+    if (this.temperature === 'busy' && this.refs <= 0) this.becomeCold();
     return this.temperature !== 'busy';
   }
 
@@ -184,14 +184,14 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   async end(): Promise<void> {
     if (this.ended) return;
     this.ended = true;
-    if (this.temperature !== 'cold') this.chill();
-    await this.leave(this.ending());
+    if (this.temperature !== 'cold') this.becomeCold();
+    await this.runSteps(this.endSteps());
   }
 
   /** Ends it synchronously. */
   endAtOnce(): void {
     void this.end();
-    this.haveLeft();
+    this.finishSteps();
   }
 
   /** Called in the first thread: another thread uses this run-time backend. */
@@ -205,13 +205,13 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     }
   }
 
-  private *beginning(warm: boolean): Generator<void, string | null> {
+  private *beginSteps(warm: boolean): Generator<void, string | null> {
     const refusal = yield* initSteps(this.program, this.context());
-    return refusal !== null || !warm ? refusal : yield* this.heating();
+    return refusal !== null || !warm ? refusal : yield* this.warmSteps();
   }
 
-  private *heating(): Generator<void, string | null> {
-    this.haveLeft();
+  private *warmSteps(): Generator<void, string | null> {
+    this.finishSteps();
     const refusal = programEvent(this.program, 'warm', this.context());
     if (refusal !== null) {
       // Some extensions may have accepted before one refused.
@@ -249,7 +249,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
       if (this.temperature === 'cold') return;
       let next = from;
       do this.prepare(next++);
-      while (next < regexes.length && turns.mayGoOn());
+      while (next < regexes.length && turns.mayContinue());
       this.prepareLater(next);
     });
   }
@@ -262,13 +262,13 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     }
   }
 
-  private chill(): void {
+  private becomeCold(): void {
     this.temperature = 'cold';
     this.change++;
-    void this.leave(this.chilling());
+    void this.runSteps(this.coolSteps());
   }
 
-  private *chilling(): Generator<void, void> {
+  private *coolSteps(): Generator<void, void> {
     for (const director of [...this.program.directors.values()]) {
       director.setWarm(false);
       yield;
@@ -280,7 +280,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     programEvent(this.program, 'cold', this.context());
   }
 
-  private *ending(): Generator<void, void> {
+  private *endSteps(): Generator<void, void> {
     finiProgram(this.program, this.context());
     this.runTime.close();
     for (const backend of [...this.backends.values()]) {
@@ -290,21 +290,21 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
   }
 
   /** Runs these steps after those in progress. */
-  private async leave(steps: Generator<void, void>): Promise<void> {
-    const before = this.leaving;
+  private async runSteps(steps: Generator<void, void>): Promise<void> {
+    const before = this.pendingSteps;
     const all = (function* (): Generator<void, void> {
       if (before !== null) yield* before;
       yield* steps;
     })();
-    this.leaving = all;
-    await this.services.turns.through(all, () => this.leaving === all);
-    if (this.leaving === all) this.leaving = null;
+    this.pendingSteps = all;
+    await this.services.turns.through(all, () => this.pendingSteps === all);
+    if (this.pendingSteps === all) this.pendingSteps = null;
   }
 
   /** Runs the remaining steps synchronously. */
-  private haveLeft(): void {
-    while (this.leaving?.next().done === false);
-    this.leaving = null;
+  private finishSteps(): void {
+    while (this.pendingSteps?.next().done === false);
+    this.pendingSteps = null;
   }
 
   private runTimeBackends(backends: Map<string, Backend>): RunTimeBackends {

@@ -4,8 +4,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker } from '../link.ts';
 import { Peers } from '../threads/peers.ts';
-import type { CallSaid, ListenSaid, ReadySaid, ReplySaid, ThreadStart, ToldSaid } from './crew.ts';
 import { Worker } from './worker.ts';
+import type {
+  CallMessage,
+  ListenMessage,
+  ReadyMessage,
+  ReplyMessage,
+  ThreadStart,
+  WorkerEvent,
+} from './worker-threads.ts';
 
 const FIRST = 0;
 
@@ -13,31 +20,31 @@ export function runThread(): void {
   const start = workerData as ThreadStart;
   const peers = new Peers(start.slot, start.offer);
   const { channel } = peers;
-  const tell = (message: FromWorker): void => channel.send<ToldSaid>(FIRST, { kind: 'told', message });
+  const send = (message: FromWorker): void => channel.send<WorkerEvent>(FIRST, { kind: 'event', message });
   // Keeps the thread alive as long as the process, whatever it waits for.
   parentPort?.on('message', () => undefined);
   let worker: Worker | null = null;
   const panic = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (worker?.programs.isOutsideFault(error) === true) {
-      tell({ t: 'note', level: 'error', text: `An extension threw outside of a call: ${text}` });
+      send({ t: 'note', level: 'error', text: `An extension threw outside of a call: ${text}` });
       return;
     }
     worker?.flush();
-    tell({ t: 'panic', text });
+    send({ t: 'panic', text });
   };
   process.on('uncaughtException', panic);
   process.on('unhandledRejection', panic);
-  worker = new Worker(start.init, tell, { peers, ...start.common });
+  worker = new Worker(start.init, send, { peers, ...start.common });
   const own = worker;
   own.swept = () => peers.heartbeats.beat();
-  channel.on<CallSaid>('call', ({ id, call }) => {
+  channel.on<CallMessage>('call', ({ id, call }) => {
     own
       .carryOut(call)
-      .then((reply) => channel.send<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
+      .then((reply) => channel.send<ReplyMessage>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });
-  channel.on<ReadySaid>('ready', () => own.allReady());
-  channel.on<ListenSaid>('listen', ({ index, fd }) => own.listen(index, { fd }));
-  own.start().catch((error: Error) => tell({ t: 'failed', reason: error.message }));
+  channel.on<ReadyMessage>('ready', () => own.allReady());
+  channel.on<ListenMessage>('listen', ({ index, fd }) => own.listen(index, { fd }));
+  own.start().catch((error: Error) => send({ t: 'failed', reason: error.message }));
 }

@@ -37,12 +37,12 @@ import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
 import { compileBanRegex } from './ban-regex.ts';
-import type { CommonStart } from './crew.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
 import { ThreadLog } from './thread-log.ts';
 import { ThreadsState } from './threads-state.ts';
 import { Vxids } from './vxids.ts';
+import type { CommonStart } from './worker-threads.ts';
 
 const READ_BUFFER = 64 * 1024;
 
@@ -63,7 +63,7 @@ export abstract class WorkerCore implements Core {
     limit: descriptorLimit(),
     stats: this.stats,
     now: () => this.clock.now(),
-    tell: (text) => this.tell(text),
+    report: (text) => this.warn(text),
   });
   readonly params: HotParams;
   readonly allParams: Params;
@@ -132,7 +132,7 @@ export abstract class WorkerCore implements Core {
       space,
       counters: this.stats,
       trouble: this.trouble('The log'),
-      cutTo: (bytes) => this.tellCutLog(bytes, space),
+      cutTo: (bytes) => this.noteCutLog(bytes, space),
     });
     this.workerLog = this.log.own;
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, this.newLog());
@@ -209,7 +209,7 @@ export abstract class WorkerCore implements Core {
   }
 
   /** Logs a warning and reports it to the operator. */
-  protected tell(text: string): void {
+  protected warn(text: string): void {
     this.logNotice(text);
     this.note(4, text);
   }
@@ -218,7 +218,7 @@ export abstract class WorkerCore implements Core {
     return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
   }
 
-  private tellCutLog(taken: number, wanted: number): void {
+  private noteCutLog(taken: number, wanted: number): void {
     const mb = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`;
     const text = `The log keeps ${mb(taken)} instead of ${mb(wanted)}: the working directory has no more room. Make room there, or ask for less with -l`;
     this.note(4, text);

@@ -76,7 +76,7 @@ export class WorkerCounters {
         reports.sending(thread);
         peers.channel.send(FIRST, message);
       });
-      relay.looked = (at) => reports.looked(thread, at);
+      relay.scanned = (at) => reports.scanned(thread, at);
       relay.sample = sample;
       this.public = relay;
       this.file = null;
@@ -92,7 +92,7 @@ export class WorkerCounters {
     const reports = reportTimes(peers);
     peers.channel.on<CountersMessage>('counters', (message, from) => {
       reports.received(from, message.at);
-      file.takeIn(from, message);
+      file.merge(from, message);
     });
     file.reports = reports;
   }

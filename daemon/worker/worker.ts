@@ -16,7 +16,7 @@ import type { ProgramRef } from '../transaction/core.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
 import { carryOut } from './carry-out.ts';
-import { logCall, logHeard, logSaid } from './cli-log.ts';
+import { logCall, logCommand, logReply } from './cli-log.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
 import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
 import { makeHost } from './host.ts';
@@ -111,12 +111,12 @@ export class Worker extends WorkerCore implements AcceptorHost {
       () => setImmediate(() => this.turnWatch.run('timeouts of sessions', () => this.sweep())),
       SWEEP,
     );
-    if (this.init.generation > 0 && this.thread === 0) this.tellLoss();
+    if (this.init.generation > 0 && this.thread === 0) this.warnOfLoss();
     this.started = true;
     if (this.thread === 0) {
       this.maintenance.start();
-      logHeard(this.workerLog, 'start');
-      logSaid(this.workerLog, 200, '');
+      logCommand(this.workerLog, 'start');
+      logReply(this.workerLog, 200, '');
     }
     this.readyWhenBound();
   }
@@ -171,8 +171,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
   }
 
   /** A new worker has neither the objects nor the bans of its predecessor. */
-  private tellLoss(): void {
-    this.tell('A new worker begins with an empty cache and an empty list of bans');
+  private warnOfLoss(): void {
+    this.warn('A new worker begins with an empty cache and an empty list of bans');
   }
 
   private sampleGauges(): void {
@@ -195,7 +195,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private sweep(): void {
     const now = this.clock.now();
     const step = this.clock.correct();
-    if (step < -this.params.clock_step) this.tell(`The clock was set back by ${(-step).toFixed(3)} s`);
+    if (step < -this.params.clock_step) this.warn(`The clock was set back by ${(-step).toFixed(3)} s`);
     this.sessions.each((session) => session.checkTimeout(now));
     this.programs.sweep();
     this.swept();

@@ -43,6 +43,13 @@ const FOLDERS = [
   'daemon/fleet',
   'daemon/manager',
   'daemon/params',
+  'daemon/backend',
+  'daemon/http1',
+  'daemon/log',
+  'daemon/stats',
+  'daemon/throttle',
+  'daemon/turns',
+  'daemon/worker',
 ];
 /** A run of `//` lines, one `//` after code, or a block. */
 const COMMENT = /^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*|[ \t]\/\/ .*|\/\*[\s\S]*?\*\//gm;

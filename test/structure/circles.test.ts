@@ -32,12 +32,12 @@ const LEFT: readonly (readonly string[])[] = [
   [
     'daemon/worker/backend-environment.ts',
     'daemon/worker/carry-out.ts',
-    'daemon/worker/crew.ts',
     'daemon/worker/edge-connection.ts',
     'daemon/worker/fleet-connection.ts',
     'daemon/worker/host.ts',
     'daemon/worker/invalidating.ts',
     'daemon/worker/worker-core.ts',
+    'daemon/worker/worker-threads.ts',
     'daemon/worker/worker.ts',
   ],
   ['daemon/vcl/codegen/functions.ts', 'daemon/vcl/codegen/statements.ts'],

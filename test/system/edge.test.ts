@@ -204,7 +204,7 @@ it('a ban that the edge refuses is a failure for the script that gave it', async
   const refused = await proxy.adm('ban', 'obj.status', '==', '404');
   expect(refused.code).toBe(1);
   expect(refused.stdout).toBe(
-    'Banned here. The edge was not told: no rule for obj.status == 404 (rule_fallback = reject)\n\n',
+    'Banned here. The edge was not notified: no rule for obj.status == 404 (rule_fallback = reject)\n\n',
   );
   expect((await proxy.adm('ban.soft', 'obj.status', '==', '404')).code).toBe(1);
   expect((await proxy.adm('ban', '--local', 'obj.status', '==', '404')).code).toBe(0);

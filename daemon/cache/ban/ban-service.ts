@@ -69,7 +69,7 @@ export class BanService {
         end = objcores.end;
         for (const stop = Math.min(end, oc + PART); oc < stop; oc++) visit(oc);
       });
-      if (!turns.mayGoOn()) await turns.next();
+      if (!turns.mayContinue()) await turns.next();
     }
     return (ban) => found.get(ban.number) ?? [];
   }
@@ -136,7 +136,7 @@ export class BanCount {
       const end = millis() + longestStep;
       while (this.next < objcores.end) {
         this.look(this.next++);
-        if (this.next % STRIDE === 0 && (millis() >= end || !turns.mayGoOn())) return false;
+        if (this.next % STRIDE === 0 && (millis() >= end || !turns.mayContinue())) return false;
       }
       return true;
     });

@@ -196,7 +196,7 @@ export class TagPurges {
   /** Starts the work, unless the budget of this turn is used up, for instance by other purges. */
   private begin(): void {
     const { turns } = this.state;
-    if (!turns.mayGoOn()) return;
+    if (!turns.mayContinue()) return;
     this.step(AT_ONCE);
     turns.tookLong();
   }

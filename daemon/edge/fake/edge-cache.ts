@@ -192,8 +192,8 @@ function shared(fields: ReplyFields): number | null {
   const words = directives(fields['cache-control'] ?? '');
   if (words.has('private') || words.has('no-store') || words.has('no-cache')) return null;
   if (fields['set-cookie'] !== undefined) return null;
-  const said = words.get('s-maxage') ?? words.get('max-age') ?? '';
-  return /^\d{1,9}$/.test(said) ? Number(said) : null;
+  const lifetime = words.get('s-maxage') ?? words.get('max-age') ?? '';
+  return /^\d{1,9}$/.test(lifetime) ? Number(lifetime) : null;
 }
 
 function directives(text: string): Map<string, string> {

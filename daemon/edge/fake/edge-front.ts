@@ -214,8 +214,8 @@ function passedBack(reply: Omit<EdgeReply, 'body'>, outcome: EdgeOutcome, age: n
     const key = name.toLowerCase();
     return !HOP.has(key) && !INNER.has(key) && key !== 'via';
   });
-  const { via, age: said } = reply.fields;
-  const seconds = age === null ? said : String(age);
+  const { via, age: received } = reply.fields;
+  const seconds = age === null ? received : String(age);
   return [
     ...kept.flat(),
     'Via',

@@ -99,7 +99,7 @@ export function akamai(config: EdgeConfig, parts: ProviderParts, fake = false): 
       classifyAnswer(
         result,
         accepted,
-        (text) => /"(object|objects|url|tag)"\s*:/.test(text) || /https?:\/\//.test(said(text)),
+        (text) => /"(object|objects|url|tag)"\s*:/.test(text) || /https?:\/\//.test(detailOf(text)),
       ),
   };
 }
@@ -121,7 +121,7 @@ function accepted(answer: Readonly<Record<string, unknown>>): Outcome | null {
   }
 }
 
-function said(body: string): string {
+function detailOf(body: string): string {
   const { detail } = asObject(body);
   return typeof detail === 'string' ? detail : '';
 }

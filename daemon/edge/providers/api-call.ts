@@ -38,8 +38,8 @@ export function apiCall(
     const options = { method: call.method, headers: { ...call.headers, ...length }, agent: false as const };
     const asked: ClientRequest =
       call.scheme === 'http'
-        ? httpRequest(url, options, heard)
-        : httpsRequest(url, ca === null ? options : { ...options, ca }, heard);
+        ? httpRequest(url, options, received)
+        : httpsRequest(url, ca === null ? options : { ...options, ca }, received);
     const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${patience} ms`)), patience);
     const left = (): void => {
       asked.destroy(signal.reason as Error);
@@ -57,7 +57,7 @@ export function apiCall(
     asked.on('error', broke);
     asked.end(call.method === 'POST' ? body : undefined);
 
-    function heard(response: IncomingMessage): void {
+    function received(response: IncomingMessage): void {
       const pieces: Buffer[] = [];
       let bytes = 0;
       response.on('data', (piece: Buffer) => {

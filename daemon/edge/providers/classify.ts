@@ -18,7 +18,7 @@ export function classifyAnswer(
 ): Outcome {
   if (result.failure !== undefined) return { is: 'retry', detail: result.failure };
   const { status, headers, body } = result;
-  const detail = `${status} ${said(body)}`.trim();
+  const detail = `${status} ${summary(body)}`.trim();
   if (status >= 200 && status < 300)
     return done(asObject(body)) ?? { is: 'retry', detail: `${status} without a known body` };
   switch (status) {
@@ -63,7 +63,7 @@ export function asObject(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function said(body: string): string {
+function summary(body: string): string {
   const { detail, title, message } = asObject(body);
   const text = [title, detail, message].filter((part) => typeof part === 'string').join(': ');
   return (text === '' ? body : text).replace(/\s+/g, ' ').slice(0, SHOWN);

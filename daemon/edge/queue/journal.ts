@@ -215,7 +215,7 @@ async function* pieces(records: Iterable<unknown>): AsyncGenerator<Buffer> {
       piece = [];
       bytes = 0;
     }
-    if (!turns.mayGoOn()) await turns.next();
+    if (!turns.mayContinue()) await turns.next();
   }
   if (bytes > 0) yield Buffer.concat(piece, bytes);
 }

@@ -117,7 +117,7 @@ export class QueueEntries {
     for (;;) {
       const entry = this.#later.first;
       if (entry === undefined || (this.#later.lowest as number) > now) return true;
-      if (!turns.mayGoOn()) return false;
+      if (!turns.mayContinue()) return false;
       this.#later.remove(entry);
       this.#maySend(entry);
     }

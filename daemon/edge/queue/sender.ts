@@ -135,7 +135,7 @@ export class Sender {
         if (this.#flushesLater) return;
         this.#start(takeBatch(lane, provider));
         turns.tookLong();
-        if (!turns.mayGoOn()) this.#flushLater();
+        if (!turns.mayContinue()) this.#flushLater();
       }
     }
   }

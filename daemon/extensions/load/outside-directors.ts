@@ -52,7 +52,7 @@ function readDescription(description: unknown): RunTimeDecl {
   if (decl.path !== undefined && !decl.path.startsWith('/'))
     throw new ExtensionError("'path' does not begin with a slash");
   if (decl.host !== undefined && isIP(decl.host) === 0)
-    throw new ExtensionError(`"${decl.host}" is no address for a backend`);
+    throw new ExtensionError(`"${decl.host}" is not a backend address`);
   return decl;
 }
 

@@ -27,7 +27,7 @@ export async function encodeLong(reply: Reply, isWanted: () => boolean): Promise
   for (const piece of pieces(reply.body)) {
     bytes.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
     turns.tookLong();
-    if (!turns.mayGoOn()) await turns.next();
+    if (!turns.mayContinue()) await turns.next();
     if (!isWanted()) return null;
   }
   bytes.push(Buffer.from(`"${tail}`));

@@ -148,7 +148,7 @@ async function answer(
   response.writeHead(200, { 'Content-Type': METRICS_TYPE, 'Content-Length': made.length });
   for (const part of made.parts) {
     response.write(part);
-    if (turns.mayGoOn()) continue;
+    if (turns.mayContinue()) continue;
     await turns.next();
     if (response.destroyed) return;
   }

@@ -60,7 +60,7 @@ export async function writeReply(output: Writable, { status, body }: CommandRepl
     if (!output.writable) return;
     output.write(piece);
     turns.tookLong();
-    if (!turns.mayGoOn()) await turns.next();
+    if (!turns.mayContinue()) await turns.next();
   }
   if (output.writable) output.write('\n');
 }

@@ -59,7 +59,7 @@ const YOUNG_MS = 2000;
 const SETTLE_MS = 1000;
 
 export class Supervisor {
-  /** When `standing` last changed, in milliseconds since 1970. */
+  /** When `status` last changed, in milliseconds since 1970. */
   changedAt = Date.now();
   readonly counters: MgtCounters;
   private now: WorkerState = 'stopped';
@@ -117,7 +117,7 @@ export class Supervisor {
     this.now = state;
   }
 
-  get standing(): WorkerStatus {
+  get status(): WorkerStatus {
     if (this.now !== 'stopped') return this.now;
     if (this.retries.pending) return 'dead, to be replaced';
     return this.failed ? 'dead' : 'stopped';

@@ -95,8 +95,8 @@ export function returnSynth(ctx: VclContext, status: number, reason?: string | n
 
 export function returnError(ctx: VclContext, status?: number, reason?: string | null): number {
   // Without a status it is reported like a failed fetch.
-  const said = status === undefined ? null : (reason ?? reasonOf(status % 1000));
-  return setStatus(ctx, 'error', status ?? 503, said) ? RETURN.error : RETURN.fail;
+  const phrase = status === undefined ? null : (reason ?? reasonOf(status % 1000));
+  return setStatus(ctx, 'error', status ?? 503, phrase) ? RETURN.error : RETURN.fail;
 }
 
 /** Without a duration the object keeps its TTL, as one that must not be used. */

@@ -41,7 +41,7 @@ it('looks at the first waiter only, however many there are', async () => {
 });
 
 it('answers so many in one turn, and the others after that, whoever comes and goes meanwhile', async () => {
-  vi.spyOn(turns, 'mayGoOn').mockReturnValue(true);
+  vi.spyOn(turns, 'mayContinue').mockReturnValue(true);
   const { made, beat } = registry();
   beat('b', 0);
   let answers = 0;

@@ -184,6 +184,6 @@ describe('a ring that several threads write', { timeout: 60_000 }, () => {
 
   it('is joined only after it was begun', () => {
     RingPlace.begin(path, 1 << 20).close();
-    expect(() => RingPlace.join(path, ownMemory())).toThrow('Nobody has begun the log ring');
+    expect(() => RingPlace.join(path, ownMemory())).toThrow('No thread has begun the log ring');
   });
 });

@@ -6,7 +6,7 @@ function guard(limit: number) {
   const told: string[] = [];
   const stats = { sess_fail: 0, sess_fail_emfile: 0 };
   const clock = { now: 100 };
-  const made = new DescriptorGuard({ limit, stats, now: () => clock.now, tell: (text) => told.push(text) });
+  const made = new DescriptorGuard({ limit, stats, now: () => clock.now, report: (text) => told.push(text) });
   return { made, told, stats, clock };
 }
 

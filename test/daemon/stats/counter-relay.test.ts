@@ -40,7 +40,7 @@ function setUp() {
   const pass = (): void => {
     relay.publish();
     // As a port does it.
-    for (const message of sent.splice(0)) file.takeIn(1, structuredClone(message));
+    for (const message of sent.splice(0)) file.merge(1, structuredClone(message));
     file.publish();
   };
   const read = (): Record<string, bigint> => {
@@ -121,7 +121,7 @@ describe('a report', () => {
     const { relay, file, first } = setUp();
     vi.useFakeTimers({ now: 1000 });
     const looks: number[] = [];
-    relay.looked = (at) => looks.push(at);
+    relay.scanned = (at) => looks.push(at);
     // Increments during the read may have been missed.
     relay.sample = () => void vi.setSystemTime(2000);
     relay.publish();

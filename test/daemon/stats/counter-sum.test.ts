@@ -70,7 +70,7 @@ class Threads {
   }
 
   deliver(i: number): void {
-    for (const message of this.at(i).sent.splice(0)) this.file.takeIn(i, structuredClone(message));
+    for (const message of this.at(i).sent.splice(0)) this.file.merge(i, structuredClone(message));
   }
 
   /** All reports, then a publication. */

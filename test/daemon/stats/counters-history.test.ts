@@ -165,7 +165,7 @@ describe('a level of the history', () => {
     expect(taken(one)).toEqual([[100, 1n, 0n, 0n]]);
     drained(one.append(START, NAMES, [3n, 0n, 0n]));
     expect(taken(one)).toEqual([[0, 3n, 0n, 0n]]);
-    expect(warnings).toEqual(['The clock went back: the history of counters begins again']);
+    expect(warnings).toEqual(['The clock went back: the history of counters starts over']);
   });
 });
 

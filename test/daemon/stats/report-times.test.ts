@@ -12,22 +12,22 @@ function setUp() {
 describe('the time until which sums are whole', () => {
   it('is that of the last look, when all reports have come', () => {
     const { first, other } = setUp();
-    other.looked(1, 1000);
+    other.scanned(1, 1000);
     expect(first.wholeUntil()).toBe(1000);
     other.sending(1);
-    other.looked(1, 1100);
+    other.scanned(1, 1100);
     expect(first.wholeUntil()).toBe(1000);
     first.received(1, 1100);
     expect(first.wholeUntil()).toBe(1100);
-    other.looked(1, 1200);
+    other.scanned(1, 1200);
     expect(first.wholeUntil()).toBe(1200);
   });
 
   it('is known of each thread', () => {
     const times = new Float64Array(3);
     const first = new ReportTimes(times, new Int32Array(3));
-    first.looked(1, 1000);
-    first.looked(2, 5000);
+    first.scanned(1, 1000);
+    first.scanned(2, 5000);
     expect([first.until(1), first.until(2), first.wholeUntil()]).toEqual([1000, 5000, 1000]);
   });
 
@@ -35,7 +35,7 @@ describe('the time until which sums are whole', () => {
     const { first, other } = setUp();
     const report = (at: number): void => {
       other.sending(1);
-      other.looked(1, at);
+      other.scanned(1, at);
     };
     report(1000);
     for (let at = 1100; at < 9000; at += 100) {

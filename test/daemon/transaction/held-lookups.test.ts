@@ -16,7 +16,7 @@ async function pass(count: number): Promise<void> {
 function allow(count: number): void {
   let left = count;
   let turn = false;
-  vi.spyOn(turns, 'mayGoOn').mockImplementation(() => {
+  vi.spyOn(turns, 'mayContinue').mockImplementation(() => {
     if (!turn) {
       turn = true;
       setImmediate(() => {

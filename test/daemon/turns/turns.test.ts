@@ -40,7 +40,7 @@ function work(
     while (item < items) {
       on.spend(millis);
       done(item++);
-      if (item < items && !on.turns.mayGoOn()) {
+      if (item < items && !on.turns.mayContinue()) {
         on.turns.later(go);
         return;
       }

@@ -17,7 +17,8 @@ const DAEMON = [
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];
-/** The worker, whose threads run the same code: a script, unlike a module, can be run from a string (worker/crew.ts). */
+/** The worker, whose threads run the same code: a script, unlike a module, can be run from a string
+ * (worker/worker-threads.ts). */
 const WORKER = 'daemon/worker/main';
 /** Loaded by the daemon with --fleet: a separate file. */
 const BUS = 'daemon/fleet/nats-bus';

@@ -54,12 +54,12 @@ export const restartUnguarded: LintRule = {
       if (statement.k === 'set' || statement.k === 'unset')
         changed.add(nameOf(statement.target).toLowerCase());
     }
-    const told = new Set<unknown>();
+    const reported = new Set<unknown>();
     for (const state of STATES) {
       for (const { statement, guards, block, index } of view.statements(state)) {
         const action = statement.k === 'return' ? (statement.action?.text ?? '') : '';
         const counter = COUNTERS[action];
-        if (counter === undefined || told.has(statement) || view.mentions(state, counter)) continue;
+        if (counter === undefined || reported.has(statement) || view.mentions(state, counter)) continue;
         // The request is changed, or the condition tests something that the program sets.
         if (
           block
@@ -68,7 +68,7 @@ export const restartUnguarded: LintRule = {
         )
           continue;
         if ([...changed].some((name) => guards.some((guard) => usesVariable(guard, name)))) continue;
-        told.add(statement);
+        reported.add(statement);
         report(statement.span, `return (${action}) without a look at ${counter}.`);
       }
     }

@@ -134,7 +134,7 @@ it.each([
 
 it('5000 entries that are due in one moment are sent in order, a few in one turn', async () => {
   let left = 0;
-  vi.spyOn(turns, 'mayGoOn').mockImplementation(() => left-- > 0);
+  vi.spyOn(turns, 'mayContinue').mockImplementation(() => left-- > 0);
   const sent: string[] = [];
   vi.spyOn(provider, 'send').mockImplementation(async ({ targets }) => {
     sent.push(...targets);

@@ -26,7 +26,7 @@ it('is the JSON that a short one would be, whatever its first words are', async 
 });
 
 it('gives up its turn between pieces, and ends when nobody waits for it', async () => {
-  vi.spyOn(turns, 'mayGoOn').mockReturnValue(false);
+  vi.spyOn(turns, 'mayContinue').mockReturnValue(false);
   const stringify = vi.spyOn(JSON, 'stringify');
   let wanted = true;
   const encoding = encodeLong({ t: 'reply', id: 7, status: 200, body }, () => wanted);
@@ -37,7 +37,7 @@ it('gives up its turn between pieces, and ends when nobody waits for it', async 
 });
 
 it('is written to a text client with its length, a piece in a turn', async () => {
-  vi.spyOn(turns, 'mayGoOn').mockReturnValue(false);
+  vi.spyOn(turns, 'mayContinue').mockReturnValue(false);
   const output = new PassThrough();
   const writing = writeReply(output, { status: 200, body });
   expect(output.readableLength).toBeLessThan(1 << 20);

@@ -42,28 +42,28 @@ export interface CommonStart {
 }
 
 /** Messages between the first thread and the others, besides those of the cache. */
-export interface CallSaid {
+export interface CallMessage {
   readonly kind: 'call';
   readonly id: number;
   readonly call: WorkerCall;
 }
-export interface ReplySaid {
+export interface ReplyMessage {
   readonly kind: 'reply';
   readonly id: number;
   readonly reply: CommandReply;
 }
-export interface ListenSaid {
+export interface ListenMessage {
   readonly kind: 'listen';
   readonly index: number;
   readonly fd: number;
 }
 /** All threads listen. */
-export interface ReadySaid {
+export interface ReadyMessage {
   readonly kind: 'ready';
 }
 /** A message for the manager, which the first thread forwards. */
-export interface ToldSaid {
-  readonly kind: 'told';
+export interface WorkerEvent {
+  readonly kind: 'event';
   readonly message: FromWorker;
 }
 
@@ -76,7 +76,7 @@ const OK: CommandReply = { status: 200, body: '' };
  * may run out on a call that waits for the hung thread, and would end the worker without naming the thread. */
 const BEFORE_MANAGER = 500;
 
-export class Crew {
+export class WorkerThreads {
   private readonly own: Worker;
   private readonly peers: Peers;
   private readonly failed: (text: string) => void;
@@ -100,7 +100,7 @@ export class Crew {
     peers: Peers,
     slots: readonly ThreadSlot[],
     start: { readonly init: InitMessage; readonly common: CommonStart },
-    tell: (message: FromWorker) => void,
+    send: (message: FromWorker) => void,
     failed: (text: string) => void,
   ) {
     this.own = own;
@@ -112,19 +112,19 @@ export class Crew {
       allReady = resolve;
     });
     const { channel } = peers;
-    channel.on<ToldSaid>('told', ({ message }, from) => {
+    channel.on<WorkerEvent>('event', ({ message }, from) => {
       if (message.t === 'panic') failed(`Thread ${from}: ${message.text}`);
-      else if (message.t !== 'ready') tell(message);
+      else if (message.t !== 'ready') send(message);
       else {
         waiting.delete(from);
         if (waiting.size > 0) return;
-        channel.sendToAll<ReadySaid>({ kind: 'ready' });
+        channel.sendToAll<ReadyMessage>({ kind: 'ready' });
         own.allReady();
         own.swept = () => this.watch();
         allReady();
       }
     });
-    channel.on<ReplySaid>('reply', ({ id, reply }) => {
+    channel.on<ReplyMessage>('reply', ({ id, reply }) => {
       this.pending.get(id)?.(reply);
       this.pending.delete(id);
     });
@@ -155,7 +155,7 @@ export class Crew {
       return;
     }
     this.handles.push(handle);
-    this.peers.channel.send<ListenSaid>(thread, { kind: 'listen', index, fd });
+    this.peers.channel.send<ListenMessage>(thread, { kind: 'listen', index, fd });
   }
 
   /** A thread that hangs counts as dead: its requests wait, and no operation over all threads can finish. */
@@ -165,7 +165,7 @@ export class Crew {
     const silent = this.peers.heartbeats.silentFor(limit, performance.now());
     if (silent === null) return;
     this.failed(
-      `Thread ${silent} hangs: its event loop stands still, for almost ${cli_timeout} s (cli_timeout)`,
+      `Thread ${silent} hangs: its event loop has been blocked for almost ${cli_timeout} s (cli_timeout)`,
     );
   }
 
@@ -227,7 +227,7 @@ export class Crew {
     for (let thread = 1; thread < count; thread++) {
       const id = this.next++;
       replies.push(new Promise((resolve) => this.pending.set(id, resolve)));
-      channel.send<CallSaid>(thread, { kind: 'call', id, call });
+      channel.send<CallMessage>(thread, { kind: 'call', id, call });
     }
     return Promise.all(replies);
   }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ProgramStatus } from '../../../daemon/link.ts';
-import { mergeLists } from '../../../daemon/worker/crew.ts';
+import { mergeLists } from '../../../daemon/worker/worker-threads.ts';
 
 const is = (name: string, refs = 0, of: Partial<ProgramStatus> = {}): ProgramStatus => ({
   name,
