@@ -7,7 +7,7 @@ import type { HttpMessage } from './message.ts';
 /**
  * Whether the client's copy is current, so that a 304 answers instead of this 200.
  * @param made when the response was made, used without Last-Modified (RFC 9110 section 13.1.3): seconds since the epoch
- * @param now seconds since the epoch: a later If-Modified-Since is none, as in Varnish
+ * @param now seconds since the epoch: a later If-Modified-Since is ignored, as in Varnish
  * @param lenient of dates (http_date_postel)
  */
 export function notModified(

@@ -23,7 +23,7 @@ const LAST_WAIT = 50;
  * a thread off the processor for a tenth of a second, and a reader of the log hardly notices. */
 const LONGEST_WAIT = 250;
 
-/** What the writers of one ring share, as one of them sees it. */
+/** State that the writers of one ring share. */
 export interface CommonRing {
   readonly lock: Lock;
   readonly logs: ThreadLogs;

@@ -136,8 +136,8 @@ function head(
   firstByte: number,
   betweenBytes = 60,
 ): Promise<OriginFailure | null> {
-  return new Promise((told) => {
-    conn.readHead(into, firstByte, betweenBytes, told);
+  return new Promise((onHead) => {
+    conn.readHead(into, firstByte, betweenBytes, onHead);
   });
 }
 
@@ -474,9 +474,9 @@ describe('timeouts', () => {
     });
     conn.sendHead(own(GET), NO_BODY);
     await early;
-    const told = head(conn, new HttpMessage(0), firstByte, betweenBytes);
+    const result = head(conn, new HttpMessage(0), firstByte, betweenBytes);
     if (rest !== null) setTimeout(() => at.sockets[0]?.write(rest), 80);
-    const failed = await told;
+    const failed = await result;
     return failed === null ? 'a head' : [failed.reason, failed.text, failed.close].join();
   }
 

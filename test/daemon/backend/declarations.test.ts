@@ -41,11 +41,11 @@ describe('a backend declaration', () => {
   });
 
   it('sends origins its host as written, with the port, unless configured otherwise', () => {
-    const told = (fields: string) => declare(fields).decl?.hostHeader;
-    expect(told('.host = "192.0.2.9:81";')).toBe('192.0.2.9:81');
-    expect(told('.host = "[2001:db8::1]:81";')).toBe('[2001:db8::1]:81');
-    expect(told('.host = "192.0.2.9:81"; .host_header = "own.test";')).toBe('own.test');
-    expect(told('.host = "192.0.2.9"; .port = "81";')).toBeUndefined();
+    const hostHeader = (fields: string) => declare(fields).decl?.hostHeader;
+    expect(hostHeader('.host = "192.0.2.9:81";')).toBe('192.0.2.9:81');
+    expect(hostHeader('.host = "[2001:db8::1]:81";')).toBe('[2001:db8::1]:81');
+    expect(hostHeader('.host = "192.0.2.9:81"; .host_header = "own.test";')).toBe('own.test');
+    expect(hostHeader('.host = "192.0.2.9"; .port = "81";')).toBeUndefined();
   });
 
   it('warns of a path where nothing is and refuses one that is no socket', () => {

@@ -232,9 +232,9 @@ describe.each([
 
   it('knows its own end', async () => {
     const at = await origin(() => undefined);
-    const local = await new Promise<ProbeWire['local']>((told) => {
+    const local = await new Promise<ProbeWire['local']>((resolve) => {
       const nothing = (): void => undefined;
-      const user = { connected: () => told(wire.local), received: nothing, ended: nothing, failed: nothing };
+      const user = { connected: () => resolve(wire.local), received: nothing, ended: nothing, failed: nothing };
       const wire = open({ kind: 'tcp', address: '127.0.0.1', port: at.port }, user);
     });
     await at.until(() => at.sockets.length > 0);
@@ -242,14 +242,14 @@ describe.each([
   });
 
   it('reports nothing once it is closed', async () => {
-    const heard: string[] = [];
+    const events: string[] = [];
     const user = Object.fromEntries(
-      ['connected', 'received', 'ended', 'failed'].map((name) => [name, () => heard.push(name)]),
+      ['connected', 'received', 'ended', 'failed'].map((name) => [name, () => events.push(name)]),
     ) as unknown as WireUser;
     const at = await closing(() => OK);
     open({ kind: 'tcp', address: '127.0.0.1', port: at.port }, user).close();
     await sleep(20);
-    expect(heard).toEqual([]);
+    expect(events).toEqual([]);
   });
 });
 
@@ -324,17 +324,17 @@ describe('a poll', () => {
 
   it('that is given up says nothing and closes', async () => {
     const at = await origin(() => undefined);
-    let told = false;
+    let polled = false;
     const given = new ProbePoll(settings(), way(at.port), {
       polled: () => {
-        told = true;
+        polled = true;
       },
     });
     given.start();
     await at.until(() => (at.received[0] ?? '') !== '');
     given.cancel();
     await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
-    expect(told).toBe(false);
+    expect(polled).toBe(false);
   });
 });
 
@@ -345,9 +345,9 @@ describe('a probe', () => {
   async function run(
     answers: string,
     probe: ProbeDecl,
-  ): Promise<{ log: string[]; health: boolean[]; said: string[] }> {
+  ): Promise<{ log: string[]; health: boolean[]; changes: string[] }> {
     const log: string[] = [];
-    const said: string[] = [];
+    const changes: string[] = [];
     const health: boolean[] = [];
     const owner: ProbeOwner = { vclName: 'b', probed: (healthy) => health.push(healthy) };
     let n = 0;
@@ -355,12 +355,12 @@ describe('a probe', () => {
     const given = settings({ interval: 0.001, ...probe });
     const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), {
       log: (text) => log.push(text),
-      changed: (healthy, text) => said.push(`${healthy ? 'healthy' : 'sick'} ${text}`),
+      changed: (healthy, text) => changes.push(`${healthy ? 'healthy' : 'sick'} ${text}`),
     });
     made.start();
     while (log.length < 2 + answers.length) await sleep(1);
     made.stop();
-    return { log: log.slice(0, 2 + answers.length), health: health.slice(0, 2 + answers.length), said };
+    return { log: log.slice(0, 2 + answers.length), health: health.slice(0, 2 + answers.length), changes };
   }
 
   it('changes health exactly at the threshold, and back', async () => {
@@ -388,11 +388,11 @@ describe('a probe', () => {
   ] as const)(
     'reports what polls change, and nothing while the first of them come: %s',
     async (answers, probe, reports) => {
-      expect((await run(answers, probe)).said).toEqual(reports);
+      expect((await run(answers, probe)).changes).toEqual(reports);
     },
   );
 
-  it('begins healthy when it is told to', async () => {
+  it('begins healthy when its settings say so', async () => {
     const { log } = await run('g', { window: 8, threshold: 3, initial: 3 });
     expect(log[0]).toMatch(/^b Still healthy -------H 3 3 8 /);
   });

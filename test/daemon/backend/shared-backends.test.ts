@@ -159,9 +159,9 @@ it('without a free row a thread counts alone: its part of the limit, and one at 
 
 it('health is what the first thread says, but for the fresh window of a program that cools', () => {
   const [one, two] = pair();
-  const said: ProbeOwner[] = [];
+  const owners: ProbeOwner[] = [];
   const probe = (owner: ProbeOwner): Probe => {
-    said.push(owner);
+    owners.push(owner);
     owner.probed(false, 0n);
     return { start: () => owner.probed(true, 3n), stop: () => owner.probed(false, 0n) } as unknown as Probe;
   };
@@ -195,7 +195,7 @@ it('health is what the first thread says, but for the fresh window of a program 
   first.setWarm(false);
   expect([first.usable, follower.usable]).toEqual([false, true]);
   first.setWarm(true);
-  said[0]?.probed(false, 0n);
+  owners[0]?.probed(false, 0n);
   expect([first.usable, follower.usable]).toEqual([false, false]);
   follower.admin = 'healthy';
   expect([first.admin, follower.admin, follower.usable]).toEqual(['auto', 'auto', false]);

@@ -15,11 +15,11 @@ describe('join', () => {
   it('puts the values of all lines where the first was, and tells nobody', () => {
     const m = message('A: 1', 'VARY: x', 'B: 2', 'Vary:  y', 'C: 3', 'vary: ');
     m.lend(Buffer.from('lent'), 0);
-    const told: string[] = [];
-    const put = (_: number, text: string): number => told.push(text);
+    const records: string[] = [];
+    const put = (_: number, text: string): number => records.push(text);
     m.log = { put, putBytes: () => {}, putConstant: () => {}, wants: () => true };
     m.join('vary');
-    expect([fields(m), m.get('vary'), told]).toEqual([
+    expect([fields(m), m.get('vary'), records]).toEqual([
       ...[['A: 1', 'VARY: x, y, ', 'B: 2', 'C: 3'], 'x, y, ', []],
     ]);
     // The lent bytes still are those of the first line only.

@@ -180,9 +180,9 @@ describe('log ring', () => {
   });
 
   it('counts and tells of what it cannot write', () => {
-    const told: string[] = [];
+    const messages: string[] = [];
     const errors = { write_errors: 0 };
-    const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
+    const trouble = new WriteTrouble('The log', errors, (text) => messages.push(text));
     const place = RingPlace.begin(path, SIZE);
     const writer = new RingWriter(place, counters(), trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
@@ -192,7 +192,7 @@ describe('log ring', () => {
     log.put(Tag.VCL_Log, 'lost');
     writer.flush();
     expect(errors.write_errors).toBe(1);
-    expect(told[0]).toContain('The log cannot be written');
+    expect(messages[0]).toContain('The log cannot be written');
   });
 
   it('gives up a last block, after a moment, for a lock that a dead thread holds', () => {
@@ -269,9 +269,9 @@ describe('log ring', () => {
   });
 
   it('loses what it cannot mark the next segment for, counts it, and continues there', () => {
-    const told: string[] = [];
+    const messages: string[] = [];
     const errors = { write_errors: 0 };
-    const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
+    const trouble = new WriteTrouble('The log', errors, (text) => messages.push(text));
     const place = RingPlace.begin(path, SIZE);
     const writer = new RingWriter(place, counters(), trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
@@ -298,7 +298,7 @@ describe('log ring', () => {
     closeSync(readOnly);
     const got = texts(reader);
     expect(errors.write_errors).toBe(1);
-    expect(told[0]).toContain('The log cannot be written');
+    expect(messages[0]).toContain('The log cannot be written');
     expect(got.lost).toBe(20);
     expect(got.texts.length % 20).toBe(0);
   });

@@ -117,7 +117,7 @@ describe('a report', () => {
     expect(sent.length).toBe(1);
   });
 
-  it('reports until when all was looked at, also when it has nothing to say', () => {
+  it('reports the time up to which everything was read, also without changes', () => {
     const { relay, file, first } = setUp();
     vi.useFakeTimers({ now: 1000 });
     const looks: number[] = [];
@@ -138,17 +138,17 @@ describe('a report', () => {
 
 it('a thread that does not report has been silent for that long, in the file that the first one writes', () => {
   const { file, pass, read } = setUp();
-  let heard = Date.now();
-  const reports = { until: () => heard, wholeUntil: () => heard };
+  let reportedAt = Date.now();
+  const reports = { until: () => reportedAt, wholeUntil: () => reportedAt };
   file.reports = reports;
   pass();
   expect(read()).toMatchObject({ 'THR.0.silent': 0n, 'THR.1.silent': 0n });
-  heard -= 9500;
+  reportedAt -= 9500;
   // It is brought up to date once a second.
   for (let i = 0; i < 20; i++) file.publish();
   const { 'THR.0.silent': own, 'THR.1.silent': other } = read();
   expect([own, Number(other) >= 9 && Number(other) < 60]).toEqual([0n, true]);
-  heard = Date.now() + 1000;
+  reportedAt = Date.now() + 1000;
   for (let i = 0; i < 20; i++) file.publish();
   expect(read()['THR.1.silent']).toBe(0n);
 });
@@ -157,7 +157,7 @@ describe('the backends of a report', () => {
   const backends = ({ backends: all }: CountersMessage) =>
     all.map(({ part, name, live, changes }) => ({ part, name, live, changed: changes.length > 0 }));
 
-  it('are said once when they are gone, with what they counted last', () => {
+  it('are reported once after their removal, with their last counts', () => {
     const { relay, sent, pass, read } = setUp();
     const [stays, goes] = [newVbeCounters(), newVbeCounters()];
     relay.addBackend('boot', 'b', stays);

@@ -9,9 +9,9 @@ type Second = Partial<Record<(typeof NAMES)[number], number>>;
 
 /** Plays seconds, each of which adds to the counters; what was noted, with its second. */
 function play(seconds: readonly Second[]): string[] {
-  const said: string[] = [];
+  const notes: string[] = [];
   let second = 0;
-  const watch = new CounterWatch((kind, text) => said.push(`${second} ${kind}: ${text}`));
+  const watch = new CounterWatch((kind, text) => notes.push(`${second} ${kind}: ${text}`));
   const values = NAMES.map(() => 0n);
   for (second = 0; second < seconds.length; second++) {
     const adds = seconds[second] as Second;
@@ -21,7 +21,7 @@ function play(seconds: readonly Second[]): string[] {
     });
     watch.take(1e12 + second * 1000, { info: INFO, values: [...values] });
   }
-  return said;
+  return notes;
 }
 
 const many = (n: number, second: Second): Second[] => Array.from({ length: n }, () => second);
@@ -29,8 +29,8 @@ const many = (n: number, second: Second): Second[] => Array.from({ length: n }, 
 it('notes a drop of the hit rate once, and the next one after it has recovered', () => {
   const good = { cache_hit: 90, cache_miss: 10 };
   const bad = { cache_hit: 20, cache_miss: 80 };
-  const said = play([...many(80, good), ...many(40, bad), ...many(80, good), ...many(20, bad)]);
-  expect(said).toEqual([
+  const notes = play([...many(80, good), ...many(40, bad), ...many(80, good), ...many(20, bad)]);
+  expect(notes).toEqual([
     '81 hit-rate: 76 % in 10 s, 90 % in the minute before',
     '201 hit-rate: 76 % in 10 s, 90 % in the minute before',
   ]);

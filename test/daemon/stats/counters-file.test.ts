@@ -125,7 +125,7 @@ it('makes a new file when another took its place or it was removed', () => {
   file.close();
 });
 
-it('is for its user alone unless it is said otherwise, and follows no link', () => {
+it('is private to its user by default, and follows no link', () => {
   const file = new CountersFile(path, newMainCounters(), newWrkCounters());
   file.publish();
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -135,16 +135,16 @@ it('is for its user alone unless it is said otherwise, and follows no link', () 
   rmSync(path);
   symlinkSync(victim, `${path}.${process.pid}.new`);
   const errors = { write_errors: 0 };
-  const told: string[] = [];
-  const trouble = new WriteTrouble('The file of counters', errors, (text) => told.push(text));
+  const messages: string[] = [];
+  const trouble = new WriteTrouble('The file of counters', errors, (text) => messages.push(text));
   const shared = new CountersFile(path, newMainCounters(), newWrkCounters(), { mode: 0o640 }, trouble);
   shared.publish();
   expect(readFileSync(victim, 'utf8')).toBe('precious');
-  expect([errors.write_errors, told.length]).toEqual([1, 1]);
+  expect([errors.write_errors, messages.length]).toEqual([1, 1]);
   rmSync(`${path}.${process.pid}.new`);
   shared.publish();
   expect(statSync(path).mode & 0o777).toBe(0o640);
-  expect(told.at(-1)).toBe('The file of counters is written again, after 1 failed writes');
+  expect(messages.at(-1)).toBe('The file of counters is written again, after 1 failed writes');
   shared.close();
 });
 

@@ -14,7 +14,7 @@ afterAll(() => threads.dispose());
 async function together<T>(count: number, options: LimitOptions, body: string): Promise<T[]> {
   const { shared } = limit(options);
   const started = await Promise.all(
-    Array.from({ length: count }, () => threads.start(options, shared, `await told(); ${body}`)),
+    Array.from({ length: count }, () => threads.start(options, shared, `await permission(); ${body}`)),
   );
   for (const thread of started) thread.tell();
   return Promise.all(started.map((thread) => thread.next<T>()));
@@ -138,7 +138,7 @@ it('a limit on which nobody waits keeps no timer, and one that lends slots keeps
 
 describe('a thread that is killed', () => {
   async function holder(options: LimitOptions, shared: SharedArrayBuffer): Promise<Thread> {
-    const body = "const release = await api.take(); report('has'); await told(); release(); report('gave');";
+    const body = "const release = await api.take(); report('has'); await permission(); release(); report('gave');";
     const thread = await threads.start(options, shared, body);
     expect(await thread.next()).toBe('has');
     return thread;

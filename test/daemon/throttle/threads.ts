@@ -16,7 +16,7 @@ export class Threads {
   private readonly started: Thread[] = [];
   private packed: Promise<unknown> | undefined;
 
-  /** Runs the body of an async function of `api`, `report`, `told()`, which waits for permission to continue, and
+  /** Runs the body of an async function of `api`, `report`, `permission()`, which waits for permission to continue, and
    * `counter`. */
   async start(options: LimitOptions, shared: SharedArrayBuffer, body: string): Promise<Thread> {
     const source = `
@@ -24,10 +24,10 @@ export class Threads {
       import { limit } from './daemon/throttle/throttle.ts';
       const api = limit(workerData);
       const report = (value) => parentPort.postMessage(value);
-      const told = () => new Promise((resolve) => parentPort.once('message', resolve));
-      const work = eval('(async (api, report, told, counter) => {' + workerData.body + '\\n})');
+      const permission = () => new Promise((resolve) => parentPort.once('message', resolve));
+      const work = eval('(async (api, report, permission, counter) => {' + workerData.body + '\\n})');
       report('ready');
-      await work(api, report, told, workerData.counter);`;
+      await work(api, report, permission, workerData.counter);`;
     this.packed ??= build({
       stdin: { contents: source, resolveDir: ROOT, loader: 'ts' },
       bundle: true,

@@ -3,16 +3,16 @@ import { beforeEach, expect, it } from 'vitest';
 import { LONG, type LongTurn, TurnWatch } from '../../../daemon/turns/turn-watch.ts';
 
 let time = 0;
-let told: [LongTurn, boolean][] = [];
+let reported: [LongTurn, boolean][] = [];
 let watch: TurnWatch;
 
 beforeEach(() => {
   time = 1000;
-  told = [];
+  reported = [];
   const clock = { latest: 0, now: () => 0 };
   watch = new TurnWatch(
     clock,
-    (turn, isLong) => told.push([turn, isLong]),
+    (turn, isLong) => reported.push([turn, isLong]),
     () => time,
   );
 });
@@ -64,7 +64,7 @@ it('reports the longest ones, and all that clients notice', () => {
   spend(60, 'c');
   spend(LONG + 100, 'd');
   spend(LONG, 'e');
-  expect(told.map(([{ work }, isLong]) => `${work} ${isLong}`)).toEqual([
+  expect(reported.map(([{ work }, isLong]) => `${work} ${isLong}`)).toEqual([
     'a false',
     'c false',
     'd true',
@@ -81,7 +81,7 @@ it('gives what was spent on work within other work the name of the inner one', (
     time += 3;
   });
   expect(works()).toEqual(['inner']);
-  expect(told.length).toBe(1);
+  expect(reported.length).toBe(1);
 });
 
 it('names outer work that took long besides', () => {

@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe('MaintenanceTimer', () => {
-  it('steps when the last step said so, and in another turn when it said at once', () => {
+  it('steps when the last step asked for it, and in another turn when that is at once', () => {
     waits = [0.05, 0, 0.01];
     timer().start();
     expect(times).toEqual([0]);

@@ -146,7 +146,7 @@ it('one whose load a worker that stops interrupts leaves nothing, at once', asyn
   }
 });
 
-it('a vcl_init that fails in the middle leaves nothing, and its reason is what is said', async () => {
+it('a vcl_init that fails in the middle leaves nothing, and its reason is reported', async () => {
   const result = begin(
     program('a', text(MANY, '', 'if (std.integer("1", 0) == 1) { return (fail("no luck")); }')),
   );
