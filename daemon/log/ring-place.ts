@@ -84,7 +84,8 @@ export class RingPlace {
   static join(path: string, memory: MemoryPart): RingPlace {
     const { fd, header } = open(path);
     const words = wordsIn(memory);
-    if (header === null || words[GENERATION] === 0) throw new Error(`No thread has begun the log ring ${path}`);
+    if (header === null || words[GENERATION] === 0)
+      throw new Error(`No thread has begun the log ring ${path}`);
     return new RingPlace(fd, header, words, 0);
   }
 

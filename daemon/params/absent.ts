@@ -46,12 +46,16 @@ function checkValue(row: AbsentParam, text: string): ParamError | null {
 }
 
 /** A value of `feature` without the absent bits, and warnings about them. */
-export function withoutAbsentBits(text: string): { readonly kept: string; readonly warnings: readonly string[] } {
+export function withoutAbsentBits(text: string): {
+  readonly kept: string;
+  readonly warnings: readonly string[];
+} {
   const warnings: string[] = [];
   const kept = text.split(/[,\s]+/).filter((word) => {
     const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
     // Disabling an absent bit needs no warning.
-    if (reason !== undefined && word[0] === '+') warnings.push(`Feature ${word} has no effect here: ${reason}.`);
+    if (reason !== undefined && word[0] === '+')
+      warnings.push(`Feature ${word} has no effect here: ${reason}.`);
     return reason === undefined;
   });
   return warnings.length === 0 && kept.length === text.split(/[,\s]+/).length

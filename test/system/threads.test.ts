@@ -266,6 +266,8 @@ describe('a thread', () => {
     await delay(5000);
     expect(proxy.workerPid()).toBe(before);
     expect(await endThread('/hang')).toBeGreaterThan(4000);
-    await panicMatches(/Thread [1-9]\d* hangs: its event loop has been blocked for almost 5 s \(cli_timeout\)/);
+    await panicMatches(
+      /Thread [1-9]\d* hangs: its event loop has been blocked for almost 5 s \(cli_timeout\)/,
+    );
   });
 });

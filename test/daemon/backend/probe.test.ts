@@ -234,7 +234,12 @@ describe.each([
     const at = await origin(() => undefined);
     const local = await new Promise<ProbeWire['local']>((resolve) => {
       const nothing = (): void => undefined;
-      const user = { connected: () => resolve(wire.local), received: nothing, ended: nothing, failed: nothing };
+      const user = {
+        connected: () => resolve(wire.local),
+        received: nothing,
+        ended: nothing,
+        failed: nothing,
+      };
       const wire = open({ kind: 'tcp', address: '127.0.0.1', port: at.port }, user);
     });
     await at.until(() => at.sockets.length > 0);

@@ -138,7 +138,8 @@ it('a limit on which nobody waits keeps no timer, and one that lends slots keeps
 
 describe('a thread that is killed', () => {
   async function holder(options: LimitOptions, shared: SharedArrayBuffer): Promise<Thread> {
-    const body = "const release = await api.take(); report('has'); await permission(); release(); report('gave');";
+    const body =
+      "const release = await api.take(); report('has'); await permission(); release(); report('gave');";
     const thread = await threads.start(options, shared, body);
     expect(await thread.next()).toBe('has');
     return thread;
