@@ -125,7 +125,9 @@ describe('what an extension makes', () => {
       await body(path, fields);
       return (await proxy.log('-g', 'raw')).match(/ VCL_Error +[bc] .*/g)?.at(-1) ?? '';
     };
-    expect(await words('/', { to: 'example.com', port: '80' })).toContain('"example.com" is no address');
+    expect(await words('/', { to: 'example.com', port: '80' })).toContain(
+      '"example.com" is not a backend address',
+    );
     expect(await words('/', { to: '127.0.0.1', port: '0' })).toContain('port "0" is not valid');
     expect(await words('/late', {})).toContain('directors are made in vcl_init');
   });

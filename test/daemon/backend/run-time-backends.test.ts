@@ -108,7 +108,7 @@ describe('backends made at run time', () => {
   });
 
   it('have an address', () => {
-    expect(() => made.at({ host: 'example.com' }, false)).toThrow('"example.com" is no address');
+    expect(() => made.at({ host: 'example.com' }, false)).toThrow('"example.com" is not a backend address');
     expect(() => made.at({ host: '127.0.0.1', port: 'none' }, false)).toThrow('port "none" is not valid');
     expect(events).toEqual([]);
   });
