@@ -3,7 +3,7 @@
 // long or numerous ones query the parameters.
 //
 // As in Varnish, a header that does not fit is lost, and the program continues: the response of the task is decided
-// at its end (request/overflow.ts). For a start line the program fails.
+// at its end (request/finish.ts). For a start line the program fails.
 
 import type { FeatureName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';

@@ -1,0 +1,37 @@
+// Pages and comments name files that there are.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = new URL('../../', import.meta.url).pathname;
+const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trimEnd().split('\n');
+const names = new Set(files.map((file) => basename(file)));
+/** In pages a name stands in backquotes, in comments of sources in parentheses. `x.ts` is anybody's. */
+const NAMED = {
+  md: /`(?:[\w./-]*\/)?([\w-]{2,}\.tsx?)`/g,
+  ts: /\/\/.*\((?:[\w./-]*\/)?([\w-]{2,}\.tsx?)\)/g,
+};
+
+function missing(pattern: RegExp, from: readonly string[]): string[] {
+  return from.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(pattern)]
+      .map((match) => match[1] as string)
+      .filter((name) => !names.has(name))
+      .map((name) => `${file}: ${name}`),
+  );
+}
+
+it('exist where a page names them', () => {
+  expect(
+    missing(
+      NAMED.md,
+      files.filter((file) => file.endsWith('.md')),
+    ),
+  ).toEqual([]);
+});
+
+it('exist where a comment refers to them', () => {
+  const sources = files.filter((file) => /^(daemon|console|protocol|queries|test)\/.*\.tsx?$/.test(file));
+  expect(missing(NAMED.ts, sources)).toEqual([]);
+});
