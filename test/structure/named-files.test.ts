@@ -1,11 +1,16 @@
 // Pages and comments name files that there are.
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = new URL('../../', import.meta.url).pathname;
-const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trimEnd().split('\n');
+const FOLDERS = ['daemon', 'console', 'protocol', 'queries', 'test'];
+const files = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  ),
+];
 const names = new Set(files.map((file) => basename(file)));
 /** In pages a name stands in backquotes, in comments of sources in parentheses. `x.ts` is anybody's. */
 const NAMED = {
