@@ -7,6 +7,7 @@ import type { CommandName } from '../protocol/tables/commands.ts';
 import type { FleetReceipt, Invalidation } from './contract/invalidation.ts';
 import type { CompiledProgram } from './contract/program.ts';
 import type { Account } from './privileges.ts';
+import type { AcmeChallenges, TicketKey, TlsSettings, TlsState } from './tls/tls-settings.ts';
 
 export type ParamValue = number | string | boolean;
 
@@ -23,6 +24,8 @@ export interface ListenerSpec {
   group?: string;
   mode?: number;
   proto: 'HTTP' | 'PROXY';
+  /** Speaks TLS, after the PROXY preamble if there is one. */
+  tls?: boolean;
 }
 
 /** A parsed -s argument; size in bytes, 0 is unlimited (Transient only). */
@@ -129,6 +132,8 @@ export interface InitMessage {
   fleet: boolean;
   /** The worker's code, for additional threads; null with one thread. */
   code: string | null;
+  /** Certificates and their keys for TLS listeners; absent: none. */
+  tls?: TlsState;
 }
 
 /** A call to the worker. */
@@ -151,6 +156,10 @@ export type WorkerCall =
   | { op: 'fleet.hold'; on: boolean }
   /** Bans everything. */
   | { op: 'fleet.flush'; why: string }
+  /** Replaces what TLS listeners present; handshakes under way finish with what they began with. */
+  | { op: 'tls.set'; settings: TlsSettings }
+  | { op: 'tls.tickets'; keys: readonly TicketKey[] }
+  | { op: 'tls.challenges'; challenges: AcmeChallenges }
   | { op: 'stop' };
 
 /** An invalidation published by another node, or by this one before a restart. */

@@ -65,6 +65,10 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
       if (call.on) worker.held.hold(worker.clock.now());
       else worker.held.letGo();
       return OK;
+    case 'tls.set':
+    case 'tls.tickets':
+    case 'tls.challenges':
+      return OK;
     case 'stop':
       worker.stop();
       return OK;

@@ -55,6 +55,10 @@ function cliText(call: WorkerCall): string | null {
     case 'fleet.apply':
     case 'fleet.hold':
     case 'fleet.flush':
+    // Keys are in these.
+    case 'tls.set':
+    case 'tls.tickets':
+    case 'tls.challenges':
     case 'stop':
       return null;
   }

@@ -243,6 +243,28 @@ export const SMA_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type SmaCounterName = (typeof SMA_COUNTERS)[number]['name'];
 
+/** TLS listeners, while there are any: TLS.<counter>; the certificates are the manager's to count. */
+// biome-ignore format: a row is a line
+export const TLS_COUNTERS = [
+  row('handshakes', 'c', 'i', 'info', 'Handshakes with clients that were completed'),
+  row('full', 'c', 'i', 'info', 'Of these, with a certificate and a new key'),
+  row('resumed', 'c', 'i', 'info', 'Of these, of a session that was resumed'),
+  row('tls12', 'c', 'i', 'diag', 'Of these, with TLS 1.2 or older'),
+  row('tls13', 'c', 'i', 'diag', 'Of these, with TLS 1.3'),
+  row('pending', 'g', 'i', 'info', 'Handshakes under way'),
+  row('failed', 'c', 'i', 'info', 'Handshakes that failed, all reasons'),
+  row('failed_protocol', 'c', 'i', 'diag', 'Failed: no protocol version or cipher in common'),
+  row('failed_alert', 'c', 'i', 'diag', 'Failed: the client refused, by an alert'),
+  row('failed_name', 'c', 'i', 'diag', 'Failed: no certificate for the name that the client asked for'),
+  row('failed_no_cert', 'c', 'i', 'diag', 'Failed: the listener has no certificate'),
+  row('failed_client_cert', 'c', 'i', 'diag', 'Failed: no valid client certificate where one is required'),
+  row('failed_plain', 'c', 'i', 'diag', 'Failed: the client does not speak TLS'),
+  row('failed_timeout', 'c', 'i', 'diag', 'Failed: not completed within tls_handshake_timeout'),
+  row('failed_closed', 'c', 'i', 'diag', 'Failed: the client went away'),
+  row('failed_other', 'c', 'i', 'diag', 'Failed: any other cause'),
+] as const satisfies readonly CounterRow[];
+export type TlsCounterName = (typeof TLS_COUNTERS)[number]['name'];
+
 /** The edge connector, while a program that imports it is loaded: EDGE.<counter>. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line

@@ -114,7 +114,8 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl',
   ],
   'daemon/privileges': [],
-  'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges'],
+  'daemon/tls': ['protocol', 'daemon/http1'],
+  'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges', 'daemon/tls'],
   'daemon/cache': [
     'protocol',
     'daemon/http1',
