@@ -6,6 +6,7 @@
 // PROXYD_PRIVATE_INTERFACES=off makes every probe fail, so that tests can run the fallbacks.
 
 import net, { type Server, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 /** Methods return 0 or a negative errno. */
 export interface RuntimeHandle {
@@ -52,7 +53,39 @@ export interface ShutdownRequest {
   oncomplete(status: number): void;
 }
 
+/** A TLS connection over another handle, whose reads and writes it does. One write at a time, which always completes
+ * later; the bytes are encrypted or copied when the call returns. */
+export interface TlsHandle extends RuntimeHandle {
+  onhandshakestart: () => void;
+  onhandshakedone: () => void;
+  /** Called with the reason when the handshake or a record is broken; alerts have been sent. */
+  onerror: (error: Error) => void;
+  /** Called when the client has named itself, where enableCertCb() was called: certCbDone() continues. */
+  oncertcb: () => void;
+  enableCertCb(): void;
+  certCbDone(): void;
+  setOCSPResponse(response: Uint8Array): void;
+  setVerifyMode(request: boolean, require: boolean): void;
+  /** Names with their lengths in front, as on the wire. */
+  setALPNProtocols(names: Uint8Array): void;
+  /** Bytes of the connection that were read before. */
+  receive(bytes: Uint8Array): void;
+  /** After close() of the handle below. */
+  destroySSL(): void;
+  getProtocol(): string;
+  getCipher(): { readonly name: string; readonly standardName: string };
+  isSessionReused(): boolean;
+  getALPNNegotiatedProtocol(): string | false;
+  /** Why the client's certificate cannot be trusted; null when it can. */
+  verifyError(): (Error & { code?: string }) | null | undefined;
+  getPeerCertificate(abbreviated: true): { readonly raw?: Uint8Array } | undefined;
+}
+
 export interface RuntimeHandles {
+  /** Null where the runtime does not show it. */
+  readonly tls_wrap: {
+    wrap(handle: RuntimeHandle, context: unknown, isServer: boolean, hasWrites: boolean): TlsHandle;
+  } | null;
   readonly tcp_wrap: {
     TCP: new (type: number) => RuntimeHandle;
     TCPConnectWrap: new () => ConnectRequest;
@@ -88,7 +121,12 @@ export function runtimeHandles(): RuntimeHandles | null {
   if (binding === undefined) return null;
   try {
     const of = <K extends keyof RuntimeHandles>(name: K) => binding.call(process, name) as RuntimeHandles[K];
-    const all = { tcp_wrap: of('tcp_wrap'), pipe_wrap: of('pipe_wrap'), stream_wrap: of('stream_wrap') };
+    const all = {
+      tcp_wrap: of('tcp_wrap'),
+      pipe_wrap: of('pipe_wrap'),
+      stream_wrap: of('stream_wrap'),
+      tls_wrap: tlsHandles(of),
+    };
     const { tcp_wrap, pipe_wrap, stream_wrap } = all;
     const classes = [
       ...[tcp_wrap.TCP, tcp_wrap.TCPConnectWrap, pipe_wrap.Pipe, pipe_wrap.PipeConnectWrap],
@@ -102,6 +140,30 @@ export function runtimeHandles(): RuntimeHandles | null {
     return whole ? all : null;
   } catch {
     // Newer runtimes may refuse.
+    return null;
+  }
+}
+
+const TLS_METHODS = [
+  ...['setVerifyMode', 'setALPNProtocols', 'enableCertCb', 'certCbDone', 'setOCSPResponse', 'receive'],
+  ...[
+    'destroySSL',
+    'getProtocol',
+    'getCipher',
+    'isSessionReused',
+    'getALPNNegotiatedProtocol',
+    'verifyError',
+  ],
+  ...['getPeerCertificate', 'useUserBuffer', 'readStart', 'readStop', 'writeBuffer', 'writev', 'shutdown'],
+];
+
+function tlsHandles(of: (name: 'tls_wrap') => unknown): RuntimeHandles['tls_wrap'] {
+  try {
+    const tls = of('tls_wrap') as { wrap?: unknown; TLSWrap?: { prototype: Record<string, unknown> } };
+    const { prototype } = tls.TLSWrap ?? {};
+    const whole = TLS_METHODS.every((name) => typeof prototype?.[name] === 'function');
+    return typeof tls.wrap === 'function' && whole ? (tls as unknown as RuntimeHandles['tls_wrap']) : null;
+  } catch {
     return null;
   }
 }
@@ -120,6 +182,14 @@ export interface SocketHandle {
 export function handleOf(socket: Socket): SocketHandle | null {
   if (SWITCHED_OFF) return null;
   return (socket as unknown as { _handle?: SocketHandle | null })._handle ?? null;
+}
+
+/** Why the certificate of a TLS client cannot be trusted, as OpenSSL's code; null when it can. */
+export function clientCertError(socket: TLSSocket): string | null {
+  const { ssl } = socket as unknown as { ssl?: Pick<TlsHandle, 'verifyError'> | null };
+  if (typeof ssl?.verifyError !== 'function') return 'UNVERIFIABLE';
+  const error = ssl.verifyError() ?? null;
+  return error === null ? null : (error.code ?? error.message);
 }
 
 /** The handle of a listening server. `status` is 0 or an errno. */
@@ -180,6 +250,8 @@ export function missingInterfaces(): string[] {
   };
   if (runtimeHandles() === null)
     lacks('connection handles', 'client connections are sockets, which cost more processor time a request');
+  else if (runtimeHandles()?.tls_wrap === null)
+    lacks('TLS handles', 'TLS connections of clients are sockets, which cost more processor time a request');
   if (SWITCHED_OFF || !('_handle' in new net.Socket()))
     lacks(
       'socket handles',

@@ -78,8 +78,37 @@ export interface VclSession {
   sendTimeout: number;
   /** Attributes of a PROXY v2 header by type, those nested in SSL (0x20) on the same level; null without one. */
   readonly proxyAttributes: ReadonlyMap<number, Uint8Array> | null;
+  /** The TLS connection to the client; null without TLS here. */
+  readonly tls: ClientTls | null;
   /** User and group of the peer process of a Unix socket; null if unknown. */
   peerCredentials(): PeerCredentials | null;
+}
+
+/** What a TLS handshake with a client has agreed on. */
+export interface ClientTls {
+  /** TLSv1.3 */
+  readonly version: string;
+  /** OpenSSL's name. */
+  readonly cipher: string;
+  readonly resumed: boolean;
+  /** The name that the client asked for (SNI). */
+  readonly authority: string | null;
+  readonly alpn: string | null;
+  /** The fingerprint, with the parameter tls_ja3. */
+  readonly ja3: string | null;
+  /** Algorithms of the certificate that was presented: its signature and its key. */
+  readonly certSign: string;
+  readonly certKey: string;
+  readonly clientCert: ClientCert | null;
+}
+
+export interface ClientCert {
+  /** Whether it comes from an authority of client-verify-ca, and is valid now. */
+  readonly verified: boolean;
+  /** RFC 4514, as in `CN=alice,O=Example`. */
+  readonly subject: string;
+  /** SHA-256, hexadecimal in lower case. */
+  readonly fingerprint: string;
 }
 
 export interface PeerCredentials {

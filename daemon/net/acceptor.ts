@@ -6,15 +6,22 @@
 
 import { createServer, type Server } from 'node:net';
 import { requestMachine } from '../request/request-machine.ts';
-import { listenHandleOf, type RuntimeHandle, runtimeHandles } from '../runtime-handles.ts';
+import {
+  listenHandleOf,
+  type RuntimeHandle,
+  type RuntimeHandles,
+  runtimeHandles,
+} from '../runtime-handles.ts';
 import type { Core } from '../transaction/core.ts';
-import { HandleWires } from './client-handle.ts';
+import { HandleWires, type SharedReads } from './client-handle.ts';
 import { type ClientWire, SocketWire } from './client-wire.ts';
 import type { DescriptorGuard } from './descriptor-guard.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Handover } from './handover.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
+import { TlsHandleWires } from './tls-handle.ts';
+import { TlsSocketWire } from './tls-socket-wire.ts';
 
 /** Seconds until the first keep-alive probe that are as good as none, and cost no system call. */
 const KEEPALIVE_OFF = 7200;
@@ -26,12 +33,22 @@ export interface AcceptorHost extends SessionOwner {
   sessionOpened(session: Session): void;
 }
 
+interface WireMaker {
+  of(handle: RuntimeHandle): ClientWire;
+}
+
+/** Null where the runtime has no handles for it. */
+function wiresOf(runtime: RuntimeHandles, reads: SharedReads, tls: boolean): WireMaker | null {
+  if (!tls) return new HandleWires(runtime, reads);
+  return runtime.tls_wrap === null ? null : new TlsHandleWires(runtime, runtime.tls_wrap, reads);
+}
+
 export class Acceptor {
   readonly server: Server;
   private readonly core: Core;
   private readonly host: AcceptorHost;
   private readonly endpoint: Endpoint;
-  private readonly wires: HandleWires | null;
+  private readonly wires: WireMaker | null;
   private readonly peers = new PeerReader();
   private readonly index: number;
   private readonly handover: Handover | null;
@@ -56,9 +73,11 @@ export class Acceptor {
     this.host = host;
     this.endpoint = endpoint;
     const turnOver = (length: number): void => core.stepChecks?.turnOver(readBuffer, length);
-    this.wires = runtime === null ? null : new HandleWires(runtime, { bytes: readBuffer, turnOver });
+    this.wires = runtime === null ? null : wiresOf(runtime, { bytes: readBuffer, turnOver }, endpoint.tls);
     this.server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
-    this.server.on('connection', (socket) => this.open(new SocketWire(socket)));
+    this.server.on('connection', (socket) =>
+      this.open(endpoint.tls ? new TlsSocketWire(socket) : new SocketWire(socket)),
+    );
     this.server.on('listening', () => this.takeOver());
     this.server.on('error', () => {
       core.stats.sess_fail++;

@@ -14,9 +14,22 @@ import type { Endpoint } from './endpoint.ts';
 /** Seconds for which unread input is discarded after an answer that closes, so that no reset destroys it. */
 const LINGER = 1;
 
-/** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
+/** `preamble`: a PROXY listener's connection before its first request. `hello`, `handshake`: a TLS listener's before the
+ * handshake has begun, and is done. `unsent`: the request is over, but the client
  * has not taken all of the response yet. `ahead`: the next requests are there and wait for a later turn. */
-type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'ahead' | 'pipe' | 'closing' | 'closed';
+type Phase =
+  | 'preamble'
+  | 'hello'
+  | 'handshake'
+  | 'head'
+  | 'request'
+  | 'body'
+  | 'unsent'
+  | 'ahead'
+  | 'pipe'
+  | 'closing'
+  | 'closed';
+const BEFORE_REQUESTS: ReadonlySet<Phase> = new Set(['preamble', 'hello', 'handshake']);
 
 export abstract class ClientConnection extends ClientEnds {
   /** Set when the connection must end after the current response. */
@@ -41,13 +54,17 @@ export abstract class ClientConnection extends ClientEnds {
     this.lingerEnd = this.tOpen + this.timeoutLinger;
     this.output = new SendDeadline(core, wire, this);
     if (endpoint.proxy) this.phase = 'preamble';
+    else if (endpoint.tls) {
+      this.phase = 'hello';
+      this.deadline = this.tOpen + core.params.tls_handshake_timeout;
+    }
   }
 
   /** The connection is gone, and logged. */
   protected abstract ended(): void;
 
   get isIdle(): boolean {
-    return this.phase === 'head' || this.phase === 'preamble';
+    return this.phase === 'head' || BEFORE_REQUESTS.has(this.phase);
   }
 
   /** The client has sent more than what has been worked on. */
@@ -149,7 +166,7 @@ export abstract class ClientConnection extends ClientEnds {
     if (this.phase === 'head') this.countIdle(now, reason);
     this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
     this.log.end();
-    countClose(this.core.stats, reason, this.phase === 'preamble');
+    countClose(this.core.stats, reason, BEFORE_REQUESTS.has(this.phase));
   }
 
   /** Between two requests: whether the client was waited for longer than it takes to send one at once. */

@@ -3,7 +3,7 @@
 // with.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { PeerCredentials } from '../contract/context.ts';
+import type { ClientTls, PeerCredentials } from '../contract/context.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
 import type { Core } from '../transaction/core.ts';
@@ -15,6 +15,11 @@ import type { ProxyAddress } from './proxy-protocol.ts';
 function plainAddress(address: string | undefined): string {
   if (address === undefined) return '0.0.0.0';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+function protocolOf({ proxy, tls }: Endpoint): string {
+  if (tls) return proxy ? 'TLS+PROXY' : 'TLS';
+  return proxy ? 'PROXY' : 'HTTP/1';
 }
 
 export abstract class ClientEnds {
@@ -44,6 +49,7 @@ export abstract class ClientEnds {
   forwardedLine: string;
   forwardedRecord: PreparedRecords;
   proxyAttributes: ReadonlyMap<number, Uint8Array> | null = null;
+  tls: ClientTls | null = null;
   /** The process at the other end of a Unix socket, where a program asks. */
   peer: PeerCredentials | null = null;
 
@@ -74,7 +80,7 @@ export abstract class ClientEnds {
     this.idleSendTimeout = core.params.idle_send_timeout;
     this.sendTimeout = core.params.send_timeout;
     this.log.begin(this.vxid, 'c');
-    this.log.put(Tag.Begin, endpoint.proxy ? 'sess 0 PROXY' : 'sess 0 HTTP/1');
+    this.log.put(Tag.Begin, `sess 0 ${protocolOf(endpoint)}`);
     this.log.put(
       Tag.SessOpen,
       `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${wire.fd}`,

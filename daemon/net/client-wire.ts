@@ -60,7 +60,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class SocketWire implements ClientWire {
   error: SystemError = NO_ERROR;
-  private readonly socket: Socket;
+  protected socket: Socket;
 
   /** @param socket paused, and half-open when its other side ends */
   constructor(socket: Socket) {

@@ -10,6 +10,8 @@ export interface Endpoint {
   readonly isPath: boolean;
   /** Whether connections begin with a PROXY preamble. */
   readonly proxy: boolean;
+  /** Whether they speak TLS, after the preamble. */
+  readonly tls: boolean;
 }
 
 export function endpointOf(spec: ListenerSpec): Endpoint {
@@ -23,5 +25,6 @@ export function endpointOf(spec: ListenerSpec): Endpoint {
     socketText: address,
     isPath: spec.path !== undefined,
     proxy: spec.proto === 'PROXY',
+    tls: spec.tls === true,
   };
 }

@@ -8,6 +8,7 @@
 // before that still counts.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { ClientTls } from '../contract/context.ts';
 import type { Sink } from '../flow/flow.ts';
 import { NOTHING, own } from '../flow/piece.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
@@ -24,6 +25,8 @@ import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type PreambleTarget, receivePreamble } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
+import { Handshake, type HandshakeOwner } from './tls-handshake.ts';
+import type { SecurableWire } from './tls-wire.ts';
 
 /** Runs the requests of a session. */
 export interface RequestMachine {
@@ -41,7 +44,10 @@ const READ_AHEAD = 64 * 1024;
 /** Close reasons by which the client has announced that the request was its last (RFC 9112 section 9.6). */
 const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP10']);
 
-export class Session extends ClientConnection implements ClientSession, PreambleTarget, WireUser {
+export class Session
+  extends ClientConnection
+  implements ClientSession, PreambleTarget, WireUser, HandshakeOwner
+{
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
@@ -52,6 +58,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private readonly buffers: RequestBuffers;
   /** The request under way, or the last one. */
   private req: Request;
+  /** Until the first request of a TLS connection; null of a plain one. */
+  private handshake: Handshake | null;
   private readonly reader = new RequestHeadReader();
   private parsing = false;
   /** There was a request. */
@@ -72,6 +80,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     requests: RequestMachine,
   ) {
     super(core, wire, endpoint);
+    this.handshake = endpoint.tls ? new Handshake(this, wire as SecurableWire) : null;
     this.requests = requests;
     this.owner = owner;
     this.buffers = new RequestBuffers(core);
@@ -79,6 +88,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   }
 
   protected ended(): void {
+    this.handshake?.ended('closed');
     this.reader.release();
     this.owner.sessionClosed(this);
   }
@@ -109,6 +119,10 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         this.keep(buf, start, end);
         this.takePreamble();
         break;
+      case 'hello':
+        this.keep(buf, start, end);
+        this.handshake?.take(this.rest as Buffer);
+        break;
       default:
         break;
     }
@@ -119,6 +133,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     this.inputEnded = true;
     switch (this.phase) {
       case 'preamble':
+      case 'hello':
+      case 'handshake':
       case 'head':
         this.close('REM_CLOSE', true);
         break;
@@ -170,6 +186,12 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     switch (this.phase) {
       case 'preamble':
         this.close('RX_TIMEOUT');
+        break;
+      case 'hello':
+      case 'handshake':
+        this.handshake?.ended('timeout');
+        this.lossReason = 'RX_TIMEOUT';
+        this.wire.destroy();
         break;
       case 'head':
         this.close(this.rest === null ? 'RX_CLOSE_IDLE' : 'RX_TIMEOUT');
@@ -332,7 +354,35 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       return;
     }
     this.rest = bytes.length > outcome ? bytes.subarray(outcome) : null;
+    if (this.handshake === null) {
+      this.awaitHead(this.core.clock.now(), false);
+      return;
+    }
+    this.phase = 'hello';
+    this.deadline = this.core.clock.now() + this.core.params.tls_handshake_timeout;
+    if (this.rest !== null) this.handshake.take(this.rest);
+  }
+
+  handshakeBegins(): Buffer {
+    const hello = this.rest as Buffer;
+    this.rest = null;
+    this.phase = 'handshake';
+    this.paused = false;
+    return hello;
+  }
+
+  handshakeDone(tls: ClientTls): void {
+    this.tls = tls;
     this.awaitHead(this.core.clock.now(), false);
+  }
+
+  handshakeRefused(answer: Buffer): void {
+    if (answer.length > 0) this.write(own(answer));
+    this.close('RX_JUNK');
+  }
+
+  handshakeFailed(): void {
+    this.lossReason = 'RX_JUNK';
   }
 
   private keep(buf: LentBytes, start: number, end: number): void {

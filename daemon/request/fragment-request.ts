@@ -4,7 +4,7 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { PeerCredentials } from '../contract/context.ts';
+import type { ClientTls, PeerCredentials } from '../contract/context.ts';
 import type { PlanInclude } from '../esi/page-plan.ts';
 import type { Room } from '../flow/flow.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
@@ -114,6 +114,10 @@ class FragmentSession implements ClientSession {
 
   get proxyAttributes(): ReadonlyMap<number, Uint8Array> | null {
     return this.client.proxyAttributes;
+  }
+
+  get tls(): ClientTls | null {
+    return this.client.tls;
   }
 
   get timeoutIdle(): number {

@@ -16,6 +16,8 @@ import {
   type SmaCounterName,
   THR_COUNTERS,
   type ThrCounterName,
+  TLS_COUNTERS,
+  type TlsCounterName,
   VBE_COUNTERS,
   type VbeCounterName,
   WRK_COUNTERS,
@@ -26,6 +28,8 @@ import {
 export type MainCounters = Record<MainCounterName, number>;
 /** SMA.<name>.*: one instance per storage. */
 export type SmaCounters = Record<SmaCounterName, number>;
+/** TLS.*: one instance per thread. */
+export type TlsCounters = Record<TlsCounterName, number>;
 /** EDGE.*: one instance per worker. */
 export type EdgeCounters = Record<EdgeCounterName, number>;
 /** FLEET.*: kept by the manager. */
@@ -41,6 +45,7 @@ export type MgtCounters = Record<MgtCounterName, number>;
 
 export const newMainCounters = (): MainCounters => zeros(MAIN_COUNTERS);
 export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
+export const newTlsCounters = (): TlsCounters => zeros(TLS_COUNTERS);
 export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });

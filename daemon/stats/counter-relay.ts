@@ -8,10 +8,11 @@ import {
   type CounterRow,
   MAIN_COUNTERS,
   THR_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
-import type { MainCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
+import type { MainCounters, TlsCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
 import { BEAT, BEATS, shareOf } from './publication-beat.ts';
 import type { ThreadRow } from './thread-row.ts';
 
@@ -38,6 +39,7 @@ export interface CountersMessage {
   readonly main: CounterChanges;
   readonly wrk: CounterChanges;
   readonly thr: CounterChanges;
+  readonly tls: CounterChanges;
   readonly backends: readonly BackendChanges[];
 }
 
@@ -86,6 +88,7 @@ export class CounterRelay {
   private readonly main: Tracked;
   private readonly wrk: Tracked;
   private readonly thr: Tracked;
+  private readonly tls: Tracked;
   private readonly row: ThreadRow;
   private readonly backends = new Map<VbeCounters, TrackedBackend>();
   /** The backends in the order of their turns; null after a change. */
@@ -101,6 +104,7 @@ export class CounterRelay {
   constructor(
     main: MainCounters,
     wrk: WrkCounters,
+    tls: TlsCounters,
     row: ThreadRow,
     send: (message: CountersMessage) => void,
   ) {
@@ -109,6 +113,7 @@ export class CounterRelay {
     this.main = new Tracked(MAIN_COUNTERS, main);
     this.wrk = new Tracked(WRK_COUNTERS, wrk);
     this.thr = new Tracked(THR_COUNTERS, row.values);
+    this.tls = new Tracked(TLS_COUNTERS, tls);
   }
 
   addBackend(program: string, name: string, counters: VbeCounters): void {
@@ -170,6 +175,7 @@ export class CounterRelay {
     const main = this.main.changes();
     const wrk = this.wrk.changes();
     const thr = this.thr.changes();
+    const tls = this.tls.changes();
     const backends: BackendChanges[] = [];
     for (const backend of due) {
       const changes = backend.tracked.changes();
@@ -181,8 +187,8 @@ export class CounterRelay {
       this.removed.delete(counters);
       backends.push(changesOf(backend, false, backend.tracked.changes()));
     }
-    if (main.length + wrk.length + thr.length + backends.length > 0)
-      this.send({ kind: 'counters', at, main, wrk, thr, backends });
+    if (main.length + wrk.length + thr.length + tls.length + backends.length > 0)
+      this.send({ kind: 'counters', at, main, wrk, thr, tls, backends });
     this.scanned?.(at);
   }
 }

@@ -12,12 +12,20 @@ import {
   MAIN_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
 import { turns } from '../turns/turns.ts';
-import type { EdgeCounters, MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
+import type {
+  EdgeCounters,
+  MainCounters,
+  SmaCounters,
+  TlsCounters,
+  VbeCounters,
+  WrkCounters,
+} from './counter-fields.ts';
 import type { CountersMessage } from './counter-relay.ts';
 import { CounterSum } from './counter-sum.ts';
 import { CountersLayout } from './counters-layout.ts';
@@ -47,6 +55,7 @@ export class CountersFile {
   private readonly storages: CounterSum[] = [];
   /** Keyed by prefix. */
   private readonly backends = new Map<string, CounterSum>();
+  private tls: CounterSum[] = [];
   private edge: CounterSum[] = [];
   private readonly threads: CounterSum[] = [];
   private row: ThreadRow | null = null;
@@ -86,6 +95,11 @@ export class CountersFile {
     this.changes++;
   }
 
+  addTls(counters: TlsCounters): void {
+    this.tls = [new CounterSum('TLS', TLS_COUNTERS, counters)];
+    this.changes++;
+  }
+
   addEdge(counters: EdgeCounters): void {
     this.edge = [new CounterSum('EDGE', EDGE_COUNTERS, counters)];
     this.changes++;
@@ -118,10 +132,11 @@ export class CountersFile {
   }
 
   /** Merges the report of another thread. */
-  merge(thread: number, { main, wrk, thr, backends }: CountersMessage): void {
+  merge(thread: number, { main, wrk, thr, tls, backends }: CountersMessage): void {
     const from = String(thread);
     if (main.length > 0) this.main.report(from, main, true);
     if (wrk.length > 0) this.wrk.report(from, wrk, true);
+    if (tls.length > 0) this.tls[0]?.report(from, tls, true);
     if (thr.length > 0) this.thread(thread).report(from, thr, true);
     for (const { part, program, name, live, changes } of backends) {
       // Removed before it was ever published.
@@ -234,7 +249,7 @@ export class CountersFile {
     this.changesMade = this.changes;
     this.waited = 0;
     const instances = {
-      first: [this.main, ...this.storages, ...this.edge],
+      first: [this.main, ...this.storages, ...this.tls, ...this.edge],
       backends: [...this.backends.values()],
       last: [...this.threads.filter((sum) => sum !== undefined), this.wrk],
     };

@@ -11,6 +11,7 @@ import {
   MGT_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -24,6 +25,7 @@ const GROUPS = new Map<string, readonly CounterRow[]>([
   ['MGT', MGT_COUNTERS],
   ['MAIN', MAIN_COUNTERS],
   ['SMA', SMA_COUNTERS],
+  ['TLS', TLS_COUNTERS],
   ['EDGE', EDGE_COUNTERS],
   ['FLEET', FLEET_COUNTERS],
   ['VBE', VBE_COUNTERS],

@@ -9,8 +9,9 @@ import type { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
-import type { MainCounters } from '../stats/counter-fields.ts';
+import type { MainCounters, TlsCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
+import type { ServerContexts } from '../tls/server-contexts.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { Turns } from '../turns/turns.ts';
 import type { StepChecks } from './drive.ts';
@@ -36,6 +37,14 @@ export interface ProgramRef {
   readonly plainHash?: boolean;
   /** The programs of `return (vcl(label))`, by label; a label may be pointed elsewhere at any time. */
   readonly labels: ReadonlyMap<string, { readonly target: ProgramRef }>;
+}
+
+/** What the TLS listeners of a thread share. */
+export interface TlsServices {
+  readonly contexts: ServerContexts;
+  readonly counters: TlsCounters;
+  /** A client came to a listener that has no certificate. */
+  lacksCertificate(listener: string): void;
 }
 
 export interface Core {
@@ -82,6 +91,7 @@ export interface Core {
   readonly turnWatch: TurnWatch | null;
   /** The turns of this thread, for work that may be long. */
   readonly turns: Turns;
+  readonly tls: TlsServices;
   /** Per-turn send budget. */
   readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */

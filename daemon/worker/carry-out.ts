@@ -66,8 +66,13 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
       else worker.held.letGo();
       return OK;
     case 'tls.set':
+      worker.tls.contexts.set(call.settings);
+      return OK;
     case 'tls.tickets':
+      worker.ticketKeys.set(call.keys);
+      return OK;
     case 'tls.challenges':
+      worker.tls.contexts.setChallenges(call.challenges);
       return OK;
     case 'stop':
       worker.stop();

@@ -23,12 +23,16 @@ import { Params } from '../params/parameter-set.ts';
 import {
   newMainCounters,
   newSmaCounters,
+  newTlsCounters,
   newWrkCounters,
   type SmaCounters,
 } from '../stats/counter-fields.ts';
 import type { Peers } from '../threads/peers.ts';
 import { SharedCount } from '../threads/shared-count.ts';
-import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
+import { ServerContexts } from '../tls/server-contexts.ts';
+import { TicketKeys } from '../tls/ticket-keys.ts';
+import { NO_TLS } from '../tls/tls-settings.ts';
+import type { Core, HotParams, ProgramRef, TlsServices } from '../transaction/core.ts';
 import { StepChecks } from '../transaction/drive.ts';
 import { EsiState } from '../transaction/fragment-place.ts';
 import { HeldLookups } from '../transaction/held-lookups.ts';
@@ -90,6 +94,12 @@ export abstract class WorkerCore implements Core {
   responseLimits: HeadLimits;
   lenientDates = false;
   lenientLf = false;
+  readonly ticketKeys = new TicketKeys();
+  readonly tls: TlsServices = {
+    contexts: new ServerContexts(this.ticketKeys),
+    counters: newTlsCounters(),
+    lacksCertificate: (listener) => this.lacksCertificate(listener),
+  };
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
   /** For records that belong to no transaction. */
   readonly workerLog: TxLog;
@@ -109,6 +119,8 @@ export abstract class WorkerCore implements Core {
   private readonly vxids: Vxids;
   private readonly out = new OutputBuffer();
   private readonly cacheLimits: CacheLimits;
+  /** When a listener without a certificate may be reported again (clock seconds). */
+  private nextLackAt = 0;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null) {
     const peers = share?.peers ?? null;
@@ -158,6 +170,10 @@ export abstract class WorkerCore implements Core {
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
+    const { settings, tickets, challenges } = init.tls ?? NO_TLS;
+    this.ticketKeys.set(tickets);
+    this.tls.contexts.set(settings);
+    this.tls.contexts.setChallenges(challenges);
     this.shared = share === null ? new OwnState() : new ThreadsState(share.peers, share.seed);
   }
 
@@ -216,6 +232,16 @@ export abstract class WorkerCore implements Core {
 
   protected trouble(what: string): WriteTrouble {
     return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
+  }
+
+  /** Says so once a minute. */
+  private lacksCertificate(listener: string): void {
+    const now = this.clock.now();
+    if (now < this.nextLackAt) return;
+    this.nextLackAt = now + 60;
+    this.warn(
+      `Listener ${listener} has no TLS certificate and refuses all clients: load one by tls.cert.load`,
+    );
   }
 
   private noteCutLog(taken: number, wanted: number): void {

@@ -8,6 +8,7 @@ import type {
   EdgeCounters,
   MainCounters,
   SmaCounters,
+  TlsCounters,
   VbeCounters,
   WrkCounters,
 } from '../stats/counter-fields.ts';
@@ -37,6 +38,9 @@ export interface CounterParts {
   readonly main: MainCounters;
   readonly wrk: WrkCounters;
   readonly storages: ReadonlyMap<string, SmaCounters>;
+  readonly tls: TlsCounters;
+  /** Whether there are TLS listeners. */
+  readonly hasTls: boolean;
   readonly edge: EdgeCounters;
   readonly facts: ThreadFacts;
   readonly turnWatch: TurnGauge;
@@ -72,7 +76,7 @@ export class WorkerCounters {
     };
     if (peers !== null && thread !== FIRST) {
       const reports = reportTimes(peers);
-      const relay = new CounterRelay(main, wrk, row, (message) => {
+      const relay = new CounterRelay(main, wrk, parts.tls, row, (message) => {
         reports.sending(thread);
         peers.channel.send(FIRST, message);
       });
@@ -84,6 +88,7 @@ export class WorkerCounters {
     }
     const file = new CountersFile(join(parts.dir, COUNTERS_FILE), main, wrk, parts.files, parts.trouble);
     for (const [name, counters] of parts.storages) file.addStorage(name, counters);
+    if (parts.hasTls) file.addTls(parts.tls);
     file.addThread(row);
     file.sample = sample;
     this.public = file;

@@ -84,6 +84,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
       main: this.stats,
       wrk: this.wrk,
       storages: this.storages,
+      tls: this.tls.counters,
+      hasTls: init.listeners.some(({ tls }) => tls === true),
       edge: this.edgeCounters,
       peers,
       facts: {

@@ -114,7 +114,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/vcl',
   ],
   'daemon/privileges': [],
-  'daemon/tls': ['protocol', 'daemon/http1'],
+  'daemon/tls': ['protocol'],
   'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges', 'daemon/tls'],
   'daemon/cache': [
     'protocol',

@@ -60,6 +60,7 @@ const SESSION: VclSession = {
   idleSendTimeout: 60,
   sendTimeout: 600,
   proxyAttributes: null,
+  tls: null,
   peerCredentials: () => null,
 };
 

@@ -32,6 +32,7 @@ const NO_SESSION: VclSession = Object.freeze({
   idleSendTimeout: 0,
   sendTimeout: 0,
   proxyAttributes: null,
+  tls: null,
   peerCredentials: () => null,
 });
 

@@ -24,7 +24,7 @@ async function keptBytes(checked: boolean, runtime = runtimeHandles()): Promise<
     };
     const descriptors = { turnsAway: () => false } as unknown as DescriptorGuard;
     const host = { descriptors, sessionOpened, sessionClosed: () => undefined };
-    const endpoint = { name: 'a0', socketText: '', isPath: false, proxy: false };
+    const endpoint = { name: 'a0', socketText: '', isPath: false, proxy: false, tls: false };
     const { server } = new Acceptor(fake.core, host, endpoint, Buffer.alloc(64), 0, null, runtime);
     server.listen(0, '127.0.0.1', () => {
       const client = connect((server.address() as AddressInfo).port, '127.0.0.1', () => client.write('GET'));

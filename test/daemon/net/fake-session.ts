@@ -134,7 +134,7 @@ export class FakeSession {
       core,
       { sessionClosed: () => this.closed++ },
       this.wire,
-      { name: 'a0', socketText: '', isPath: false, proxy },
+      { name: 'a0', socketText: '', isPath: false, proxy, tls: false },
       {
         start: (req) => {
           this.ran.push(req.http.url);

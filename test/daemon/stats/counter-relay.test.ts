@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   newMainCounters,
   newMgtCounters,
+  newTlsCounters,
   newVbeCounters,
   newWrkCounters,
 } from '../../../daemon/stats/counter-fields.ts';
@@ -36,7 +37,9 @@ function setUp() {
   const file = new CountersFile(path, first.main, first.wrk);
   file.addThread(first.row);
   const sent: CountersMessage[] = [];
-  const relay = new CounterRelay(other.main, other.wrk, other.row, (message) => sent.push(message));
+  const relay = new CounterRelay(other.main, other.wrk, newTlsCounters(), other.row, (message) =>
+    sent.push(message),
+  );
   const pass = (): void => {
     relay.publish();
     // As a port does it.

@@ -6,6 +6,7 @@ import {
   type MainCounters,
   newMainCounters,
   newMgtCounters,
+  newTlsCounters,
   newVbeCounters,
   newWrkCounters,
   type VbeCounters,
@@ -43,7 +44,9 @@ function makeThread(number: number): Thread {
   const facts = { sessions: () => thread.sessions, lockWaits: () => number };
   const row = new ThreadRow(number, main, wrk, facts);
   const counters =
-    number === 0 ? new CountersFile(path, main, wrk) : new CounterRelay(main, wrk, row, (m) => sent.push(m));
+    number === 0
+      ? new CountersFile(path, main, wrk)
+      : new CounterRelay(main, wrk, newTlsCounters(), row, (m) => sent.push(m));
   const thread: Thread = { main, wrk, counters, sessions: 0, sent };
   if (counters instanceof CountersFile) counters.addThread(row);
   return thread;

@@ -78,6 +78,7 @@ export const session: VclSession = {
   idleSendTimeout: 60,
   sendTimeout: 600,
   proxyAttributes: null,
+  tls: null,
   peerCredentials: () => null,
 };
 

@@ -1,0 +1,204 @@
+// The beginning of a TLS connection, from its first byte to the first request: the client's first message is read, a
+// certificate chosen, and OpenSSL makes the handshake. How it ends is logged and counted once. A handshake costs as
+// much as ten hits, so one begins within the budget of a turn, and those that find none left wait in order.
+
+import { X509Certificate } from 'node:crypto';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { ClientCert, ClientTls } from '../contract/context.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import { ALERT, alertRecord, type ClientHello, ja3Hash, readClientHello } from '../tls/client-hello.ts';
+import { type FailureCounter, failureOf } from '../tls/handshake-failures.ts';
+import type { ServerContext } from '../tls/server-contexts.ts';
+import type { Core } from '../transaction/core.ts';
+import type { HandshakeFacts, HandshakeUser, SecurableWire } from './tls-wire.ts';
+
+const HTTP_ALPN = ['http/1.1'];
+/** RFC 8737 section 3. */
+const ACME_ALPN = 'acme-tls/1';
+
+/** The connection that begins. */
+export interface HandshakeOwner {
+  readonly core: Core;
+  readonly log: TxLog;
+  readonly endpointName: string;
+  readonly isOpen: boolean;
+  /** Nothing is read until the handshake begins. */
+  pauseReading(): void;
+  /** It begins: the connection hands over what it has kept. */
+  handshakeBegins(): Buffer;
+  handshakeDone(tls: ClientTls): void;
+  /** It cannot become one: `answer` is the last that is sent, in clear before the handshake has begun. */
+  handshakeRefused(answer: Buffer): void;
+  /** OpenSSL has ended it. */
+  handshakeFailed(): void;
+}
+
+const PLAIN_ANSWER = Buffer.from(
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
+    'This port speaks TLS, and this was a plain HTTP request: use https:// instead of http://\n',
+);
+const CERT_ANSWER = Buffer.from(
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
+    'A valid client certificate is required.\n',
+);
+
+export class Handshake implements HandshakeUser {
+  private readonly owner: HandshakeOwner;
+  private readonly wire: SecurableWire;
+  private hello: ClientHello | null = null;
+  private chosen: ServerContext | null = null;
+  private over = false;
+  private validates = false;
+
+  constructor(owner: HandshakeOwner, wire: SecurableWire) {
+    this.owner = owner;
+    this.wire = wire;
+    owner.core.tls.counters.pending++;
+  }
+
+  /** Looks at what has come so far. */
+  take(bytes: Buffer): void {
+    if (this.hello !== null || this.over) return;
+    const hello = readClientHello(bytes);
+    if (hello === 'more') return;
+    if (hello === 'plain') {
+      if (looksLikeHttp(bytes)) this.refuse('failed_plain', 'a plain HTTP request', PLAIN_ANSWER);
+      else this.refuse('failed_plain', 'no TLS', alertRecord(ALERT.unexpectedMessage));
+    } else if (hello === 'too long') {
+      this.refuse('failed_other', 'the first message is too long', alertRecord(ALERT.recordOverflow));
+    } else if (hello === 'malformed') {
+      this.refuse('failed_other', 'the first message is malformed', alertRecord(ALERT.decodeError));
+    } else {
+      this.hello = hello;
+      const { turns } = this.owner.core;
+      this.owner.pauseReading();
+      turns.tookLong();
+      if (turns.mayContinue()) this.begin();
+      else turns.later(() => this.begin());
+    }
+  }
+
+  /** The connection ends before the handshake has. */
+  ended(how: 'timeout' | 'closed'): void {
+    if (this.over) return;
+    if (how === 'timeout') this.note('failed_timeout', 'not completed within tls_handshake_timeout');
+    else this.note('failed_closed', 'the client went away');
+  }
+
+  secured(facts: HandshakeFacts): void {
+    const { owner, hello, chosen } = this;
+    if (this.over || hello === null) return;
+    const { counters } = owner.core.tls;
+    const name = hello.serverName ?? '-';
+    if (this.validates || chosen === null) {
+      this.over = true;
+      counters.pending--;
+      owner.log.put(Tag.TLS, `${facts.version} ${facts.cipher} ${name} ${ACME_ALPN} validated`);
+      owner.handshakeRefused(Buffer.alloc(0));
+      return;
+    }
+    const { frontend } = this;
+    const clientCert = clientCertOf(facts);
+    const how = facts.resumed ? 'resumed' : 'full';
+    owner.log.put(Tag.TLS, `${facts.version} ${facts.cipher} ${name} ${facts.alpn ?? '-'} ${how}`);
+    if (clientCert !== null) {
+      const verdict = clientCert.verified ? 'verified' : (facts.clientCertError ?? 'unverified');
+      owner.log.put(Tag.TLS, `client certificate ${clientCert.subject} ${verdict}`);
+    }
+    if (frontend?.clientVerify === 'required' && clientCert?.verified !== true) {
+      this.refuse('failed_client_cert', 'the certificate of the client is not valid', CERT_ANSWER);
+      return;
+    }
+    this.over = true;
+    counters.pending--;
+    counters.handshakes++;
+    if (facts.resumed) counters.resumed++;
+    else counters.full++;
+    if (facts.version === 'TLSv1.3') counters.tls13++;
+    else counters.tls12++;
+    owner.handshakeDone({
+      version: facts.version,
+      cipher: facts.cipher,
+      resumed: facts.resumed,
+      authority: hello.serverName,
+      alpn: facts.alpn,
+      ja3: owner.core.params.tls_ja3 !== 0 ? ja3Hash(hello) : null,
+      certSign: chosen.certSign,
+      certKey: chosen.certKey,
+      clientCert,
+    });
+  }
+
+  tlsFailed(error: Error): void {
+    const { counter, words } = failureOf(error);
+    if (this.over) this.owner.log.put(Tag.TLS, `broken: ${words}`);
+    else this.note(counter, words);
+    this.owner.handshakeFailed();
+  }
+
+  private get frontend() {
+    return this.owner.core.tls.contexts.frontend(this.owner.endpointName);
+  }
+
+  private begin(): void {
+    const { owner, wire } = this;
+    if (!owner.isOpen || this.over) return;
+    const { contexts } = owner.core.tls;
+    const { serverName, alpn, wantsStatus } = this.hello as ClientHello;
+    const setup = { requestsCert: false, requiresCert: false, ocsp: null };
+    const validation = alpn.includes(ACME_ALPN) ? contexts.alpnChallenge(serverName) : null;
+    if (validation !== null) {
+      this.validates = true;
+      wire.secure({ ...setup, context: validation, alpn: [ACME_ALPN] }, owner.handshakeBegins(), this);
+      return;
+    }
+    const chosen = contexts.choose(owner.endpointName, serverName);
+    if (chosen === 'none') {
+      owner.core.tls.lacksCertificate(owner.endpointName);
+      this.refuse(
+        'failed_no_cert',
+        'the listener has no certificate: tls.cert.load brings one',
+        alertRecord(ALERT.handshakeFailure),
+      );
+    } else if (chosen === 'unknown name') {
+      const named = serverName ?? 'no name';
+      this.refuse('failed_name', `no certificate for ${named}`, alertRecord(ALERT.unrecognizedName));
+    } else {
+      this.chosen = chosen;
+      const verify = this.frontend?.clientVerify ?? 'none';
+      const requests = { requestsCert: verify !== 'none', requiresCert: verify === 'required' };
+      const ocsp = wantsStatus ? chosen.ocsp : null;
+      const whole = { ...requests, ocsp, context: chosen.context, alpn: HTTP_ALPN };
+      wire.secure(whole, owner.handshakeBegins(), this);
+    }
+  }
+
+  private refuse(counter: FailureCounter, words: string, answer: Buffer): void {
+    this.note(counter, words);
+    this.owner.handshakeRefused(answer);
+  }
+
+  private note(counter: FailureCounter, words: string): void {
+    const { owner, hello } = this;
+    const { counters } = owner.core.tls;
+    this.over = true;
+    counters.pending--;
+    counters.failed++;
+    counters[counter]++;
+    owner.log.put(Tag.TLS, `failed ${hello?.serverName ?? '-'} ${words}`);
+  }
+}
+
+function looksLikeHttp(bytes: Buffer): boolean {
+  return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, 12));
+}
+
+function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCert | null {
+  if (clientCert === null) return null;
+  const certificate = new X509Certificate(clientCert);
+  return {
+    verified: clientCertError === null,
+    subject: certificate.subject.split('\n').reverse().join(','),
+    fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+  };
+}

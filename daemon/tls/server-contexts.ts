@@ -1,0 +1,252 @@
+// The certificates of a worker's TLS listeners as OpenSSL's contexts: which one a client gets is decided by the name that
+// it asks for. A context is made when the first client needs it, because reading a certificate and its key takes a
+// millisecond and there may be thousands; it is kept when settings are replaced and its part of them is the same.
+
+import { constants, createHash, X509Certificate } from 'node:crypto';
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type SecureVersion,
+} from 'node:tls';
+import { followTickets, type TicketKeys } from './ticket-keys.ts';
+import type {
+  AcmeChallenges,
+  TlsCertificate,
+  TlsFrontend,
+  TlsPolicy,
+  TlsProtocol,
+  TlsSettings,
+} from './tls-settings.ts';
+
+/** What a handshake is to present. */
+export interface ServerContext {
+  readonly context: SecureContext;
+  /** The leaf: its signature and key, as in `ecdsa-with-SHA256` and `EC256`. */
+  readonly certSign: string;
+  readonly certKey: string;
+  /** A DER response to staple; null without one. */
+  readonly ocsp: Buffer | null;
+}
+
+/** `none`: the listener has no certificate. `unknown name`: none for this name, and it takes no other. */
+export type ContextChoice = ServerContext | 'none' | 'unknown name';
+
+/** Mozilla's intermediate list without the suites that have no forward secrecy or use CBC (RFC 9325 section 4.2). */
+export const DEFAULT_CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+export const DEFAULT_CIPHERSUITES =
+  'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256';
+
+const ORDER: readonly TlsProtocol[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+/** The options for OpenSSL of a policy; the caller adds certificate and key. */
+export function contextOptions(policy: TlsPolicy): SecureContextOptions {
+  const versions = ORDER.filter((each) => policy.protocols.includes(each)) as SecureVersion[];
+  const suites = policy.ciphersuites ?? DEFAULT_CIPHERSUITES;
+  const order = policy.preferServerCiphers ? constants.SSL_OP_CIPHER_SERVER_PREFERENCE : 0;
+  return {
+    ciphers: `${suites}:${policy.ciphers ?? DEFAULT_CIPHERS}`,
+    ecdhCurve: policy.ecdhCurve ?? 'auto',
+    ...(policy.dhparam === null ? {} : { dhparam: policy.dhparam }),
+    ...(versions.length === 0 ? {} : { minVersion: versions[0], maxVersion: versions.at(-1) }),
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_COMPRESSION | order,
+  };
+}
+
+/** The certificates of one listener, by name. */
+class NameTable {
+  readonly all: TlsCertificate[] = [];
+  private readonly names = new Map<string, TlsCertificate[]>();
+  private fallback: TlsCertificate | null = null;
+
+  add(certificate: TlsCertificate): void {
+    this.all.push(certificate);
+    for (const name of certificate.names) {
+      const same = this.names.get(name);
+      if (same === undefined) this.names.set(name, [certificate]);
+      else same.push(certificate);
+    }
+    if (certificate.isDefault && this.fallback === null) this.fallback = certificate;
+  }
+
+  /** Certificates for a name: exact ones, else of the wildcard one label up. */
+  find(name: string): readonly TlsCertificate[] | null {
+    const exact = this.names.get(name);
+    if (exact !== undefined) return exact;
+    const dot = name.indexOf('.');
+    return dot < 0 ? null : (this.names.get(`*${name.slice(dot)}`) ?? null);
+  }
+
+  get default(): readonly TlsCertificate[] {
+    const first = this.fallback ?? this.all[0];
+    return first === undefined ? [] : [first];
+  }
+}
+
+interface Listener {
+  readonly frontend: TlsFrontend;
+  readonly table: NameTable;
+}
+
+export class ServerContexts {
+  private readonly tickets: TicketKeys;
+  private listeners = new Map<string, Listener>();
+  /** By what they are made of. */
+  private made = new Map<string, ServerContext>();
+  private challenges: AcmeChallenges = { http: {}, alpn: {} };
+
+  constructor(tickets: TicketKeys) {
+    this.tickets = tickets;
+  }
+
+  /** Replaces the settings. */
+  set(settings: TlsSettings): void {
+    const listeners = new Map<string, Listener>();
+    for (const frontend of settings.frontends) {
+      const table = new NameTable();
+      for (const each of settings.certificates) {
+        if (each.frontend === frontend.name || (each.frontend === null && frontend.matchGlobalCerts))
+          table.add(each);
+      }
+      listeners.set(frontend.name, { frontend, table });
+    }
+    this.listeners = listeners;
+    const former = this.made;
+    this.made = new Map();
+    for (const { frontend, table } of listeners.values()) {
+      for (const certificate of table.all) {
+        const key = keyOf(frontend, [certificate]);
+        const kept = former.get(key);
+        if (kept !== undefined) this.made.set(key, kept);
+      }
+    }
+  }
+
+  setChallenges(challenges: AcmeChallenges): void {
+    this.challenges = challenges;
+  }
+
+  /** What is answered to an authority's http-01 request for this token; null when it is none of ours. */
+  httpChallenge(token: string): string | null {
+    const { http } = this.challenges;
+    return Object.hasOwn(http, token) ? (http[token] as string) : null;
+  }
+
+  get hasHttpChallenges(): boolean {
+    return Object.keys(this.challenges.http).length > 0;
+  }
+
+  /** The context for tls-alpn-01 (RFC 8737); null when this name is not being validated. */
+  alpnChallenge(name: string | null): SecureContext | null {
+    const { alpn } = this.challenges;
+    if (name === null || !Object.hasOwn(alpn, name)) return null;
+    const { chain, key } = alpn[name] as { chain: string; key: string };
+    return createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2' });
+  }
+
+  frontend(listener: string): TlsFrontend | null {
+    return this.listeners.get(listener)?.frontend ?? null;
+  }
+
+  /** @param name what the client asks for, in lower case */
+  choose(listener: string, name: string | null): ContextChoice {
+    const known = this.listeners.get(listener);
+    if (known === undefined || known.table.all.length === 0) return 'none';
+    const { frontend, table } = known;
+    const found = name === null ? null : table.find(name);
+    if (found === null && frontend.sniNomatchAbort) return 'unknown name';
+    return this.contextOf(frontend, found ?? table.default);
+  }
+
+  private contextOf(frontend: TlsFrontend, certificates: readonly TlsCertificate[]): ServerContext {
+    const key = keyOf(frontend, certificates);
+    let context = this.made.get(key);
+    if (context === undefined) {
+      context = makeContext(frontend, certificates, this.tickets);
+      this.made.set(key, context);
+    }
+    return context;
+  }
+}
+
+/** All that a context is made of; equal texts are equal contexts. */
+function keyOf(frontend: TlsFrontend, certificates: readonly TlsCertificate[]): string {
+  const parts = certificates.map(({ fingerprint, ocsp, policy, chain }) => [
+    fingerprint,
+    ocsp,
+    policy,
+    chain.length,
+  ]);
+  const { name, policy, clientVerify, clientCa } = frontend;
+  return JSON.stringify([name, policy, clientVerify, clientCa, parts]);
+}
+
+/** With several certificates for a name, the client gets the one whose kind of key it can use. */
+function makeContext(
+  frontend: TlsFrontend,
+  certificates: readonly TlsCertificate[],
+  tickets: TicketKeys,
+): ServerContext {
+  const first = certificates[0] as TlsCertificate;
+  const leaf = new X509Certificate(first.chain);
+  const kinds = new Set([leaf.publicKey.asymmetricKeyType]);
+  const used = [first];
+  for (const each of certificates.slice(1)) {
+    const kind = new X509Certificate(each.chain).publicKey.asymmetricKeyType;
+    if (kinds.has(kind)) continue;
+    kinds.add(kind);
+    used.push(each);
+  }
+  const context = createSecureContext({
+    ...contextOptions({ ...frontend.policy, ...first.policy }),
+    cert: used.map(({ chain }) => chain),
+    key: used.map(({ key }) => key),
+    ...(frontend.clientCa === null ? {} : { ca: frontend.clientCa }),
+    // A session is resumed only where what it proves is asked for in the same way (RFC 9325 section 3.4.1).
+    sessionIdContext: createHash('sha256')
+      .update(JSON.stringify([frontend.name, frontend.clientVerify, frontend.clientCa]))
+      .digest('hex')
+      .slice(0, 32),
+  });
+  followTickets(context, tickets);
+  const ocsp = first.ocsp === null || used.length > 1 ? null : Buffer.from(first.ocsp, 'base64');
+  return { context, ocsp, certSign: signatureOf(leaf), certKey: keyNameOf(leaf) };
+}
+
+/** The algorithm that signed a certificate, by its name in OpenSSL. */
+function signatureOf(leaf: X509Certificate): string {
+  return SIGNATURES.find(([oid]) => leaf.raw.includes(oid))?.[1] ?? 'unknown';
+}
+
+function oid(text: string): Buffer {
+  return Buffer.from(text, 'hex');
+}
+
+/** DER of the object identifiers with their tag and length (RFC 3279, 4055, 5758, 8410). */
+const SIGNATURES: readonly (readonly [Buffer, string])[] = [
+  [oid('06082a8648ce3d040302'), 'ecdsa-with-SHA256'],
+  [oid('06082a8648ce3d040303'), 'ecdsa-with-SHA384'],
+  [oid('06082a8648ce3d040304'), 'ecdsa-with-SHA512'],
+  [oid('06092a864886f70d01010b'), 'RSA-SHA256'],
+  [oid('06092a864886f70d01010c'), 'RSA-SHA384'],
+  [oid('06092a864886f70d01010d'), 'RSA-SHA512'],
+  [oid('06092a864886f70d010105'), 'RSA-SHA1'],
+  [oid('06092a864886f70d01010a'), 'rsassaPss'],
+  [oid('06032b6570'), 'ED25519'],
+];
+
+/** Kind and size of a key, as in RSA2048 and EC256. */
+function keyNameOf(leaf: X509Certificate): string {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = leaf.publicKey;
+  if (type === 'rsa' || type === 'rsa-pss') return `RSA${details?.modulusLength ?? ''}`;
+  if (type !== 'ec') return (type ?? 'unknown').toUpperCase();
+  const bits = { prime256v1: 256, secp384r1: 384, secp521r1: 521 }[details?.namedCurve ?? ''];
+  return `EC${bits ?? ''}`;
+}
