@@ -18,6 +18,7 @@ import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
 import { tcp } from './tcp/tcp.ts';
+import { tls } from './tls/tls.ts';
 import { unix } from './unix/unix.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
@@ -33,6 +34,7 @@ const ALL: readonly Extension[] = [
   bodyaccess,
   directors,
   proxy,
+  tls,
   unix,
   vsthrottle,
   purge,

@@ -72,7 +72,7 @@ export abstract class ClientEnds {
     this.serverIp = this.localIp;
     this.serverPort = this.localPort;
     this.beginRecord = constantRecord(Tag.Begin, `req ${this.vxid} rxreq`);
-    this.startRecord = constantRecord(Tag.ReqStart, `${this.clientIp} ${this.clientPort} ${endpoint.name}`);
+    this.startRecord = this.startOf(this.clientIp, this.clientPort);
     this.forwardedLine = flat(`X-Forwarded-For: ${this.clientIp}`);
     this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
     this.timeoutIdle = core.params.timeout_idle;
@@ -89,6 +89,12 @@ export abstract class ClientEnds {
     core.stats.s_sess++;
   }
 
+  private startOf(address: string, port: number): PreparedRecords {
+    const { core, endpoint } = this;
+    const scheme = core.params.log_scheme !== 1 ? '' : endpoint.tls ? ' https' : ' http';
+    return constantRecord(Tag.ReqStart, `${address} ${port} ${endpoint.name}${scheme}`);
+  }
+
   peerCredentials(): PeerCredentials | null {
     return this.peer;
   }
@@ -99,7 +105,7 @@ export abstract class ClientEnds {
     this.clientPort = client.port;
     this.serverIp = server.ip;
     this.serverPort = server.port;
-    this.startRecord = constantRecord(Tag.ReqStart, `${client.text} ${client.port} ${this.endpoint.name}`);
+    this.startRecord = this.startOf(client.text, client.port);
     this.forwardedLine = flat(`X-Forwarded-For: ${client.text}`);
     this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
   }

@@ -95,6 +95,10 @@ class HandleWire implements ClientWire {
     return this.writes > 0;
   }
 
+  get isFull(): boolean {
+    return this.writes > 0;
+  }
+
   get queued(): number {
     return this.isGone ? 0 : this.handle.writeQueueSize;
   }

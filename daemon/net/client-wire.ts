@@ -35,6 +35,8 @@ export interface ClientWire {
   readonly error: SystemError;
   /** Whether the client has yet to take some of what was written. */
   readonly isSending: boolean;
+  /** Whether another answer is to wait until it has. */
+  readonly isFull: boolean;
   /** Bytes written that the kernel has not taken. */
   readonly queued: number;
   /** Sets the listener; call before resume(). */
@@ -87,6 +89,10 @@ export class SocketWire implements ClientWire {
 
   get isSending(): boolean {
     return this.socket.writableLength > 0;
+  }
+
+  get isFull(): boolean {
+    return this.isSending;
   }
 
   get queued(): number {

@@ -235,7 +235,7 @@ export class Session
       return;
     }
     this.output.responseDone();
-    if (this.wire.isSending) {
+    if (this.wire.isFull) {
       // No further answers pile up before a client that does not read (SAFETY rule 11).
       this.phase = 'unsent';
       this.deadline = Number.POSITIVE_INFINITY;

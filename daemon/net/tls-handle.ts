@@ -4,7 +4,7 @@
 // each slice exists twice until the kernel has it.
 
 import type { Room } from '../flow/flow.ts';
-import { buffersOf, type Piece } from '../flow/piece.ts';
+import { buffersOf, own, type Piece } from '../flow/piece.ts';
 import {
   END_OF_INPUT,
   type HandleAddress,
@@ -87,8 +87,6 @@ class TlsHandleWire implements SecurableWire {
   private inputEnded = false;
   private ending = false;
   private outputEnded = false;
-  private request: WriteRequest | null = null;
-  private clear: Buffer | null = null;
   /** A write has not completed; and the kernel may not have all of it. */
   private busy = false;
   private unsent = false;
@@ -127,6 +125,11 @@ class TlsHandleWire implements SecurableWire {
 
   get isSending(): boolean {
     return this.unsent || this.queue.length > 0;
+  }
+
+  /** What the runtime makes us wait for is not the client's doing. */
+  get isFull(): boolean {
+    return this.unsent || this.waitingBytes > ONE_CALL;
   }
 
   get queued(): number {
@@ -199,7 +202,7 @@ class TlsHandleWire implements SecurableWire {
       this.queue.push({ bytes: parts[i] as Buffer, piece: i === last ? piece : null });
     this.waitingBytes += piece.length;
     if (!this.busy) this.next();
-    return this.isSending ? 'wait' : 'more';
+    return this.isFull ? 'wait' : 'more';
   }
 
   flushed(callback: () => void): void {
@@ -345,10 +348,10 @@ class TlsHandleWire implements SecurableWire {
 
   private encrypt(one: Buffer | null, many: readonly Buffer[] | null, length: number): void {
     const { stream } = this;
-    // In clear, one small answer at most is written: the runtime uses its bytes until it completes.
-    if (this.tls === null) this.clear = one;
-    this.request ??= this.wires.newRequest();
-    const { request } = this;
+    // One of its own for each write: the runtime still uses it while it calls back.
+    const request = this.wires.newRequest();
+    // In clear, the runtime uses the bytes until it has written them.
+    if (this.tls === null && one !== null) request.held = own(one);
     this.busy = true;
     const status = one !== null ? stream.writeBuffer(request, one) : stream.writev(request, many ?? [], true);
     if (status !== 0) {

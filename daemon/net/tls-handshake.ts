@@ -89,7 +89,7 @@ export class Handshake implements HandshakeUser {
     const { owner, hello, chosen } = this;
     if (this.over || hello === null) return;
     const { counters } = owner.core.tls;
-    const name = hello.serverName ?? '-';
+    const name = hello.serverName || '-';
     if (this.validates || chosen === null) {
       this.over = true;
       counters.pending--;
@@ -120,7 +120,7 @@ export class Handshake implements HandshakeUser {
       version: facts.version,
       cipher: facts.cipher,
       resumed: facts.resumed,
-      authority: hello.serverName,
+      authority: hello.serverName || null,
       alpn: facts.alpn,
       ja3: owner.core.params.tls_ja3 !== 0 ? ja3Hash(hello) : null,
       certSign: chosen.certSign,
@@ -161,7 +161,7 @@ export class Handshake implements HandshakeUser {
         alertRecord(ALERT.handshakeFailure),
       );
     } else if (chosen === 'unknown name') {
-      const named = serverName ?? 'no name';
+      const named = serverName === '' ? 'what is no host name' : serverName;
       this.refuse('failed_name', `no certificate for ${named}`, alertRecord(ALERT.unrecognizedName));
     } else {
       this.chosen = chosen;
@@ -185,7 +185,7 @@ export class Handshake implements HandshakeUser {
     counters.pending--;
     counters.failed++;
     counters[counter]++;
-    owner.log.put(Tag.TLS, `failed ${hello?.serverName ?? '-'} ${words}`);
+    owner.log.put(Tag.TLS, `failed ${hello?.serverName || '-'} ${words}`);
   }
 }
 

@@ -63,6 +63,22 @@ export function answerOverflow(req: Request): void {
   req.session.closeAfter = 'TX_EOF';
 }
 
+/** A text as the whole response, which no program has seen; the connection ends after it. */
+export function answerText(req: Request, text: string): void {
+  const { log, session, attempt } = req;
+  log.put(Tag.RespProtocol, 'HTTP/1.1');
+  log.put(Tag.RespStatus, '200');
+  log.put(Tag.RespReason, 'OK');
+  const head = Buffer.from(
+    `HTTP/1.1 200 OK\r\nServer: proxyd\r\nContent-Type: text/plain\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n`,
+    'latin1',
+  );
+  attempt.headBytesOut = head.length;
+  attempt.bodyBytesOut = text.length;
+  req.closeAfter('RESP_CLOSE');
+  session.write(own(head, Buffer.from(text, 'latin1')));
+}
+
 /** A status line in the place of a response, and the end of the connection after it, for which the caller has a reason. */
 export function answerBare(req: Request, status: number, reason: string): void {
   const { log, session, attempt } = req;

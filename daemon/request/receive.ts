@@ -22,7 +22,7 @@ import type { Request } from '../transaction/request.ts';
 import { RequestAttempt } from '../transaction/request-attempt.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
-import { answerBare } from './finish.ts';
+import { answerBare, answerText } from './finish.ts';
 import {
   FAIL,
   FINISH,
@@ -96,9 +96,25 @@ export function transport(req: Request): Step<Request> {
   }
   if (framing.kind === 'length' && framing.length > 0) req.attachBody(framing.length);
   else if (framing.kind === 'chunked') req.attachBody(-1);
+  if (core.tls.contexts.hasHttpChallenges) {
+    const answer = challengeAnswer(req);
+    if (answer !== null) {
+      answerText(req, answer);
+      return FINISH;
+    }
+  }
   saveOriginal(req);
   forwardedFor(req);
   return RECV;
+}
+
+/** Where a certificate authority looks whether a name is ours (RFC 8555 section 8.3). */
+const CHALLENGES = '/.well-known/acme-challenge/';
+
+/** What an authority is answered that asks for a challenge of ours, on any listener and before any program. */
+function challengeAnswer({ core, http }: Request): string | null {
+  if (http.method !== 'GET' || !http.url.startsWith(CHALLENGES)) return null;
+  return core.tls.contexts.httpChallenge(http.url.slice(CHALLENGES.length));
 }
 
 /** An absolute target's authority replaces Host; the log shows what was there and what became of it. */

@@ -24,7 +24,7 @@ const EXTENSION = {
 } as const;
 
 export interface ClientHello {
-  /** In lower case; null without one, and for what cannot be a host name. */
+  /** In lower case; null without one, '' for what cannot be a host name. */
   readonly serverName: string | null;
   /** Protocols offered by ALPN, in the client's order. */
   readonly alpn: readonly string[];
@@ -198,7 +198,7 @@ function nameOf(body: Reader): string | null {
   while (!names.isEmpty) {
     const type = names.number(1);
     const name = names.vector(2).text();
-    if (type === 0) return isHostName(name) ? name.toLowerCase() : null;
+    if (type === 0) return isHostName(name) ? name.toLowerCase() : '';
   }
   return null;
 }

@@ -100,6 +100,8 @@ export class ServerContexts {
   private listeners = new Map<string, Listener>();
   /** By what they are made of. */
   private made = new Map<string, ServerContext>();
+  /** Whether an http-01 request may come. */
+  hasHttpChallenges = false;
   private challenges: AcmeChallenges = { http: {}, alpn: {} };
 
   constructor(tickets: TicketKeys) {
@@ -131,16 +133,13 @@ export class ServerContexts {
 
   setChallenges(challenges: AcmeChallenges): void {
     this.challenges = challenges;
+    this.hasHttpChallenges = Object.keys(challenges.http).length > 0;
   }
 
   /** What is answered to an authority's http-01 request for this token; null when it is none of ours. */
   httpChallenge(token: string): string | null {
     const { http } = this.challenges;
     return Object.hasOwn(http, token) ? (http[token] as string) : null;
-  }
-
-  get hasHttpChallenges(): boolean {
-    return Object.keys(this.challenges.http).length > 0;
   }
 
   /** The context for tls-alpn-01 (RFC 8737); null when this name is not being validated. */
@@ -155,13 +154,13 @@ export class ServerContexts {
     return this.listeners.get(listener)?.frontend ?? null;
   }
 
-  /** @param name what the client asks for, in lower case */
+  /** @param name what the client asks for, in lower case; null for nothing */
   choose(listener: string, name: string | null): ContextChoice {
     const known = this.listeners.get(listener);
     if (known === undefined || known.table.all.length === 0) return 'none';
     const { frontend, table } = known;
     const found = name === null ? null : table.find(name);
-    if (found === null && frontend.sniNomatchAbort) return 'unknown name';
+    if (name !== null && found === null && frontend.sniNomatchAbort) return 'unknown name';
     return this.contextOf(frontend, found ?? table.default);
   }
 

@@ -74,7 +74,8 @@ export function followTickets(context: SecureContext, tickets: TicketKeys): void
 function answer(tickets: TicketKeys, name: Buffer, makes: boolean): unknown[] {
   const { newest } = tickets;
   const key = makes ? newest : tickets.find(name);
-  if (key === null) return [makes ? -1 : UNKNOWN, NO_BYTES, NO_BYTES, NO_BYTES, NO_BYTES];
+  // Without any key there are no tickets.
+  if (key === null) return [UNKNOWN, NO_BYTES, NO_BYTES, NO_BYTES, NO_BYTES];
   const status = makes || key === newest ? USABLE : RENEW;
   return [status, key.hmac, key.aes, key.name, makes ? randomBytes(IV) : NO_BYTES];
 }

@@ -30,6 +30,11 @@ export function noteRefusal(
   if (counter !== null) stats[counter]++;
 }
 
+/** The first bytes of a TLS connection: a record of the handshake, of any version. */
+const TLS_RECORD = 22;
+const TLS_MAJOR = 3;
+const TLS_TEXT = 'This port speaks plain HTTP, and this was TLS: use http:// instead of https://\n';
+
 /** Refuses the malformed head in buf[start, end). */
 export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start: number, end: number): void {
   const { core, log, session } = req;
@@ -45,10 +50,12 @@ export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start
   openRefused(req);
   if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
   log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
-  noteRefusal(log, core.stats, 'request', row.refusal, errorPlace(head, buf, head.headStart, end));
+  const isTls = buf[start] === TLS_RECORD && buf[start + 1] === TLS_MAJOR;
+  const place = isTls ? '' : errorPlace(head, buf, head.headStart, end);
+  noteRefusal(log, core.stats, 'request', isTls ? 'tls' : row.refusal, place);
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
-  finishRefused(req, row.close, 400, 'Bad Request');
+  finishRefused(req, row.close, 400, 'Bad Request', isTls ? TLS_TEXT : '');
 }
 
 /** Whether a head has come to its end, or still may. */
@@ -95,21 +102,26 @@ function openRefused(req: Request): void {
   session.log.put(Tag.Link, `req ${req.attempt.vxid} rxreq`);
 }
 
-function finishRefused(req: Request, close: CloseReason, status: number, reason: string): void {
+function finishRefused(req: Request, close: CloseReason, status: number, reason: string, body = ''): void {
   const { session, log } = req;
   let sent = 0;
   if (status !== 0 && session.isOpen) {
-    const text = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n\r\n`;
+    const type = body === '' ? '' : 'Content-Type: text/plain\r\n';
+    const text = `HTTP/1.1 ${status} ${reason}\r\n${type}Connection: close\r\n\r\n`;
     sent = text.length;
-    session.write(own(Buffer.from(text, 'latin1')));
+    session.write(own(Buffer.from(text + body, 'latin1')));
     log.put(Tag.RespProtocol, 'HTTP/1.1');
     log.put(Tag.RespStatus, String(status));
     log.put(Tag.RespReason, reason);
   }
-  log.put(Tag.ReqAcct, `${req.headBytesIn} 0 ${req.headBytesIn} ${sent} 0 ${sent}`);
+  log.put(
+    Tag.ReqAcct,
+    `${req.headBytesIn} 0 ${req.headBytesIn} ${sent} ${body.length} ${sent + body.length}`,
+  );
   log.endAnswered(true);
   req.core.stats.s_req_hdrbytes += req.headBytesIn;
   req.core.stats.s_resp_hdrbytes += sent;
+  req.core.stats.s_resp_bodybytes += body.length;
   session.body = null;
   req.releaseProgram();
   req.ended = true;

@@ -32,7 +32,8 @@ function row(name: string, text: string, advice: string, answersOnly?: true): Re
 // biome-ignore format: a row is a line
 export const REFUSALS = [
   row('preamble', 'it does not begin with a PROXY preamble that can be read', 'This listener is for clients that send the PROXY protocol, version 1 or 2.'),
-  row('start_line', 'the first line is none of HTTP/1', 'Send METHOD, one blank, TARGET, one blank and HTTP/1.1; is it TLS on a plain port?'),
+  row('tls', 'it is TLS, and this listener speaks plain HTTP', 'Use http://, or the port of a listener with HTTPS (-a).'),
+  row('start_line', 'the first line is none of HTTP/1', 'Send METHOD, one blank, TARGET, one blank and HTTP/1.1.'),
   row('method', 'the method holds a character that none may hold', 'A method is a token, followed by exactly one blank.'),
   row('target', 'the target holds a blank or a control character, or no version follows it', 'Encode it with %XX, and end the line with HTTP/1.1.'),
   row('version', 'the version is neither HTTP/1.0 nor HTTP/1.1', 'Send HTTP/1.1, in capitals.'),

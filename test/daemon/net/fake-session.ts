@@ -51,6 +51,10 @@ export class FakeWire implements ClientWire {
     return this.queued > 0;
   }
 
+  get isFull(): boolean {
+    return this.queued > 0;
+  }
+
   write(piece: Piece): Room {
     this.written.push(textOf(piece));
     if (this.takes) return 'more';
