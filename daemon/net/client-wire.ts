@@ -62,6 +62,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class SocketWire implements ClientWire {
   error: SystemError = NO_ERROR;
+  /** The connection below, and from a handshake on the TLS connection over it. */
   protected socket: Socket;
 
   /** @param socket paused, and half-open when its other side ends */

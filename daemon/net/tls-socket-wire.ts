@@ -1,7 +1,6 @@
 // A client's TLS connection over sockets, for runtimes that show no TLS handles. No OCSP response is stapled here: only a
 // server of the runtime's own may do so.
 
-import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { clientCertError } from '../runtime-handles.ts';
 import { systemError } from '../system-error.ts';
@@ -9,14 +8,7 @@ import { SocketWire, type WireUser } from './client-wire.ts';
 import { alpnBytes, type HandshakeUser, type SecurableWire, type TlsSetup } from './tls-wire.ts';
 
 export class TlsSocketWire extends SocketWire implements SecurableWire {
-  /** The connection below: its ends are asked for there. */
-  private readonly below: Socket;
   private user: WireUser | null = null;
-
-  constructor(socket: Socket) {
-    super(socket);
-    this.below = socket;
-  }
 
   override begin(user: WireUser): void {
     this.user = user;
@@ -24,7 +16,7 @@ export class TlsSocketWire extends SocketWire implements SecurableWire {
   }
 
   secure(setup: TlsSetup, clear: Buffer, user: HandshakeUser): void {
-    const { below } = this;
+    const below = this.socket;
     below.removeAllListeners('data');
     below.removeAllListeners('end');
     below.removeAllListeners('close');
@@ -58,5 +50,10 @@ export class TlsSocketWire extends SocketWire implements SecurableWire {
     });
     if (this.user !== null) super.begin(this.user);
     secured.resume();
+  }
+
+  /** The runtime cannot reset the connection below: the client sees an end without close_notify. */
+  override reset(): void {
+    this.socket.destroy();
   }
 }
