@@ -1,7 +1,7 @@
 // Both kinds of TLS connections of clients: bytes, backpressure, who holds them and how they end.
 
 import { type AddressInfo, connect as connectNet, createServer, type Server } from 'node:net';
-import { connect, createSecureContext, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect, createSecureContext, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Piece } from '../../../daemon/flow/piece.ts';
 import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
@@ -98,7 +98,7 @@ const kinds = [
 describe.each(kinds)('a TLS connection over %s', (kind) => {
   async function pair(
     setup: Partial<TlsSetup> = {},
-    options: Parameters<typeof connect>[0] = {},
+    options: ConnectionOptions = {},
   ): Promise<{ peer: Peer; client: TLSSocket }> {
     const context = createSecureContext({ cert: certificate.cert, key: certificate.key });
     const whole = {
