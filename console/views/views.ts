@@ -5,6 +5,7 @@ import type { View } from '../model/ui/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
 import { CAUSES_VIEW } from './causes/causes-view.ts';
+import { CERTIFICATES_VIEW } from './certificates/certificates-view.ts';
 import { CHANGES_VIEW } from './changes/changes-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
 import { EDGE_VIEW } from './edge/edge-view.ts';
@@ -33,6 +34,7 @@ export const VIEWS: readonly View[] = [
   LATENCY_VIEW,
   PANICS_VIEW,
   EDGE_VIEW,
+  CERTIFICATES_VIEW,
   CAUSES_VIEW,
   EVENTS_VIEW,
   CHANGES_VIEW,

@@ -6,6 +6,7 @@ import type { StyleName, Theme } from '../../draw/theme.ts';
 import { hasNoWorker } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { bytes, count, percent, rate } from '../../model/ui/numbers.ts';
+import { expiryText } from '../certificates/certificates-view.ts';
 
 const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
   { name: 'hit', counters: ['MAIN.cache_hit'], style: 'hit' },
@@ -14,8 +15,10 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
-/** Lookups of fragments count as lookups, so shares include them. */
+/** A certificate that expires; else fragments: their lookups count as lookups, so shares include them. */
 export function trafficRemark(session: DaemonSession): Row {
+  const expiry = expiryText(session);
+  if (expiry !== null) return [span(expiry.text, expiry.tone)];
   const fragments = session.counters.rate('MAIN.esi_req');
   return fragments > 0 ? [span(`with ${rate(fragments)}/s fragments`, 'faint')] : [];
 }
@@ -70,6 +73,10 @@ export function trafficRows(
     spread([span('fetches', 'muted')], [span(`${rate(counters.rate('MAIN.s_fetch'))}/s`)], width),
     spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
   );
+  if (counters.get('TLS.handshakes') !== undefined)
+    rows.push(
+      spread([span('TLS handshakes', 'muted')], [span(`${rate(counters.rate('TLS.handshakes'))}/s`)], width),
+    );
   return rows;
 }
 
