@@ -32,8 +32,8 @@ export interface ClientHello {
   readonly wantsStatus: boolean;
   /** The highest version that the client offers, 0x0303 for TLS 1.2. */
   readonly version: number;
-  /** The text whose MD5 is the JA3 fingerprint. */
-  readonly ja3: string;
+  /** What JA3 is made of: the version of the message, suites, extensions, groups and formats of points. */
+  readonly fingerprint: readonly [number, ...(readonly (readonly number[])[])];
 }
 
 /** `more`: it is not whole yet. `plain`: no TLS at all. */
@@ -185,9 +185,7 @@ function factsOf(hello: Reader): ClientHello {
     }
     if (!hello.isEmpty) throw CUT;
   }
-  const list = (values: readonly number[]): string => values.filter((each) => !isGrease(each)).join('-');
-  const ja3 = `${legacy},${list(ciphers)},${list(types)},${list(groups)},${formats.join('-')}`;
-  return { serverName, alpn, wantsStatus, version, ja3 };
+  return { serverName, alpn, wantsStatus, version, fingerprint: [legacy, ciphers, types, groups, formats] };
 }
 
 /** The host name of the extension (RFC 6066 section 3). */
@@ -219,9 +217,14 @@ function isGrease(value: number): boolean {
   return (value & 0x0f0f) === 0x0a0a && value >> 8 === (value & 255);
 }
 
+/** The text whose MD5 is the JA3 fingerprint. */
+export function ja3Text({ fingerprint: [version, ...lists] }: ClientHello): string {
+  return [version, ...lists.map((list) => list.filter((each) => !isGrease(each)).join('-'))].join(',');
+}
+
 /** The JA3 fingerprint of a hello: 32 hexadecimal digits. */
 export function ja3Hash(hello: ClientHello): string {
-  return createHash('md5').update(hello.ja3, 'latin1').digest('hex');
+  return createHash('md5').update(ja3Text(hello), 'latin1').digest('hex');
 }
 
 /** Descriptions of alerts (RFC 8446 section 6). */

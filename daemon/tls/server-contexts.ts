@@ -60,11 +60,15 @@ export function contextOptions(policy: TlsPolicy): SecureContextOptions {
   };
 }
 
+/** Certificates that go together: for the same name, of several kinds of keys. */
+type Choice = readonly TlsCertificate[];
+
 /** The certificates of one listener, by name. */
 class NameTable {
   readonly all: TlsCertificate[] = [];
   private readonly names = new Map<string, TlsCertificate[]>();
   private fallback: TlsCertificate | null = null;
+  private only: Choice = [];
 
   add(certificate: TlsCertificate): void {
     this.all.push(certificate);
@@ -74,25 +78,31 @@ class NameTable {
       else same.push(certificate);
     }
     if (certificate.isDefault && this.fallback === null) this.fallback = certificate;
+    this.only = [this.fallback ?? (this.all[0] as TlsCertificate)];
   }
 
   /** Certificates for a name: exact ones, else of the wildcard one label up. */
-  find(name: string): readonly TlsCertificate[] | null {
+  find(name: string): Choice | null {
     const exact = this.names.get(name);
     if (exact !== undefined) return exact;
     const dot = name.indexOf('.');
     return dot < 0 ? null : (this.names.get(`*${name.slice(dot)}`) ?? null);
   }
 
-  get default(): readonly TlsCertificate[] {
-    const first = this.fallback ?? this.all[0];
-    return first === undefined ? [] : [first];
+  get choices(): Iterable<Choice> {
+    return new Set([...this.names.values(), this.only]);
+  }
+
+  get default(): Choice {
+    return this.only;
   }
 }
 
 interface Listener {
   readonly frontend: TlsFrontend;
   readonly table: NameTable;
+  /** Those that were needed. */
+  readonly contexts: Map<Choice, ServerContext>;
 }
 
 export class ServerContexts {
@@ -117,14 +127,14 @@ export class ServerContexts {
         if (each.frontend === frontend.name || (each.frontend === null && frontend.matchGlobalCerts))
           table.add(each);
       }
-      listeners.set(frontend.name, { frontend, table });
+      listeners.set(frontend.name, { frontend, table, contexts: new Map() });
     }
     this.listeners = listeners;
     const former = this.made;
     this.made = new Map();
     for (const { frontend, table } of listeners.values()) {
-      for (const certificate of table.all) {
-        const key = keyOf(frontend, [certificate]);
+      for (const choice of table.choices) {
+        const key = keyOf(frontend, choice);
         const kept = former.get(key);
         if (kept !== undefined) this.made.set(key, kept);
       }
@@ -158,25 +168,23 @@ export class ServerContexts {
   choose(listener: string, name: string | null): ContextChoice {
     const known = this.listeners.get(listener);
     if (known === undefined || known.table.all.length === 0) return 'none';
-    const { frontend, table } = known;
+    const { frontend, table, contexts } = known;
     const found = name === null ? null : table.find(name);
     if (name !== null && found === null && frontend.sniNomatchAbort) return 'unknown name';
-    return this.contextOf(frontend, found ?? table.default);
-  }
-
-  private contextOf(frontend: TlsFrontend, certificates: readonly TlsCertificate[]): ServerContext {
-    const key = keyOf(frontend, certificates);
-    let context = this.made.get(key);
+    const choice = found ?? table.default;
+    let context = contexts.get(choice);
     if (context === undefined) {
-      context = makeContext(frontend, certificates, this.tickets);
+      const key = keyOf(frontend, choice);
+      context = this.made.get(key) ?? makeContext(frontend, choice, this.tickets);
       this.made.set(key, context);
+      contexts.set(choice, context);
     }
     return context;
   }
 }
 
 /** All that a context is made of; equal texts are equal contexts. */
-function keyOf(frontend: TlsFrontend, certificates: readonly TlsCertificate[]): string {
+function keyOf(frontend: TlsFrontend, certificates: Choice): string {
   const parts = certificates.map(({ fingerprint, ocsp, policy, chain }) => [
     fingerprint,
     ocsp,
@@ -188,11 +196,7 @@ function keyOf(frontend: TlsFrontend, certificates: readonly TlsCertificate[]): 
 }
 
 /** With several certificates for a name, the client gets the one whose kind of key it can use. */
-function makeContext(
-  frontend: TlsFrontend,
-  certificates: readonly TlsCertificate[],
-  tickets: TicketKeys,
-): ServerContext {
+function makeContext(frontend: TlsFrontend, certificates: Choice, tickets: TicketKeys): ServerContext {
   const first = certificates[0] as TlsCertificate;
   const leaf = new X509Certificate(first.chain);
   const kinds = new Set([leaf.publicKey.asymmetricKeyType]);

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ClientHello, ja3Hash, readClientHello } from '../../../daemon/tls/client-hello.ts';
+import { type ClientHello, ja3Hash, ja3Text, readClientHello } from '../../../daemon/tls/client-hello.ts';
 
 /** What the runtime's client sends first. */
 function helloOf(options: ConnectionOptions & { requestOCSP?: boolean }): Promise<Buffer> {
@@ -67,7 +67,7 @@ it('has the fingerprint that JA3 defines', () => {
     extensions,
   ]);
   const hello = facts(record(Buffer.concat([Buffer.from([1, 0, 0, body.length]), body])));
-  expect(hello.ja3).toBe('771,49195-49199,10-11,29-23,0');
+  expect(ja3Text(hello)).toBe('771,49195-49199,10-11,29-23,0');
 });
 
 it('reads it the same in pieces and in records of any size', async () => {
