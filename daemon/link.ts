@@ -46,6 +46,7 @@ export interface ListenerAddress {
 /** A bound listener with its protocol. */
 export interface BoundListener extends ListenerAddress {
   proto: ListenerSpec['proto'];
+  tls: boolean;
 }
 
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';

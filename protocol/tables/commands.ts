@@ -81,7 +81,7 @@ const ROWS = [
   row('help', 'manager', { syntax: 'help [-j|<command>]', options: ['j'], words: [{ name: '<command>', optional: true, of: 'command' }], waits: 'never', reads: true, open: true },
     'What there is to say here.'),
   row('listen.list', 'manager', { options: ['j'], waits: 'briefly', reads: true },
-    'Listeners with the addresses and ports that they are bound to.'),
+    'Listeners with the addresses and ports that they are bound to, and HTTPS where they speak TLS.'),
   row('panic.clear', 'manager', { options: ['z'], surplus: { status: CLI.PARAM, text: 'Unknown parameter "%s".' }, waits: 'briefly', destructive: true },
     'Forget the last panic; -z sets its counter to zero as well.'),
   row('panic.show', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'The report of the last panic, if there was one.'),
