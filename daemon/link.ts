@@ -67,6 +67,8 @@ export interface CommandCall {
   words: readonly string[];
   /** Letters of the given options. */
   options: string;
+  /** Values of the given options that have one, by letter; absent: the command has no such options. */
+  values?: Readonly<Record<string, string>>;
   /** Whether -j is given. */
   json: boolean;
   /** The words after the options. */

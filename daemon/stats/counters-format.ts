@@ -11,6 +11,8 @@ import {
   MGT_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_CERT_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -26,6 +28,7 @@ const GROUPS = new Map<string, readonly CounterRow[]>([
   ['SMA', SMA_COUNTERS],
   ['EDGE', EDGE_COUNTERS],
   ['FLEET', FLEET_COUNTERS],
+  ['TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]],
   ['VBE', VBE_COUNTERS],
   ['THR', THR_COUNTERS],
   ['WRK', WRK_COUNTERS],

@@ -15,6 +15,8 @@ import {
   MGT_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_CERT_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../../protocol/tables/counters.ts';
@@ -136,6 +138,7 @@ function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
   add('storage', 'SMA', SMA_COUNTERS);
   add('edge', 'EDGE', EDGE_COUNTERS);
   add('fleet', 'FLEET', FLEET_COUNTERS);
+  add('tls', 'TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]);
   add('backend', 'VBE', VBE_COUNTERS);
   add('thread', 'THR', THR_COUNTERS);
   add('wrk', 'WRK', WRK_COUNTERS);

@@ -14,7 +14,7 @@ import {
   loadCertificate,
 } from './load-certificate.ts';
 import { loadFrontend } from './load-frontends.ts';
-import { isCertificateId } from './tls-file.ts';
+import { isCertificateId, type PolicyText } from './tls-file.ts';
 
 /** Certificates that there may be, staged ones included (chosen): they go to the worker in one message. */
 const MOST = 1000;
@@ -37,8 +37,11 @@ export interface IssuedCertificate {
   readonly id: string;
   /** Null: global. */
   readonly frontend: string | null;
+  /** Names that it was asked for. */
+  readonly names: readonly string[];
   readonly chain: string;
   readonly key: string;
+  readonly policy?: PolicyText;
 }
 
 export type CertificateStatus = 'active' | 'staged' | 'discarded';
@@ -146,12 +149,15 @@ export class CertificateStore {
 
   /** Makes a certificate active beside the others, in place of the one with its id; what is staged stays staged.
    * Rejects with CertificateError. */
-  install({ id, frontend, chain, key }: IssuedCertificate): Promise<LoadedCertificate> {
+  install({ id, frontend, names, chain, key, policy = {} }: IssuedCertificate): Promise<LoadedCertificate> {
     return this.#alone(async () => {
       this.#checkFrontend(frontend);
       if (!isCertificateId(id)) this.#checkId(id, 0);
-      const request = { id, frontend, files: null, policy: {}, isDefault: false };
+      const request = { id, frontend, files: null, policy, isDefault: false };
       const issued = certificateOf(request, { chain, key }, this.#host.now());
+      const missing = names.filter((name) => !issued.certificate.names.includes(name));
+      if (missing.length > 0)
+        throw new CertificateError(`certificate ${id}: it is not for ${missing.join(', ')}`);
       const { frontends, certificates } = this.#loaded;
       const at = certificates.findIndex((one) => one.request.id === id);
       const next = at < 0 ? [...certificates, issued] : certificates.with(at, issued);
