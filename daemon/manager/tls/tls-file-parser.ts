@@ -203,5 +203,7 @@ function shown(token: Token): string {
 }
 
 export function mistake(at: string, what: string, hint: string): TlsFileError {
-  return new TlsFileError(`${at}: ${what}; ${hint}`);
+  // A file may hold anything, and a message goes to a terminal.
+  const shown = what.replaceAll(/\p{Cc}/gu, '?');
+  return new TlsFileError(`${at}: ${shown.length > 200 ? `${shown.slice(0, 199)}…` : shown}; ${hint}`);
 }
