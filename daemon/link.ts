@@ -46,6 +46,7 @@ export interface ListenerAddress {
 /** A bound listener with its protocol. */
 export interface BoundListener extends ListenerAddress {
   proto: ListenerSpec['proto'];
+  tls: boolean;
 }
 
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
@@ -66,6 +67,8 @@ export interface CommandCall {
   words: readonly string[];
   /** Letters of the given options. */
   options: string;
+  /** Values of the given options that have one, by letter; absent: the command has no such options. */
+  values?: Readonly<Record<string, string>>;
   /** Whether -j is given. */
   json: boolean;
   /** The words after the options. */

@@ -19,6 +19,8 @@ export const WORKDIR_FILES = {
   counters: 'worker/counters',
   modules: 'vmod_cache',
   history: 'history',
+  /** Keys of session tickets, for the manager only. */
+  tickets: 'tls.tickets',
 } as const;
 
 /** The environment on which the meaning of a name depends. */

@@ -10,6 +10,8 @@ import {
   MGT_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_CERT_COUNTERS,
+  TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -130,6 +132,7 @@ function countersText(): string {
     group('SMA.<storage>: a storage', SMA_COUNTERS) +
     group('EDGE: the edge connector, where a program imports it', EDGE_COUNTERS) +
     group('FLEET: the fleet, with --fleet', FLEET_COUNTERS) +
+    group('TLS: listeners with TLS, and their certificates', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
     group('THR.<number>: a thread of the worker', THR_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)

@@ -3,10 +3,10 @@
 
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
-import type { WordRow } from '../../protocol/tables/command-row.ts';
+import type { CommandRow, WordRow } from '../../protocol/tables/command-row.ts';
 import type { Command } from '../../protocol/tables/commands.ts';
 import type { CommandCall } from '../link.ts';
-import { bad } from './reply.ts';
+import { bad, cannot } from './reply.ts';
 
 /** @param given the words of the line, starting with the command's name */
 export function readCommand(row: Command, given: readonly string[]): CommandCall | CommandReply {
@@ -16,15 +16,55 @@ export function readCommand(row: Command, given: readonly string[]): CommandCall
   const rest = words.slice(json ? 2 : 1);
   if (rest.length < row.min) return { status: CLI.TOO_FEW, body: 'Too few parameters\n' };
   if (row.max >= 0 && rest.length > row.max) return { status: CLI.TOO_MANY, body: 'Too many parameters\n' };
-  const options = readOptions(row, rest, json ? 'j' : '');
+  const values: Record<string, string> = {};
+  const first = json ? 'j' : '';
+  const options =
+    row.valued === undefined
+      ? readOptions(row, rest, first)
+      : takeOptions(row, row.valued, rest, values, first);
   if (typeof options !== 'string') return options;
+  if (rest.length < row.min) return { status: CLI.TOO_FEW, body: 'Too few parameters\n' };
   const surplus = row.max < 0 ? undefined : rest[row.words.length];
   if (surplus !== undefined) return tooMany(row, surplus, options);
   for (const [i, word] of row.words.entries()) {
     const problem = word.checkedLate === true || rest[i] === undefined ? null : wordProblem(word, rest[i]);
     if (problem !== null) return bad(problem);
   }
-  return { name: row.name, words, args: rest, options, json: options.includes('j') };
+  const call = { name: row.name, words, args: rest, options, json: options.includes('j') };
+  return row.valued === undefined ? call : { ...call, values };
+}
+
+/** Removes options with and without values from anywhere among the words; returns the letters of the latter, or the
+ * error. */
+function takeOptions(
+  { options, unknownOption }: Command,
+  valued: NonNullable<CommandRow['valued']>,
+  rest: string[],
+  values: Record<string, string>,
+  first: string,
+): string | CommandReply {
+  const plain: string[] = [];
+  let found = first;
+  const given = rest.splice(0);
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string;
+    const letter = word.slice(1);
+    if (word === '--') {
+      plain.push(...given.slice(at + 1));
+      break;
+    }
+    if (!word.startsWith('-') || word === '-') plain.push(word);
+    else if (found.includes(letter) || Object.hasOwn(values, letter)) return bad(`${word} is given twice`);
+    else if (options.includes(letter)) found += letter;
+    else if (valued.some((one) => one.letter === letter)) {
+      const value = given[++at];
+      if (value === undefined) return cannot(`No value specified for: ${word}`);
+      values[letter] = value;
+    } else
+      return unknownOption === undefined ? bad(`Unknown option: ${word}`) : filled(unknownOption, letter);
+  }
+  rest.push(...plain);
+  return found;
 }
 
 /** Removes the options from the words; returns their letters, or the error. */

@@ -46,6 +46,7 @@ import { withEdgeFile } from './programs/edge-file.ts';
 import { Programs } from './programs/programs.ts';
 import { EventList, LongTurns, PanicStore } from './reports.ts';
 import { loadStartPrograms, readProgramFile } from './start-files.ts';
+import { TlsService } from './tls/tls-service.ts';
 
 /** Event names for consoles of the kinds that predate the list of events. */
 const EVENT_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
@@ -70,6 +71,7 @@ export class Manager implements ManagerServices {
   readonly programs: Programs;
   readonly supervisor: Supervisor;
   readonly listeners: ListenerSet;
+  readonly tls: TlsService;
   readonly panics = new PanicStore();
   readonly events = new EventList();
   readonly turnWatch = new TurnWatch(new Clock(), (turn) => this.longTurns.add(turn, null));
@@ -120,8 +122,9 @@ export class Manager implements ManagerServices {
     log: Log,
     parts: ManagerParts = {},
   ): Promise<Manager> {
-    const specs = await resolveListeners(options.listeners);
-    return new Manager(options, dir, version, log, new ListenerSet(specs), parts);
+    const tls = await TlsService.create(options);
+    const specs = await resolveListeners(tls.listeners);
+    return new Manager(options, dir, version, log, new ListenerSet(specs), tls, parts);
   }
 
   private constructor(
@@ -130,6 +133,7 @@ export class Manager implements ManagerServices {
     version: string,
     log: Log,
     listeners: ListenerSet,
+    tls: TlsService,
     parts: ManagerParts,
   ) {
     this.options = options;
@@ -137,6 +141,7 @@ export class Manager implements ManagerServices {
     this.version = version;
     this.log = log;
     this.listeners = listeners;
+    this.tls = tls;
     this.storages = options.storages;
     this.membership = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
@@ -187,6 +192,7 @@ export class Manager implements ManagerServices {
             fleet: options.fleet !== null,
             threads: this.params.num('worker_threads'),
             code: null,
+            ...(tls.state && { tls: tls.state }),
           };
         },
         log,
@@ -239,8 +245,9 @@ export class Manager implements ManagerServices {
       refresh: (written) => {
         this.gauges.update(written);
         this.membership.sample();
+        tls.sample();
       },
-      fleet: this.membership.counters,
+      groups: [...this.membership.groups, ...tls.groups],
       warn: (text) => log('warning', text),
       happened: (kind, text) => this.happened(kind, text),
       fault: (cause) => this.uncaught(cause),
@@ -260,6 +267,12 @@ export class Manager implements ManagerServices {
       activeBackends: () => this.programs.activeBackends(),
       longTurns: () => this.longTurns.lately(),
       fault: (cause) => this.uncaught(cause),
+    });
+    tls.open({
+      dir,
+      supervisor: this.supervisor,
+      log,
+      happened: (kind, text) => this.happened(kind, text),
     });
   }
 
@@ -379,6 +392,7 @@ export class Manager implements ManagerServices {
     await this.supervisor.stop();
     await this.membership.close();
     this.programs.close();
+    this.tls.close();
     this.listeners.close();
     await this.streams.close();
     await this.endpoints.close();

@@ -16,7 +16,9 @@ import {
   type SmaCounterName,
   THR_COUNTERS,
   type ThrCounterName,
+  TLS_CERT_COUNTERS,
   TLS_COUNTERS,
+  type TlsCertCounterName,
   type TlsCounterName,
   VBE_COUNTERS,
   type VbeCounterName,
@@ -34,6 +36,8 @@ export type TlsCounters = Record<TlsCounterName, number>;
 export type EdgeCounters = Record<EdgeCounterName, number>;
 /** FLEET.*: kept by the manager. */
 export type FleetCounters = Record<FleetCounterName, number>;
+/** TLS.*, of certificates: kept by the manager. */
+export type TlsCertCounters = Record<TlsCertCounterName, number>;
 /** VBE.<program>.<backend>.*: one instance per backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
 /** THR.<number>.*: one instance per thread. */
@@ -48,6 +52,7 @@ export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
 export const newTlsCounters = (): TlsCounters => zeros(TLS_COUNTERS);
 export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);
+export const newTlsCertCounters = (): TlsCertCounters => zeros(TLS_CERT_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
 export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);

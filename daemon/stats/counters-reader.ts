@@ -8,8 +8,8 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
-import { FLEET_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
-import type { FleetCounters, MgtCounters } from './counter-fields.ts';
+import { type CounterRow, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
+import type { MgtCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
 
 /** Largest counters file (chosen): its writer may have fewer rights than its reader, so its size is not trusted. */
@@ -22,7 +22,13 @@ const WORD = 8;
 const NEWLINE = 0x0a;
 
 const MGT_NAMES: readonly string[] = MGT_COUNTERS.map((row) => `MGT.${row.name}`);
-const FLEET_NAMES: readonly string[] = FLEET_COUNTERS.map((row) => `FLEET.${row.name}`);
+
+/** Counters of the manager beside MGT, such as FLEET.*; whole numbers. */
+export interface ManagerGroup {
+  readonly prefix: string;
+  readonly rows: readonly CounterRow[];
+  readonly values: Readonly<Record<string, number>>;
+}
 
 export interface CounterSnapshot {
   /** The same array until the set of counters changes. */
@@ -43,26 +49,26 @@ export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
   private readonly refresh: (written: number) => void;
-  /** Counters of the manager, like `mgt`. */
-  private readonly fleet: FleetCounters | null;
+  private readonly groups: readonly ManagerGroup[];
   private readonly own: readonly string[];
   /** The latest reading. */
   private content = NOTHING;
   private snapshot: CounterSnapshot;
 
-  /** @param refresh called before each reading to update `mgt` and `fleet`, with the time the file was written in
+  /** @param refresh called before each reading to update `mgt` and `groups`, with the time the file was written in
    * milliseconds of the epoch, 0 without a file */
   constructor(
     path: string,
     mgt: MgtCounters,
     refresh: (written: number) => void = () => {},
-    fleet: FleetCounters | null = null,
+    groups: readonly ManagerGroup[] = [],
   ) {
     this.path = path;
     this.mgt = mgt;
     this.refresh = refresh;
-    this.fleet = fleet;
-    this.own = fleet === null ? MGT_NAMES : [...MGT_NAMES, ...FLEET_NAMES];
+    this.groups = groups;
+    const names = groups.flatMap(({ prefix, rows }) => rows.map((row) => `${prefix}.${row.name}`));
+    this.own = [...MGT_NAMES, ...names];
     this.snapshot = { info: describeCounters(this.own), values: this.own.map(() => 0n) };
   }
 
@@ -77,7 +83,9 @@ export class CountersReader {
     this.refresh(content.words.length === 0 ? 0 : Number(content.words.readBigUInt64LE(0)));
     let at = 0;
     for (const row of MGT_COUNTERS) values[at++] = BigInt(Math.floor(this.mgt[row.name]));
-    if (this.fleet !== null) for (const row of FLEET_COUNTERS) values[at++] = BigInt(this.fleet[row.name]);
+    for (const { rows, values: counts } of this.groups) {
+      for (const row of rows) values[at++] = BigInt(counts[row.name] ?? 0);
+    }
     this.content = content;
     this.snapshot = { info, values };
     return this.snapshot;

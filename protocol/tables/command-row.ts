@@ -41,6 +41,9 @@ export interface CommandRow {
    * JSON, and comes first. */
   readonly options?: readonly string[];
   readonly words?: readonly WordRow[];
+  /** Options with a value, which is the next word. With such a list, be it empty, all options may stand anywhere after
+   * the name, each at most once; `--` ends them. */
+  readonly valued?: readonly { readonly letter: string; readonly value: string }[];
   /** Error for an unknown option; without one such a word is a plain word. Letters may share a dash then. */
   readonly unknownOption?: WordError;
   /** Error for the first excess word, as long as there are no more than options and words together. */

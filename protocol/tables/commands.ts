@@ -81,7 +81,7 @@ const ROWS = [
   row('help', 'manager', { syntax: 'help [-j|<command>]', options: ['j'], words: [{ name: '<command>', optional: true, of: 'command' }], waits: 'never', reads: true, open: true },
     'What there is to say here.'),
   row('listen.list', 'manager', { options: ['j'], waits: 'briefly', reads: true },
-    'Listeners with the addresses and ports that they are bound to.'),
+    'Listeners with the addresses and ports that they are bound to, and HTTPS where they speak TLS.'),
   row('panic.clear', 'manager', { options: ['z'], surplus: { status: CLI.PARAM, text: 'Unknown parameter "%s".' }, waits: 'briefly', destructive: true },
     'Forget the last panic; -z sets its counter to zero as well.'),
   row('panic.show', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'The report of the last panic, if there was one.'),
@@ -97,6 +97,21 @@ const ROWS = [
   row('status', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'Whether the worker runs.'),
   row('stop', 'manager', { waits: 'briefly', destructive: true }, 'Stop the worker, and with it all traffic.'),
   row('storage.list', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'Storages with their kinds.'),
+  row('tls.cert.commit', 'manager', { event: 'tls' },
+    'Make active what is staged, all of it or, if the worker refuses, nothing. No connection is dropped.'),
+  row('tls.cert.discard', 'manager', { words: [{ name: '<id>' }] },
+    'Forget a staged certificate, or stage that an active one is no longer presented.'),
+  row('tls.cert.list', 'manager', { options: ['j', 's'], valued: [], waits: 'briefly', reads: true },
+    'Certificates of listeners that speak TLS: active ones, staged ones, and those that the next commit discards. -s: only what is staged.'),
+  row('tls.cert.load', 'manager', {
+    syntax: 'tls.cert.load [<id>] <filename> [-f <frontend>] [-k <keyfile>] [-p <protocols>] [-c <ciphers>] [-s <ciphersuites>] [-o] [-d]',
+    options: ['o', 'd'], words: [{ name: '<id|filename>' }, { name: '<filename>', optional: true }],
+    valued: [{ letter: 'f', value: '<frontend>' }, { letter: 'k', value: '<keyfile>' }, { letter: 'p', value: '<protocols>' }, { letter: 'c', value: '<ciphers>' }, { letter: 's', value: '<ciphersuites>' }],
+    unknownOption: { status: CLI.CANT, text: 'Unknown TLS option: -%s' } },
+    'Read a certificate (PEM) and stage it, under an id. -f: for one listener, otherwise for all; -k: the key is in another file; -p: versions of TLS with commas between them; -c and -s: ciphers of TLS 1.2, and cipher suites of TLS 1.3; -o: in the order here, not that of the client; -d: presented where no name matches.'),
+  row('tls.cert.reload', 'manager', { event: 'tls' },
+    'Read the files of all active certificates again, and make them active: all of them or, if one is bad, none.'),
+  row('tls.cert.rollback', 'manager', {}, 'Forget what is staged.'),
   row('turn.list', 'manager', { options: ['j'], waits: 'never', reads: true },
     'The longest turns of the last minute, of threads and manager, and the work that they were spent on: everybody else waited for it. The longest first.'),
   row('vcl.deps', 'manager', { options: ['j'], reads: true }, 'Programs and the programs that they need.'),
@@ -135,7 +150,7 @@ export interface Command extends CommandRow {
 }
 
 function complete(row: CommandRow & { name: CommandName }): Command {
-  const { options = [], words = [] } = row;
+  const { options = [], words = [], valued } = row;
   const letters = options.join('').replace('j', '');
   return {
     ...row,
@@ -144,7 +159,10 @@ function complete(row: CommandRow & { name: CommandName }): Command {
     syntax:
       row.syntax ?? [row.name, ...options.map(optionSyntax), wordsSyntax(words)].filter(Boolean).join(' '),
     min: words.filter((word) => word.optional !== true).length,
-    max: words.at(-1)?.repeated === true ? -1 : letters.length + words.length,
+    max:
+      words.at(-1)?.repeated === true
+        ? -1
+        : letters.length + words.length + (valued === undefined ? 0 : 1 + 2 * valued.length),
     json: options.join('').includes('j'),
   };
 }

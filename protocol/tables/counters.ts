@@ -265,6 +265,16 @@ export const TLS_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type TlsCounterName = (typeof TLS_COUNTERS)[number]['name'];
 
+/** Its certificates, while there are TLS listeners: TLS.<counter>. Kept by the manager. */
+// biome-ignore format: a row is a line
+export const TLS_CERT_COUNTERS = [
+  row('certs', 'g', 'i', 'info', 'Certificates in use'),
+  row('certs_expiring', 'g', 'i', 'info', 'Of these, valid for less than 14 days'),
+  row('certs_expired', 'g', 'i', 'info', 'Of these, expired'),
+  row('days_left', 'g', 'i', 'info', 'Whole days that the first to expire is still valid; 99999 without any'),
+] as const satisfies readonly CounterRow[];
+export type TlsCertCounterName = (typeof TLS_CERT_COUNTERS)[number]['name'];
+
 /** The edge connector, while a program that imports it is loaded: EDGE.<counter>. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line

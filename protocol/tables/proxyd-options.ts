@@ -16,7 +16,7 @@ export const PROXYD: ToolRow = {
   // biome-ignore format: a row is a line
   options: [
     ...group('Basic options', [
-      option('-a', '[name=]address[:port][,HTTP|PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; the last three for Unix sockets'),
+      option('-a', '[name=]address[:port][,HTTP|HTTPS][,PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; HTTPS is TLS, port 443 by default; the last three for Unix sockets'),
       option('-b', 'none|address[:port]|path', 'One backend instead of a program'),
       option('-f', 'file', 'Program; repeatable, the last one is active'),
       option('-n', 'dir', 'Working directory: a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)'),
@@ -43,6 +43,11 @@ export const PROXYD: ToolRow = {
       option('--allow-origin', 'origin', 'An Origin that may open console connections; repeatable'),
       option('--metrics', 'address:port', 'Counters for Prometheus at /metrics'),
       option('--allow-host', 'host[:port]', 'A name under which --metrics is asked, or an address that a tunnel to --console begins at; repeatable'),
+    ]),
+    ...group('TLS', [
+      option('--cert', 'file[,key=file]|auto:name[,name...]', 'A certificate in PEM, with its key or that in another file, for all listeners with HTTPS; repeatable. auto: one for these names, from the authority of --acme'),
+      option('-A', 'file', 'Listeners and certificates in the format of hitch.conf(5): see proxy-tls(7)'),
+      option('--insecure-tls', '', 'Allow TLS 1.0 and 1.1 where the file of -A names them'),
     ]),
     ...group('Fleet', [
       option('--fleet', 'nats://host:port[,...]', 'Share purges and bans with other proxies over NATS JetStream; tls:// asks for TLS'),

@@ -225,6 +225,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/edge',
     'daemon/fleet',
     'daemon/threads',
+    'daemon/tls',
     'daemon/turns',
     'daemon/clock',
     'daemon/runtime-handles',

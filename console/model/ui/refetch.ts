@@ -111,7 +111,7 @@ async function listeners({ session }: ViewContext): Promise<PageAddress[]> {
   const listed = await source.command('listen.list -j');
   if (listed.status === 200) {
     const plain = answerItems(listed.body).find(
-      (one) => Number(textField(one, 'port')) > 0 && textField(one, 'protocol') !== 'PROXY',
+      (one) => Number(textField(one, 'port')) > 0 && textField(one, 'protocol') === 'HTTP',
     );
     return plain === undefined
       ? []

@@ -14,6 +14,7 @@ import { FLEET_COMMANDS } from './fleet-commands.ts';
 import { PARAM_COMMANDS } from './param-commands.ts';
 import { PROCESS_COMMANDS } from './process-commands.ts';
 import type { ManagerHandlers, ManagerServices } from './services.ts';
+import { TLS_COMMANDS } from './tls-commands.ts';
 import { VCL_COMMANDS } from './vcl-commands.ts';
 
 const HINT = "Type 'help' for more info.\n";
@@ -22,6 +23,7 @@ const HANDLERS: ManagerHandlers = {
   ...FLEET_COMMANDS,
   ...PARAM_COMMANDS,
   ...PROCESS_COMMANDS,
+  ...TLS_COMMANDS,
   ...VCL_COMMANDS,
 };
 

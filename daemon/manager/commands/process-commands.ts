@@ -4,6 +4,7 @@
 import { CLI } from '../../../protocol/errors.ts';
 import { COMMANDS, type Command, commandRow } from '../../../protocol/tables/commands.ts';
 import { cannot, jsonReply, ok } from '../../commands/reply.ts';
+import type { BoundListener } from '../../link.ts';
 import type { ManagerHandler, ManagerHandlers } from './services.ts';
 
 const status: ManagerHandler = ({ supervisor: { state } }, call) =>
@@ -58,12 +59,22 @@ const listeners: ManagerHandler = ({ listeners }, call) => {
   if (call.json) {
     const items = rows.map(
       (l) =>
-        `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port},\n    "protocol": "${l.proto}"\n  }`,
+        `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port},\n    "protocol": "${protocolOf(l)}"\n  }`,
     );
     return jsonReply(call, items.join(','));
   }
-  return ok(rows.map((l) => `${l.name} ${l.address} ${l.port < 0 ? '-' : l.port}\n`).join(''));
+  return ok(rows.map((l) => `${l.name} ${l.address} ${l.port < 0 ? '-' : l.port}${tlsColumn(l)}\n`).join(''));
 };
+
+function protocolOf({ proto, tls }: BoundListener): string {
+  if (!tls) return proto;
+  return proto === 'PROXY' ? 'HTTPS,PROXY' : 'HTTPS';
+}
+
+/** Varnish has three columns: the protocol is a fourth one only where it is TLS. */
+function tlsColumn(listener: BoundListener): string {
+  return listener.tls ? ` ${protocolOf(listener)}` : '';
+}
 
 const storages: ManagerHandler = ({ storages }, call) => {
   if (call.json) {

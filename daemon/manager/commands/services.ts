@@ -13,6 +13,7 @@ import type { Supervisor } from '../process/supervisor.ts';
 import type { SourceText } from '../programs/compile-job.ts';
 import type { Programs } from '../programs/programs.ts';
 import type { EventList, LongTurns, PanicStore } from '../reports.ts';
+import type { TlsService } from '../tls/tls-service.ts';
 
 export interface ManagerServices {
   readonly params: Params;
@@ -24,6 +25,7 @@ export interface ManagerServices {
   readonly turnWatch: TurnWatch;
   readonly longTurns: LongTurns;
   readonly storages: readonly StorageSpec[];
+  readonly tls: TlsService;
   /** Null without --fleet. */
   readonly fleet: FleetNode | null;
   /** The greeting of the text CLI. */

@@ -15,6 +15,7 @@ import {
   MGT_COUNTERS,
   SMA_COUNTERS,
   THR_COUNTERS,
+  TLS_CERT_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
@@ -135,9 +136,9 @@ function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
   add('mgt', 'MGT', MGT_COUNTERS);
   add('main', 'MAIN', MAIN_COUNTERS);
   add('storage', 'SMA', SMA_COUNTERS);
-  add('tls', 'TLS', TLS_COUNTERS);
   add('edge', 'EDGE', EDGE_COUNTERS);
   add('fleet', 'FLEET', FLEET_COUNTERS);
+  add('tls', 'TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]);
   add('backend', 'VBE', VBE_COUNTERS);
   add('thread', 'THR', THR_COUNTERS);
   add('wrk', 'WRK', WRK_COUNTERS);

@@ -1,9 +1,11 @@
 // The manager's optional membership of a fleet: loads the node and the bus client only with --fleet, and delays the
 // start of a worker until its position in the stream is known, or until a time limit.
 
+import { FLEET_COUNTERS } from '../../../protocol/tables/counters.ts';
 import type { FleetReceipt, Invalidation } from '../../contract/invalidation.ts';
 import type { FleetNode } from '../../fleet/fleet-node.ts';
 import { type FleetCounters, newFleetCounters } from '../../stats/counter-fields.ts';
+import type { ManagerGroup } from '../../stats/counters-reader.ts';
 import type { FleetOptions } from '../options/fleet-option.ts';
 import type { FleetParts } from './fleet-host.ts';
 
@@ -25,7 +27,7 @@ const NO_FLEET: FleetReceipt = {
 
 export class Membership {
   /** Null without --fleet. */
-  readonly counters: FleetCounters | null;
+  private readonly counters: FleetCounters | null;
   private readonly options: FleetOptions | null;
   /** Null without --fleet, and while it is being loaded. */
   node: FleetNode | null = null;
@@ -70,6 +72,12 @@ export class Membership {
   /** Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt> {
     return this.node?.publish(event) ?? Promise.resolve(NO_FLEET);
+  }
+
+  /** For the streams of counters: none without --fleet. */
+  get groups(): ManagerGroup[] {
+    const { counters } = this;
+    return counters === null ? [] : [{ prefix: 'FLEET', rows: FLEET_COUNTERS, values: counters }];
   }
 
   /** Updates the counters. */

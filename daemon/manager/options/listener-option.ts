@@ -6,6 +6,9 @@ import type { ListenerSpec } from '../../link.ts';
 import { groupId, linesOf, userId } from '../process/accounts.ts';
 import { OptionError } from './option-error.ts';
 
+/** The -a argument that is used where there is none. */
+export const DEFAULT_LISTENER = ':80';
+
 /** Maximum length of a Unix socket path in bytes. */
 const LONGEST_PATH = 107;
 
@@ -16,13 +19,18 @@ export function parseListeners(texts: readonly string[]): ListenerSpec[] {
   for (const text of texts) {
     const spec = parseListener(text, unnamed);
     if (!/^[^,]*=/.test(text)) unnamed++;
-    const same = specs.find((s) => placeOf(s) === placeOf(spec) && spec.port !== 0);
+    const same = specs.find((s) => isSamePlace(s, spec));
     if (same !== undefined) {
       throw new OptionError(`-a arguments ${same.text} and ${text} have same address`);
     }
     specs.push(spec);
   }
   return specs;
+}
+
+/** Whether two listeners have the same address. Port 0 is another one each time. */
+export function isSamePlace(one: ListenerSpec, other: ListenerSpec): boolean {
+  return placeOf(one) === placeOf(other) && one.port !== 0;
 }
 
 function placeOf({ path, host, port }: ListenerSpec): string {
@@ -34,9 +42,12 @@ function parseListener(text: string, index: number): ListenerSpec {
   const [place = '', ...options] = text.trim().split(/\s*,\s*|\s+/);
   const [name, address] = splitName(text, place);
   const spec: ListenerSpec = { name: name ?? `a${index}`, text, proto: 'HTTP' };
-  parsePlace(spec, address);
+  const isTls = options.some((option) => option.toUpperCase() === 'HTTPS');
+  parsePlace(spec, address, isTls ? 443 : 80);
   const seen = new Set<string>();
   for (const option of options) setOption(spec, option, seen);
+  if (isTls && seen.has('protocol') && spec.proto === 'HTTP')
+    throw new OptionError(`Either HTTP or HTTPS in -a (${text})`);
   return spec;
 }
 
@@ -53,6 +64,11 @@ function setOption(spec: ListenerSpec, option: string, seen: Set<string>): void 
   const at = option.indexOf('=');
   if (at < 0) {
     const proto = option.toUpperCase();
+    if (proto === 'HTTPS') {
+      once('HTTPS', option, seen);
+      spec.tls = true;
+      return;
+    }
     if (proto !== 'HTTP' && proto !== 'PROXY') throw new OptionError(`Unknown protocol '${option}'`);
     once('protocol', option, seen);
     spec.proto = proto;
@@ -94,7 +110,7 @@ function parseMode(value: string): number {
   return mode;
 }
 
-function parsePlace(spec: ListenerSpec, place: string): void {
+function parsePlace(spec: ListenerSpec, place: string, defaultPort: number): void {
   if (/^[^/:[]*\//.test(place) && !place.startsWith('/')) {
     throw new OptionError(`Unix domain socket addresses must be absolute paths in -a (${place})`);
   }
@@ -107,7 +123,7 @@ function parsePlace(spec: ListenerSpec, place: string): void {
   const bare = net.isIPv6(place);
   const m = bare ? null : /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place);
   const host = bare ? place : (m?.[1] ?? m?.[2]);
-  const port = portNumber(m?.[3] ?? '');
+  const port = portNumber(m?.[3] ?? '', defaultPort);
   const wrong =
     place === '' ||
     host === undefined ||
@@ -119,9 +135,9 @@ function parsePlace(spec: ListenerSpec, place: string): void {
   spec.port = port;
 }
 
-/** A port number, or the port of a service name; 80 for '', null for an unknown name. */
-function portNumber(text: string): number | null {
-  if (text === '') return 80;
+/** A port number, or the port of a service name; the default for '', null for an unknown name. */
+function portNumber(text: string, defaultPort: number): number | null {
+  if (text === '') return defaultPort;
   if (/^\d+$/.test(text)) return Number(text) <= 65535 ? Number(text) : null;
   for (const line of linesOf('/etc/services')) {
     const [name, port = '', ...others] = line.replace(/#.*/, '').trim().split(/\s+/);

@@ -9,11 +9,13 @@ import type { ListenerSpec, StorageSpec } from '../../link.ts';
 import { parseBytes } from '../../params/value.ts';
 import { type JailOption, parseJail } from '../process/jail.ts';
 import { type FleetOptions, parseFleet } from './fleet-option.ts';
-import { parseListeners } from './listener-option.ts';
+import { DEFAULT_LISTENER, parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
+import { setTlsOption, type TlsOptions } from './tls-option.ts';
 
 export interface Options {
   mode: 'daemon' | 'foreground' | 'debug';
+  /** Empty where -A is given and -a is not. */
   listeners: ListenerSpec[];
   /** The argument of -b. */
   backend: string | null;
@@ -47,6 +49,8 @@ export interface Options {
   readGroup: string | null;
   /** --fleet and related options; null without --fleet. */
   fleet: FleetOptions | null;
+  /** --cert, -A and related options. */
+  tls: TlsOptions;
 }
 
 /** The address of an endpoint, and its original text. */
@@ -97,6 +101,7 @@ export function parseOptions(argv: readonly string[]): Request {
     logFile: null,
     readGroup: null,
     fleet: null,
+    tls: { certificates: [], auto: [], file: null, insecure: false },
   };
   const fleet = new Map<string, string>();
   const listeners: string[] = [];
@@ -139,7 +144,10 @@ export function parseOptions(argv: readonly string[]): Request {
   }
   checkCombinations(o);
   o.fleet = parseFleet(fleet);
-  o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
+  // A file of -A may have listeners: with one, the default is added once it has been read.
+  o.listeners = parseListeners(
+    listeners.length === 0 && o.tls.file === null ? [DEFAULT_LISTENER] : listeners,
+  );
   o.storages = withDefaults(storages.map(parseStorage));
   return { kind: 'run', options: o };
 }
@@ -231,6 +239,11 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     case 'read-group':
       o.readGroup = value;
+      return;
+    case 'A':
+    case 'cert':
+    case 'insecure-tls':
+      setTlsOption(o.tls, name, value);
       return;
   }
 }

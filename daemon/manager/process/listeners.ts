@@ -116,10 +116,10 @@ export class ListenerSet {
 
   /** For listen.list. */
   list(): BoundListener[] {
-    return this.slots.map(({ spec }) =>
-      spec.path === undefined
-        ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0, proto: spec.proto }
-        : { name: spec.name, address: spec.path, port: -1, path: spec.path, proto: spec.proto },
+    return this.slots.map(({ spec: { name, host = '', port = 0, path, proto, tls = false } }) =>
+      path === undefined
+        ? { name, address: host, port, proto, tls }
+        : { name, address: path, port: -1, path, proto, tls },
     );
   }
 }

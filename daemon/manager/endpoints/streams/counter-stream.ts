@@ -8,9 +8,9 @@
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../../protocol/messages.ts';
 import { matchesGlob } from '../../../../queries/fnmatch.ts';
-import type { FleetCounters, MgtCounters } from '../../../stats/counter-fields.ts';
+import type { MgtCounters } from '../../../stats/counter-fields.ts';
 import { COUNTERS_FILE } from '../../../stats/counters-format.ts';
-import { type CounterSnapshot, CountersReader } from '../../../stats/counters-reader.ts';
+import { type CounterSnapshot, CountersReader, type ManagerGroup } from '../../../stats/counters-reader.ts';
 import { turns } from '../../../turns/turns.ts';
 import { type ListSink, listMessage, type Stream, type StreamError } from './stream.ts';
 
@@ -27,14 +27,14 @@ export class CounterStreams {
   /** The reading in progress, or of the present turn of the event loop. */
   private latest: Promise<CounterSnapshot> | null = null;
 
-  /** `refresh` and `fleet` as in CountersReader. */
+  /** `refresh` and `groups` as in CountersReader. */
   constructor(
     dir: string,
     mgt: MgtCounters,
     refresh: (written: number) => void = () => {},
-    fleet: FleetCounters | null = null,
+    groups: readonly ManagerGroup[] = [],
   ) {
-    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh, fleet);
+    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh, groups);
   }
 
   /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */

@@ -17,8 +17,8 @@ export interface StreamsOptions {
   mgt: CounterStreamsArguments[1];
   /** Called before counters are read. */
   refresh: CounterStreamsArguments[2];
-  /** Counters that exist only with --fleet. */
-  fleet: CounterStreamsArguments[3];
+  /** Its counters that exist only with some options. */
+  groups: CounterStreamsArguments[3];
   warn(text: string): void;
   happened(kind: EventKind, text: string): void;
   /** Reports an error that no caller can handle. */
@@ -42,9 +42,9 @@ export class Streams {
   }
 
   counters(): Promise<CounterStreams> {
-    const { mgt, refresh, fleet } = this.options;
+    const { mgt, refresh, groups } = this.options;
     this.counterStreams ??= import('./counter-stream.ts').then(
-      (m) => new m.CounterStreams(this.workerDirectory, mgt, refresh, fleet),
+      (m) => new m.CounterStreams(this.workerDirectory, mgt, refresh, groups),
     );
     return this.counterStreams;
   }
