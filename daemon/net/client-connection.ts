@@ -118,7 +118,7 @@ export abstract class ClientConnection extends ClientEnds {
     this.pipeSink = null;
     const { clock } = this.core;
     if (isAllRead && !this.wire.isSending) {
-      this.wire.destroy();
+      this.wire.finish();
       return;
     }
     if (this.wire.isSending && !this.wire.isGone) {

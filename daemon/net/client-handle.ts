@@ -154,6 +154,10 @@ class HandleWire implements ClientWire {
     if (this.handle.shutdown(request) !== 0) this.ended();
   }
 
+  finish(): void {
+    this.destroy();
+  }
+
   destroy(): void {
     if (this.isGone) return;
     this.isGone = true;

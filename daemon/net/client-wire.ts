@@ -53,6 +53,8 @@ export interface ClientWire {
   flushed(callback: () => void): void;
   /** Ends this side once everything has left. When the client's has ended too, the wire is destroyed. */
   end(): void;
+  /** Destroys it in an orderly way, for a client that sends nothing more: call while nothing is on its way. */
+  finish(): void;
   destroy(): void;
   /** Destroys it so that the client sees it; a Unix socket has no reset. */
   reset(): void;
@@ -161,6 +163,10 @@ export class SocketWire implements ClientWire {
 
   end(): void {
     this.socket.end();
+  }
+
+  finish(): void {
+    this.destroy();
   }
 
   destroy(): void {

@@ -87,6 +87,7 @@ class TlsHandleWire implements SecurableWire {
   private inputEnded = false;
   private ending = false;
   private outputEnded = false;
+  private finishing = false;
   /** A write has not completed; and the kernel may not have all of it. */
   private busy = false;
   private unsent = false;
@@ -220,6 +221,12 @@ class TlsHandleWire implements SecurableWire {
     if (!this.busy) this.shutdown();
   }
 
+  /** With close_notify: a client may otherwise take a body that ends with the connection for one that was cut. */
+  finish(): void {
+    this.finishing = true;
+    this.end();
+  }
+
   destroy(): void {
     if (this.isGone) return;
     this.gone();
@@ -291,7 +298,7 @@ class TlsHandleWire implements SecurableWire {
 
   ended(): void {
     this.outputEnded = true;
-    if (this.inputEnded) this.destroy();
+    if (this.inputEnded || this.finishing) this.destroy();
   }
 
   lost(): void {
@@ -353,6 +360,8 @@ class TlsHandleWire implements SecurableWire {
     // In clear, the runtime uses the bytes until it has written them.
     if (this.tls === null && one !== null) request.held = own(one);
     this.busy = true;
+    // What the handle has written before and not let go of yet, such as tickets: until then it writes nothing else.
+    const before = this.tls === null ? 0 : this.tls.writeQueueSize;
     const status = one !== null ? stream.writeBuffer(request, one) : stream.writev(request, many ?? [], true);
     if (status !== 0) {
       this.busy = false;
@@ -362,7 +371,7 @@ class TlsHandleWire implements SecurableWire {
     const { streamBaseState, kLastWriteWasAsync } = this.wires.stream;
     this.busy = streamBaseState[kLastWriteWasAsync] !== 0;
     // A TLS handle completes later in any case; the kernel has it all when nothing is left below.
-    this.unsent = length > ONE_CALL || this.handle.writeQueueSize > 0;
+    this.unsent = length > ONE_CALL || before > 0 || this.handle.writeQueueSize > 0;
   }
 }
 

@@ -52,6 +52,10 @@ export class TlsSocketWire extends SocketWire implements SecurableWire {
     secured.resume();
   }
 
+  override finish(): void {
+    this.socket.destroySoon();
+  }
+
   /** The runtime cannot reset the connection below: the client sees an end without close_notify. */
   override reset(): void {
     this.socket.destroy();

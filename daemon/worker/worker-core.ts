@@ -119,8 +119,8 @@ export abstract class WorkerCore implements Core {
   private readonly vxids: Vxids;
   private readonly out = new OutputBuffer();
   private readonly cacheLimits: CacheLimits;
-  /** When a listener without a certificate may be reported again (clock seconds). */
-  private nextLackAt = 0;
+  /** The minute of the epoch in which a listener without a certificate was reported last. */
+  private readonly lackedAt: Int32Array;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null) {
     const peers = share?.peers ?? null;
@@ -151,6 +151,7 @@ export abstract class WorkerCore implements Core {
     this.tStart = share?.now ?? this.clock.now();
     this.bgFetches = new SharedCount(peers?.part('bgFetches').words(1));
     this.pipes = new SharedCount(peers?.part('pipes').words(1));
+    this.lackedAt = peers?.part('lackedAt').words(1) ?? new Int32Array(1);
     this.vxids = new Vxids(peers?.part('vxids').words(1) ?? new Int32Array(1));
     if (thread === 0) this.vxids.begin(init.generation);
     this.cacheLimits = limitsOfCache(this.allParams);
@@ -234,14 +235,13 @@ export abstract class WorkerCore implements Core {
     return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
   }
 
-  /** Says so once a minute. */
+  /** Says so once a minute, whichever thread notices it. */
   private lacksCertificate(listener: string): void {
-    const now = this.clock.now();
-    if (now < this.nextLackAt) return;
-    this.nextLackAt = now + 60;
-    this.warn(
-      `Listener ${listener} has no TLS certificate and refuses all clients: load one by tls.cert.load`,
-    );
+    const minute = Math.floor(this.clock.now() / 60);
+    if (Atomics.exchange(this.lackedAt, 0, minute) === minute) return;
+    const text = `Listener ${listener} has no TLS certificate and refuses all clients: tls.cert.load brings one`;
+    this.logNotice(text);
+    this.send({ t: 'trouble', text });
   }
 
   private noteCutLog(taken: number, wanted: number): void {

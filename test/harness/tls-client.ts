@@ -51,7 +51,7 @@ export async function tlsRequest(port: number, options: TlsRequest = {}): Promis
   const cipher = socket.getCipher()?.name ?? '';
   const cert = socket.getPeerCertificate();
   // Of TLS 1.3 it comes later.
-  let session = version === 'TLSv1.3' ? undefined : socket.getSession();
+  let session: Buffer | undefined = version === 'TLSv1.3' ? undefined : socket.getSession();
   socket.on('session', (each: Buffer) => {
     session = each;
   });

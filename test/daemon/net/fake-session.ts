@@ -74,6 +74,10 @@ export class FakeWire implements ClientWire {
     for (const callback of this.waiting.splice(0)) callback();
   }
 
+  finish(): void {
+    this.destroy();
+  }
+
   begin(): void {}
   keepAlive(): void {}
   end(): void {
