@@ -101,7 +101,7 @@ function fromOption({ cert, key }: TlsOptions['certificates'][number]): Certific
 function findListener(listeners: readonly ListenerSpec[], entry: FrontendEntry): ListenerSpec | null {
   const named = listeners.find(({ name }) => name === entry.name);
   let found = named;
-  if (entry.address !== null) {
+  if (entry.address !== null || named === undefined) {
     const wanted = listenerOf(entry, entry.name ?? 'x');
     found = listeners.find((each) => isSamePlace(each, wanted));
     if (named !== undefined && named !== found)
@@ -114,13 +114,12 @@ function findListener(listeners: readonly ListenerSpec[], entry: FrontendEntry):
       );
   }
   if (found === undefined) return null;
-  if (found.tls !== true)
-    throw refused(
-      entry,
-      `-a ${found.text} has this address and speaks no TLS`,
-      'add ,HTTPS to it, or take another port',
-    );
-  return found;
+  if (found.tls === true) return found;
+  throw refused(
+    entry,
+    `-a ${found.text} has this address and speaks no TLS`,
+    'add ,HTTPS to it, or take another port',
+  );
 }
 
 function addListener(listeners: ListenerSpec[], entry: FrontendEntry, nextName: () => string): ListenerSpec {
@@ -129,6 +128,7 @@ function addListener(listeners: ListenerSpec[], entry: FrontendEntry, nextName: 
   return spec;
 }
 
+/** Without an address it is port 443 of the machine. */
 function listenerOf(entry: FrontendEntry, name: string): ListenerSpec {
   try {
     return parseListeners([`${name}=${entry.address ?? ':443'},HTTPS`])[0] as ListenerSpec;
