@@ -61,13 +61,13 @@ export function planTls(
   const top = file?.top ?? EMPTY;
   const all = [...listeners];
   /** The entry of the file for each listener that has one. */
-  const entries = new Map<string, FrontendEntry>();
+  const byName = new Map<string, FrontendEntry>();
   let unnamed = 0;
   for (const entry of file?.frontends ?? []) {
     const { name } = findListener(all, entry) ?? addListener(all, entry, () => `tls${unnamed++}`);
-    if (entries.has(name))
+    if (byName.has(name))
       throw refused(entry, `the listener ${name} is there twice`, 'make one frontend of both');
-    entries.set(name, entry);
+    byName.set(name, entry);
   }
   const names = new Set(all.filter(({ tls }) => tls === true).map(({ name }) => name));
   const given = options.certificates.length + options.auto.length;
@@ -78,15 +78,15 @@ export function planTls(
   const global = [...options.certificates.map(fromOption), ...top.certificates];
   return {
     listeners: all,
-    frontends: [...names].map((name) => frontendPlan(name, top, entries.get(name))),
+    frontends: [...names].map((name) => frontendPlan(name, top, byName.get(name))),
     certificates: [
       ...global.map((entry) => ({ frontend: null, entry })),
-      ...[...entries].flatMap(([frontend, own]) => own.certificates.map((entry) => ({ frontend, entry }))),
+      ...[...byName].flatMap(([frontend, own]) => own.certificates.map((entry) => ({ frontend, entry }))),
     ],
     auto: [
       ...options.auto.map((auto) => ({ id: null, frontend: null, names: auto, policy: {} })),
       ...top.auto.map(({ id, names: auto, policy }) => ({ id, frontend: null, names: auto, policy })),
-      ...[...entries].flatMap(([frontend, own]) =>
+      ...[...byName].flatMap(([frontend, own]) =>
         own.auto.map(({ id, names: auto, policy }) => ({ id, frontend, names: auto, policy })),
       ),
     ],

@@ -26,7 +26,7 @@ it('makes listeners of frontends, and adds to those of -a', () => {
      frontend = { name = api sni-nomatch-abort = off client-verify = required client-verify-ca = ca.pem }
      frontend = { name = new host = "::1" port = 444 }
      frontend = "10.0.0.1:1"
-     frontend = ":2"`,
+     frontend = "[*]:2"`,
   );
   expect(
     listeners.map(({ name, host, port, tls, proto }) => [name, host, port, tls === true, proto]),

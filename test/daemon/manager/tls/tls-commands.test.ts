@@ -131,7 +131,9 @@ describe('a transaction', () => {
         ],
       },
     });
-    expect(await run(f, 'event.list')).toContain(' tls        tls.cert.commit\n');
+    expect(await run(f, 'event.list')).toContain(
+      ' tls        Certificates were committed; now presented: two, cert1; no longer: cert0\n',
+    );
     await f.manager.command('debug.srandom die');
     await until(() => f.manager.supervisor.state === 'running', 'another worker');
     expect((await initOf(f)).tls?.settings.certificates.map(({ id }) => id)).toEqual(['two', 'cert1']);

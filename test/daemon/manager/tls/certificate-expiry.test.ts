@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countExpiry, ExpiryReports } from '../../../../daemon/manager/tls/expiry.ts';
+import { countExpiry, ExpiryReports } from '../../../../daemon/manager/tls/certificate-expiry.ts';
 import { newTlsCertCounters } from '../../../../daemon/stats/counter-fields.ts';
 import type { TlsCertificate } from '../../../../daemon/tls/tls-settings.ts';
 
