@@ -25,17 +25,18 @@ import { markdown } from './markdown.ts';
 import { ncsaPage } from './ncsa-page.ts';
 import { queryPage } from './query-page.ts';
 import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
+import { tlsPage } from './tls-page.ts';
 
 /**
  * Page texts by file name.
- * @param prose in Markdown: the pages on differences from Varnish and on fleets
+ * @param prose in Markdown: the pages on differences from Varnish, on fleets, and those on TLS
  * @param extensions the built-in ones
  * @param language the compiler's tables, and the texts of its page
  */
 export function manualPages(
   version: string,
   date: string,
-  prose: { readonly differences: string; readonly fleet: string },
+  prose: { readonly differences: string; readonly fleet: string; readonly tls: readonly string[] },
   extensions: readonly DocumentedExtension[],
   language: { readonly tables: DocumentedLanguage; readonly texts: LanguageTexts },
 ): Map<string, string> {
@@ -73,6 +74,7 @@ export function manualPages(
     'several proxies of one fleet, from one to five',
     joined([heading('description'), markdown(prose.fleet)]),
   );
+  add('proxy-tls', 'TLS at the front and to origins', tlsPage(prose.tls));
   for (const extension of extensions) {
     pages.set(
       `vmod_${extension.name}.3`,
@@ -99,6 +101,7 @@ const TOPICS = [
   'proxy-ncsa',
   'proxy-params',
   'proxy-query',
+  'proxy-tls',
   'proxy-vcl',
 ];
 

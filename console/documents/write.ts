@@ -1,10 +1,13 @@
 // Writes manual pages and completion scripts to dist/man and dist/completion of a built package. Run by the build.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { completionScripts } from './completion-scripts.ts';
 import type { DocumentedExtension } from './extension-page.ts';
 import { type DocumentedLanguage, GENERATED, type LanguageTexts } from './language-page.ts';
 import { manualPages } from './manual.ts';
+
+/** Parts of proxy-tls(7), in their order. */
+const TLS_PAGES = ['daemon/tls/LISTENERS.md', 'daemon/tls/ORIGINS.md', 'daemon/tls/AUTOMATIC.md'];
 
 /**
  * @param root folder of package.json, as a URL that ends in a slash
@@ -27,7 +30,11 @@ export function writeDocuments(
     manualPages(
       version,
       new Date().toISOString().slice(0, 10),
-      { differences: page('daemon/differences/README.md'), fleet: page('daemon/fleet/OPERATING.md') },
+      {
+        differences: page('daemon/differences/README.md'),
+        fleet: page('daemon/fleet/OPERATING.md'),
+        tls: TLS_PAGES.filter((path) => existsSync(new URL(path, root))).map(page),
+      },
       extensions,
       { tables, texts: languageTexts(root) },
     ),

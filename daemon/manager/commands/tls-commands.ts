@@ -5,8 +5,8 @@ import type { CommandReply } from '../../../protocol/messages.ts';
 import { cannot, jsonReply, ok } from '../../commands/reply.ts';
 import type { CommandCall } from '../../link.ts';
 import { CertificateError } from '../tls/certificate-error.ts';
+import { daysLeft } from '../tls/certificate-expiry.ts';
 import type { CertificateStatus } from '../tls/certificate-store.ts';
-import { daysLeft } from '../tls/expiry.ts';
 import type { LoadedCertificate } from '../tls/load-certificate.ts';
 import { type PolicyText, readProtocols } from '../tls/tls-file.ts';
 import type { ManagerHandler, ManagerHandlers } from './services.ts';
@@ -54,10 +54,15 @@ function readPolicyOptions(
   return policy;
 }
 
-const commit: ManagerHandler = ({ tls }) =>
+const commit: ManagerHandler = (services) =>
   answered(async () => {
-    await tls.store.commit();
-    tls.committed();
+    const { added, discarded } = await services.tls.store.commit();
+    services.tls.committed();
+    const changes = [
+      ...(added.length === 0 ? [] : [`now presented: ${added.join(', ')}`]),
+      ...(discarded.length === 0 ? [] : [`no longer: ${discarded.join(', ')}`]),
+    ];
+    if (changes.length > 0) services.happened('tls', `Certificates were committed; ${changes.join('; ')}`);
     return '';
   });
 
@@ -70,12 +75,14 @@ const rollback: ManagerHandler = ({ tls }) =>
 const discard: ManagerHandler = async ({ tls }, { args: [id = ''] }) =>
   (await tls.store.discard(id)) ? ok() : cannot('ID not found');
 
-const reload: ManagerHandler = async ({ tls }) => {
+const reload: ManagerHandler = async (services) => {
+  const { tls } = services;
   if (tls.store.hasStaged)
     return cannot('There are staged changes: tls.cert.commit or tls.cert.rollback comes first\n');
   return answered(async () => {
     const changed = await tls.store.reload();
     const ids = changed.map(({ request }) => request.id).join(', ');
+    if (changed.length > 0) services.happened('tls', `Certificates were loaded from their files: ${ids}`);
     const warnings = changed.flatMap((one) => one.warnings).map((text) => `Warning: ${text}`);
     return [changed.length === 0 ? 'Nothing has changed.' : `Changed: ${ids}`, ...warnings].join('\n');
   });

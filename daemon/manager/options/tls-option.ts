@@ -1,7 +1,7 @@
 // The TLS options: --cert, -A and --insecure-tls. Pure: the files that they name are read when the manager is created.
 
 import { resolve } from 'node:path';
-import { autoNames } from '../tls/tls-file.ts';
+import { autoNames } from '../tls/auto-names.ts';
 import { OptionError } from './option-error.ts';
 
 /** TLS settings of the command line; absolute paths. */

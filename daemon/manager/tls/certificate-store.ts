@@ -122,13 +122,16 @@ export class CertificateStore {
     });
   }
 
-  /** Makes active what is staged. Rejects with CertificateError if the worker refuses. */
-  commit(): Promise<void> {
+  /** Makes active what is staged; returns the ids that came and went. Rejects with CertificateError if the worker
+   * refuses. */
+  commit(): Promise<{ readonly added: readonly string[]; readonly discarded: readonly string[] }> {
     return this.#alone(async () => {
       const { frontends } = this.#loaded;
       await this.#apply({ frontends, certificates: this.#kept() });
+      const done = { added: this.#staged.map(({ request }) => request.id), discarded: [...this.#discarded] };
       this.#staged = [];
       this.#discarded = new Set();
+      return done;
     });
   }
 
@@ -167,7 +170,7 @@ export class CertificateStore {
     });
   }
 
-  /** What the next commit makes active. */
+  /** The certificates after the next commit. */
   #kept(): LoadedCertificate[] {
     const kept = this.#loaded.certificates.filter(({ request }) => !this.#discarded.has(request.id));
     return [...kept, ...this.#staged];

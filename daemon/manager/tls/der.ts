@@ -10,7 +10,7 @@ export const SEQUENCE = 0x30;
 export const INTEGER = 0x02;
 export const ENUMERATED = 0x0a;
 export const OCTET_STRING = 0x04;
-export const GENERALIZED_TIME = 0x18;
+const GENERALIZED_TIME = 0x18;
 /** [n], constructed. */
 export const context = (n: number): number => 0xa0 | n;
 

@@ -61,13 +61,13 @@ export function planTls(
   const top = file?.top ?? EMPTY;
   const all = [...listeners];
   /** The entry of the file for each listener that has one. */
-  const entries = new Map<string, FrontendEntry>();
+  const byName = new Map<string, FrontendEntry>();
   let unnamed = 0;
   for (const entry of file?.frontends ?? []) {
     const { name } = findListener(all, entry) ?? addListener(all, entry, () => `tls${unnamed++}`);
-    if (entries.has(name))
+    if (byName.has(name))
       throw refused(entry, `the listener ${name} is there twice`, 'make one frontend of both');
-    entries.set(name, entry);
+    byName.set(name, entry);
   }
   const names = new Set(all.filter(({ tls }) => tls === true).map(({ name }) => name));
   const given = options.certificates.length + options.auto.length;
@@ -78,15 +78,15 @@ export function planTls(
   const global = [...options.certificates.map(fromOption), ...top.certificates];
   return {
     listeners: all,
-    frontends: [...names].map((name) => frontendPlan(name, top, entries.get(name))),
+    frontends: [...names].map((name) => frontendPlan(name, top, byName.get(name))),
     certificates: [
       ...global.map((entry) => ({ frontend: null, entry })),
-      ...[...entries].flatMap(([frontend, own]) => own.certificates.map((entry) => ({ frontend, entry }))),
+      ...[...byName].flatMap(([frontend, own]) => own.certificates.map((entry) => ({ frontend, entry }))),
     ],
     auto: [
       ...options.auto.map((auto) => ({ id: null, frontend: null, names: auto, policy: {} })),
       ...top.auto.map(({ id, names: auto, policy }) => ({ id, frontend: null, names: auto, policy })),
-      ...[...entries].flatMap(([frontend, own]) =>
+      ...[...byName].flatMap(([frontend, own]) =>
         own.auto.map(({ id, names: auto, policy }) => ({ id, frontend, names: auto, policy })),
       ),
     ],
@@ -101,7 +101,7 @@ function fromOption({ cert, key }: TlsOptions['certificates'][number]): Certific
 function findListener(listeners: readonly ListenerSpec[], entry: FrontendEntry): ListenerSpec | null {
   const named = listeners.find(({ name }) => name === entry.name);
   let found = named;
-  if (entry.address !== null) {
+  if (entry.address !== null || named === undefined) {
     const wanted = listenerOf(entry, entry.name ?? 'x');
     found = listeners.find((each) => isSamePlace(each, wanted));
     if (named !== undefined && named !== found)
@@ -114,13 +114,12 @@ function findListener(listeners: readonly ListenerSpec[], entry: FrontendEntry):
       );
   }
   if (found === undefined) return null;
-  if (found.tls !== true)
-    throw refused(
-      entry,
-      `-a ${found.text} has this address and speaks no TLS`,
-      'add ,HTTPS to it, or take another port',
-    );
-  return found;
+  if (found.tls === true) return found;
+  throw refused(
+    entry,
+    `-a ${found.text} has this address and speaks no TLS`,
+    'add ,HTTPS to it, or take another port',
+  );
 }
 
 function addListener(listeners: ListenerSpec[], entry: FrontendEntry, nextName: () => string): ListenerSpec {
@@ -129,6 +128,7 @@ function addListener(listeners: ListenerSpec[], entry: FrontendEntry, nextName: 
   return spec;
 }
 
+/** Without an address it is port 443 of the machine. */
 function listenerOf(entry: FrontendEntry, name: string): ListenerSpec {
   try {
     return parseListeners([`${name}=${entry.address ?? ':443'},HTTPS`])[0] as ListenerSpec;

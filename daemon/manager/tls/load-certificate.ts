@@ -12,7 +12,7 @@ import { foundInstead, isEncrypted, type PemBlock, pemBlocks } from './pem-block
 import type { CertificateFiles, PolicyText } from './tls-file.ts';
 import { checkContext, DEFAULT_POLICY, dhparamProblem, readPolicy } from './tls-policy.ts';
 
-/** What a certificate is made from. */
+/** Sources and settings of a certificate. */
 export interface CertificateRequest {
   readonly id: string;
   /** Null: global. */
@@ -128,6 +128,8 @@ function makeCertificate(
   const [leaf] = parsed as [X509Certificate, ...X509Certificate[]];
   checkKey(parsed, key, request.files?.key ?? where, where);
   const facts = certificateFacts(leaf);
+  if (Number.isNaN(facts.notBefore + facts.notAfter))
+    throw new CertificateError(`${where}: the dates of the certificate cannot be read; get a new one`);
   warnings.push(...certificateWarnings(parsed, facts, where, now));
   const own = readPolicy(request.policy);
   const policy: Partial<TlsPolicy> =

@@ -28,29 +28,29 @@ export interface TicketKeysHost {
 
 export class TicketKeys {
   readonly #host: TicketKeysHost;
-  #keys: readonly AgedKey[];
+  #aged: readonly AgedKey[];
   #removeFile: () => void = () => {};
 
   /** Takes the keys of the file that are not too old. */
   constructor(host: TicketKeysHost) {
     this.#host = host;
-    this.#keys = readKeys(host.path).filter((key) => this.#isYoung(key, KEPT * PERIOD));
+    this.#aged = readKeys(host.path).filter((key) => this.#isYoung(key, KEPT * PERIOD));
     this.rotate();
   }
 
   /** The newest first. */
   get keys(): readonly TicketKey[] {
-    return this.#keys.map(({ name, aes, hmac }) => ({ name, aes, hmac }));
+    return this.#aged.map(({ name, aes, hmac }) => ({ name, aes, hmac }));
   }
 
   /** Makes a key if the newest has made tickets long enough; returns whether the keys have changed. */
   rotate(): boolean {
-    const [newest] = this.#keys;
+    const [newest] = this.#aged;
     if (newest !== undefined && this.#isYoung(newest, PERIOD)) return false;
     const random = (bytes: number): string => randomBytes(bytes).toString('base64');
     const made = { name: random(16), aes: random(16), hmac: random(32), made: Math.floor(this.#host.now()) };
-    const young = this.#keys.filter((key) => this.#isYoung(key, KEPT * PERIOD));
-    this.#keys = [made, ...young].slice(0, KEPT);
+    const young = this.#aged.filter((key) => this.#isYoung(key, KEPT * PERIOD));
+    this.#aged = [made, ...young].slice(0, KEPT);
     this.#save();
     return true;
   }
@@ -69,7 +69,7 @@ export class TicketKeys {
   #save(): void {
     const { path, warn } = this.#host;
     try {
-      this.#removeFile = writeOwn(path, JSON.stringify(this.#keys), 0o600);
+      this.#removeFile = writeOwn(path, JSON.stringify(this.#aged), 0o600);
     } catch (cause) {
       warn(
         `Cannot write ${path}: ${systemText(cause)}; TLS sessions will not resume if this process is killed`,
@@ -89,8 +89,8 @@ function readKeys(path: string): AgedKey[] {
   try {
     const stat = fstatSync(fd);
     if (stranger(stat) !== null || (stat.mode & 0o077) !== 0 || stat.size > LARGEST) return [];
-    const keys: unknown = JSON.parse(readFileSync(fd, 'utf8'));
-    return Array.isArray(keys) && keys.every(isKey) ? keys : [];
+    const read: unknown = JSON.parse(readFileSync(fd, 'utf8'));
+    return Array.isArray(read) && read.every(isKey) ? read : [];
   } catch {
     return [];
   } finally {

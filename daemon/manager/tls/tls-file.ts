@@ -3,6 +3,7 @@
 
 import { resolve } from 'node:path';
 import type { ClientVerify, TlsProtocol } from '../../tls/tls-settings.ts';
+import { autoNames } from './auto-names.ts';
 import { mistake, parseTlsBlocks, type TlsFileBlock, type TlsFileValue } from './tls-file-parser.ts';
 
 /** A policy as far as it is given; paths are absolute. */
@@ -83,7 +84,6 @@ const PROTOCOLS: Readonly<Record<string, TlsProtocol>> = {
 const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 /** Of a certificate: no blanks, since it is a word of commands. */
 const ID = /^[\w.:@*+-]{1,128}$/;
-const HOST_NAME = /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/;
 
 /** Throws TlsFileError. */
 export function parseTlsFile(text: string, file: string, rules: TlsFileRules): TlsFile {
@@ -180,17 +180,6 @@ function automatic({ values, at }: TlsFileBlock, rules: TlsFileRules): AutoEntry
   const names = autoNames(values.get('names')?.words ?? []);
   if (typeof names === 'string') throw mistake(at, names, 'write names = a.example, b.example');
   return { names, policy: policy(values, rules), id: idOf(values, at), at };
-}
-
-/** Names for a certificate from an authority, in lower case; or why they are none. */
-export function autoNames(words: readonly string[]): string[] | string {
-  if (words.length === 0) return 'cert = "auto" has no names';
-  // The limit of Let's Encrypt, and of others.
-  if (words.length > 100) return `${words.length} names are more than a certificate can have (100)`;
-  const names = words.map((word) => word.toLowerCase());
-  const wrong = names.find((name) => !HOST_NAME.test(name.replace(/^\*\./, '')));
-  if (wrong !== undefined) return `"${wrong.slice(0, 80)}" is not a name for a certificate`;
-  return [...new Set(names)];
 }
 
 function policy(values: TlsFileBlock['values'], rules: TlsFileRules): PolicyText {

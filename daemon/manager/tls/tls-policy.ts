@@ -1,7 +1,7 @@
 // Policies of listeners and certificates: the settings of files and commands over the defaults, and the check that OpenSSL
 // takes them, so that a refusal comes when they are loaded and not with the first handshake.
 
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { TlsPolicy } from '../../tls/tls-settings.ts';
 import { CertificateError } from './certificate-error.ts';
 import { derInside, INTEGER, SEQUENCE } from './der.ts';
@@ -86,7 +86,8 @@ export function checkContext(
 
 function tried(what: string, options: SecureContextOptions): void {
   try {
-    createSecureContext(options);
+    // Loaded with the first certificate: it takes 20 ms, which a start without TLS is not to pay.
+    process.getBuiltinModule('node:tls').createSecureContext(options);
   } catch (cause) {
     throw new CertificateError(`${what}: OpenSSL refuses it: ${reason(cause as NodeJS.ErrnoException)}`);
   }

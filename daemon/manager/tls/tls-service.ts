@@ -15,8 +15,8 @@ import type { Options } from '../options/options.ts';
 import type { Log } from '../process/daemon-log.ts';
 import type { Supervisor } from '../process/supervisor.ts';
 import { CertificateError } from './certificate-error.ts';
+import { countExpiry, ExpiryReports } from './certificate-expiry.ts';
 import { CertificateStore, type IssuedCertificate, type LoadedTls } from './certificate-store.ts';
-import { countExpiry, ExpiryReports } from './expiry.ts';
 import { FileWatch } from './file-watch.ts';
 import { type AutoCertificate, planTls, type TlsPlan } from './frontend-plan.ts';
 import { readKeyMaterial } from './key-material-file.ts';
@@ -159,7 +159,7 @@ export class TlsService {
     }
   }
 
-  /** What an authority is to be answered, from now on; in place of what was set before. */
+  /** Sets the answers to an authority, in place of those before. */
   async setChallenges(challenges: AcmeChallenges): Promise<void> {
     this.#challenges = challenges;
     await this.#call({ op: 'tls.challenges', challenges });

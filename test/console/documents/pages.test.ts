@@ -1,8 +1,10 @@
 // The pages made of tables: every row is there, and every example is one that the program takes.
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { FORMAT_EXAMPLES, ncsaPage } from '../../../console/documents/ncsa-page.ts';
 import { EXAMPLES, queryPage } from '../../../console/documents/query-page.ts';
 import { roff } from '../../../console/documents/roff.ts';
+import { tlsPage } from '../../../console/documents/tls-page.ts';
 import {
   BRACKETED,
   DEFAULT_FORMAT,
@@ -14,6 +16,7 @@ import {
 import { parseTemplate } from '../../../console/ncsa/template.ts';
 import { localTime } from '../../../protocol/local-time.ts';
 import { CONVERSIONS, strftime } from '../../../protocol/strftime.ts';
+import { TLS_FILE_KEYS } from '../../../protocol/tables/tls-file-keys.ts';
 import { parseQuery } from '../../../queries/parse-query.ts';
 import { CONNECTIVES, LEVELS, OPERATORS } from '../../../queries/query-words.ts';
 
@@ -58,4 +61,13 @@ it('proxy-ncsa(7) has everything that formats may ask for, and examples that par
     expect(strftime(`%${letter}`, localTime(1_700_000_000))).not.toBe(`%${letter}`);
     expect(has(page, `%${letter}`)).toBe(true);
   }
+});
+
+it('proxy-tls(7) has every key of the file of -A, in the place that its text marks', () => {
+  const listeners = readFileSync(new URL('../../../daemon/tls/LISTENERS.md', import.meta.url), 'utf8');
+  const page = tlsPage([listeners.replace(/^# .*\n+/, ''), '## Origins\n\nmore']);
+  for (const { name } of TLS_FILE_KEYS) expect([name, has(page, name)]).toEqual([name, true]);
+  const at = ['The file of', 'frontend', 'Commands', 'Origins'].map((text) => page.indexOf(text));
+  expect(at).toEqual(at.toSorted((a, b) => a - b));
+  expect(() => tlsPage(['nothing'])).toThrow('needs this line once');
 });

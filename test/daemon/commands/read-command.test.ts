@@ -71,3 +71,43 @@ it('finds a word that is none of the choices', () => {
   expect(wordProblem(STATE, 'warm')).toBeNull();
   expect(wordProblem(STATE, 'WARM')).toBe('State must be one of auto, cold or warm.');
 });
+
+describe('options with values', () => {
+  function values(line: string): unknown {
+    const words = parseCommand(line);
+    if (!Array.isArray(words)) throw words;
+    const row = commandRow(words[0] as string);
+    const call = row === undefined ? null : readCommand(row, words);
+    return call !== null && 'values' in call ? call.values : call;
+  }
+
+  it('may stand anywhere after the name', () => {
+    expect(read('tls.cert.load a b -d -f web')).toEqual(['d', 'a', 'b']);
+    expect(values('tls.cert.load a b -d -f web')).toEqual({ f: 'web' });
+    expect(read('tls.cert.load -o -k k a -d')).toEqual(['od', 'a']);
+    expect(values('tls.cert.load -o -k -d a -p "TLSv1.2, TLSv1.3"')).toEqual({
+      k: '-d',
+      p: 'TLSv1.2, TLSv1.3',
+    });
+    expect(read('tls.cert.load -d -- -x')).toEqual(['d', '-x']);
+    expect(read('tls.cert.list -s -j')).toEqual(['sj']);
+    expect(read('tls.cert.list -j -s')).toEqual(['js']);
+  });
+
+  it.each([
+    ['tls.cert.load', '104 Too few parameters\n'],
+    ['tls.cert.load -d -o', '104 Too few parameters\n'],
+    ['tls.cert.load a b c', '105 Too many parameters\n'],
+    ['tls.cert.load a -x', '300 Unknown TLS option: -x'],
+    ['tls.cert.load a -toString', '300 Unknown TLS option: -toString'],
+    ['tls.cert.load a -k', '300 No value specified for: -k'],
+    ['tls.cert.load a -k 1 -k 2', '106 -k is given twice'],
+    ['tls.cert.load a -d -d', '106 -d is given twice'],
+    ['tls.cert.load -j a', '102 JSON unimplemented\n'],
+    ['tls.cert.list -x', '106 Unknown option: -x'],
+    ['tls.cert.list a', '105 Too many parameters\n'],
+    ['tls.cert.commit -x', '105 Too many parameters\n'],
+  ])('%s', (line, problem) => {
+    expect(read(line)).toBe(problem);
+  });
+});

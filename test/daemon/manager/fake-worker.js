@@ -2,7 +2,8 @@
 // of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` blocks,
 // `debug.srandom dawdle` is answered with the next command, `debug.srandom init` returns its start parameters,
 // `debug.srandom code` the sizes of programs' code and the number of parts it came in, `debug.srandom say` writes 500
-// lines. With a default_ttl of 667 it dies at start.
+// lines, `debug.srandom sent` returns calls about TLS, of which those with a certificate `sour` are refused. With a
+// default_ttl of 667 it dies at start.
 import { createServer } from 'node:net';
 
 const programs = new Map();
@@ -10,6 +11,8 @@ let init = null;
 let expected = 0;
 let dawdled = () => undefined;
 const servers = [];
+/** Calls about TLS that were accepted. */
+const sent = [];
 const send = (m) => process.send(m);
 
 /** Code of programs that came ahead of them. */
@@ -89,6 +92,15 @@ process.on('message', (m, handle) => {
       return reply(200, '');
     case 'ping':
       return reply(200, '');
+    case 'tls.set':
+      if (call.settings.certificates.some(({ id }) => id === 'sour'))
+        return reply(300, 'no sour certificates\n');
+      sent.push(call);
+      return reply(200, '');
+    case 'tls.tickets':
+    case 'tls.challenges':
+      sent.push(call);
+      return reply(200, '');
     case 'cli': {
       const [name, what] = call.command.words;
       if (name === 'debug.srandom' && what === 'die') process.kill(process.pid, 'SIGKILL');
@@ -116,6 +128,7 @@ process.on('message', (m, handle) => {
         ]);
         return reply(200, JSON.stringify({ sizes: Object.fromEntries(sizes), counts, kept: parts.size }));
       }
+      if (name === 'debug.srandom' && what === 'sent') return reply(200, JSON.stringify(sent));
       if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));
       return reply(200, `${call.command.words.join('|')} by the worker`);
     }

@@ -1,0 +1,112 @@
+// TLS of the manager with a stand-in for its supervisor.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { WorkerCall, WorkerState } from '../../../../daemon/link.ts';
+import { type Options, parseOptions } from '../../../../daemon/manager/options/options.ts';
+import { TlsService } from '../../../../daemon/manager/tls/tls-service.ts';
+import type { CommandReply } from '../../../../protocol/messages.ts';
+import { type MadeCertificate, makeCertificate } from '../../../harness/made-certificates.ts';
+
+let dir: string;
+let a: MadeCertificate;
+let made: TlsService[] = [];
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'proxyd-tls-'));
+  a = makeCertificate(dir, 'a.example');
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+afterEach(() => {
+  for (const service of made) service.close();
+  made = [];
+});
+
+class StandIn {
+  state: WorkerState = 'running';
+  reply: CommandReply = { status: 200, body: '' };
+  readonly calls: WorkerCall[] = [];
+  starting: Promise<void> = Promise.resolve();
+  settled(): Promise<void> {
+    return this.starting;
+  }
+  async call(call: WorkerCall): Promise<CommandReply> {
+    this.calls.push(call);
+    return this.reply;
+  }
+}
+
+async function service(...argv: string[]): Promise<{ tls: TlsService; worker: StandIn }> {
+  const { options } = parseOptions(['-d', ...argv]) as { options: Options };
+  const tls = await TlsService.create(options);
+  const worker = new StandIn();
+  tls.open({ dir, supervisor: worker, log: () => {}, happened: () => {} });
+  made.push(tls);
+  return { tls, worker };
+}
+const request = (id: string, frontend: string | null) => ({
+  id,
+  frontend,
+  files: { cert: a.pem, key: null, ocsp: null },
+  policy: {},
+  isDefault: false,
+});
+
+it('tells a worker that starts once it serves: it may have begun with less', async () => {
+  const { tls, worker } = await service('-a', ':443,HTTPS');
+  worker.state = 'starting';
+  let started = (): void => {};
+  worker.starting = new Promise((resolve) => {
+    started = resolve;
+  });
+  await tls.store.stage(request('x', null));
+  const committing = tls.store.commit();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(worker.calls).toEqual([]);
+  worker.state = 'running';
+  started();
+  await committing;
+  expect(worker.calls).toMatchObject([{ op: 'tls.set', settings: { certificates: [{ id: 'x' }] } }]);
+});
+
+it('takes the death of a worker for a refusal', async () => {
+  const { tls, worker } = await service('-a', ':443,HTTPS');
+  await tls.store.stage(request('x', null));
+  worker.reply = { status: 400, body: 'CLI communication error (hdr)' };
+  await expect(tls.store.commit()).rejects.toThrow('CLI communication error');
+  expect(tls.state?.settings.certificates).toEqual([]);
+});
+
+it('presents global certificates where the file says nothing else and there are no others', async () => {
+  const config = join(dir, 'tls.conf');
+  writeFileSync(
+    config,
+    `frontend = { name = plain port = 1 }
+     frontend = { name = both port = 2 match-global-certs = on }
+     frontend = { name = own port = 3 match-global-certs = off }`,
+  );
+  const { tls } = await service('-A', config, '-a', 'a=:4,HTTPS');
+  const matches = (): boolean[] => tls.state?.settings.frontends.map((one) => one.matchGlobalCerts) ?? [];
+  const names = tls.state?.settings.frontends.map(({ name }) => name);
+  expect(names).toEqual(['a', 'plain', 'both', 'own']);
+  expect(matches()).toEqual([true, true, true, false]);
+  for (const [i, name] of (names ?? []).entries()) await tls.store.stage(request(`x${i}`, name));
+  await tls.store.commit();
+  expect(matches()).toEqual([true, false, true, false]);
+});
+
+it('has a default listener only where no other is named', async () => {
+  const config = join(dir, 'tls.conf');
+  writeFileSync(config, 'frontend = ":1"');
+  expect((await service('-A', config)).tls.listeners.map(({ port }) => port)).toEqual([1]);
+  expect((await service()).tls.listeners.map(({ port }) => port)).toEqual([80]);
+  expect((await service()).tls.state).toBeUndefined();
+});
+
+it('has challenges also for a daemon without TLS', async () => {
+  const { tls, worker } = await service('-a', ':80');
+  await tls.setChallenges({ http: { t: 'x' }, alpn: {} });
+  expect(worker.calls).toEqual([{ op: 'tls.challenges', challenges: { http: { t: 'x' }, alpn: {} } }]);
+  expect(tls.state?.challenges.http).toEqual({ t: 'x' });
+});
