@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type MadeCertificate, makeCertificate } from '../harness/made-certificates.ts';
+import { freePort } from '../harness/origin.ts';
 import { run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
@@ -14,6 +15,7 @@ let a: MadeCertificate;
 let b: MadeCertificate;
 let c: MadeCertificate;
 let proxy: RunningProxy;
+let metrics: number;
 
 beforeAll(async () => {
   const dir = box.path('certs');
@@ -27,7 +29,9 @@ beforeAll(async () => {
      frontend = { name = "more" host = "127.0.0.1" port = 0 }
      backend = "[127.0.0.1]:6086"\n`,
   );
+  metrics = await freePort();
   const args = ['-a', 'web=127.0.0.1:0,HTTPS', '-A', config, '--cert', `${a.cert},key=${a.key}`];
+  args.push('--metrics', `127.0.0.1:${metrics}`);
   proxy = await startProxy(box, { backend: '127.0.0.1:9', args });
 });
 afterAll(() => box.dispose());
@@ -57,6 +61,9 @@ it('has those of its options, and says so', async () => {
   };
   expect(counters.counters['TLS.certs']?.value).toBe(2);
   expect(counters.counters['TLS.days_left']?.value).toBe(29);
+  const page = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text();
+  expect(page).toContain('\n# TYPE proxyd_tls_certs gauge\nproxyd_tls_certs 2\n');
+  expect(page).toContain('\nproxyd_tls_days_left 29\n');
 });
 
 describe('commands', () => {
