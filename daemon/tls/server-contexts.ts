@@ -9,7 +9,7 @@ import {
   type SecureContextOptions,
   type SecureVersion,
 } from 'node:tls';
-import { followTickets, type TicketKeys } from './ticket-keys.ts';
+import { followTickets, type TicketKeys } from './session-tickets.ts';
 import type {
   AcmeChallenges,
   TlsCertificate,

@@ -30,7 +30,7 @@ import {
 import type { Peers } from '../threads/peers.ts';
 import { SharedCount } from '../threads/shared-count.ts';
 import { ServerContexts } from '../tls/server-contexts.ts';
-import { TicketKeys } from '../tls/ticket-keys.ts';
+import { TicketKeys } from '../tls/session-tickets.ts';
 import { NO_TLS } from '../tls/tls-settings.ts';
 import type { Core, HotParams, ProgramRef, TlsServices } from '../transaction/core.ts';
 import { StepChecks } from '../transaction/drive.ts';

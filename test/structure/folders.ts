@@ -184,6 +184,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/threads',
     'daemon/system-error',
+    'daemon/tls',
     'daemon/turns',
   ],
   'daemon/fetch': [
@@ -257,6 +258,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/system-error',
     'daemon/vcl',
     'daemon/link',
+    'daemon/tls',
     'daemon/transaction',
     'daemon/request',
     'daemon/threads',
@@ -285,6 +287,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/fetch',
     'daemon/net',
     'daemon/edge',
+    'daemon/tls',
     'daemon/turns',
   ],
 };

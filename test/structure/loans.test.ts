@@ -33,6 +33,7 @@ const BUFFERS: Readonly<Record<string, string>> = {
   'daemon/flow/piece.ts': 'a larger piece, which holds them',
   'daemon/net/client-handle.ts': 'the kernel, until its completion',
   'daemon/net/client-wire.ts': 'the same over a socket',
+  'daemon/net/tls-handle.ts': 'encrypts them in the call, or holds the piece until it does',
   'daemon/request/delivery.ts': 'a chunk, which holds them',
   'daemon/request/fragment-body.ts': 'parts of a piece that is held; a search in a call',
   'daemon/request/pipe.ts': 'own bytes, in a pipe',

@@ -102,6 +102,9 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/extensions/saintmode/saintmode-events.ts objects',
     'daemon/net/client-handle.ts waiting',
     'daemon/net/handover.ts queue',
+    'daemon/net/tls-handle.ts queue',
+    'daemon/net/tls-handle.ts waiting',
+    'daemon/tls/session-tickets.ts keys',
   ],
   'tens of nanoseconds each, four times a second': ['daemon/worker/worker.ts sessions'],
   'the tests of authors, and the network to try things with': [

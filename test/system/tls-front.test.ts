@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Issued, issue } from '../harness/certificates.ts';
 import { framings, heads, strayBytes } from '../harness/hostile-requests.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { delay, run, Sandbox, until } from '../harness/processes.ts';
+import { delay, installed, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { refusal, tlsConnect, tlsRequest } from '../harness/tls-client.ts';
 import { pemFile, ports, startTlsProxy } from '../harness/tls-proxy.ts';
@@ -46,6 +46,18 @@ function clientHello(): Promise<Buffer> {
     });
   });
 }
+
+/** Reads a page with the chain and the name verified, twice on one connection. */
+const PYTHON = `
+import http.client, ssl, sys, socket
+context = ssl.create_default_context(cafile=sys.argv[1])
+sock = context.wrap_socket(socket.create_connection(('127.0.0.1', int(sys.argv[2]))), server_hostname='a.example')
+connection = http.client.HTTPConnection('a.example')
+connection.sock = sock
+for _ in range(2):
+    connection.request('GET', '/')
+    print(connection.getresponse().read().decode(), sock.version())
+`;
 
 /** What a connection answers to these bytes until it ends. */
 function answerTo(port: number, bytes: Buffer): Promise<Buffer> {
@@ -231,6 +243,70 @@ describe('handshakes', () => {
     for (let i = 0; i < cases.length; i += 40) await Promise.all(cases.slice(i, i + 40).map(judge));
     expect(wrong).toEqual([]);
   }, 240_000);
+});
+
+describe('clients', () => {
+  it.each([
+    [
+      'curl',
+      [
+        'curl',
+        '-sS',
+        '--cacert',
+        '@ca',
+        '--resolve',
+        'a.example:@port:127.0.0.1',
+        'https://a.example:@port/',
+      ],
+    ],
+    [
+      'curl with 1.2',
+      [
+        'curl',
+        '-sS',
+        '--tls-max',
+        '1.2',
+        '--cacert',
+        '@ca',
+        '--resolve',
+        'a.example:@port:127.0.0.1',
+        'https://a.example:@port/',
+      ],
+    ],
+    ['python', ['python3', '-c', PYTHON, '@ca', '@port']],
+    [
+      'openssl',
+      [
+        'openssl',
+        's_client',
+        '-quiet',
+        '-verify_return_error',
+        '-CAfile',
+        '@ca',
+        '-servername',
+        'a.example',
+        '-connect',
+        '127.0.0.1:@port',
+      ],
+    ],
+  ] as const)('%s verifies the chain and reads the answer', async (_name, words) => {
+    if (!installed(words[0])) return console.warn(`${words[0]} is not installed: not played`);
+    const ca = issue({ subject: 'root', isAuthority: true });
+    const caFile = box.path('root');
+    writeFileSync(caFile, ca.cert);
+    const file = pemFile(box, issue({ names: ['a.example'] }, ca));
+    const proxy = await startProxy(box, {
+      program: backendProgram(origin.port),
+      args: ['-a', 'tls=127.0.0.1:0,HTTPS', '--cert', file],
+    });
+    const port = String((await ports(proxy)).tls);
+    const [program = '', ...args] = words.map((word) => word.replace('@ca', caFile).replace('@port', port));
+    const done = await run(program, args, {
+      input: 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n',
+    });
+    expect(done.stdout, done.stderr).toContain('fine');
+    await proxy.stop();
+  });
 });
 
 describe('who is let in', () => {

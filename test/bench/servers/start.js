@@ -130,7 +130,15 @@ export async function startVarnish(cpu, dir, originPort, pass = false, storage =
   return { name: pass ? 'varnishd pass' : 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
 }
 
-export async function startNginx(cpu, dir, originPort, pass = false) {
+/** Any program that will listen on this port. */
+export async function startProgram(cpu, name, program, args, port) {
+  const child = start(cpu, program, args);
+  await accepts(name, child, port);
+  return { name, port, pid: child.pid, stop: () => end(child) };
+}
+
+/** @param tls files of certificate and key; null for plain HTTP */
+export async function startNginx(cpu, dir, originPort, pass = false, tls = null) {
   const nginx = find('nginx');
   if (nginx === null) return null;
   const work = join(dir, 'nginx');
@@ -160,7 +168,8 @@ http {
     keepalive_requests 100000000;
   }
   server {
-    listen 127.0.0.1:${port} backlog=1024;
+    listen 127.0.0.1:${port} backlog=1024${tls === null ? '' : ' ssl'};
+    ${tls === null ? '' : `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key}; ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tls:8m;`}
     location / {
       proxy_pass http://origin;
       proxy_http_version 1.1;

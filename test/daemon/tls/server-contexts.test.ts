@@ -5,7 +5,7 @@ import { type AddressInfo, connect as connectNet, createServer } from 'node:net'
 import { connect, TLSSocket } from 'node:tls';
 import { beforeAll, expect, it } from 'vitest';
 import { ServerContexts } from '../../../daemon/tls/server-contexts.ts';
-import { TicketKeys } from '../../../daemon/tls/ticket-keys.ts';
+import { TicketKeys } from '../../../daemon/tls/session-tickets.ts';
 import type { TicketKey, TlsCertificate, TlsFrontend } from '../../../daemon/tls/tls-settings.ts';
 import { type Issued, issue } from '../../harness/certificates.ts';
 
