@@ -140,7 +140,7 @@ it('has the same tickets after the manager was killed', async () => {
   const tickets = (): string => readFileSync(join(first.dir, WORKDIR_FILES.tickets), 'utf8');
   const before = tickets();
   first.daemon.child.kill('SIGKILL');
-  await first.daemon.exit();
+  await first.daemon.exit(30_000);
   const second = await startProxy(box, { ...options, dir: first.dir });
   expect(tickets()).toBe(before);
   await second.stop();
