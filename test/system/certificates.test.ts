@@ -134,6 +134,18 @@ it('has keys in memory only, and tickets in a file that goes with it', async () 
   expect(existsSync(tickets)).toBe(false);
 });
 
+it('has the same tickets after the manager was killed', async () => {
+  const options = { backend: '127.0.0.1:9', args: ['-a', '127.0.0.1:0,HTTPS', '--cert', b.pem] };
+  const first = await startProxy(box, options);
+  const tickets = (): string => readFileSync(join(first.dir, WORKDIR_FILES.tickets), 'utf8');
+  const before = tickets();
+  first.daemon.child.kill('SIGKILL');
+  await first.daemon.exit(30_000);
+  const second = await startProxy(box, { ...options, dir: first.dir });
+  expect(tickets()).toBe(before);
+  await second.stop();
+});
+
 describe('a start with a mistake', () => {
   it.each([
     ['-A with no file', ['-A', '/nowhere'], /-A \/nowhere: No such file or directory/],

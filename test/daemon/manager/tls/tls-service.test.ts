@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { WorkerCall, WorkerState } from '../../../../daemon/link.ts';
 import { type Options, parseOptions } from '../../../../daemon/manager/options/options.ts';
 import { TlsService } from '../../../../daemon/manager/tls/tls-service.ts';
@@ -19,6 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 afterEach(() => {
+  vi.useRealTimers();
   for (const service of made) service.close();
   made = [];
 });
@@ -37,11 +38,13 @@ class StandIn {
   }
 }
 
+const events: string[] = [];
+
 async function service(...argv: string[]): Promise<{ tls: TlsService; worker: StandIn }> {
   const { options } = parseOptions(['-d', ...argv]) as { options: Options };
   const tls = await TlsService.create(options);
   const worker = new StandIn();
-  tls.open({ dir, supervisor: worker, log: () => {}, happened: () => {} });
+  tls.open({ dir, supervisor: worker, log: () => {}, happened: (_kind, text) => events.push(text) });
   made.push(tls);
   return { tls, worker };
 }
@@ -109,4 +112,23 @@ it('has challenges also for a daemon without TLS', async () => {
   await tls.setChallenges({ http: { t: 'x' }, alpn: {} });
   expect(worker.calls).toEqual([{ op: 'tls.challenges', challenges: { http: { t: 'x' }, alpn: {} } }]);
   expect(tls.state?.challenges.http).toEqual({ t: 'x' });
+});
+
+it('changes tickets every hour, and reports what expires every day', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const { tls, worker } = await service('-a', ':443,HTTPS', '--cert', a.pem);
+  const first = tls.state?.tickets[0];
+  vi.advanceTimersByTime(59 * 60_000);
+  await Promise.resolve();
+  expect(worker.calls).toEqual([]);
+  vi.advanceTimersByTime(2 * 60_000);
+  await vi.waitUntil(() => worker.calls.length > 0);
+  expect(worker.calls).toEqual([{ op: 'tls.tickets', keys: tls.state?.tickets }]);
+  expect(tls.state?.tickets[1]).toEqual(first);
+  events.length = 0;
+  vi.setSystemTime(Date.now() + 20 * 86_400_000);
+  vi.advanceTimersByTime(2 * 60_000);
+  expect(events).toEqual([expect.stringMatching(/^Certificate cert0 \(a\.example\) expires in 9 days/)]);
+  tls.sample();
+  expect(tls.groups[0]?.values).toMatchObject({ certs: 1, certs_expiring: 1, days_left: 9 });
 });
