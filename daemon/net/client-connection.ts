@@ -118,6 +118,8 @@ export abstract class ClientConnection extends ClientEnds {
     this.pipeSink = null;
     const { clock } = this.core;
     if (isAllRead && !this.wire.isSending) {
+      // The end of a TLS connection is written, and a client that reads nothing may leave no room for it.
+      this.deadline = clock.now() + LINGER;
       this.wire.finish();
       return;
     }

@@ -8,9 +8,9 @@ import type { ClientCert, ClientTls } from '../contract/context.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { ALERT, alertRecord, type ClientHello, ja3Hash, readClientHello } from '../tls/client-hello.ts';
 import { type FailureCounter, failureOf } from '../tls/handshake-failures.ts';
-import type { ServerContext } from '../tls/server-contexts.ts';
+import type { ContextChoice, ServerContext } from '../tls/server-contexts.ts';
 import type { Core } from '../transaction/core.ts';
-import type { HandshakeFacts, HandshakeUser, SecurableWire } from './tls-wire.ts';
+import type { HandshakeFacts, HandshakeUser, SecurableWire, TlsSetup } from './tls-wire.ts';
 
 const HTTP_ALPN = ['http/1.1'];
 /** RFC 8737 section 3. */
@@ -116,6 +116,9 @@ export class Handshake implements HandshakeUser {
     else counters.full++;
     if (facts.version === 'TLSv1.3') counters.tls13++;
     else counters.tls12++;
+    // An idle connection keeps none of it.
+    this.hello = null;
+    this.chosen = null;
     owner.handshakeDone({
       version: facts.version,
       cipher: facts.cipher,
@@ -141,41 +144,60 @@ export class Handshake implements HandshakeUser {
   }
 
   private begin(): void {
-    const { owner, wire } = this;
+    const { owner } = this;
     if (!owner.isOpen || this.over) return;
-    const { contexts } = owner.core.tls;
     const { serverName, alpn, wantsStatus } = this.hello as ClientHello;
-    const setup = { requestsCert: false, requiresCert: false, ocsp: null };
-    const validation = alpn.includes(ACME_ALPN) ? contexts.alpnChallenge(serverName) : null;
-    if (validation !== null) {
-      this.validates = true;
-      wire.secure({ ...setup, context: validation, alpn: [ACME_ALPN] }, owner.handshakeBegins(), this);
-      return;
-    }
-    const chosen = contexts.choose(owner.endpointName, serverName);
-    if (chosen === 'none') {
-      owner.core.tls.lacksCertificate(owner.endpointName);
-      this.refuse(
-        'failed_no_cert',
-        'the listener has no certificate: tls.cert.load brings one',
-        alertRecord(ALERT.handshakeFailure),
-      );
-    } else if (chosen === 'unknown name') {
-      const named = serverName === '' ? 'what is no host name' : serverName;
-      this.refuse('failed_name', `no certificate for ${named}`, alertRecord(ALERT.unrecognizedName));
-    } else {
-      this.chosen = chosen;
-      const verify = this.frontend?.clientVerify ?? 'none';
-      const requests = { requestsCert: verify !== 'none', requiresCert: verify === 'required' };
-      const ocsp = wantsStatus ? chosen.ocsp : null;
-      const whole = { ...requests, ocsp, context: chosen.context, alpn: HTTP_ALPN };
-      wire.secure(whole, owner.handshakeBegins(), this);
-    }
+    const setup = this.setupFor(serverName, alpn.includes(ACME_ALPN), wantsStatus);
+    if (setup !== null) this.wire.secure(setup, owner.handshakeBegins(), this);
   }
 
-  private refuse(counter: FailureCounter, words: string, answer: Buffer): void {
+  /** Null when the connection was refused. */
+  private setupFor(name: string | null, validates: boolean, wantsStatus: boolean): TlsSetup | null {
+    const { owner } = this;
+    const { contexts } = owner.core.tls;
+    let chosen: ContextChoice;
+    try {
+      const validation = validates ? contexts.alpnChallenge(name) : null;
+      if (validation !== null) {
+        this.validates = true;
+        return {
+          context: validation,
+          alpn: [ACME_ALPN],
+          requestsCert: false,
+          requiresCert: false,
+          ocsp: null,
+        };
+      }
+      chosen = contexts.choose(owner.endpointName, name);
+    } catch (error) {
+      // The manager has made the same context before: nothing is wrong with the certificate itself.
+      const why = `the certificate cannot be used: ${(error as Error).message}`;
+      return this.refuse('failed_other', why, alertRecord(ALERT.internalError));
+    }
+    if (chosen === 'none') {
+      owner.core.tls.lacksCertificate(owner.endpointName);
+      const why = 'the listener has no certificate: tls.cert.load brings one';
+      return this.refuse('failed_no_cert', why, alertRecord(ALERT.handshakeFailure));
+    }
+    if (chosen === 'unknown name') {
+      const why = `no certificate for ${name === '' ? 'what is no host name' : name}`;
+      return this.refuse('failed_name', why, alertRecord(ALERT.unrecognizedName));
+    }
+    this.chosen = chosen;
+    const verify = this.frontend?.clientVerify ?? 'none';
+    return {
+      context: chosen.context,
+      alpn: HTTP_ALPN,
+      requestsCert: verify !== 'none',
+      requiresCert: verify === 'required',
+      ocsp: wantsStatus ? chosen.ocsp : null,
+    };
+  }
+
+  private refuse(counter: FailureCounter, words: string, answer: Buffer): null {
     this.note(counter, words);
     this.owner.handshakeRefused(answer);
+    return null;
   }
 
   private note(counter: FailureCounter, words: string): void {
@@ -195,10 +217,15 @@ function looksLikeHttp(bytes: Buffer): boolean {
 
 function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCert | null {
   if (clientCert === null) return null;
-  const certificate = new X509Certificate(clientCert);
-  return {
-    verified: clientCertError === null,
-    subject: certificate.subject.split('\n').reverse().join(','),
-    fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
-  };
+  try {
+    const certificate = new X509Certificate(clientCert);
+    return {
+      verified: clientCertError === null,
+      subject: certificate.subject.split('\n').reverse().join(','),
+      fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    };
+  } catch {
+    // What the runtime cannot read proves nothing.
+    return { verified: false, subject: '', fingerprint: '' };
+  }
 }

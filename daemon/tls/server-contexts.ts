@@ -50,7 +50,8 @@ const ORDER: readonly TlsProtocol[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3']
 export function contextOptions(policy: TlsPolicy): SecureContextOptions {
   const versions = ORDER.filter((each) => policy.protocols.includes(each)) as SecureVersion[];
   const suites = policy.ciphersuites ?? DEFAULT_CIPHERSUITES;
-  const order = policy.preferServerCiphers ? constants.SSL_OP_CIPHER_SERVER_PREFERENCE : 0;
+  const { SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
+  const order = policy.preferServerCiphers ? SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA : 0;
   return {
     ciphers: `${suites}:${policy.ciphers ?? DEFAULT_CIPHERS}`,
     ecdhCurve: policy.ecdhCurve ?? 'auto',
@@ -89,10 +90,6 @@ class NameTable {
     return dot < 0 ? null : (this.names.get(`*${name.slice(dot)}`) ?? null);
   }
 
-  get choices(): Iterable<Choice> {
-    return new Set([...this.names.values(), this.only]);
-  }
-
   get default(): Choice {
     return this.only;
   }
@@ -108,8 +105,9 @@ interface Listener {
 export class ServerContexts {
   private readonly tickets: TicketKeys;
   private listeners = new Map<string, Listener>();
-  /** By what they are made of. */
+  /** By what they are made of; and those before the last change, which go with the next one. */
   private made = new Map<string, ServerContext>();
+  private former = new Map<string, ServerContext>();
   /** Whether an http-01 request may come. */
   hasHttpChallenges = false;
   private challenges: AcmeChallenges = { http: {}, alpn: {} };
@@ -130,15 +128,8 @@ export class ServerContexts {
       listeners.set(frontend.name, { frontend, table, contexts: new Map() });
     }
     this.listeners = listeners;
-    const former = this.made;
+    this.former = this.made;
     this.made = new Map();
-    for (const { frontend, table } of listeners.values()) {
-      for (const choice of table.choices) {
-        const key = keyOf(frontend, choice);
-        const kept = former.get(key);
-        if (kept !== undefined) this.made.set(key, kept);
-      }
-    }
   }
 
   setChallenges(challenges: AcmeChallenges): void {
@@ -175,7 +166,7 @@ export class ServerContexts {
     let context = contexts.get(choice);
     if (context === undefined) {
       const key = keyOf(frontend, choice);
-      context = this.made.get(key) ?? makeContext(frontend, choice, this.tickets);
+      context = this.made.get(key) ?? this.former.get(key) ?? makeContext(frontend, choice, this.tickets);
       this.made.set(key, context);
       contexts.set(choice, context);
     }

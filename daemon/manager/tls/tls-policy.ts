@@ -13,7 +13,7 @@ export const DEFAULT_POLICY: TlsPolicy = {
   protocols: ['TLSv1.2', 'TLSv1.3'],
   ciphers: null,
   ciphersuites: null,
-  preferServerCiphers: false,
+  preferServerCiphers: true,
   ecdhCurve: null,
   dhparam: null,
 };
