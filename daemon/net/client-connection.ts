@@ -118,9 +118,9 @@ export abstract class ClientConnection extends ClientEnds {
     this.pipeSink = null;
     const { clock } = this.core;
     if (isAllRead && !this.wire.isSending) {
-      // The end of a TLS connection is written, and a client that reads nothing may leave no room for it.
-      this.deadline = clock.now() + LINGER;
       this.wire.finish();
+      // The end of a TLS connection is written, and a client that reads nothing may leave no room for it.
+      if (!this.wire.isGone) this.deadline = clock.now() + LINGER;
       return;
     }
     if (this.wire.isSending && !this.wire.isGone) {

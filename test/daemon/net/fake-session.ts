@@ -74,14 +74,13 @@ export class FakeWire implements ClientWire {
     for (const callback of this.waiting.splice(0)) callback();
   }
 
-  finish(): void {
-    this.destroy();
-  }
-
   begin(): void {}
   keepAlive(): void {}
   end(): void {
     this.ended = true;
+  }
+  finish(): void {
+    this.destroy();
   }
   destroy(): void {
     this.isGone = true;
