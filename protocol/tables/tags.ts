@@ -117,7 +117,11 @@ export const TAGS = [
   { name: 'VCL_use', flags: [], help: 'The config program a task runs' },
   { name: 'Notice', flags: [], help: 'An unusual but handled situation' },
   { name: 'VdpAcct', flags: [], help: 'Calls and bytes of a delivery filter' },
-  { name: 'TLS', flags: ['unsafe'], help: 'A TLS handshake of a client: what was agreed on, or why it failed' },
+  {
+    name: 'TLS',
+    flags: ['unsafe'],
+    help: 'A TLS handshake of a client: what was agreed on, or why it failed',
+  },
   {
     name: 'BackendSSL',
     flags: [],

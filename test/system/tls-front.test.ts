@@ -322,7 +322,7 @@ describe('who is let in', () => {
     const file = box.path('conf');
     writeFileSync(
       file,
-      [
+      `${[
         'strict|sni-nomatch-abort = on',
         'opt|client-verify = optional',
         'req|client-verify = required',
@@ -333,7 +333,7 @@ describe('who is let in', () => {
           const verify = line?.startsWith('client-verify') ? `client-verify-ca = "${caFile}"\n` : '';
           return `frontend = {\n name = "${name}"\n host = "127.0.0.1"\n port = "0"\n ${line}\n ${verify}}\n`;
         })
-        .join('') + `pem-file = "${pem}"\n`,
+        .join('')}pem-file = "${pem}"\n`,
     );
     proxy = await startProxy(box, {
       program: backendProgram(
