@@ -84,7 +84,7 @@ export interface VclSession {
   peerCredentials(): PeerCredentials | null;
 }
 
-/** What a TLS handshake with a client has agreed on. */
+/** The outcome of a TLS handshake with a client. */
 export interface ClientTls {
   /** TLSv1.3 */
   readonly version: string;

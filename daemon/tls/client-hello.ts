@@ -208,7 +208,7 @@ function protocolsOf(list: Reader): string[] {
 }
 
 /** What a host name may be made of; the final dot is not part of one here (RFC 6066). */
-export function isHostName(name: string): boolean {
+function isHostName(name: string): boolean {
   return name.length <= 253 && /^[\w-]+(\.[\w-]+)*$/.test(name);
 }
 

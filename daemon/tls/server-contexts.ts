@@ -2,22 +2,11 @@
 // it asks for. A context is made when the first client needs it, because reading a certificate and its key takes a
 // millisecond and there may be thousands; it is kept when settings are replaced and its part of them is the same.
 
-import { constants, createHash, X509Certificate } from 'node:crypto';
-import {
-  createSecureContext,
-  type SecureContext,
-  type SecureContextOptions,
-  type SecureVersion,
-} from 'node:tls';
+import { createHash, X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { contextOptions } from './context-options.ts';
 import { followTickets, type TicketKeys } from './session-tickets.ts';
-import type {
-  AcmeChallenges,
-  TlsCertificate,
-  TlsFrontend,
-  TlsPolicy,
-  TlsProtocol,
-  TlsSettings,
-} from './tls-settings.ts';
+import type { AcmeChallenges, TlsCertificate, TlsFrontend, TlsSettings } from './tls-settings.ts';
 
 /** What a handshake is to present. */
 export interface ServerContext {
@@ -31,35 +20,6 @@ export interface ServerContext {
 
 /** `none`: the listener has no certificate. `unknown name`: none for this name, and it takes no other. */
 export type ContextChoice = ServerContext | 'none' | 'unknown name';
-
-/** Mozilla's intermediate list without the suites that have no forward secrecy or use CBC (RFC 9325 section 4.2). */
-export const DEFAULT_CIPHERS = [
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-].join(':');
-export const DEFAULT_CIPHERSUITES =
-  'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256';
-
-const ORDER: readonly TlsProtocol[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
-
-/** The options for OpenSSL of a policy; the caller adds certificate and key. */
-export function contextOptions(policy: TlsPolicy): SecureContextOptions {
-  const versions = ORDER.filter((each) => policy.protocols.includes(each)) as SecureVersion[];
-  const suites = policy.ciphersuites ?? DEFAULT_CIPHERSUITES;
-  const { SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
-  const order = policy.preferServerCiphers ? SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA : 0;
-  return {
-    ciphers: `${suites}:${policy.ciphers ?? DEFAULT_CIPHERS}`,
-    ecdhCurve: policy.ecdhCurve ?? 'auto',
-    ...(policy.dhparam === null ? {} : { dhparam: policy.dhparam }),
-    ...(versions.length === 0 ? {} : { minVersion: versions[0], maxVersion: versions.at(-1) }),
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_COMPRESSION | order,
-  };
-}
 
 /** Certificates that go together: for the same name, of several kinds of keys. */
 type Choice = readonly TlsCertificate[];

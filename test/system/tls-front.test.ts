@@ -59,7 +59,7 @@ for _ in range(2):
     print(connection.getresponse().read().decode(), sock.version())
 `;
 
-/** What a connection answers to these bytes until it ends. */
+/** The answer of a connection to these bytes until it ends. */
 function answerTo(port: number, bytes: Buffer): Promise<Buffer> {
   return new Promise((resolve) => {
     const socket = connectNet(port, '127.0.0.1');

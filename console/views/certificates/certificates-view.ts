@@ -97,11 +97,11 @@ function remark(session: DaemonSession): string {
   return `${rate(handshakes)}/s handshakes${resumed}, ${count(Number(counters.value('TLS.pending')))} under way${fails}`;
 }
 
-export function daysTone(days: number): Tone {
+function daysTone(days: number): Tone {
   return days < 0 ? 'bad' : days < SOON ? 'warn' : 'good';
 }
 
-/** What the dashboard says of certificates: nothing while all are valid for long. */
+/** The dashboard's words about certificates; null while all are valid for long. */
 export function expiryText(session: DaemonSession): { text: string; tone: 'bad' | 'warn' } | null {
   const { counters } = session;
   if (counters.get('TLS.days_left') === undefined) return null;

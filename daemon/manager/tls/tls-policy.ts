@@ -2,6 +2,7 @@
 // takes them, so that a refusal comes when they are loaded and not with the first handshake.
 
 import type { SecureContextOptions } from 'node:tls';
+import { contextOptions } from '../../tls/context-options.ts';
 import type { TlsPolicy } from '../../tls/tls-settings.ts';
 import { CertificateError } from './certificate-error.ts';
 import { derInside, INTEGER, SEQUENCE } from './der.ts';
@@ -81,7 +82,7 @@ export function checkContext(
     if (list !== null) tried(`${where}: ${key} "${list}"`, { ...options, ciphers: list });
   }
   if (ecdhCurve !== null) tried(`${where}: ecdh-curve "${ecdhCurve}"`, { ecdhCurve });
-  tried(where, options);
+  tried(where, { ...contextOptions(policy), ...pair });
 }
 
 function tried(what: string, options: SecureContextOptions): void {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ClientHello, ja3Hash, ja3Text, readClientHello } from '../../../daemon/tls/client-hello.ts';
 
-/** What the runtime's client sends first. */
+/** The first bytes that the runtime's client sends. */
 function helloOf(options: ConnectionOptions & { requestOCSP?: boolean }): Promise<Buffer> {
   return new Promise((resolve) => {
     const server = createServer((socket) => {
