@@ -27,6 +27,7 @@ interface Managed {
   readonly names: readonly string[];
   readonly places: readonly { readonly id: string; readonly frontend: string | null }[];
   running: boolean;
+  ordering: boolean;
   /** Epoch milliseconds before which it is left alone: others work on it, or it could not be installed. */
   restsUntil: number;
   /** The chain that workers present; '' for none. */
@@ -94,7 +95,7 @@ export class AcmeManager {
       return each.places.map((place) => ({
         ...place,
         names: each.names,
-        state: each.running
+        state: each.ordering
           ? ('ordering' as const)
           : valid
             ? ('valid' as const)
@@ -183,9 +184,11 @@ export class AcmeManager {
       now: () => time.now(),
       pause: (milliseconds) => this.pause(milliseconds, lease.signal),
     });
+    each.ordering = true;
     try {
       await run.run();
     } finally {
+      each.ordering = false;
       await answers.withdraw(owner).catch(() => {});
     }
     const until = new Date(run.state.certificate?.notAfter ?? 0).toISOString();
@@ -228,10 +231,6 @@ export class AcmeManager {
     const state = states.entry(each.names);
     const failures = state.failures + 1;
     const next = nextAttempt(kind, failures, notBefore, time.now(), time.random());
-    host.happened(
-      `No certificate for ${shown(each.names)}: ${message}; next attempt at ${new Date(next).toISOString()}`,
-      true,
-    );
     // Without an answer the order may exist, and one that was refused does not.
     const isOver =
       kind === 'refused' ||
@@ -251,6 +250,8 @@ export class AcmeManager {
       each.restsUntil = next;
       host.happened(`Cannot store the state for ${shown(each.names)}: ${(problem as Error).message}`, true);
     }
+    const until = new Date(next).toISOString();
+    host.happened(`No certificate for ${shown(each.names)}: ${message}; next attempt at ${until}`, true);
   }
 
   /** Whether what there is, if anything, is presented. */
@@ -304,7 +305,13 @@ function managedOf(directory: string, entries: readonly AcmeEntry[]): Managed[] 
     ids.add(id);
     set.places.push({ id, frontend });
   }
-  return [...sets.values()].map((set) => ({ ...set, running: false, restsUntil: 0, installed: '' }));
+  return [...sets.values()].map((set) => ({
+    ...set,
+    running: false,
+    ordering: false,
+    restsUntil: 0,
+    installed: '',
+  }));
 }
 
 /** Names in a message. */

@@ -151,7 +151,9 @@ export class Bench {
     const files = await StateDirectory.open(path);
     const note = (text: string): void => void events.push(text);
     const states = await LocalStates.open(ca.directory, files, note);
-    const board = new ChallengeBoard(async (challenges) => void (worker.challenges = challenges));
+    const board = new ChallengeBoard(async (challenges) => {
+      worker.challenges = challenges;
+    });
     const { fleet } = wishes;
     const shared =
       fleet === undefined
