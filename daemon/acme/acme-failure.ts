@@ -73,6 +73,6 @@ export function text(value: unknown): string {
 }
 
 function printable(words: string, most: number): string {
-  const clean = words.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
+  const clean = words.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return clean.length <= most ? clean : `${clean.slice(0, most - 1)}…`;
 }

@@ -40,13 +40,14 @@ export function checkedChain(
 function leafOf(chain: string): X509Certificate {
   const blocks = chain.match(BLOCK) ?? [];
   const [first] = blocks;
-  if (first === undefined) throw wrong('is not PEM');
+  // It may be whole when it is fetched again.
+  if (first === undefined) throw new AcmeFailure('unavailable', 'the certificate that was issued is not PEM');
   if (blocks.length > MOST) throw wrong(`comes with more than ${MOST - 1} others`);
   try {
     const [leaf] = blocks.map((block) => new X509Certificate(block));
     return leaf as X509Certificate;
   } catch {
-    throw wrong('cannot be read');
+    throw new AcmeFailure('unavailable', 'the certificate that was issued cannot be read');
   }
 }
 

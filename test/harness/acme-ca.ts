@@ -2,7 +2,7 @@
 // validates by connecting to given ports, and issues certificates. A test decides for each request whether it goes wrong,
 // and sees what was asked.
 import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { AcmeIssuer, readRequest } from './acme-issuer.ts';
