@@ -5,13 +5,16 @@ export type ChallengeType = 'http-01' | 'tls-alpn-01';
 
 /** A certificate that is wanted. */
 export interface AcmeEntry {
+  /** As in tls.cert.list; null: made of the names. */
+  readonly id: string | null;
   /** The listener that alone presents it; null for all. */
   readonly frontend: string | null;
   /** As acmeNames() returns them. */
   readonly names: readonly string[];
 }
 
-export interface AcmeCertificate extends AcmeEntry {
+export interface AcmeCertificate {
+  readonly entry: AcmeEntry;
   /** As in tls.cert.list. */
   readonly id: string;
   /** PEM, the leaf first. */
@@ -50,7 +53,7 @@ export interface AcmeStatus {
   readonly state: 'valid' | 'ordering' | 'waiting' | 'refused';
   /** Epoch seconds; null without a certificate. */
   readonly notAfter: number | null;
-  /** Epoch seconds of the next attempt, or of the renewal. */
+  /** Epoch seconds of the next attempt, or of the renewal; now while one is under way. */
   readonly next: number;
   /** The reason of the last failure since the last success; null for none. */
   readonly problem: string | null;

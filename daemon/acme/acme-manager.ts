@@ -15,7 +15,7 @@ import { chosenWithin, dueTime, nextAttempt, nextRenewalCheck, orderLimit } from
 
 export interface AcmeManagerParts {
   readonly settings: AcmeSettings;
-  readonly entries: readonly AcmeEntry[];
+  readonly wanted: readonly AcmeEntry[];
   readonly states: AcmeStates;
   readonly answers: ChallengeAnswers;
   readonly host: AcmeHost;
@@ -23,9 +23,15 @@ export interface AcmeManagerParts {
   readonly fetch: AcmeFetch;
 }
 
+/** A listener, or all of them, where a certificate is presented. */
+interface Place {
+  readonly id: string;
+  readonly entry: AcmeEntry;
+}
+
 interface Managed {
   readonly names: readonly string[];
-  readonly places: readonly { readonly id: string; readonly frontend: string | null }[];
+  readonly places: readonly Place[];
   running: boolean;
   ordering: boolean;
   /** Epoch milliseconds before which it is left alone: others work on it, or it could not be installed. */
@@ -56,9 +62,9 @@ export class AcmeManager {
 
   constructor(parts: AcmeManagerParts) {
     this.parts = parts;
-    const { settings, states, fetch, time, entries } = parts;
+    const { settings, states, fetch, time, wanted } = parts;
     this.account = new AccountSession(settings, states, fetch, () => time.now());
-    this.managed = managedOf(settings.directory, entries);
+    this.managed = managedOf(settings.directory, wanted);
   }
 
   /** Installs what there is from former times. Never rejects: what cannot be installed is an event. */
@@ -71,7 +77,13 @@ export class AcmeManager {
     this.look();
   }
 
-  /** Something has changed: a worker serves, another node has stored a certificate. */
+  /** A worker serves: nothing need wait for one any more. */
+  workerServes(): void {
+    for (const each of this.managed) each.restsUntil = 0;
+    this.look();
+  }
+
+  /** Something may have changed. */
   look(): void {
     if (this.stopped.signal.aborted) return;
     this.cancel();
@@ -92,8 +104,9 @@ export class AcmeManager {
       const { certificate, lastError } = this.parts.states.entry(each.names);
       const valid = certificate !== null && certificate.notAfter > now;
       const failed = lastError?.kind === 'refused' ? 'refused' : 'waiting';
-      return each.places.map((place) => ({
-        ...place,
+      return each.places.map(({ id, entry }) => ({
+        id,
+        frontend: entry.frontend,
         names: each.names,
         state: each.ordering
           ? ('ordering' as const)
@@ -105,6 +118,22 @@ export class AcmeManager {
         problem: lastError?.text ?? null,
       }));
     });
+  }
+
+  /** Asks again soon for a certificate, or for all of them (`all`), unless the authority has asked for patience. Resolves
+   * with whether there is any of that id. */
+  async retry(id: string): Promise<boolean> {
+    const { states } = this.parts;
+    const wanted = this.managed.filter(
+      ({ places }) => id === 'all' || places.some((place) => place.id === id),
+    );
+    for (const { names } of wanted) {
+      const state = states.entry(names);
+      const isLimited = state.lastError?.kind === 'limited';
+      if (state.notBefore > 0 && !isLimited) await states.saveEntry({ ...state, notBefore: 0 });
+    }
+    this.look();
+    return wanted.length > 0;
   }
 
   /** Ends; an order under way is continued by the next process. */
@@ -261,7 +290,7 @@ export class AcmeManager {
     if (certificate === null || certificate.chain === each.installed) return true;
     const { chain, key } = certificate;
     try {
-      for (const place of each.places) await host.install({ ...place, names: each.names, chain, key });
+      for (const place of each.places) await host.install({ ...place, chain, key });
       each.installed = chain;
       return true;
     } catch (cause) {
@@ -288,22 +317,20 @@ export class AcmeManager {
 }
 
 /** One for each set of names: listeners that want the same names share a certificate. */
-function managedOf(directory: string, entries: readonly AcmeEntry[]): Managed[] {
-  const sets = new Map<
-    string,
-    { names: readonly string[]; places: { id: string; frontend: string | null }[] }
-  >();
+function managedOf(directory: string, wanted: readonly AcmeEntry[]): Managed[] {
+  const sets = new Map<string, { names: readonly string[]; places: Place[] }>();
   const ids = new Set<string>();
-  for (const { frontend, names } of entries) {
+  for (const entry of wanted) {
+    const { frontend, names } = entry;
     const key = entryKey(directory, names);
     const set = sets.get(key) ?? { names, places: [] };
     sets.set(key, set);
-    if (set.places.some((place) => place.frontend === frontend)) continue;
-    const first = `auto:${frontend === null ? '' : `${frontend}/`}${names[0] ?? ''}`;
+    if (set.places.some((place) => place.entry.frontend === frontend)) continue;
+    const first = entry.id ?? `auto:${names[0] ?? ''}${frontend === null ? '' : `@${frontend}`}`;
     let id = first;
-    for (let i = 2; ids.has(id); i++) id = `${first}#${i}`;
+    for (let i = 2; ids.has(id); i++) id = `${first}+${i}`;
     ids.add(id);
-    set.places.push({ id, frontend });
+    set.places.push({ id, entry });
   }
   return [...sets.values()].map((set) => ({
     ...set,

@@ -23,7 +23,7 @@ import {
   tagged,
   time,
   utf8,
-} from '../tls/der.ts';
+} from '../tls/der-encoding.ts';
 
 const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 const COMMON_NAME = oid('2.5.4.3');

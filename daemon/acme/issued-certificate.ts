@@ -2,7 +2,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { elementsOf, extensionOf } from '../tls/der.ts';
+import { elementsOf, extensionOf } from '../tls/der-encoding.ts';
 import { AcmeFailure } from './acme-failure.ts';
 
 export interface IssuedCertificate {

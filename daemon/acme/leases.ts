@@ -27,7 +27,7 @@ export class Leases {
   private readonly holder = randomBytes(8).toString('hex');
   private readonly seen = new Map<string, Seen>();
   /** Those of this process, with what ends them. */
-  private readonly held = new Map<string, AbortController>();
+  private readonly own = new Map<string, AbortController>();
 
   constructor(store: FleetStore, time: AcmeTime) {
     this.store = store;
@@ -42,7 +42,7 @@ export class Leases {
         this.seen.set(key, { revision, at: now });
     }
     // Before anything that the new holder has stored is read.
-    for (const [key, lost] of this.held) {
+    for (const [key, lost] of this.own) {
       const present = this.store.contents?.get(key);
       if (present !== undefined && holderOf(present.data) !== this.holder) lost.abort(new Error(TAKEN_OVER));
     }
@@ -66,7 +66,7 @@ export class Leases {
   private hold(key: string, first: number): Lease {
     const { store, time } = this;
     const lost = new AbortController();
-    this.held.set(key, lost);
+    this.own.set(key, lost);
     let revision = first;
     let renewedAt = time.now();
     let over = false;
@@ -97,7 +97,7 @@ export class Leases {
         cancel();
         await renewing;
         cancel();
-        this.held.delete(key);
+        this.own.delete(key);
         if (!lost.signal.aborted) await store.store(key, null, revision);
       },
     };

@@ -36,7 +36,7 @@ const board = new ChallengeBoard(async (wanted) => {
 });
 const manager = new AcmeManager({
   settings: { directory, contact: null, external: null, userAgent: 'test' },
-  entries: [{ frontend: null, names }],
+  wanted: [{ id: null, frontend: null, names }],
   states,
   answers: board,
   host: {

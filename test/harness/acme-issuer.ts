@@ -15,7 +15,7 @@ import {
   tagged,
   time,
   utf8,
-} from '../../daemon/tls/der.ts';
+} from '../../daemon/tls/der-encoding.ts';
 
 const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 const DAY = 86_400_000;

@@ -13,6 +13,7 @@ import type { Supervisor } from '../process/supervisor.ts';
 import type { SourceText } from '../programs/compile-job.ts';
 import type { Programs } from '../programs/programs.ts';
 import type { EventList, LongTurns, PanicStore } from '../reports.ts';
+import type { AutomaticCertificates } from '../tls/acme-host.ts';
 
 export interface ManagerServices {
   readonly params: Params;
@@ -24,6 +25,8 @@ export interface ManagerServices {
   readonly turnWatch: TurnWatch;
   readonly longTurns: LongTurns;
   readonly storages: readonly StorageSpec[];
+  /** Null without --acme. */
+  readonly acme: Pick<AutomaticCertificates, 'status' | 'retry'> | null;
   /** Null without --fleet. */
   readonly fleet: FleetNode | null;
   /** The greeting of the text CLI. */

@@ -8,6 +8,7 @@ import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
 import type { ListenerSpec, StorageSpec } from '../../link.ts';
 import { parseBytes } from '../../params/value.ts';
 import { type JailOption, parseJail } from '../process/jail.ts';
+import { type AcmeOptions, parseAcme } from './acme-option.ts';
 import { type FleetOptions, parseFleet } from './fleet-option.ts';
 import { parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
@@ -47,6 +48,8 @@ export interface Options {
   readGroup: string | null;
   /** --fleet and related options; null without --fleet. */
   fleet: FleetOptions | null;
+  /** --acme and related options; null without --acme. */
+  acme: AcmeOptions | null;
 }
 
 /** The address of an endpoint, and its original text. */
@@ -97,8 +100,10 @@ export function parseOptions(argv: readonly string[]): Request {
     logFile: null,
     readGroup: null,
     fleet: null,
+    acme: null,
   };
   const fleet = new Map<string, string>();
+  const acme = new Map<string, string>();
   const listeners: string[] = [];
   const storages: string[] = [];
   const { options, words, end } = readCommandLine(PROXYD, argv, '');
@@ -129,9 +134,17 @@ export function parseOptions(argv: readonly string[]): Request {
       case 'fleet-creds':
       case 'fleet-user':
       case 'fleet-ca':
+      case 'fleet-secret':
       case 'fleet-accept':
         if (fleet.has(name)) throw new OptionError(`Only one --${name} can be specified`);
         fleet.set(name, value);
+        break;
+      case 'acme':
+      case 'acme-directory':
+      case 'acme-eab':
+      case 'acme-ca':
+        if (acme.has(name)) throw new OptionError(`Only one --${name} can be specified`);
+        acme.set(name, value);
         break;
       default:
         setOption(o, name, value);
@@ -139,6 +152,7 @@ export function parseOptions(argv: readonly string[]): Request {
   }
   checkCombinations(o);
   o.fleet = parseFleet(fleet);
+  o.acme = parseAcme(acme);
   o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));
   return { kind: 'run', options: o };

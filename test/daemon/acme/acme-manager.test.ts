@@ -21,11 +21,11 @@ describe('a manager of certificates', () => {
       types: [type],
     });
     await expect.poll(() => worker.installed.size).toBe(1);
-    const { id, chain, key, names } = worker.installed.get('auto:a.example')!;
+    const { id, chain, key, entry } = worker.installed.get('auto:a.example')!;
     const leaf = new X509Certificate(chain);
     expect(leaf.subjectAltName).toBe('DNS:a.example, DNS:b.example');
     expect(key).toContain('PRIVATE KEY');
-    expect([id, names]).toEqual(['auto:a.example', ['a.example', 'b.example']]);
+    expect([id, entry.names]).toEqual(['auto:a.example', ['a.example', 'b.example']]);
     expect(chain.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
     expect(ca.orders).toHaveLength(1);
     expect(ca.accounts[0]?.contact).toEqual(['mailto:ops@a.example']);
@@ -136,15 +136,16 @@ describe('a manager of certificates', () => {
     const names = ['a.example'];
     const { worker } = await bench.run({
       entries: [
-        { frontend: null, names },
-        { frontend: 'admin', names },
-        { frontend: null, names: ['b.example', 'c.example'] },
-        { frontend: null, names: ['b.example'] },
+        { id: null, frontend: null, names },
+        { id: 'mine', frontend: 'admin', names },
+        { id: null, frontend: 'other', names },
+        { id: null, frontend: null, names: ['b.example', 'c.example'] },
+        { id: null, frontend: null, names: ['b.example'] },
       ],
     });
     await expect
       .poll(() => [...worker.installed.keys()].sort())
-      .toEqual(['auto:a.example', 'auto:admin/a.example', 'auto:b.example', 'auto:b.example#2']);
+      .toEqual(['auto:a.example', 'auto:a.example@other', 'auto:b.example', 'auto:b.example+2', 'mine']);
     expect(bench.ca.orders).toHaveLength(3);
   });
 

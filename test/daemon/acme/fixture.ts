@@ -175,7 +175,7 @@ export class Bench {
         userAgent: 'test',
         ...wishes.settings,
       },
-      entries: wishes.entries ?? [{ frontend: null, names: wishes.names ?? ['a.example'] }],
+      wanted: wishes.entries ?? [{ id: null, frontend: null, names: wishes.names ?? ['a.example'] }],
       states: shared ?? states,
       answers: shared ?? board,
       host: {
