@@ -1,6 +1,6 @@
 // A process that obtains a certificate and ends, or is killed before a given call of the file system or request. Its argument
 // is a JSON object: directory, root (PEM), path, names, port (of its HTTP listener; 0 for none), killAt (0 for never). Writes
-// JSON of the number of calls and the certificate that it has installed.
+// JSON of the number of calls, those of them that are requests, and the certificate that it has installed.
 import { createServer } from 'node:http';
 import { acmeFetch } from '../../dist/modules/daemon/acme/acme-fetch.js';
 import { AcmeManager } from '../../dist/modules/daemon/acme/acme-manager.js';
@@ -10,6 +10,7 @@ import { realFiles, StateDirectory } from '../../dist/modules/daemon/acme/state-
 
 const { directory, root, path, names, port, killAt } = JSON.parse(process.argv[2]);
 let calls = 0;
+const requests = [];
 
 /** The same function, which may be the last thing that is not called. */
 function mortal(call) {
@@ -34,6 +35,7 @@ const states = await LocalStates.open(directory, await StateDirectory.open(path,
 const board = new ChallengeBoard(async (wanted) => {
   challenges = wanted;
 });
+const exchange = acmeFetch(root);
 const manager = new AcmeManager({
   settings: { directory, contact: null, external: null, userAgent: 'test' },
   wanted: [{ id: null, frontend: null, names }],
@@ -41,7 +43,7 @@ const manager = new AcmeManager({
   answers: board,
   host: {
     async install({ chain }) {
-      process.stdout.write(`${JSON.stringify({ calls, chain })}\n`);
+      process.stdout.write(`${JSON.stringify({ calls, requests, chain })}\n`);
       process.exit(0);
     },
     challengeTypes: () => ['http-01'],
@@ -57,7 +59,10 @@ const manager = new AcmeManager({
       return () => clearTimeout(timer);
     },
   },
-  fetch: mortal(acmeFetch(root)),
+  fetch: mortal((request) => {
+    requests.push(calls);
+    return exchange(request);
+  }),
 });
 await manager.restore();
 manager.start();

@@ -11,7 +11,11 @@ const CHILD = new URL('../harness/acme-child.js', import.meta.url).pathname;
 
 interface Ended {
   readonly signal: string | null;
-  readonly result: { readonly calls: number; readonly chain: string } | null;
+  readonly result: {
+    readonly calls: number;
+    readonly requests: readonly number[];
+    readonly chain: string;
+  } | null;
   readonly problems: string;
 }
 
@@ -47,35 +51,38 @@ describe('a process that obtains a certificate', () => {
   const newName = () => `n${made++}.example`;
   const ordersFor = (name: string) => ca.orders.filter(({ names }) => names.includes(name));
 
-  test.each([
-    ['lists its orders', true, false],
-    ['has the first order again', false, true],
-  ])(
-    'and is killed at any call: one order, and the certificate, where the authority %s',
-    async (_, lists, reuses) => {
-      ca.listsOrders = lists;
-      ca.reusesOrders = reuses;
-      const calls = (await run(newName(), 0)).result?.calls ?? 0;
-      expect(calls).toBeGreaterThan(30);
-      for (let killAt = 1; killAt <= calls; killAt++) {
-        const name = newName();
-        const { length } = ca.accounts;
-        expect((await run(name, killAt)).signal).toBe('SIGKILL');
-        const { result, problems } = await run(name, 0);
-        expect({ killAt, problems }).toEqual({
-          killAt,
-          problems: expect.not.stringContaining('No certificate'),
-        });
-        expect([killAt, ordersFor(name).length]).toEqual([killAt, 1]);
-        expect(result?.chain).toBe(ordersFor(name)[0]?.certificate);
-        expect(ca.accounts.length - length).toBe(1);
-        expect(readdirSync(join(root, name)).filter((file) => file.endsWith('.new'))).toEqual([]);
-      }
-    },
-  );
+  /** Killed before a call, it obtains the certificate when it is started again, by the same order. */
+  const survives = async (killAt: number): Promise<void> => {
+    const name = newName();
+    const { length } = ca.accounts;
+    expect((await run(name, killAt)).signal).toBe('SIGKILL');
+    const { result, problems } = await run(name, 0);
+    expect({ killAt, problems }).toEqual({ killAt, problems: expect.not.stringContaining('No certificate') });
+    expect([killAt, ordersFor(name).length]).toEqual([killAt, 1]);
+    expect(result?.chain).toBe(ordersFor(name)[0]?.certificate);
+    expect(ca.accounts.length - length).toBe(1);
+    expect(readdirSync(join(root, name)).filter((file) => file.endsWith('.new'))).toEqual([]);
+  };
+
+  test('and is killed at any call', async () => {
+    const calls = (await run(newName(), 0)).result?.calls ?? 0;
+    expect(calls).toBeGreaterThan(30);
+    for (let killAt = 1; killAt <= calls; killAt++) await survives(killAt);
+  });
+
+  test('and is killed at any request, where the authority has no list of orders, and no order twice', async () => {
+    ca.listsOrders = false;
+    ca.reusesOrders = true;
+    const requests = (await run(newName(), 0)).result?.requests ?? [];
+    expect(requests.length).toBeGreaterThan(10);
+    // Before it, and once it is answered.
+    for (const killAt of new Set(requests.slice(0, -1).flatMap((call) => [call, call + 1])))
+      await survives(killAt);
+  });
 
   test('and is killed again and again, each time one call later', async () => {
     ca.listsOrders = true;
+    ca.reusesOrders = false;
     const name = newName();
     let ended: Ended;
     let killAt = 0;

@@ -135,6 +135,7 @@ describe('completion', () => {
       'ping',
       'status',
       'storage.list',
+      'tls.acme.list',
       'vcl.deps',
       'vcl.list',
       'vcl.show',

@@ -102,7 +102,9 @@ describe('automatic certificates', () => {
     await expect(open()).rejects.toThrow(
       `--acme: cannot keep keys in ${root}/state/acme: Another daemon (process ${process.pid}) uses it: give each a working directory of its own (or set STATE_DIRECTORY)`,
     );
-    await expect(open(['a.example'], { ca: join(root, 'none') })).rejects.toThrow(/--acme-ca .*none: No such file/);
+    await expect(open(['a.example'], { ca: join(root, 'none') })).rejects.toThrow(
+      /--acme-ca .*none: No such file/,
+    );
     await expect(open(['*.a.example'])).rejects.toThrow('"*.a.example" cannot be had automatically');
     writeFileSync(join(root, 'eab'), 'nothing', { mode: 0o600 });
     await expect(open(['a.example'], { eab: { file: join(root, 'eab') } })).rejects.toThrow(
