@@ -3,6 +3,7 @@
 // their user. Pure functions of the name and the user, so that all programs agree; they never access the file system.
 // The daemon checks whether a place is safe and memory-backed; the tools check where a daemon is.
 
+import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 
 /** Names of the files in a working directory that several programs know. */
@@ -61,6 +62,26 @@ export function resolveWorkdir(name: string | undefined, at: Surroundings): stri
 /** Base directory of working directories named without a path, which may have to be created; null for a path. */
 export function workdirParent(name: string | undefined, at: Surroundings): string | null {
   return name?.startsWith('/') === true ? null : (parents(at)[0] as string);
+}
+
+/** Absolute path of the directory where a daemon keeps a kind of data that outlives it, on a disk: below $STATE_DIRECTORY
+ * (systemd's, of one unit), else /var/lib/proxyd for root and $XDG_STATE_HOME/proxyd (~/.local/state/proxyd) for others.
+ * Daemons with other working directories than the default have one each. Null for a user without a home.
+ * @param workdir the resolved working directory */
+export function stateDirectory(kind: string, workdir: string, at: Surroundings): string | null {
+  const unit = absolute(at.env.STATE_DIRECTORY?.split(':')[0]);
+  if (unit !== null) return `${unit}/${kind}`;
+  const state = at.uid === 0 ? '/var/lib' : userState(at);
+  if (state === null) return null;
+  if (workdir === resolveWorkdir(undefined, at)) return `${state}/${DEFAULT_NAME}/${kind}`;
+  const digest = createHash('sha256').update(workdir).digest('hex').slice(0, 8);
+  const name = workdir.slice(workdir.lastIndexOf('/') + 1, workdir.lastIndexOf('/') + 65);
+  return `${state}/${DEFAULT_NAME}/${kind}@${name}-${digest}`;
+}
+
+function userState({ env, home }: Surroundings): string | null {
+  const own = absolute(env.XDG_STATE_HOME);
+  return own ?? (home.startsWith('/') ? `${home.replace(/\/+$/, '')}/.local/state` : null);
 }
 
 function parents({ env, uid, home }: Surroundings): string[] {

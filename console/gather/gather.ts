@@ -38,7 +38,11 @@ const LATER_COMMANDS: readonly (Omit<Part, 'text'> & { readonly commands: readon
     what: 'the nodes of the fleet, and its last invalidations',
     commands: ['fleet.nodes', 'fleet.log 256'],
   },
-  { file: 'certificates.txt', what: 'certificates of listeners', commands: ['tls.cert.list'] },
+  {
+    file: 'certificates.txt',
+    what: 'certificates of listeners',
+    commands: ['tls.cert.list', 'tls.acme.list'],
+  },
 ];
 
 const LOG_LINES = 4000;

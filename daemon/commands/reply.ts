@@ -50,3 +50,18 @@ export async function gathered(
   }
   return text + some.join('');
 }
+
+/** Pads each column to its widest cell; two spaces between columns. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = (rows[0] ?? []).map((_, column) => width(column));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

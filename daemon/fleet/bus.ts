@@ -31,13 +31,16 @@ export type PublishResult =
   | { readonly state: 'refused'; readonly detail: string; readonly again: boolean }
   | { readonly state: 'unanswered'; readonly detail: string };
 
-/** A value in the bucket of programs. */
+/** The buckets whose values are changed by compare-and-set. */
+export type BucketName = 'programs' | 'certificates';
+
+/** A value in such a bucket. */
 export interface StoredEntry {
   readonly revision: number;
   readonly data: Uint8Array;
 }
 
-/** The result of a change of that bucket. `changed`: a concurrent change came first. */
+/** The result of a change of a bucket. `changed`: a concurrent change came first. */
 export type StoreResult =
   | { readonly state: 'stored'; readonly revision: number }
   | { readonly state: 'changed' }
@@ -68,10 +71,18 @@ export interface Bus {
   ): Promise<Reading>;
   /** Acknowledges to a publisher what this node has applied. */
   report(publisher: string, node: string, data: Uint8Array): void;
-  /** Delivers all keys of the bucket of programs, and again after each change. */
-  readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>>;
+  /** Delivers all keys of a bucket, and again after each change. */
+  readBucket(
+    bucket: BucketName,
+    take: (all: ReadonlyMap<string, StoredEntry>) => void,
+  ): Promise<Omit<Reading, 'from'>>;
   /** Compare-and-set: changes a key whose revision is the given one, 0 for none; null deletes it. */
-  storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult>;
+  storeEntry(
+    bucket: BucketName,
+    key: string,
+    data: Uint8Array | null,
+    revision: number,
+  ): Promise<StoreResult>;
   /** Sends a heartbeat, which expires after a while. */
   beat(node: string, data: Uint8Array): Promise<void>;
   /** Leaves the fleet. Resolves when that is sent or has failed. */

@@ -5,6 +5,7 @@ export class FleetNames {
   readonly stream: string;
   readonly nodes: string;
   readonly programs: string;
+  readonly certificates: string;
   /** Subject filter of the stream. */
   readonly invalidations: string;
   private readonly root: string;
@@ -15,6 +16,7 @@ export class FleetNames {
     this.stream = `proxyd_${fleet}_invalidate`;
     this.nodes = `proxyd_${fleet}_nodes`;
     this.programs = `proxyd_${fleet}_programs`;
+    this.certificates = `proxyd_${fleet}_certificates`;
     this.invalidations = `${this.root}.invalidate.*`;
   }
 
@@ -83,6 +85,11 @@ export const GONE = 30_000;
 export const LONGEST_BUNDLE = 512 * 1024;
 /** Programs per fleet (chosen). */
 export const MOST_PROGRAMS = 32;
+
+/** Bytes of a value in the bucket of certificates: a chain and a key have ten thousand. */
+export const LONGEST_CERTIFICATE = 64 * 1024;
+/** Bytes of that bucket (chosen): two thousand certificates. */
+export const ALL_CERTIFICATES = 32 * 1024 * 1024;
 
 /** Bytes of a heartbeat. It usually has 500; compiler errors take more. */
 export const LONGEST_BEAT = 16 * 1024;

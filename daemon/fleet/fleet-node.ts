@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FleetReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
 import type { FleetCounters } from '../stats/counter-fields.ts';
+import { BucketFollower } from './bucket-follower.ts';
 import type { Bus, BusListener } from './bus.ts';
 import { FleetLog } from './fleet-log.ts';
 import { HEARTBEAT } from './fleet-names.ts';
@@ -45,6 +46,8 @@ export class FleetNode implements FleetService {
   private readonly reader: FleetReader;
   private readonly history = new FleetLog();
   readonly programs: ProgramService | null;
+  /** The bucket of certificates; nothing of it is read before somebody follows it. */
+  readonly certificates: BucketFollower;
   /** As of the last heartbeat. */
   private figures: NodeFigures | null = null;
   private beats: NodeJS.Timeout | null = null;
@@ -90,6 +93,12 @@ export class FleetNode implements FleetService {
         if (this.reader.current) this.settle();
         void this.beat();
       },
+    });
+    this.certificates = new BucketFollower({
+      bus: this.bus,
+      node,
+      nodes: () => this.nodes(),
+      report: (level, text) => host.log(level, text),
     });
     this.programs =
       host.programs === null
@@ -181,6 +190,7 @@ export class FleetNode implements FleetService {
     this.settle();
     this.reader.close();
     this.programs?.close();
+    this.certificates.close();
     await this.bus.close(this.node);
   }
 
@@ -188,6 +198,7 @@ export class FleetNode implements FleetService {
     this.host.log('info', `Fleet: joined as ${this.node}`);
     void this.reader.run();
     void this.programs?.run();
+    void this.certificates.run();
   }
 
   private tick(): void {

@@ -19,6 +19,7 @@ import {
   NoRespondersError,
 } from '@nats-io/transport-node';
 import type {
+  BucketName,
   Bus,
   BusListener,
   BusMessage,
@@ -29,9 +30,9 @@ import type {
   StreamState,
 } from './bus.ts';
 import { FleetNames, lastWord, NANO } from './fleet-names.ts';
+import { NatsBucket } from './nats-bucket.ts';
 import { AHEAD, Batches, failureOf, NatsConsumption, reasonIs } from './nats-consumption.ts';
 import { NatsLayout } from './nats-layout.ts';
-import { NatsPrograms } from './nats-programs.ts';
 
 export interface BusSettings {
   readonly servers: readonly string[];
@@ -58,7 +59,7 @@ export class NatsBus implements Bus {
   private jsm: JetStreamManager | null = null;
   private kv: KV | null = null;
   private layout: NatsLayout | null = null;
-  private programs: NatsPrograms | null = null;
+  private readonly buckets = new Map<BucketName, NatsBucket>();
   private readonly readings = new Set<(why: string) => void>();
   private closed = false;
   connected = false;
@@ -114,7 +115,8 @@ export class NatsBus implements Bus {
     await this.layout.makeStream();
     await this.layout.makeNodes();
     this.kv = await new Kvm(this.js).open(this.names.nodes);
-    this.programs = new NatsPrograms(this.js, this.jsm, this.names);
+    for (const bucket of ['programs', 'certificates'] as const)
+      this.buckets.set(bucket, new NatsBucket(this.js, this.jsm, this.names[bucket]));
     const { node } = this.settings;
     nc.subscribe(this.names.applied(node, '*'), {
       callback: (error, m) => {
@@ -241,19 +243,28 @@ export class NatsBus implements Bus {
     return { from: reading.from, ...this.kept(reading, ended) };
   }
 
-  async readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>> {
-    const { programs } = this;
-    if (programs === null) throw new Error('the bus is not connected yet');
+  async readBucket(
+    name: BucketName,
+    take: (all: ReadonlyMap<string, StoredEntry>) => void,
+  ): Promise<Omit<Reading, 'from'>> {
+    const bucket = this.buckets.get(name);
+    if (bucket === undefined) throw new Error('the bus is not connected yet');
     // Recreates the bucket if it was removed.
-    await this.layout?.makePrograms();
-    const { consumption, ended } = await programs.read(take);
+    await this.layout?.makeShared(name);
+    const { consumption, ended } = await bucket.read(take);
     return this.kept(consumption, ended);
   }
 
-  async storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult> {
-    const { programs } = this;
-    if (programs === null || !this.connected) return { state: 'refused', detail: 'no connection to the bus' };
-    return programs.store(key, data, revision);
+  async storeEntry(
+    name: BucketName,
+    key: string,
+    data: Uint8Array | null,
+    revision: number,
+  ): Promise<StoreResult> {
+    const bucket = this.buckets.get(name);
+    if (bucket === undefined || !this.connected)
+      return { state: 'refused', detail: 'no connection to the bus' };
+    return bucket.store(key, data, revision);
   }
 
   /** Ends the reading with the connection. */

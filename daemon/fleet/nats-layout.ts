@@ -11,11 +11,14 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { Kvm, type KvOptions } from '@nats-io/kv';
+import type { BucketName } from './bus.ts';
 import {
+  ALL_CERTIFICATES,
   type FleetNames,
   GONE,
   LONGEST_BEAT,
   LONGEST_BUNDLE,
+  LONGEST_CERTIFICATE,
   LONGEST_MESSAGE,
   MOST_PROGRAMS,
   NANO,
@@ -75,7 +78,19 @@ export class NatsLayout {
     });
   }
 
-  async makePrograms(): Promise<void> {
+  async makeShared(bucket: BucketName): Promise<void> {
+    await (bucket === 'programs' ? this.makePrograms() : this.makeCertificates());
+  }
+
+  private async makeCertificates(): Promise<void> {
+    await this.makeBucket(this.names.certificates, {
+      max_bytes: ALL_CERTIFICATES,
+      maxValueSize: LONGEST_CERTIFICATE + HEADERS,
+      storage: StorageType.File,
+    });
+  }
+
+  private async makePrograms(): Promise<void> {
     await this.makeBucket(this.names.programs, {
       // Twice the maximum: deletions leave markers.
       max_bytes: 2 * MOST_PROGRAMS * LONGEST_BUNDLE,

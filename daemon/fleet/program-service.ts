@@ -67,7 +67,7 @@ export class ProgramService {
     while (isOn()) {
       let why: string;
       try {
-        const reading = await bus.readPrograms((all) => {
+        const reading = await bus.readBucket('programs', (all) => {
           reported = '';
           this.follower.update(all);
         });
@@ -137,7 +137,7 @@ export class ProgramService {
     // Validates as the nodes will.
     const problem = readBundle(name, data);
     if (typeof problem === 'string') return failed(`${name} cannot be stored: ${problem}`);
-    const result = await bus.storeProgram(programKey(name), data, 0);
+    const result = await bus.storeEntry('programs', programKey(name), data, 0);
     if (result.state === 'changed') return failed(`A program named ${name} was stored a moment ago`);
     if (result.state !== 'stored') return failed(notStored(result));
     await this.until(() => this.missing(id, null).every((each) => each.failed));
@@ -168,7 +168,7 @@ export class ProgramService {
     const chosen = { name, id: bundle.id, by: node, at: Date.now() / 1000 };
     const next: ActivePrograms =
       on === null ? { all: chosen, canary: null } : { all: active.all, canary: { ...chosen, on } };
-    const result = await bus.storeProgram(ACTIVE, writeActive(next), activeRevision);
+    const result = await bus.storeEntry('programs', ACTIVE, writeActive(next), activeRevision);
     if (result.state === 'changed') {
       await this.until(() => this.bucket.activeRevision !== activeRevision);
       return failed(`Not used: another operator has just chosen ${this.latest()}`);
@@ -195,7 +195,7 @@ export class ProgramService {
     if (active.all?.name === name) return failed(`${name} is the active program of the fleet`);
     if (active.canary?.name === name)
       return failed(`${name} is the canary on ${active.canary.on.join(', ')}`);
-    const result = await this.parts.bus.storeProgram(programKey(name), null, stored.revision);
+    const result = await this.parts.bus.storeEntry('programs', programKey(name), null, stored.revision);
     if (result.state === 'changed') return failed(`${name} was changed a moment ago: see fleet.list`);
     return result.state === 'stored' ? { done: true, text: '' } : failed(notStored(result));
   }

@@ -47,6 +47,7 @@ import { Programs } from './programs/programs.ts';
 import { EventList, LongTurns, PanicStore } from './reports.ts';
 import { loadStartPrograms, readProgramFile } from './start-files.ts';
 import { TlsService } from './tls/tls-service.ts';
+import type { AutomaticCertificates } from './tls/acme-host.ts';
 
 /** Event names for consoles of the kinds that predate the list of events. */
 const EVENT_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
@@ -108,6 +109,8 @@ export class Manager implements ManagerServices {
   private readonly streams: Streams;
   private readonly endpoints: Endpoints;
   private readonly membership: Membership;
+  /** Null without --acme. */
+  acme: AutomaticCertificates | null = null;
   private readonly compilers = new CompilerProcesses();
   private booted: Promise<void> = Promise.resolve();
   /** Called once, when the first worker serves. */
@@ -390,6 +393,7 @@ export class Manager implements ManagerServices {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     this.compilers.close();
     await this.supervisor.stop();
+    await this.acme?.close();
     await this.membership.close();
     this.programs.close();
     this.tls.close();

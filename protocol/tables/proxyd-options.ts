@@ -56,7 +56,14 @@ export const PROXYD: ToolRow = {
       option('--fleet-creds', 'file', 'Credentials of NATS: a creds file'),
       option('--fleet-user', 'file', 'The same as name:password on the first line'),
       option('--fleet-ca', 'file', 'Certificates that sign those of the servers; asks for TLS'),
+      option('--fleet-secret', 'file', 'A secret that all nodes have, by which keys of certificates are sealed on the bus (default: the credentials)'),
       option('--fleet-accept', 'all|invalidate', 'What is taken from the fleet: programs too (all), or invalidations only'),
+    ]),
+    ...group('Automatic certificates', [
+      option('--acme', 'email', 'Obtain and renew the certificates of --cert auto:name and of cert = "auto" in the file of -A; agrees to the terms of the authority, which may write to the address'),
+      option('--acme-directory', 'url|staging', 'Directory of the authority (RFC 8555; default: Let’s Encrypt)'),
+      option('--acme-eab', '@file|kid:key', 'Bind the account to one that exists there: both words in a file, or here where other users of the machine can read them'),
+      option('--acme-ca', 'file', 'Certificates that sign that of the directory, besides the well-known ones'),
     ]),
     ...group('Tuning', [
       option('-t', 'ttl', 'Parameter default_ttl'),

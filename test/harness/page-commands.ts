@@ -68,6 +68,7 @@ export const NOT_PLAYED: readonly NotPlayed[] = [
   not(ANY, /^npm run demo( -- --fleet 3)?( |$)/, 'runs until q; its figures, its screen and its end are tested', 'demo.test.ts'),
   not(/^daemon\/README/, /systemd|systemctl|\/etc\//, 'changes the machine; the units are played in other places', 'units.test.ts'),
   not(/^console\/README/, /varnish/, 'needs a Varnish, here and over ssh', 'varnish.test.ts'),
+  not(/^daemon\/tls\/AUTOMATIC/, ANY, 'needs an authority; played with one of this machine', 'acme.test.ts'),
   not(/^daemon\/tls\/LISTENERS/, ANY, 'needs certificates; played with some that are made', 'certificates.test.ts'),
   not(/^daemon\/fleet\/OPERATING/, ANY, 'takes several machines; played with other places', 'fleet-operating.test.ts'),
   not(/^daemon\/fleet\/README/, /^(nats-server|proxyd|proxyadm) /, 'takes a bus and several nodes', 'fleet-operating.test.ts'),

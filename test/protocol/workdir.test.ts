@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resolveWorkdir, workdirPlaces } from '../../protocol/workdir.ts';
+import { resolveWorkdir, stateDirectory, workdirPlaces } from '../../protocol/workdir.ts';
 
 const runtime = { XDG_RUNTIME_DIR: '/run/user/7' };
 
@@ -33,4 +33,19 @@ it('tools look in each place, their own first', () => {
   ]);
   expect(workdirPlaces('edge', root)).toEqual(['/run/edge', '/root/.local/state/edge']);
   expect(workdirPlaces('/srv/p', user)).toEqual(['/srv/p']);
+});
+
+it.each([
+  ['/run/proxyd', 0, {}, '/var/lib/proxyd/acme'],
+  ['/run/user/7/proxyd', 7, runtime, '/home/u/.local/state/proxyd/acme'],
+  ['/run/user/7/proxyd', 7, { ...runtime, XDG_STATE_HOME: '/s/' }, '/s/proxyd/acme'],
+  ['/run/proxyd', 7, { STATE_DIRECTORY: '/var/lib/proxyd:/var/lib/more' }, '/var/lib/proxyd/acme'],
+  ['/srv/p', 0, {}, '/var/lib/proxyd/acme@p-c4cbe899'],
+  ['/srv/q/p', 0, {}, '/var/lib/proxyd/acme@p-7bf92bd5'],
+])('state of a daemon in %s of user %d with %j is in %s', (workdir, uid, env, dir) => {
+  expect(stateDirectory('acme', workdir, { env, uid, home: '/home/u' })).toBe(dir);
+});
+
+it('a user without a home has no place for state', () => {
+  expect(stateDirectory('acme', '/srv/p', { env: {}, uid: 7, home: '' })).toBeNull();
 });

@@ -115,6 +115,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'daemon/privileges': [],
   'daemon/tls': ['protocol'],
+  'daemon/acme': ['protocol', 'daemon/tls'],
   'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges', 'daemon/tls'],
   'daemon/cache': [
     'protocol',
@@ -230,6 +231,8 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/turns',
     'daemon/clock',
     'daemon/runtime-handles',
+    'daemon/tls',
+    'daemon/acme',
   ],
   'daemon/request': [
     'protocol',

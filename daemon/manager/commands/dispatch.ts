@@ -10,6 +10,7 @@ import type { CommandReply } from '../../../protocol/messages.ts';
 import { type Command, commandRow, type ManagerCommand } from '../../../protocol/tables/commands.ts';
 import { readCommand } from '../../commands/read-command.ts';
 import { cannot } from '../../commands/reply.ts';
+import { ACME_COMMANDS } from './acme-commands.ts';
 import { FLEET_COMMANDS } from './fleet-commands.ts';
 import { PARAM_COMMANDS } from './param-commands.ts';
 import { PROCESS_COMMANDS } from './process-commands.ts';
@@ -20,6 +21,7 @@ import { VCL_COMMANDS } from './vcl-commands.ts';
 const HINT = "Type 'help' for more info.\n";
 
 const HANDLERS: ManagerHandlers = {
+  ...ACME_COMMANDS,
   ...FLEET_COMMANDS,
   ...PARAM_COMMANDS,
   ...PROCESS_COMMANDS,

@@ -2,7 +2,7 @@
 
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
-import { bad, cannot, jsonReply, ok } from '../../commands/reply.ts';
+import { bad, cannot, columns, jsonReply, ok } from '../../commands/reply.ts';
 import type { FleetNode } from '../../fleet/fleet-node.ts';
 import type { ChangeResult, LogRow, NodeRow, ProgramRow, UseOptions } from '../../fleet/fleet-rows.ts';
 import type { ProgramService } from '../../fleet/program-service.ts';
@@ -181,19 +181,4 @@ function reached({ state, reach }: LogRow): string {
 
 function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** Pads each column to its widest cell; two spaces between columns. */
-function columns(rows: readonly (readonly string[])[]): string {
-  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = (rows[0] ?? []).map((_, column) => width(column));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }

@@ -14,6 +14,7 @@ import type { SourceText } from '../programs/compile-job.ts';
 import type { Programs } from '../programs/programs.ts';
 import type { EventList, LongTurns, PanicStore } from '../reports.ts';
 import type { TlsService } from '../tls/tls-service.ts';
+import type { AutomaticCertificates } from '../tls/acme-host.ts';
 
 export interface ManagerServices {
   readonly params: Params;
@@ -26,6 +27,8 @@ export interface ManagerServices {
   readonly longTurns: LongTurns;
   readonly storages: readonly StorageSpec[];
   readonly tls: TlsService;
+  /** Null without --acme. */
+  readonly acme: Pick<AutomaticCertificates, 'status' | 'retry'> | null;
   /** Null without --fleet. */
   readonly fleet: FleetNode | null;
   /** The greeting of the text CLI. */

@@ -14,6 +14,7 @@ export interface FleetOptions {
   creds: string | null;
   user: string | null;
   ca: string | null;
+  secret: string | null;
   /** Content accepted from the bus; `invalidate`: no programs. */
   accept: 'all' | 'invalidate';
 }
@@ -42,6 +43,7 @@ export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | n
     creds,
     user,
     ca: given.get('fleet-ca') ?? null,
+    secret: given.get('fleet-secret') ?? null,
     accept: checkedAccept(given.get('fleet-accept') ?? 'all'),
   };
 }

@@ -8,6 +8,7 @@ import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
 import type { ListenerSpec, StorageSpec } from '../../link.ts';
 import { parseBytes } from '../../params/value.ts';
 import { type JailOption, parseJail } from '../process/jail.ts';
+import { type AcmeOptions, parseAcme } from './acme-option.ts';
 import { type FleetOptions, parseFleet } from './fleet-option.ts';
 import { DEFAULT_LISTENER, parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
@@ -51,6 +52,8 @@ export interface Options {
   fleet: FleetOptions | null;
   /** --cert, -A and related options. */
   tls: TlsOptions;
+  /** --acme and related options; null without --acme. */
+  acme: AcmeOptions | null;
 }
 
 /** The address of an endpoint, and its original text. */
@@ -102,8 +105,10 @@ export function parseOptions(argv: readonly string[]): Request {
     readGroup: null,
     fleet: null,
     tls: { certificates: [], auto: [], file: null, insecure: false },
+    acme: null,
   };
   const fleet = new Map<string, string>();
+  const acme = new Map<string, string>();
   const listeners: string[] = [];
   const storages: string[] = [];
   const { options, words, end } = readCommandLine(PROXYD, argv, '');
@@ -134,9 +139,17 @@ export function parseOptions(argv: readonly string[]): Request {
       case 'fleet-creds':
       case 'fleet-user':
       case 'fleet-ca':
+      case 'fleet-secret':
       case 'fleet-accept':
         if (fleet.has(name)) throw new OptionError(`Only one --${name} can be specified`);
         fleet.set(name, value);
+        break;
+      case 'acme':
+      case 'acme-directory':
+      case 'acme-eab':
+      case 'acme-ca':
+        if (acme.has(name)) throw new OptionError(`Only one --${name} can be specified`);
+        acme.set(name, value);
         break;
       default:
         setOption(o, name, value);
@@ -144,6 +157,7 @@ export function parseOptions(argv: readonly string[]): Request {
   }
   checkCombinations(o);
   o.fleet = parseFleet(fleet);
+  o.acme = parseAcme(acme);
   // A file of -A may have listeners: with one, the default is added once it has been read.
   o.listeners = parseListeners(
     listeners.length === 0 && o.tls.file === null ? [DEFAULT_LISTENER] : listeners,

@@ -1,5 +1,6 @@
 // A bus in memory: a stream that can be trimmed, truncated or recreated, and connections that fail on demand.
 import type {
+  BucketName,
   Bus,
   BusMessage,
   PublishResult,
@@ -95,23 +96,41 @@ export class FakeBus implements Bus {
     this.reports.push([publisher, (JSON.parse(Buffer.from(data).toString()) as { seq: number }).seq]);
   }
 
-  /** The bucket of programs. */
+  /** The bucket of programs, and that of certificates. */
   readonly entries = new Map<string, StoredEntry>();
+  readonly certificates = new Map<string, StoredEntry>();
   private revision = 0;
-  private take: ((all: ReadonlyMap<string, StoredEntry>) => void) | null = null;
+  private readonly takers: {
+    readonly bucket: BucketName;
+    take(all: ReadonlyMap<string, StoredEntry>): void;
+  }[] = [];
 
-  async readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>> {
-    this.take = take;
-    take(this.entries);
-    return { ended: new Promise(() => {}), close: () => {} };
+  async readBucket(
+    bucket: BucketName,
+    take: (all: ReadonlyMap<string, StoredEntry>) => void,
+  ): Promise<Omit<Reading, 'from'>> {
+    const taker = { bucket, take };
+    this.takers.push(taker);
+    take(this.bucket(bucket));
+    return { ended: new Promise(() => {}), close: () => this.takers.splice(this.takers.indexOf(taker), 1) };
   }
 
-  async storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult> {
-    if ((this.entries.get(key)?.revision ?? 0) !== revision) return { state: 'changed' };
-    if (data === null) this.entries.delete(key);
-    else this.entries.set(key, { revision: ++this.revision, data });
-    this.take?.(this.entries);
+  async storeEntry(
+    bucket: BucketName,
+    key: string,
+    data: Uint8Array | null,
+    revision: number,
+  ): Promise<StoreResult> {
+    const all = this.bucket(bucket);
+    if ((all.get(key)?.revision ?? 0) !== revision) return { state: 'changed' };
+    if (data === null) all.delete(key);
+    else all.set(key, { revision: ++this.revision, data });
+    for (const each of this.takers) if (each.bucket === bucket) each.take(all);
     return { state: 'stored', revision: this.revision };
+  }
+
+  private bucket(name: BucketName): Map<string, StoredEntry> {
+    return name === 'programs' ? this.entries : this.certificates;
   }
 
   async beat(): Promise<void> {}

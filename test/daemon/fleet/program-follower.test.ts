@@ -53,11 +53,16 @@ function follower() {
   open.push(made);
   const store = async (name: string, text?: string): Promise<void> => {
     const key = `program.${name}`;
-    await bus.storeProgram(key, writeBundle(bundle(name, text)), bus.entries.get(key)?.revision ?? 0);
+    await bus.storeEntry(
+      'programs',
+      key,
+      writeBundle(bundle(name, text)),
+      bus.entries.get(key)?.revision ?? 0,
+    );
   };
   const choose = async (name: string, at = 1, canary: ActivePrograms['canary'] = null): Promise<void> => {
     const value = writeActive({ all: { name, id: id(name), by: 'n', at }, canary });
-    await bus.storeProgram('active', value, bus.entries.get('active')?.revision ?? 0);
+    await bus.storeEntry('programs', 'active', value, bus.entries.get('active')?.revision ?? 0);
   };
   const idle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
   return { bus, log, calls, here, made, others, store, choose, idle };
@@ -87,7 +92,7 @@ describe('a node', () => {
     void f.made.run();
     await f.made.ready;
     const g = follower();
-    g.bus.readPrograms = async () => Promise.reject(new Error('not allowed'));
+    g.bus.readBucket = async () => Promise.reject(new Error('not allowed'));
     void g.made.run();
     await g.made.ready;
     await g.idle();
@@ -193,8 +198,8 @@ describe('a node', () => {
   it('reports invalid values once in a while, however many there are', async () => {
     const f = follower();
     void f.made.run();
-    for (let i = 0; i < 50; i++) await f.bus.storeProgram('active', Buffer.from(`x${i}`), i);
-    await f.bus.storeProgram('program.a', Buffer.from('x'), 0);
+    for (let i = 0; i < 50; i++) await f.bus.storeEntry('programs', 'active', Buffer.from(`x${i}`), i);
+    await f.bus.storeEntry('programs', 'program.a', Buffer.from('x'), 0);
     await f.idle();
     expect(f.log).toEqual(['Fleet: the stored active program is malformed']);
     expect(f.made.list()).toMatchObject([{ name: 'a', id: null, problem: 'not a program of version 1' }]);
@@ -272,19 +277,19 @@ describe('an operator', () => {
     await f.store('b');
     void f.made.run();
     await f.idle();
-    const { storeProgram } = f.bus;
-    f.bus.storeProgram = async (key, data, revision) => {
-      f.bus.storeProgram = storeProgram;
+    const { storeEntry } = f.bus;
+    f.bus.storeEntry = async (bucket, key, data, revision) => {
+      f.bus.storeEntry = storeEntry;
       await f.choose('b');
-      return storeProgram.call(f.bus, key, data, revision);
+      return storeEntry.call(f.bus, bucket, key, data, revision);
     };
     expect(await f.made.use('a', all)).toEqual({
       done: false,
       text: 'Not used: another operator has just chosen b, on n',
     });
-    f.bus.storeProgram = async (key, data, revision) => {
-      f.bus.storeProgram = storeProgram;
-      const result = await storeProgram.call(f.bus, key, data, revision);
+    f.bus.storeEntry = async (bucket, key, data, revision) => {
+      f.bus.storeEntry = storeEntry;
+      const result = await storeEntry.call(f.bus, bucket, key, data, revision);
       await f.choose('b', 2);
       return result;
     };
@@ -299,7 +304,7 @@ describe('an operator', () => {
     );
     void f.made.run();
     await f.idle();
-    f.bus.storeProgram = async () => ({ state: 'unanswered', detail: 'timeout' });
+    f.bus.storeEntry = async () => ({ state: 'unanswered', detail: 'timeout' });
     expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
       'It may or may not be stored: timeout; see fleet.list',
     );

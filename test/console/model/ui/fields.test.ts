@@ -135,6 +135,7 @@ describe('completion', () => {
       'ping',
       'status',
       'storage.list',
+      'tls.acme.list',
       'tls.cert.list',
       'vcl.deps',
       'vcl.list',

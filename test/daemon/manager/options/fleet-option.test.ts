@@ -18,6 +18,7 @@ it('joins a fleet by its servers and its name', () => {
     creds: null,
     user: null,
     ca: null,
+    secret: null,
     accept: 'all',
   });
 });

@@ -1,26 +1,25 @@
-// The bucket of programs on NATS: its contents and changes in the order of storing, and compare-and-set changes.
+// A bucket on NATS: its contents and changes in the order of storing, and compare-and-set changes.
 
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import type { StoredEntry, StoreResult } from './bus.ts';
-import type { FleetNames } from './fleet-names.ts';
 import { failureOf, NatsConsumption } from './nats-consumption.ts';
 
-/** Values to buffer: they are large. */
+/** Values to buffer: programs are large. */
 const AHEAD = 8;
 
-export class NatsPrograms {
+export class NatsBucket {
   private readonly js: JetStreamClient;
   private readonly jsm: JetStreamManager;
   private readonly bucket: string;
   private readonly prefix: string;
   private kv: KV | null = null;
 
-  constructor(js: JetStreamClient, jsm: JetStreamManager, names: FleetNames) {
+  constructor(js: JetStreamClient, jsm: JetStreamManager, bucket: string) {
     this.js = js;
     this.jsm = jsm;
-    this.bucket = names.programs;
-    this.prefix = `$KV.${names.programs}.`;
+    this.bucket = bucket;
+    this.prefix = `$KV.${bucket}.`;
   }
 
   async read(

@@ -1,0 +1,41 @@
+// Values that other nodes of a fleet share over a bus which others may read: sealed with AES-256-GCM under a key derived
+// from a secret of the fleet (HKDF, RFC 5869). A value is bound to its name, so that it cannot stand in for another.
+
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+const FORMAT = 1;
+const CIPHER = 'aes-256-gcm';
+const NONCE = 12;
+const MARK = 16;
+
+export class Sealing {
+  private readonly key: Buffer;
+
+  /** @param secret any bytes that all nodes have and nobody else @param fleet its name */
+  constructor(secret: Uint8Array, fleet: string) {
+    this.key = Buffer.from(hkdfSync('sha256', secret, fleet, 'proxyd certificates', 32));
+  }
+
+  seal(name: string, text: string): Buffer {
+    const nonce = randomBytes(NONCE);
+    const cipher = createCipheriv(CIPHER, this.key, nonce);
+    cipher.setAAD(Buffer.from(name));
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([Buffer.from([FORMAT]), nonce, cipher.getAuthTag(), sealed]);
+  }
+
+  /** Null if the value was sealed with another secret, under another name, or not at all. */
+  open(name: string, data: Uint8Array): string | null {
+    const bytes = Buffer.from(data);
+    const head = 1 + NONCE + MARK;
+    if (bytes.length < head || bytes[0] !== FORMAT) return null;
+    const cipher = createDecipheriv(CIPHER, this.key, bytes.subarray(1, 1 + NONCE), { authTagLength: MARK });
+    cipher.setAAD(Buffer.from(name));
+    cipher.setAuthTag(bytes.subarray(1 + NONCE, head));
+    try {
+      return Buffer.concat([cipher.update(bytes.subarray(head)), cipher.final()]).toString();
+    } catch {
+      return null;
+    }
+  }
+}
