@@ -46,8 +46,8 @@ import { withEdgeFile } from './programs/edge-file.ts';
 import { Programs } from './programs/programs.ts';
 import { EventList, LongTurns, PanicStore } from './reports.ts';
 import { loadStartPrograms, readProgramFile } from './start-files.ts';
-import { TlsService } from './tls/tls-service.ts';
 import type { AutomaticCertificates } from './tls/acme-host.ts';
+import { TlsService } from './tls/tls-service.ts';
 
 /** Event names for consoles of the kinds that predate the list of events. */
 const EVENT_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
@@ -211,6 +211,7 @@ export class Manager implements ManagerServices {
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
+            this.acme?.workerServes();
             this.readyCompiler?.();
             this.readyCompiler = null;
           }
@@ -289,6 +290,7 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
+    await this.openAcme();
     const joining = this.membership.join(this.version, {
       params: this.params,
       supervisor: this.supervisor,
@@ -326,6 +328,7 @@ export class Manager implements ManagerServices {
         await runInitFile(options.initFile, (line) => dispatch(this, line), note);
       }
       await serving;
+      this.acme?.start(this.fleet?.certificates ?? null);
       if (options.initFile !== null && options.mode !== 'debug' && this.supervisor.state === 'stopped') {
         if (this.programs.activeName() !== null) await this.supervisor.start();
       }
@@ -333,6 +336,37 @@ export class Manager implements ManagerServices {
       await this.close();
       const error = bootError ?? (cause as Error);
       throw error instanceof OptionError ? error : new OptionError(error.message, false);
+    }
+  }
+
+  /** Certificates of former times are there before the first worker starts. */
+  private async openAcme(): Promise<void> {
+    const { acme } = this.options;
+    if (acme === null) {
+      const [wanted] = this.tls.auto;
+      if (wanted === undefined) return;
+      await this.close();
+      throw new OptionError(
+        `A certificate for ${wanted.names.join(', ')} that is obtained automatically needs --acme EMAIL`,
+        false,
+      );
+    }
+    const { openAutomaticCertificates } = await import('./tls/acme-host.ts');
+    try {
+      this.acme = await openAutomaticCertificates(acme, {
+        dir: this.dir,
+        version: this.version,
+        wanted: this.tls.auto,
+        fleet: this.options.fleet,
+        store: this.tls,
+        listeners: () => this.tls.listeners,
+        isServing: () => this.supervisor.state === 'running',
+        log: this.log,
+        happened: (text) => this.happened('tls', text),
+      });
+    } catch (cause) {
+      await this.close();
+      throw cause;
     }
   }
 

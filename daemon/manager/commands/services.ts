@@ -13,8 +13,8 @@ import type { Supervisor } from '../process/supervisor.ts';
 import type { SourceText } from '../programs/compile-job.ts';
 import type { Programs } from '../programs/programs.ts';
 import type { EventList, LongTurns, PanicStore } from '../reports.ts';
-import type { TlsService } from '../tls/tls-service.ts';
 import type { AutomaticCertificates } from '../tls/acme-host.ts';
+import type { TlsService } from '../tls/tls-service.ts';
 
 export interface ManagerServices {
   readonly params: Params;
