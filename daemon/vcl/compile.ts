@@ -13,6 +13,7 @@ import { checkBackend, checkProbe } from './check/backend-declarations.ts';
 import { infer } from './check/expressions.ts';
 import { importExtension } from './check/imports.ts';
 import { isReserved } from './check/language-functions.ts';
+import { PemFiles } from './check/pem-files.ts';
 import { emptySub, generatedName, ProgramModel, type Sym } from './check/program-model.ts';
 import { checkReach, keptHeads, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
@@ -77,6 +78,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.outside = options.outside ?? null;
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
+  model.pem = new PemFiles(options);
   model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
   declareAll(model, parser.declarations);
@@ -115,6 +117,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     modules: model.modules.map((m) => m.module),
     labels: [...model.labelsUsed],
   };
+  if (model.pem.texts.size > 0) program.pem = Object.fromEntries(model.pem.texts);
   return { program, warnings: reporter.warnings };
 }
 
