@@ -112,13 +112,13 @@ const CHAIN: Readonly<Record<string, ChainWords>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: (leaf) => `certificate is self-signed (${shown(leaf.subject)})`,
   SELF_SIGNED_CERT_IN_CHAIN: (leaf) =>
     `issuer unknown: ${shown(lastOf(leaf).subject)} is not a trusted authority (self-signed)`,
-  UNABLE_TO_GET_ISSUER_CERT: (leaf) => `issuer unknown: ${shown(lastOf(leaf).issuer)}`,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: (leaf) => `issuer unknown: ${shown(lastOf(leaf).issuer)}`,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: (leaf) =>
-    `issuer unknown: ${shown(leaf.issuer)}; the origin sends no certificate of it, so that its chain is incomplete unless this is a root`,
+  UNABLE_TO_GET_ISSUER_CERT: unknownIssuer,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownIssuer,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownIssuer,
   CERT_SIGNATURE_FAILURE: () => 'a signature in the chain is wrong',
-  INVALID_PURPOSE: () => 'wrong purpose: the certificate is not for servers',
-  INVALID_CA: (leaf) => `issuer is no authority: ${shown(leaf.issuer)} must not sign certificates`,
+  INVALID_PURPOSE: (leaf) =>
+    pretenderIn(leaf) === undefined ? 'wrong purpose: the certificate is not for servers' : noAuthority(leaf),
+  INVALID_CA: noAuthority,
   PATH_LENGTH_EXCEEDED: () => 'issuer is no authority: the chain is longer than one of it allows',
   CERT_CHAIN_TOO_LONG: () => 'the chain is too long',
   CERT_REVOKED: () => 'certificate is revoked',
@@ -164,6 +164,24 @@ function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
   return subjectAltName
     .split(', ')
     .flatMap((each) => /^(?:DNS|IP Address):(.*)$/.exec(each)?.[1]?.replaceAll('"', '') ?? []);
+}
+
+function unknownIssuer(leaf: X509Certificate): string {
+  const chain = chainOf(leaf);
+  const { issuer } = chain.at(-1) as X509Certificate;
+  const alone =
+    'the origin sends its own certificate alone: the chain is incomplete unless that issuer is a root';
+  return `issuer unknown: ${shown(issuer)}${chain.length > 1 ? '' : `; ${alone}`}`;
+}
+
+/** A certificate of the chain that signs another and must not. */
+function pretenderIn(leaf: X509Certificate): X509Certificate | undefined {
+  return chainOf(leaf).find((each, i) => i > 0 && !each.ca);
+}
+
+function noAuthority(leaf: X509Certificate): string {
+  const name = pretenderIn(leaf)?.subject ?? leaf.issuer;
+  return `issuer is no authority: ${shown(name)} must not sign certificates`;
 }
 
 /** The first certificate from the leaf upwards of which a fact is true, with a word for it. */
