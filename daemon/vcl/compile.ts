@@ -42,6 +42,8 @@ export interface CompileOptions extends ReaderOptions {
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
   unsafePath?: boolean;
+  /** The program is checked on another machine than it is for: missing certificates and keys are warnings. */
+  isOffline?: boolean;
   /** Parameter http_profile: profile of the builtin program. Default classic. */
   profile?: Profile;
   /** Without the builtin program; for tests of the compiler. */
@@ -79,6 +81,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
   model.pem = new PemFiles(options);
+  model.isOffline = options.isOffline ?? false;
   model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
   declareAll(model, parser.declarations);

@@ -78,7 +78,9 @@ export function checkTls(
   }
 
   const refused = (problem: PemProblem, span: Span, hint?: string): undefined => {
-    reporter.error(MESSAGES.sslFile(problem.file, problem.why), span, hint);
+    const message = MESSAGES.sslFile(problem.file, problem.why);
+    if (scope.model.isOffline) reporter.warn(message, span, hint);
+    else reporter.error(message, span, hint);
     return undefined;
   };
   const isUnsafe = FILES.some((attribute) => {

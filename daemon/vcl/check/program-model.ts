@@ -140,6 +140,7 @@ export class ProgramModel {
   unsafePath = true;
   /** Certificates and keys that backends name. */
   pem = new PemFiles({});
+  isOffline = false;
   extensionNames: readonly string[] = [];
   /** Names that were used before their declaration. */
   readonly forwardUses = new Set<string>();

@@ -9,6 +9,7 @@ import {
   openPurge,
   setCookieCached,
 } from './rules/access.ts';
+import { peerNotVerified, plainHttpsPort } from './rules/backends.ts';
 import {
   acceptEncodingTouched,
   hashBeforeHost,
@@ -81,6 +82,8 @@ export const RULES: readonly LintRule[] = [
   openPurge,
   overwrittenByBuiltin,
   overwrittenSet,
+  peerNotVerified,
+  plainHttpsPort,
   regexNeverMatches,
   repeatedCondition,
   restartUnguarded,
