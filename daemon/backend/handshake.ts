@@ -4,6 +4,7 @@
 // Special case: bytes in front of TLS (a PROXY header, a preamble) need a socket of their own below it. Its bytes are then
 // copied once more, because the runtime reads into a shared buffer only through a socket that it has made whole.
 
+import type { X509Certificate } from 'node:crypto';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { endedByNotice } from '../runtime-handles.ts';
@@ -12,7 +13,7 @@ import { addressKey, type OriginAddress } from './address.ts';
 import type { ReadBuffer } from './connect.ts';
 import type { SocketReader } from './exchange-roles.ts';
 import { OriginTls } from './origin-tls.ts';
-import type { TlsClient } from './tls-client.ts';
+import type { KeptSession, TlsClient } from './tls-client.ts';
 import { CUT, HANDSHAKE_TIMED_OUT, tlsError } from './tls-failures.ts';
 
 /** Called back once, in a later turn. */
@@ -36,6 +37,7 @@ export class Handshake {
   private readonly at: OriginAddress;
   private readonly client: TlsClient;
   private readonly user: HandshakeUser;
+  private readonly offered: KeptSession | null;
   private socket: Socket;
   /** Whether the connection below is made. */
   private isConnected = false;
@@ -53,6 +55,7 @@ export class Handshake {
     this.at = at;
     this.client = way.client;
     this.user = user;
+    this.offered = way.client.session(addressKey(at));
     // A literal address needs no race of address families; only the user knows whether an end is an error.
     const target = { host: at.address, port: at.port, allowHalfOpen: true, autoSelectFamily: false };
     if (way.lead === null) {
@@ -96,8 +99,7 @@ export class Handshake {
   }
 
   private begin(options: ConnectionOptions): TLSSocket {
-    const address = addressKey(this.at);
-    const socket = connectTls({ ...this.client.options(address), ...options });
+    const socket = connectTls({ ...this.client.options(this.offered), ...options });
     socket.once('connect', () => {
       this.isConnected = true;
       socket.setNoDelay(true);
@@ -111,18 +113,27 @@ export class Handshake {
 
   private completed(socket: TLSSocket): void {
     if (this.over) return;
-    const leaf = socket.getPeerX509Certificate() ?? null;
+    const isResumed = socket.isSessionReused();
+    const leaf = (isResumed ? this.offered?.leaf : socket.getPeerX509Certificate()) ?? null;
     const problem = this.client.verify(socket, leaf);
     if (problem !== null) {
       this.failed(problem);
       return;
     }
     this.over = true;
-    const address = addressKey(this.at);
-    socket.on('session', (session: Buffer) => this.client.keep(address, session, leaf));
+    this.keepSessions(socket, leaf);
     const tls = new OriginTls(socket, leaf, this.client.settings);
     noteEnd(socket, tls);
     this.user.secured(socket, tls);
+  }
+
+  /** With TLS 1.3 sessions come later, as often as the origin likes. */
+  private keepSessions(socket: TLSSocket, leaf: X509Certificate | null): void {
+    const address = addressKey(this.at);
+    const keep = (session: Buffer): void => this.client.keep(address, session, leaf);
+    const session = socket.getProtocol() === 'TLSv1.3' ? undefined : socket.getSession();
+    if (session === undefined) socket.on('session', keep);
+    else keep(session);
   }
 
   private failed(error: SystemError): void {

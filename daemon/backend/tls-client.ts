@@ -16,8 +16,10 @@ import { chainFailure, nameFailure, tlsFailure } from './tls-failures.ts';
 /** Addresses of which sessions are kept (chosen): more than a name has. */
 const MOST_SESSIONS = 64;
 
-interface KeptSession {
+export interface KeptSession {
   readonly session: Buffer;
+  /** The certificate that it was begun with: a resumed handshake has none. */
+  readonly leaf: X509Certificate | null;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
@@ -35,11 +37,14 @@ export class TlsClient {
     this.context = context;
   }
 
-  /** @param address key of the address */
-  options(address: string): ConnectionOptions {
-    const { settings } = this;
+  /** The session to resume with this address (its key); null without one. */
+  session(address: string): KeptSession | null {
     const kept = this.sessions.get(address);
-    const session = kept !== undefined && kept.until > Date.now() ? { session: kept.session } : {};
+    return kept !== undefined && kept.until > Date.now() ? kept : null;
+  }
+
+  options(offered: KeptSession | null): ConnectionOptions {
+    const { settings } = this;
     return {
       secureContext: this.context,
       ...(settings.sni ? { servername: settings.name } : {}),
@@ -47,7 +52,7 @@ export class TlsClient {
       // Verified here, where the certificate can still be named: the runtime would close the connection first.
       rejectUnauthorized: false,
       checkServerIdentity: () => undefined,
-      ...session,
+      ...(offered === null ? {} : { session: offered.session }),
     };
   }
 
@@ -66,7 +71,7 @@ export class TlsClient {
     const { sessions } = this;
     sessions.delete(address);
     const until = leaf === null ? Number.POSITIVE_INFINITY : Date.parse(leaf.validTo);
-    sessions.set(address, { session, until });
+    sessions.set(address, { session, leaf, until });
     if (sessions.size <= MOST_SESSIONS) return;
     for (const oldest of sessions.keys()) {
       sessions.delete(oldest);

@@ -108,7 +108,7 @@ export class Origin {
               resumed: socket.isSessionReused(),
               servername: (socket as { servername?: string | false }).servername ?? null,
               alpn: socket.alpnProtocol,
-              client: socket.getPeerCertificate()?.subject?.CN ?? '',
+              client: String(socket.getPeerCertificate()?.subject?.CN ?? ''),
             });
             void this.#serve(socket);
           });
