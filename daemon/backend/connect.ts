@@ -7,17 +7,10 @@ import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
+import type { ConnectionOwner, ReadBuffer, SocketReader } from './exchange-roles.ts';
 import { Handshake, type SecureWay } from './handshake.ts';
 import type { OriginTls } from './origin-tls.ts';
 import type { PiecePacer } from './piece-pacer.ts';
-
-/** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
-export interface ReadBuffer {
-  readonly bytes: Buffer;
-  /** The turn of a read of `length` bytes has ended: a debug mode overwrites them. */
-  turnOver(length: number): void;
-}
 
 /** The part of the worker's environment that a connection needs. */
 export interface ConnectionEnvironment {

@@ -10,8 +10,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 import { endedByNotice } from '../runtime-handles.ts';
 import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
-import type { ReadBuffer } from './connect.ts';
-import type { SocketReader } from './exchange-roles.ts';
+import type { ReadBuffer, SocketReader } from './exchange-roles.ts';
 import { OriginTls } from './origin-tls.ts';
 import type { KeptSession, TlsClient } from './tls-client.ts';
 import { CUT, HANDSHAKE_TIMED_OUT, tlsError } from './tls-failures.ts';
@@ -86,7 +85,7 @@ export class Handshake {
     });
   }
 
-  /** What the time was spent on when it is over. */
+  /** The error when the time is over, by the step that it was spent on. */
   get lateness(): SystemError {
     return this.isConnected ? HANDSHAKE_TIMED_OUT : TIMED_OUT;
   }

@@ -20,7 +20,7 @@ export interface WireUser {
 export interface ProbeWire {
   /** The local end, once connected; null on a Unix socket. */
   readonly local: { address: string; port: number } | null;
-  /** What the time was spent on when it is over before connected(); absent: on the connection. */
+  /** The error when the time is over before connected(); absent: the connection timed out. */
   readonly lateness?: SystemError;
   write(bytes: Buffer): void;
   close(): void;

@@ -3,8 +3,7 @@
 import type { Socket } from 'node:net';
 import { type SystemError, systemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
-import type { ReadBuffer } from './connect.ts';
-import type { SocketReader } from './exchange-roles.ts';
+import type { ReadBuffer, SocketReader } from './exchange-roles.ts';
 import { Handshake, type SecureWay } from './handshake.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
 import { isTlsError, tlsError } from './tls-failures.ts';

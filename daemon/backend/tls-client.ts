@@ -73,10 +73,8 @@ export class TlsClient {
     const until = leaf === null ? Number.POSITIVE_INFINITY : Date.parse(leaf.validTo);
     sessions.set(address, { session, leaf, until });
     if (sessions.size <= MOST_SESSIONS) return;
-    for (const oldest of sessions.keys()) {
-      sessions.delete(oldest);
-      return;
-    }
+    const [oldest = ''] = sessions.keys();
+    sessions.delete(oldest);
   }
 
   /** A handshake with the session failed: it may be the reason. */

@@ -16,7 +16,7 @@ export interface Issued {
 export interface CertificateWish {
   /** Distinguished name; default /CN=<name>. */
   subject?: string;
-  /** Who signs; default itself. */
+  /** The issuer; default itself. */
   by?: Issued;
   /** As in subjectAltName: `DNS:a.example`, `IP:127.0.0.1`. */
   names?: readonly string[];

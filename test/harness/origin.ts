@@ -210,7 +210,7 @@ export class Origin {
         socket.resetAndDestroy();
         return false;
       } else if ('cut' in action) {
-        // What was written has to leave first.
+        // The bytes before it have to leave first.
         await delay(20);
         socket.destroy();
         return false;

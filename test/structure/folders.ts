@@ -242,7 +242,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/filters',
     'daemon/transaction',
     'daemon/fetch',
-    'daemon/system-error',
     'daemon/turns',
   ],
   'daemon/net': [

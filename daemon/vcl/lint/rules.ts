@@ -9,7 +9,6 @@ import {
   openPurge,
   setCookieCached,
 } from './rules/access.ts';
-import { peerNotVerified, plainHttpsPort } from './rules/backends.ts';
 import {
   acceptEncodingTouched,
   hashBeforeHost,
@@ -26,6 +25,7 @@ import {
   esiSetCookie,
   esiSwitchedOff,
 } from './rules/esi-pages.ts';
+import { peerNotVerified, plainHttpsPort } from './rules/https-backends.ts';
 import {
   doubleUnset,
   emptyBranch,

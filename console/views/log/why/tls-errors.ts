@@ -3,7 +3,7 @@
 
 const RECORD = /^(?:backend \S+: )?TLS: (.*)$/s;
 
-/** What to do, by how the words begin. */
+/** Advice, by how the words begin. */
 const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [/^certificate (?:of the issuer .* )?expired/, 'Renew it at the origin.'],
   [/^certificate .*is not valid before/, 'Is a clock wrong, here or where it was made?'],
