@@ -91,6 +91,7 @@ export class Origin {
   readonly #replies = new Map<string, Reply | ReplyMaker>();
   readonly #counts = new Map<string, number>();
   readonly #sockets = new Set<Socket>();
+  readonly #raw = new Set<Socket>();
   readonly #begun = new Set<string>();
   /** Connections on which a reply is being played. */
   readonly #busy = new Set<Socket>();
@@ -112,6 +113,11 @@ export class Origin {
             });
             void this.#serve(socket);
           });
+    // Those whose handshake failed, too.
+    this.#server.on('connection', (socket: Socket) => {
+      this.#raw.add(socket);
+      socket.on('close', () => this.#raw.delete(socket));
+    });
   }
 
   /** Replaces the certificate for new connections. */
@@ -160,7 +166,7 @@ export class Origin {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#raw]) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 

@@ -162,10 +162,10 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
+  await box.dispose();
   for (const socket of sockets) socket.destroy();
   for (const server of servers) server.close();
-  for (const each of origins) await each.close();
-  await box.dispose();
+  await Promise.all(origins.map((each) => each.close()));
 });
 
 describe('a connection', () => {
