@@ -6,7 +6,8 @@
 // PROXYD_PRIVATE_INTERFACES=off makes every probe fail, so that tests can run the fallbacks.
 
 import net, { type Server, type Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { constants } from 'node:os';
+import type { SecureContext, TLSSocket } from 'node:tls';
 
 /** Methods return 0 or a negative errno. */
 export interface RuntimeHandle {
@@ -192,6 +193,42 @@ export function clientCertError(socket: TLSSocket): string | null {
   return error === null ? null : (error.code ?? error.message);
 }
 
+const ALREADY_READING = -constants.errno.EALREADY;
+
+interface TlsSocketHandle {
+  readonly reading?: boolean;
+  /** The handle of the connection below. */
+  readonly _parent?: { readStart?(): number };
+}
+
+/**
+ * Whether the input of a TLS socket ended with close_notify (RFC 8446 section 6.1), not just with the connection below,
+ * where anybody on the way can cut it. To be asked at the moment at which the runtime reports the end, which it does in
+ * the same way in both cases; but only at the end of the connection below has it stopped reading there.
+ * @returns null if the runtime does not expose it
+ */
+export function endedByNotice(socket: Socket): boolean | null {
+  const handle = handleOf(socket) as TlsSocketHandle | null;
+  const below = handle?._parent;
+  if (handle === null || typeof below?.readStart !== 'function') return null;
+  // After a pause only bytes that were already decrypted can report an end.
+  return handle.reading === false || below.readStart() === ALREADY_READING;
+}
+
+/** Why the chain of a peer's certificate was not accepted, in OpenSSL's words; '' if the runtime does not expose them. */
+export function verificationText(socket: Socket): string {
+  const handle = handleOf(socket) as { verifyError?(): Error | null } | null;
+  return handle?.verifyError?.()?.message ?? '';
+}
+
+/** Adds an authority to a context of `tls.createSecureContext({ ca })`; false if the runtime does not allow it. */
+export function addAuthority(context: SecureContext, pem: string): boolean {
+  const { context: inner } = context as { context?: { addCACert?(pem: string): void } };
+  if (SWITCHED_OFF || typeof inner?.addCACert !== 'function') return false;
+  inner.addCACert(pem);
+  return true;
+}
+
 /** The handle of a listening server. `status` is 0 or an errno. */
 export interface ListenHandle extends RuntimeHandle {
   onconnection?: (status: number, connection: RuntimeHandle | undefined) => void;
@@ -255,7 +292,7 @@ export function missingInterfaces(): string[] {
   if (SWITCHED_OFF || !('_handle' in new net.Socket()))
     lacks(
       'socket handles',
-      'a reset of a connection may be taken for its end, and log records have no descriptors',
+      'a cut connection may be taken for one that ended, and log records have no descriptors',
     );
   if (handleFactory() === null)
     lacks('listener handles', 'one thread serves, and the worker itself must be allowed to bind its ports');

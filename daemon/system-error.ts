@@ -15,6 +15,8 @@ export interface SystemError {
   readonly code: string;
   /** Positive, as in errno(3); 0 for none. */
   readonly errno: number;
+  /** The whole text of an error that is not of the system's: TLS. */
+  readonly words?: string;
 }
 
 /** No error: a regular end of input, or nothing was attempted. */
@@ -39,12 +41,12 @@ export function handleError(status: number): SystemError {
 
 /** "Connection refused". */
 export function errorMessage(error: SystemError): string {
-  return error.code === '' ? 'Success' : (SYSTEM_TEXTS[error.code] ?? error.code);
+  return error.words ?? (error.code === '' ? 'Success' : (SYSTEM_TEXTS[error.code] ?? error.code));
 }
 
 /** "111 (Connection refused)". */
 export function errorText(error: SystemError): string {
-  return `${error.errno} (${errorMessage(error)})`;
+  return error.words ?? `${error.errno} (${errorMessage(error)})`;
 }
 
 const SPARE = new Uint8Array(1);

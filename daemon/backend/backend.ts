@@ -12,10 +12,11 @@ import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
 import { errorText } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
-import { connectOrigin, type ReadBuffer } from './connect.ts';
+import { connectOrigin } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
-import type { ConnectionOwner } from './exchange-roles.ts';
+import type { ConnectionOwner, ReadBuffer } from './exchange-roles.ts';
+import type { SecureWay } from './handshake.ts';
 import { BackendHealth } from './health.ts';
 import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
@@ -29,7 +30,10 @@ import { ProbeWindow } from './probe-window.ts';
 import type { OpenWire, ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
 import type { NameLookup } from './resolve.ts';
+import { secureWires } from './secure-wire.ts';
 import type { BackendRow } from './shared-backends.ts';
+import type { TlsClient, TlsClients } from './tls-client.ts';
+import { TLS_FAILED } from './tls-failures.ts';
 
 /** The environment that all backends of a worker share. */
 export interface BackendEnvironment {
@@ -38,6 +42,7 @@ export interface BackendEnvironment {
   readonly probes: ProbeSchedule;
   /** Opens the connections of probes. */
   readonly wires: OpenWire;
+  readonly tlsClients: TlsClients;
   readonly readBuffer: ReadBuffer;
   /** Paces the writes of request bodies. */
   readonly pacer: PiecePacer;
@@ -78,6 +83,8 @@ export interface AcquireOptions {
   now: number;
   /** Never a kept connection: for the retry after a stale one. */
   fresh?: boolean;
+  /** The client, whom a PROXY header in front of TLS names. */
+  client: ProxyEnds | null;
 }
 
 /** The happy bits of a backend without a probe, which counts as healthy, as in Varnish 9. */
@@ -101,9 +108,13 @@ export class Backend implements Director, ConnectionOwner {
   private poolKeys: readonly string[];
   private readonly addressRefresh: AddressRefresh | null;
   private readonly row: BackendRow | null;
+  private readonly tls: TlsClient | null;
   private ended = false;
 
-  /** @param row state shared with other threads; null with one thread */
+  /**
+   * @param row state shared with other threads; null with one thread
+   * @param tls how to speak TLS; null without it
+   */
   constructor(
     decl: BackendDecl,
     programName: string,
@@ -112,9 +123,11 @@ export class Backend implements Director, ConnectionOwner {
     env: BackendEnvironment,
     now: number,
     row: BackendRow | null = null,
+    tls: TlsClient | null = null,
   ) {
     this.decl = decl;
     this.row = row;
+    this.tls = tls;
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
@@ -122,7 +135,7 @@ export class Backend implements Director, ConnectionOwner {
     this.env = env;
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
-    this.poolSuffix = decl.preamble === undefined ? '' : `|${decl.preamble}`;
+    this.poolSuffix = `${decl.preamble === undefined ? '' : `|${decl.preamble}`}${tls === null ? '' : `|TLS ${tls.key}`}`;
     this.poolKeys = addresses.map((at) => this.poolKey(at));
     this.addressRefresh = addressRefresh(this, env);
     this.health = new BackendHealth(
@@ -187,8 +200,13 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
-  /** The preamble of a request of this client; null unless the program declares one. */
+  /** The preamble of a request of this client; null unless the program declares one, and with TLS, where it goes in front
+   * of the handshake. */
   requestLead(client: ProxyEnds | null): Buffer | null {
+    return this.tls === null ? this.proxyLead(client) : null;
+  }
+
+  private proxyLead(client: ProxyEnds | null): Buffer | null {
     const version = this.decl.proxyHeader;
     return version === undefined || client === null ? null : proxyHeader(version, client);
   }
@@ -216,12 +234,13 @@ export class Backend implements Director, ConnectionOwner {
     const { env } = this;
     const own = this.decl.connectTimeout ?? env.params.connect_timeout;
     const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
+    const tls = this.secureWay(opts.client);
     const got = await this.dialer.dial(opts.now, (at) =>
-      connectOrigin(at, timeout, env, this, this.poolKey(at)),
+      connectOrigin(at, { timeout, owner: this, key: this.poolKey(at), tls }, env),
     );
     if ('made' in got) {
       env.stats.backend_conn++;
-      if (this.preamble !== null) got.made.socket.write(this.preamble);
+      if (this.preamble !== null && tls === null) got.made.socket.write(this.preamble);
       return this.begin(got.made, false);
     }
     env.stats.backend_fail++;
@@ -229,8 +248,16 @@ export class Backend implements Director, ConnectionOwner {
     return new OriginFailure(
       REASONS[got.code] ?? 'connect-failed',
       this.vclName,
-      `fail errno ${errorText(got)}`,
+      got.words ?? `fail errno ${errorText(got)}`,
     );
+  }
+
+  /** Null without TLS. */
+  private secureWay(client: ProxyEnds | null): SecureWay | null {
+    if (this.tls === null) return null;
+    const parts = [this.preamble, this.proxyLead(client)].filter((part) => part !== null);
+    const lead = Buffer.concat(parts);
+    return { client: this.tls, lead: parts.length === 0 ? null : () => lead };
   }
 
   keep(conn: OriginConnection): void {
@@ -314,10 +341,18 @@ export class Backend implements Director, ConnectionOwner {
       owner.probed(window.good >= settings.threshold, window.happy);
       return null;
     }
+    const { tls } = this;
+    const hasLead = this.preamble !== null || decl.proxyHeader !== undefined;
     const way: PollWay = {
       dial: () => this.dialer.begin(env.now()),
-      open: env.wires,
-      lead: (wire) => this.probeLead(wire),
+      open:
+        tls === null
+          ? env.wires
+          : secureWires(env.readBuffer, {
+              client: tls,
+              lead: hasLead ? (local) => this.probeLead(local) as Buffer : null,
+            }),
+      lead: (wire) => (tls === null ? this.probeLead(wire.local) : null),
     };
     const isQuiet = this.row?.isFirst === false;
     return new Probe(owner, settings, way, env.probes, {
@@ -331,10 +366,10 @@ export class Backend implements Director, ConnectionOwner {
     });
   }
 
-  private probeLead(wire: ProbeWire): Buffer | null {
+  private probeLead(local: ProbeWire['local']): Buffer | null {
     const version = this.decl.proxyHeader;
     const parts = this.preamble === null ? [] : [this.preamble];
-    if (version !== undefined) parts.push(probeProxyHeader(version, wire.local));
+    if (version !== undefined) parts.push(probeProxyHeader(version, local));
     return parts.length === 0 ? null : Buffer.concat(parts);
   }
 }
@@ -344,4 +379,5 @@ const REASONS: { readonly [code: string]: FetchFailure } = {
   ENETUNREACH: 'unreachable',
   EHOSTUNREACH: 'unreachable',
   ETIMEDOUT: 'connect-timeout',
+  [TLS_FAILED]: 'tls',
 };

@@ -1,4 +1,4 @@
-// Opens a TCP or Unix connection to an origin within a time limit. Failures are values; the backend chooses the address
+// Opens a TCP, TLS or Unix connection to an origin within a time limit. Failures are values; the backend chooses the address
 // and evaluates failures.
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
@@ -7,15 +7,10 @@ import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
+import type { ConnectionOwner, ReadBuffer, SocketReader } from './exchange-roles.ts';
+import { Handshake, type SecureWay } from './handshake.ts';
+import type { OriginTls } from './origin-tls.ts';
 import type { PiecePacer } from './piece-pacer.ts';
-
-/** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
-export interface ReadBuffer {
-  readonly bytes: Buffer;
-  /** The turn of a read of `length` bytes has ended: a debug mode overwrites them. */
-  turnOver(length: number): void;
-}
 
 /** The part of the worker's environment that a connection needs. */
 export interface ConnectionEnvironment {
@@ -24,28 +19,58 @@ export interface ConnectionEnvironment {
   readonly pacer: PiecePacer;
 }
 
-/**
- * Connects for exchanges.
- * @param timeout seconds
- * @param key of the pool that it returns to
- */
+/** A connection to be made for exchanges. */
+export interface ConnectRequest {
+  /** Seconds, a TLS handshake included. */
+  readonly timeout: number;
+  readonly owner: ConnectionOwner;
+  /** Key of the pool that it returns to. */
+  readonly key: string;
+  /** Null without TLS. */
+  readonly tls: SecureWay | null;
+}
+
+/** Connects for exchanges. */
 export function connectOrigin(
   at: OriginAddress,
-  timeout: number,
+  { timeout, owner, key, tls }: ConnectRequest,
   env: ConnectionEnvironment,
-  owner: ConnectionOwner,
-  key: string,
 ): Promise<OriginConnection | SystemError> {
   let conn: OriginConnection | null = null;
-  return open(
-    at,
-    timeout,
-    reading(env.readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
-    (socket) => {
-      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer);
-      return conn;
-    },
-  );
+  const read: SocketReader = (buf, start, end) => conn?.receive(buf, start, end) ?? false;
+  const made = (socket: Socket, facts: OriginTls | null): OriginConnection => {
+    conn = new OriginConnection(socket, key, owner, env.limits, env.pacer, facts);
+    return conn;
+  };
+  if (tls !== null) return openSecure(at, tls, timeout, env.readBuffer, read, made);
+  return open(at, timeout, reading(env.readBuffer, read), (socket) => made(socket, null));
+}
+
+function openSecure<T>(
+  at: OriginAddress,
+  way: SecureWay,
+  timeout: number,
+  buffer: ReadBuffer,
+  read: SocketReader,
+  made: (socket: Socket, tls: OriginTls) => T,
+): Promise<T | SystemError> {
+  return new Promise((settle) => {
+    const deadline = new Deadline(() => {
+      handshake.cancel();
+      settle(handshake.lateness);
+    });
+    const handshake = new Handshake(at, way, buffer, read, {
+      secured: (socket, tls) => {
+        deadline.stop();
+        settle(made(socket, tls));
+      },
+      failed: (error) => {
+        deadline.stop();
+        settle(error);
+      },
+    });
+    deadline.start(timeout);
+  });
 }
 
 function reading(readBuffer: ReadBuffer, read: SocketReader): Partial<SocketConnectOpts> {

@@ -32,8 +32,10 @@ import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { onLastBytes } from './last-bytes.ts';
 import { bodyFailure, OriginFailure, uploadFailure } from './origin-failure.ts';
+import type { OriginTls } from './origin-tls.ts';
 import { OriginWriter } from './origin-writer.ts';
 import type { PiecePacer } from './piece-pacer.ts';
+import { CUT, isTlsError, tlsError } from './tls-failures.ts';
 
 /** Bytes kept of a response before readHead(); reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
@@ -49,6 +51,8 @@ export class OriginConnection implements Writer {
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
   readonly ends: ConnectionEnds;
+  /** Null without TLS. */
+  readonly tls: OriginTls | null;
   /** Whether it has served an earlier exchange. */
   reused = false;
   /** Bytes of this exchange. */
@@ -100,18 +104,22 @@ export class OriginConnection implements Writer {
     owner: ConnectionOwner,
     limits: HeadLimits,
     pacer: PiecePacer,
+    tls: OriginTls | null = null,
   ) {
     this.socket = socket;
+    this.tls = tls;
     this.poolKey = poolKey;
     this.owner = owner;
     this.limits = limits;
     this.ends = new ConnectionEnds(socket);
-    this.writer = new OriginWriter(socket, this.bytes, pacer, (error) => this.onGone(systemError(error)));
+    this.writer = new OriginWriter(socket, this.bytes, pacer, (error) => this.onGone(this.errorOf(error)));
     this.deadline = new Deadline(() => this.timedOut());
     socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());
-    socket.on('error', (error) => this.onGone(systemError(error)));
+    socket.on('error', (error) => this.onGone(this.errorOf(error)));
     socket.on('close', () => this.onGone(RESET));
+    // Under TLS those bytes are not the origin's words.
+    if (tls !== null) return;
     onLastBytes(socket, MAX_CARRY, (bytes) => {
       if (this.state === AT.SENDING || this.state === AT.HEAD) this.receive(bytes, 0, bytes.length);
     });
@@ -427,14 +435,25 @@ export class OriginConnection implements Writer {
     sink.end(last);
   }
 
+  /** How the origin closed its side, once it has: NO_ERROR for an orderly close. */
+  get endError(): SystemError {
+    return this.tls === null ? errorAtEnd(socketDescriptor(this.socket)) : this.tls.endError;
+  }
+
+  private errorOf(error: NodeJS.ErrnoException): SystemError {
+    return this.tls !== null && isTlsError(error) ? tlsError(error) : systemError(error);
+  }
+
   private bodyEnded(): void {
-    if (this.ended !== NO_ERROR) this.fail('reset');
-    else if (this.incoming.kind !== 'eof') this.fail('short-body');
+    const { kind } = this.incoming;
+    // A length or the last chunk says more than close_notify, which many servers omit.
+    if (this.ended !== NO_ERROR && (kind === 'eof' || this.ended !== CUT)) this.fail('reset');
+    else if (kind !== 'eof') this.fail('short-body');
     else this.complete();
   }
 
   private onEnd(): void {
-    this.ended = errorAtEnd(socketDescriptor(this.socket));
+    this.ended = this.endError;
     if (this.state === AT.HEAD) this.fail('closed-before-head');
     else if (this.state === AT.BODY) this.bodyEnded();
     else if (this.state === AT.IDLE) this.fail('closed-before-head');
@@ -443,6 +462,11 @@ export class OriginConnection implements Writer {
   private onGone(error: SystemError): void {
     if (this.state === AT.CLOSED) return;
     this.ended ??= error;
+    if (error.words !== undefined && this.isAwaiting) {
+      // As with TLS 1.3 a refused client certificate: the handshake is complete by then.
+      this.failWith(new OriginFailure('tls', '', error.words));
+      return;
+    }
     switch (this.state) {
       case AT.HELD:
       case AT.DONE:
@@ -459,6 +483,12 @@ export class OriginConnection implements Writer {
       default:
         this.fail('reset');
     }
+  }
+
+  /** Whether no byte of an answer has come yet. */
+  private get isAwaiting(): boolean {
+    const isOpen = this.state === AT.SENDING || this.state === AT.HEAD;
+    return isOpen && this.heads.bytes === 0 && this.heads.carry.length === 0;
   }
 
   private timedOut(): void {

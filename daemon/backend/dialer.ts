@@ -6,6 +6,7 @@ import type { VbeCounters } from '../stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import type { HoldDown } from './hold-down.ts';
+import { TLS_FAILED } from './tls-failures.ts';
 
 export interface DialerParams {
   readonly backend_local_error_holddown: number;
@@ -18,6 +19,8 @@ export class Dialer {
   private readonly holdDown: HoldDown;
   private readonly params: DialerParams;
   private readonly counters: VbeCounters;
+  /** Addresses whose TLS handshake failed, and until when it is not tried again. */
+  private readonly refusals = new Map<string, { error: SystemError; until: number }>();
 
   constructor(
     addresses: readonly OriginAddress[],
@@ -59,6 +62,19 @@ export class Dialer {
     return this.holdDown.holds(addressKey(at), now);
   }
 
+  /** The failure of a TLS handshake with this address a moment ago; null if another may be tried. */
+  refusal(at: OriginAddress, now: number): SystemError | null {
+    const refusal = this.refusals.get(addressKey(at));
+    return refusal === undefined || now >= refusal.until ? null : refusal.error;
+  }
+
+  /** Not in the common hold-down: other backends at this address may have other settings, or no TLS. */
+  private refuse(key: string, error: SystemError, now: number): void {
+    const until = now + this.params.backend_remote_error_holddown;
+    if (this.refusals.size >= this.addresses.length) this.refusals.clear();
+    this.refusals.set(key, { error, until });
+  }
+
   /** Counts an attempt with all addresses in hold-down. */
   heldDown(): void {
     this.counters.helddown++;
@@ -88,6 +104,10 @@ export class Dialer {
       case 'ETIMEDOUT':
         counters.fail_etimedout++;
         break;
+      case TLS_FAILED:
+        counters.fail_tls++;
+        this.refuse(key, error, now);
+        break;
       default:
         counters.fail_other++;
     }
@@ -98,6 +118,8 @@ export class Dialer {
 export class DialRound {
   /** The last error. */
   error: SystemError = NO_ERROR;
+  /** Why an address was not tried, after a failed handshake. */
+  private refusal: SystemError | null = null;
   private readonly dialer: Dialer;
   private readonly addresses: readonly OriginAddress[];
   private readonly now: number;
@@ -114,9 +136,15 @@ export class DialRound {
     const { dialer, addresses, now } = this;
     while (++this.at < addresses.length) {
       const at = addresses[this.at] as OriginAddress;
-      if (!dialer.holds(at, now)) return at;
+      if (dialer.holds(at, now)) continue;
+      const refusal = dialer.refusal(at, now);
+      if (refusal === null) return at;
+      this.refusal = refusal;
     }
-    if (this.error === NO_ERROR) dialer.heldDown();
+    if (this.error !== NO_ERROR) return null;
+    dialer.heldDown();
+    // Varnish's text for hold-down names no reason; that of a failed handshake is known.
+    if (this.refusal !== null) this.error = this.refusal;
     return null;
   }
 

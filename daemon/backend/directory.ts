@@ -1,13 +1,15 @@
 // The backends of one loaded program: makes Backend objects from declarations and resolves host names, once, at load.
 // The caller decides whether a name without an address is an error; its backend exists and fails every fetch.
 
-import type { BackendDecl } from '../contract/program.ts';
+import type { BackendDecl, CompiledProgram } from '../contract/program.ts';
 import type { VbeCounters } from '../stats/counter-fields.ts';
 import { turns as ownTurns } from '../turns/turns.ts';
 import type { OriginAddress } from './address.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
 import { loadAddresses } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
+import type { TlsClient } from './tls-client.ts';
+import { tlsError } from './tls-failures.ts';
 
 export interface BuiltBackends {
   /** By name, in order of declaration. */
@@ -21,6 +23,7 @@ export interface BuiltBackends {
  * @param counters returns the VBE counters of a backend, by its display name ("<program>.<name>")
  * @param now epoch seconds
  * @param rowOf returns the shared row of a backend, by its name in the program; null with one thread
+ * @param pem certificates and keys of the program, by digest
  */
 export async function buildBackends(
   programName: string,
@@ -30,6 +33,7 @@ export async function buildBackends(
   now: number,
   rowOf: (name: string) => BackendRow | null = () => null,
   turns = ownTurns,
+  pem: CompiledProgram['pem'] = {},
 ): Promise<BuiltBackends> {
   const problems: string[] = [];
   const resolve = async (decl: BackendDecl): Promise<readonly OriginAddress[]> => {
@@ -41,11 +45,23 @@ export async function buildBackends(
   const asked: Promise<readonly OriginAddress[]>[] = [];
   await turns.over(decls, (decl) => void asked.push(resolve(decl)));
   const addresses = await Promise.all(asked);
+  const clients = new Map<string, TlsClient>();
+  for (const { name, tls } of decls) {
+    if (tls === undefined) continue;
+    try {
+      clients.set(name, await env.tlsClients.of(tls, pem, turns));
+    } catch (error) {
+      problems.push(`Backend ${name}: TLS cannot be used: ${tlsError(error as Error).words}`);
+    }
+  }
   const backends = new Map<string, Backend>();
   await turns.over(decls.entries(), ([i, decl]) => {
     const vbe = counters(`${programName}.${decl.name}`);
     const row = decl.none === true ? null : rowOf(decl.name);
-    backends.set(decl.name, new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row));
+    backends.set(
+      decl.name,
+      new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row, clients.get(decl.name) ?? null),
+    );
   });
   return { backends, problems };
 }

@@ -1,5 +1,5 @@
-// Types of an exchange with an origin, as its connection sees them: callbacks, the owner of the connection, and
-// counters.
+// Types of an exchange with an origin, as its connection sees them: callbacks, the owner of the connection, the
+// read buffer, and counters.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -14,6 +14,13 @@ export type InterimCallback = (head: HttpMessage) => void;
 
 /** Takes the bytes of a socket as they are read; false stops reading. They are lent. */
 export type SocketReader = (buf: LentBytes, start: number, end: number) => boolean;
+
+/** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
+export interface ReadBuffer {
+  readonly bytes: Buffer;
+  /** The turn of a read of `length` bytes has ended: a debug mode overwrites them. */
+  turnOver(length: number): void;
+}
 
 /** The owner of a connection while it is idle and when it closes. */
 export interface ConnectionOwner {

@@ -13,7 +13,7 @@ import {
 } from '../runtime-handles.ts';
 import { errorAtEnd, handleError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
-import type { ReadBuffer } from './connect.ts';
+import type { ReadBuffer } from './exchange-roles.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
 
 interface ProbeHandle extends RuntimeHandle {

@@ -90,8 +90,9 @@ export class ProbePoll implements WireUser {
       this.broke(`Poll error ${errorText(TIMED_OUT)}`);
       return;
     }
-    this.round.failed(TIMED_OUT);
-    this.finish(0, `Open error ${errorText(TIMED_OUT)}`);
+    const error = this.wire?.lateness ?? TIMED_OUT;
+    this.round.failed(error);
+    this.finish(0, `Open error ${errorText(error)}`);
   }
 
   received(buf: LentBytes, start: number, end: number): void {

@@ -1,6 +1,6 @@
-// The connection of one poll: it is opened, takes one write, and reports events until it is closed. There are two
-// implementations: handle-wire.ts, cheap enough for a thousand probes, and socket-wire.ts for runtimes without such
-// handles.
+// The connection of one poll: it is opened, takes one write, and reports events until it is closed. There are three
+// implementations: handle-wire.ts, cheap enough for a thousand probes, socket-wire.ts for runtimes without such
+// handles, and secure-wire.ts for TLS.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { SystemError } from '../system-error.ts';
@@ -20,6 +20,8 @@ export interface WireUser {
 export interface ProbeWire {
   /** The local end, once connected; null on a Unix socket. */
   readonly local: { address: string; port: number } | null;
+  /** The error when the time is over before connected(); absent: the connection timed out. */
+  readonly lateness?: SystemError;
   write(bytes: Buffer): void;
   close(): void;
 }

@@ -4,7 +4,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
+import type { BackendDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
 
 /** Returns the addresses of a name, or throws. */
@@ -13,6 +13,10 @@ export type NameLookup = (name: string) => Promise<readonly { address: string; f
 export const systemLookup: NameLookup = (name) => lookup(name, { all: true });
 
 const DEFAULT_PORT = 80;
+const DEFAULT_TLS_PORT = 443;
+
+/** A declaration of a program, or one made at run time. */
+type AnyDecl = Pick<BackendDecl, 'host' | 'port' | 'path' | 'tls'>;
 
 /**
  * The addresses of a backend when its program is loaded: those that were resolved when it was compiled.
@@ -57,7 +61,7 @@ export async function resolveBackend(
 }
 
 /** The address of a declaration that needs no resolver; null for a name, a string for an invalid port. */
-export function literalAddress(decl: RunTimeDecl): OriginAddress | string | null {
+export function literalAddress(decl: AnyDecl): OriginAddress | string | null {
   if (decl.path !== undefined) return { kind: 'unix', path: decl.path };
   const port = portOf(decl);
   if (port === null) return `port "${decl.port}" is not valid`;
@@ -70,11 +74,12 @@ export function isNamed(decl: BackendDecl): boolean {
   return decl.none !== true && decl.path === undefined && isIP(hostName(decl)) === 0;
 }
 
-function portOf({ port }: RunTimeDecl): number | null {
-  return port === undefined ? DEFAULT_PORT : portNumber(port);
+function portOf({ port, tls }: AnyDecl): number | null {
+  if (port !== undefined) return portNumber(port);
+  return tls === undefined ? DEFAULT_PORT : DEFAULT_TLS_PORT;
 }
 
-function hostName(decl: RunTimeDecl): string {
+function hostName(decl: AnyDecl): string {
   const host = decl.host ?? '';
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { errorAtEnd, socketDescriptor, systemError } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
-import type { ReadBuffer } from './connect.ts';
+import type { ReadBuffer } from './exchange-roles.ts';
 import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
 
 export function socketWires(readBuffer: ReadBuffer): OpenWire {

@@ -12,6 +12,7 @@ import type {
   Invalidation,
   SoftLives,
 } from './invalidation.ts';
+import type { PeerTls } from './peer-tls.ts';
 import type { Priv, PrivMap } from './priv.ts';
 import type { CompiledProgram, ReturnCode, RunTimeDecl } from './program.ts';
 import type { SharedState } from './shared-state.ts';
@@ -229,6 +230,8 @@ export interface VclBusyobj {
   respBackend: Director | null;
   /** Its address (beresp.backend.ip); null before the fetch. */
   readonly respEnds: { readonly remoteAddress: string; readonly remotePort: number } | null;
+  /** The TLS of the connection to it; null before the fetch, and without TLS. */
+  readonly respTls: PeerTls | null;
   /** Seconds; negative for the default of the backend or the parameter. */
   connectTimeout: number;
   firstByteTimeout: number;

@@ -26,10 +26,32 @@ export interface BackendDecl {
   /** Addresses of the host when the program was compiled, in the resolver's order; absent for numeric addresses and
    * paths. They let a restarted worker do without a name server. */
   addresses?: string[];
+  /** TLS to the backend; absent: none. */
+  tls?: BackendTls;
+}
+
+/** How a backend is spoken to over TLS. Texts of files are in CompiledProgram.pem, so that this part has no key in it and
+ * may be compared and shown. */
+export interface BackendTls {
+  /** The name that the certificate is to have: one in lower case, or an address. */
+  name: string;
+  /** Asks for that name (RFC 6066 section 3); never for an address. */
+  sni: boolean;
+  /** Whether the certificate must come from one of the authorities. */
+  verifyPeer: boolean;
+  /** Whether the certificate must have the name. */
+  verifyHost: boolean;
+  /** Digest of the authorities; null if none is needed. */
+  ca: string | null;
+  /** Whether they are those of the system, not of `.ssl_ca`. */
+  systemCa: boolean;
+  /** Digests of the client's certificate with its chain, and of its key; null without one. */
+  cert: string | null;
+  key: string | null;
 }
 
 /** A backend created at run time. `host` is an address. */
-export type RunTimeDecl = Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses'>;
+export type RunTimeDecl = Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses' | 'tls'>;
 
 /** A `probe` declaration. A field that the program does not give is absent; vcl-probe(7) lists the defaults. */
 export interface ProbeDecl {
@@ -96,6 +118,9 @@ export interface CompiledProgram {
   /** Where the program text came from, for messages and vcl.show -v: name and text, the main file first. */
   files: { name: string; text: string }[];
   backends: BackendDecl[];
+  /** Certificates and keys of `.ssl_ca`, `.ssl_cert` and `.ssl_key` as PEM, by digest; absent if there are none. Keys are
+   * in it: nothing shows or logs it. */
+  pem?: Record<string, string>;
   /** Name of the backend used if the program sets none, or null. */
   defaultBackend: string | null;
   /** By state name (vcl_recv ...). */

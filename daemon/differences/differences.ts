@@ -96,6 +96,12 @@ export const DIFFERENCES: readonly Difference[] = [
     'They have other lengths.',
     'Each part is compressed on its own, so that it can be stored and used again.'),
 
+  row(LANGUAGE, 'Verification of TLS backends',
+    'The certificate of a backend with `.ssl = 1` must have the name of the backend, in its subjectAltName. Varnish verifies only who signed it unless `.ssl_verify_host = 1` is given. `.ssl_verify_host = 0` turns it off here, and so does `.ssl_verify_peer = 0`.',
+    'Otherwise whoever has any certificate of a public authority can take the place of the backend.', '9.0'),
+  row(LANGUAGE, 'Attributes of TLS without TLS',
+    'An attribute `.ssl_…` of a backend without `.ssl = 1`, and two that contradict each other, are errors.',
+    'They look like protection that is not there.', '9.0'),
   row(LANGUAGE, 'Option -C',
     'It prints JavaScript instead of C, and there is no inline C.',
     'Programs compile to JavaScript.'),

@@ -18,6 +18,7 @@ import {
   type VclFetchAttempt,
   type VclSession,
 } from '../contract/context.ts';
+import type { PeerTls } from '../contract/peer-tls.ts';
 import { endPrivs } from '../contract/priv.ts';
 import { State } from '../contract/program.ts';
 import type { FetchChain } from '../filters/chain.ts';
@@ -138,6 +139,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   backend: Director | null;
   respBackend: Director | null = null;
   respEnds: ConnectionEnds | null = null;
+  respTls: PeerTls | null = null;
   connectTimeout = -1;
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;

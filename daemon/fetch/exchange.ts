@@ -157,6 +157,7 @@ export function closeText(reason: CloseReason | null): string {
 export function connect(bo: BusyObj): Step<BusyObj> {
   const { log, bereq } = bo;
   bo.respEnds = null;
+  bo.respTls = null;
   const backend = resolve(bo);
   if (backend === null) return UNANSWERED;
   if (bo.body?.started === true) {
@@ -192,6 +193,7 @@ function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
     connectTimeout: bo.connectTimeout,
     now: exchange.tries > 0 ? core.clock.now() : log.tPrev,
     fresh: exchange.tries > 0,
+    client: bo.session,
   });
   if (!(opened instanceof Promise)) {
     // A kept connection is there at once: nothing to wait for.
@@ -354,14 +356,17 @@ function announce(
 ): OriginConnection | null {
   const { core, log } = bo;
   if (got instanceof OriginFailure) {
+    if (got.reason === 'tls') log.put(Tag.BackendSSL, got.text.slice('backend '.length));
     log.put(Tag.FetchError, got.text);
     return null;
   }
   // A kept connection is there in the moment of the Fetch.
   log.timestamp('Connected', got.reused ? log.tPrev : core.clock.now());
   bo.respEnds = got.ends;
+  bo.respTls = got.tls;
   if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
   else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
+  if (got.tls !== null && !got.reused) log.put(Tag.BackendSSL, got.tls.recordText(backend.vclName));
   if (log.wants(Tag.BackendStart)) log.put(Tag.BackendStart, got.ends.startText);
   return got;
 }

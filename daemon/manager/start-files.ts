@@ -81,18 +81,25 @@ export async function runInitFile(
   }
 }
 
-/** The program that -b stands for. */
+/** The program that -b stands for. Throws OptionError. */
 export function backendProgram(backend: string): string {
   if (backend.toLowerCase() === 'none') return 'vcl 4.1;\n\nbackend default none;\n';
   if (backend.startsWith('/')) {
     return `vcl 4.1;\n\nbackend default {\n    .path = ${vclString(backend)};\n}\n`;
   }
-  const m = /^(?:\[([^\]]+)\]|([^:]*))(?::(.*))?$/s.exec(backend);
+  const [, secure, place = ''] = /^(https:\/\/)?(.*)$/is.exec(backend) ?? [];
+  if (secure !== undefined && !/^(?:\[[^\]/]+\]|[^:/[\]@?#]+)(?::[^:/@?#]+)?\/?$/.test(place))
+    throw new OptionError(
+      `-b '${backend}': after https:// comes a host, perhaps with :port, and nothing else`,
+    );
+  const address = secure === undefined ? backend : place.replace(/\/$/, '');
+  const m = /^(?:\[([^\]]+)\]|([^:]*))(?::(.*))?$/s.exec(address);
   // An IPv6 address without brackets has colons of its own.
-  const host = m === null ? backend : (m[1] ?? m[2] ?? '');
+  const host = m === null ? address : (m[1] ?? m[2] ?? '');
   const port = m?.[3];
   const lines = [`    .host = ${vclString(host === '' && port !== undefined ? 'localhost' : host)};`];
   if (port !== undefined) lines.push(`    .port = ${vclString(port)};`);
+  if (secure !== undefined) lines.push('    .ssl = 1;');
   return `vcl 4.1;\n\nbackend default {\n${lines.join('\n')}\n}\n`;
 }
 

@@ -5,6 +5,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
+import { CUT } from '../backend/tls-failures.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
@@ -13,7 +14,6 @@ import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
-import { errorAtEnd, socketDescriptor } from '../system-error.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
@@ -108,9 +108,15 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   // HTTP/1.0 knows no Host.
   if (bo.bereq.proto !== 'HTTP/1.0') addHost(bo, backend);
   const conn = isRequestLine(bo.bereq.method, bo.bereq.url)
-    ? await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh })
+    ? await backend.acquire({
+        connectTimeout: bo.connectTimeout,
+        now: core.clock.now(),
+        fresh,
+        client: session,
+      })
     : new OriginFailure('request-body', '', 'Illegal request line');
   const refused = conn instanceof OriginFailure;
+  if (refused && conn.reason === 'tls') bo.log.put(Tag.BackendSSL, conn.text.slice('backend '.length));
   if (refused) bo.log.put(Tag.FetchError, conn.text);
   if (refused || !session.isOpen) {
     if (!refused) conn.destroy();
@@ -128,6 +134,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   }
   bo.log.timestamp('Connected', core.clock.now());
   bo.log.put(Tag.BackendOpen, conn.ends.openText(backend.vclName, conn.reused));
+  if (conn.tls !== null && !conn.reused) bo.log.put(Tag.BackendSSL, conn.tls.recordText(backend.vclName));
   bo.log.put(Tag.BackendStart, conn.ends.startText);
   const lead = backend.requestLead(session);
   if (lead !== null) {
@@ -228,7 +235,11 @@ class Pipe {
   start(head: Buffer): void {
     const origin = this.conn.socket;
     origin.setTimeout(this.timeout * 1000, () => this.finish());
-    origin.on('end', () => this.originEnded(errorAtEnd(socketDescriptor(origin)).code !== ''));
+    origin.on('end', () => {
+      // Without close_notify it is as without TLS: whether more was to come, nobody knows who does not know the protocol.
+      const { endError } = this.conn;
+      this.originEnded(endError !== CUT && endError.code !== '');
+    });
     origin.on('drain', () => this.client?.room());
     origin.on('error', () => this.originEnded(true));
     origin.on('close', () => this.finish());

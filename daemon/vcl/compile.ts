@@ -13,6 +13,7 @@ import { checkBackend, checkProbe } from './check/backend-declarations.ts';
 import { infer } from './check/expressions.ts';
 import { importExtension } from './check/imports.ts';
 import { isReserved } from './check/language-functions.ts';
+import { PemFiles } from './check/pem-files.ts';
 import { emptySub, generatedName, ProgramModel, type Sym } from './check/program-model.ts';
 import { checkReach, keptHeads, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
@@ -41,6 +42,8 @@ export interface CompileOptions extends ReaderOptions {
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
   unsafePath?: boolean;
+  /** The program is checked on another machine than it is for: missing certificates and keys are warnings. */
+  isOffline?: boolean;
   /** Parameter http_profile: profile of the builtin program. Default classic. */
   profile?: Profile;
   /** Without the builtin program; for tests of the compiler. */
@@ -77,6 +80,8 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.outside = options.outside ?? null;
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
+  model.pem = new PemFiles(options);
+  model.isOffline = options.isOffline ?? false;
   model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
   declareAll(model, parser.declarations);
@@ -115,6 +120,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     modules: model.modules.map((m) => m.module),
     labels: [...model.labelsUsed],
   };
+  if (model.pem.texts.size > 0) program.pem = Object.fromEntries(model.pem.texts);
   return { program, warnings: reporter.warnings };
 }
 

@@ -165,6 +165,16 @@ export const MESSAGES = {
   pathVersion: () => say('backend', 'Backends with a .path need VCL 4.1 or higher'),
   noSocket: () => say('backend', 'Backend path: Not a socket:'),
   unknownPath: (why: string) => say('backend', `Backend path: Cannot stat: ${why}`),
+  sslAndPath: () => say('backend', 'TLS is spoken over TCP: .ssl and .path exclude each other'),
+  sslAttribute: (name: string) => say('backend', `'.${name}' without '.ssl = 1' has no effect`),
+  sslContradiction: (one: string, other: string) => say('backend', `'.${one}' contradicts '.${other}'`),
+  sslName: (name: string) => say('backend', `'${name}' is neither a host name nor an address`),
+  sslKeyAlone: () => say('backend', "'.ssl_key' needs '.ssl_cert', the certificate of the key"),
+  sslUnusedCa: () =>
+    say('backend', "'.ssl_ca' has no effect: the certificate of the backend is not verified"),
+  sslFile: (name: string, why: string) => say('backend', `Cannot use ${name}: ${why}`),
+  sslCertEnded: (name: string, date: string) =>
+    say('backend', `The certificate in ${name} was valid until ${date}`),
   urlAndRequest: () => say('probe', 'Probe request redefinition: .url and .request exclude each other'),
   windowAlone: () => say('probe', 'Must specify .threshold with .window'),
   windowTooLarge: () => say('probe', 'Window must be 64 or less.'),

@@ -7,6 +7,7 @@ import { HoldDown } from '../backend/hold-down.ts';
 import { PiecePacer } from '../backend/piece-pacer.ts';
 import { ProbeSchedule } from '../backend/probe-schedule.ts';
 import { socketWires } from '../backend/socket-wire.ts';
+import { TlsClients } from '../backend/tls-client.ts';
 import type { Worker } from './worker.ts';
 
 export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
@@ -21,6 +22,7 @@ export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
     holdDown: new HoldDown(worker.shared),
     probes: new ProbeSchedule(),
     wires: handleWires(readBuffer) ?? socketWires(readBuffer),
+    tlsClients: new TlsClients(),
     readBuffer,
     pacer: new PiecePacer(),
     stats: worker.stats,

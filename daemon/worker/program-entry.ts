@@ -129,6 +129,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
       services.clock.now(),
       (name) => threads?.join(identity, name) ?? null,
       services.turns,
+      load.program.pem,
     );
     const refuse = async (problem: string): Promise<string> => {
       await services.turns.over(built.backends.values(), (backend) => backend.end());

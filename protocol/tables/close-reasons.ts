@@ -58,6 +58,7 @@ const FETCH_FAILURES = [
   failure('unreachable', 'fail errno 113 (No route to host)', true, 'RX_BAD', 'No route to the backend address'),
   failure('connect-timeout', 'fail errno 110 (Connection timed out)', true, 'RX_TIMEOUT', 'The backend did not accept the connection in time'),
   failure('connect-failed', 'fail', true, 'RX_BAD', 'The connection could not be made for another reason'),
+  failure('tls', 'TLS failed', true, 'RX_BAD', 'The TLS handshake with the backend failed, or its certificate was not accepted'),
   failure('unresolved', 'fail (no address)', true, 'RX_BAD', 'The host name of the backend has no address'),
   failure('busy', 'busy', true, 'OVERLOAD', 'max_connections of the backend are in use'),
   failure('unhealthy', 'unhealthy', true, 'RX_BAD', 'The backend is sick'),

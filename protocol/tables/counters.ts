@@ -334,6 +334,7 @@ export const VBE_COUNTERS = [
   row('fail_enetunreach', 'c', 'i', 'diag', 'Failed connects: ENETUNREACH'),
   row('fail_etimedout', 'c', 'i', 'diag', 'Failed connects: ETIMEDOUT'),
   row('fail_other', 'c', 'i', 'diag', 'Failed connects: any other cause'),
+  row('fail_tls', 'c', 'i', 'diag', 'Failed connects: TLS, from the handshake to the verification of the certificate'),
   row('helddown', 'c', 'i', 'diag', 'Connects not tried for a while after a failure'),
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];

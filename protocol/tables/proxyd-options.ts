@@ -17,7 +17,7 @@ export const PROXYD: ToolRow = {
   options: [
     ...group('Basic options', [
       option('-a', '[name=]address[:port][,HTTP|HTTPS][,PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; HTTPS is TLS, port 443 by default; the last three for Unix sockets'),
-      option('-b', 'none|address[:port]|path', 'One backend instead of a program'),
+      option('-b', 'none|[https://]address[:port]|path', 'One backend instead of a program; https:// speaks TLS to it'),
       option('-f', 'file', 'Program; repeatable, the last one is active'),
       option('-n', 'dir', 'Working directory: a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)'),
     ]),

@@ -336,6 +336,8 @@ describe('backends beside Varnish’s daemon', () => {
     // As in Varnish 9: a backend without a probe is healthy.
     for (const [name, [, fields]] of Object.entries(BACKENDS))
       if (!fields.includes('.probe')) theirs[`VBE.boot.${name}.happy`] = 2 ** 64;
-    expect(ours.get('counters')).toEqual(theirs);
+    // Of Varnish 7.1 no backend speaks TLS.
+    const own = Object.entries(ours.get('counters') as Record<string, number>);
+    expect(Object.fromEntries(own.filter(([name]) => !name.endsWith('.fail_tls')))).toEqual(theirs);
   });
 });

@@ -2,6 +2,7 @@
 // resets), so that a test decides each byte and each moment. Requests are kept as they came. It reads
 // request bodies by length or chunks only to find the next request; it judges nothing.
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls';
 import { delay } from './processes.ts';
 
 /** Below the kernel's own, which begin at 32768 (net.ipv4.ip_local_port_range). */
@@ -29,7 +30,9 @@ export type Action =
   /** Sends a TCP reset. */
   | { reset: true }
   /** Ends the connection in the orderly way. */
-  | { close: true };
+  | { close: true }
+  /** Ends the connection below TLS, without close_notify. */
+  | { cut: true };
 
 export type Reply = readonly Action[];
 /** `n` counts the requests for this URL from 1. */
@@ -72,11 +75,23 @@ export function respondChunked(
   return actions;
 }
 
+/** A completed handshake, as the origin has it. */
+export interface OriginHandshake {
+  resumed: boolean;
+  servername: string | false | null;
+  alpn: string | false | null;
+  /** Common name of the client's certificate; '' without one. */
+  client: string;
+}
+
 export class Origin {
+  /** With TLS. */
+  readonly handshakes: OriginHandshake[] = [];
   readonly requests: OriginRequest[] = [];
   readonly #replies = new Map<string, Reply | ReplyMaker>();
   readonly #counts = new Map<string, number>();
   readonly #sockets = new Set<Socket>();
+  readonly #raw = new Set<Socket>();
   readonly #begun = new Set<string>();
   /** Connections on which a reply is being played. */
   readonly #busy = new Set<Socket>();
@@ -84,13 +99,35 @@ export class Origin {
   #connections = 0;
   port = 0;
 
-  private constructor() {
-    this.#server = createServer({ allowHalfOpen: true }, (socket) => void this.#serve(socket));
+  private constructor(tls: TlsOptions | null) {
+    const options = { allowHalfOpen: true };
+    this.#server =
+      tls === null
+        ? createServer(options, (socket) => void this.#serve(socket))
+        : createTlsServer({ ...options, ...tls }, (socket) => {
+            this.handshakes.push({
+              resumed: socket.isSessionReused(),
+              servername: (socket as { servername?: string | false }).servername ?? null,
+              alpn: socket.alpnProtocol,
+              client: String(socket.getPeerCertificate()?.subject?.CN ?? ''),
+            });
+            void this.#serve(socket);
+          });
+    // Those whose handshake failed, too.
+    this.#server.on('connection', (socket: Socket) => {
+      this.#raw.add(socket);
+      socket.on('close', () => this.#raw.delete(socket));
+    });
+  }
+
+  /** Replaces the certificate for new connections. */
+  present(tls: TlsOptions): void {
+    (this.#server as TlsServer).setSecureContext(tls);
   }
 
   /** Listens on 127.0.0.1, on a free port unless one is given. */
-  static async start(port = 0): Promise<Origin> {
-    const origin = new Origin();
+  static async start(port = 0, tls: TlsOptions | null = null): Promise<Origin> {
+    const origin = new Origin(tls);
     await new Promise<void>((resolve, reject) => {
       origin.#server.once('error', reject);
       origin.#server.listen({ port, host: '127.0.0.1', backlog: 1024 }, resolve);
@@ -129,7 +166,7 @@ export class Origin {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#raw]) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
@@ -177,6 +214,11 @@ export class Origin {
       else if ('hold' in action) await action.hold;
       else if ('reset' in action) {
         socket.resetAndDestroy();
+        return false;
+      } else if ('cut' in action) {
+        // The bytes before it have to leave first.
+        await delay(20);
+        socket.destroy();
         return false;
       } else {
         socket.end();

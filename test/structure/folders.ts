@@ -152,6 +152,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'queries',
     'daemon/lowest-first',
     'daemon/http1',
+    'daemon/tls',
     'daemon/contract',
     'daemon/vcl',
     'daemon/privileges',
@@ -247,7 +248,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/filters',
     'daemon/transaction',
     'daemon/fetch',
-    'daemon/system-error',
     'daemon/turns',
   ],
   'daemon/net': [

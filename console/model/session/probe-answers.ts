@@ -104,6 +104,8 @@ export function isTimeout(text: string): boolean {
 export function answerWords(text: string, within = ''): string {
   const status = /^HTTP\/\S+ (\d{3})\b/.exec(text)?.[1];
   if (status !== undefined) return `HTTP ${status}`;
+  const tls = /^\w+ error (TLS: .*)$/.exec(text)?.[1];
+  if (tls !== undefined) return tls;
   const failed = /^(Open|Poll|Read|Write) error \d+ \((.*)\)$/.exec(text);
   if (failed === null) return text.toLowerCase();
   const [, step = '', why = ''] = failed;

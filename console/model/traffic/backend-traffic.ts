@@ -15,6 +15,8 @@ export interface BackendTraffic {
   since: number;
   /** Failed, or with a status from 500 on. */
   errors: number;
+  /** The newest failure with a reason, as its FetchError says it, and when (epoch seconds); null without one. */
+  lastError: { readonly text: string; readonly at: number } | null;
   /** Seconds to the first byte; null where no fetch had one. */
   p50: number | null;
   p99: number | null;
@@ -28,6 +30,7 @@ interface Part {
   since: number;
   fetches: number;
   errors: number;
+  lastError: BackendTraffic['lastError'];
 }
 
 export function backendTraffic(recent: RecentFacts, now: number): Map<string, BackendTraffic> {
@@ -36,7 +39,13 @@ export function backendTraffic(recent: RecentFacts, now: number): Map<string, Ba
     if (facts.kind !== 'fetch' || facts.backend === '') return;
     let of = parts.get(facts.backend);
     if (of === undefined) {
-      of = Array.from({ length: PARTS }, () => ({ times: [], since: 0, fetches: 0, errors: 0 }));
+      of = Array.from({ length: PARTS }, () => ({
+        times: [],
+        since: 0,
+        fetches: 0,
+        errors: 0,
+        lastError: null,
+      }));
       parts.set(facts.backend, of);
     }
     const age = Math.max(0, Math.floor(((now - at) / TRAFFIC_SECONDS) * PARTS));
@@ -44,6 +53,7 @@ export function backendTraffic(recent: RecentFacts, now: number): Map<string, Ba
     part.fetches++;
     part.since = earliest(part.since, facts.ended);
     if (facts.failed || facts.status >= 500) part.errors++;
+    if (facts.error !== '') part.lastError = { text: facts.error, at };
     if (facts.seconds >= 0) part.times.push(facts.seconds);
   });
   return new Map([...parts].map(([name, of]) => [name, summary(of)]));
@@ -56,6 +66,7 @@ function summary(parts: readonly Part[]): BackendTraffic {
     fetches: sum((part) => part.fetches),
     since: parts.reduce((since, part) => earliest(since, part.since), 0),
     errors: sum((part) => part.errors),
+    lastError: parts.findLast((part) => part.lastError !== null)?.lastError ?? null,
     p50: percentile(all, 0.5),
     p99: percentile(all, 0.99),
     slow: parts.map(({ times }) => percentile(Float64Array.from(times).sort(), 0.99) ?? Number.NaN),

@@ -20,6 +20,7 @@ const TEXT_FIELDS = [
   'forwarded',
   'agent',
   'backend',
+  'error',
 ] as const;
 
 export class RecentFacts {

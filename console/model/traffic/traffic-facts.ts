@@ -36,6 +36,8 @@ export interface TrafficFacts {
   /** Body bytes. */
   bytes: number;
   failed: boolean;
+  /** The reason of a failed fetch in the words of its first FetchError, perhaps shortened; '' without one. */
+  error: string;
   tags: readonly Tagged[];
 }
 
@@ -60,6 +62,8 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
     regex: `^(?i)(${TAG_HEADERS}):`,
   },
 ];
+
+const LONGEST_ERROR = 300;
 
 /** `longestRecord`: bytes at which a record's text may have been cut. */
 export function readTraffic(group: readonly LogTransaction[], longestRecord?: number): TrafficFacts[] {
@@ -123,6 +127,7 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
     seconds: Number.NaN,
     bytes: 0,
     failed: false,
+    error: '',
     tags: [],
   };
   let settled = false;
@@ -183,6 +188,7 @@ export function readTransaction({ records }: LogTransaction, longestRecord?: num
       }
       case Tag.FetchError:
         out.failed = true;
+        out.error ||= printable(cursor.text).slice(0, LONGEST_ERROR);
         // Without a connection only the error names it.
         if (out.backend === '') out.backend = /^backend (\S+): /.exec(cursor.text)?.[1] ?? '';
         break;

@@ -8,6 +8,7 @@ import { programFiles } from '../../model/session/program-files.ts';
 import type { BackendTraffic } from '../../model/traffic/backend-traffic.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
+import { explainFetchError } from '../log/why/error-rules.ts';
 import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
 /** Probe results shown in the detail pane. */
@@ -74,8 +75,9 @@ function addressLines(
 ): ToneLine[] {
   const seen = session.traffic.sample.addressOf(shortName(name));
   const address = declared?.address ?? '';
+  const how = declared?.tls === true ? `${address} over TLS` : address;
   const last = seen === '' || seen === address ? '' : `${seen} (of the last connection seen)`;
-  const text = [address, last].filter(Boolean).join(', last ');
+  const text = [how, last].filter(Boolean).join(', last ');
   return text === '' ? [] : [labelled('Address', text)];
 }
 
@@ -92,6 +94,10 @@ function trafficLines(session: DaemonSession, { name }: BackendRow, facts: Backe
     const since = session.traffic.sample.trafficSince(session.now());
     const others = namesakes === 0 ? '' : ', with those of the same name in other programs';
     lines.push(labelled('Errors', `${share} since ${clock(since, session.utc)}${others}  `, t.failing));
+  }
+  if (t?.lastError != null) {
+    const { text, at } = t.lastError;
+    lines.push(labelled('Failure', `${clock(at, session.utc)} ${explainFetchError(text).sentence}`));
   }
   if (load !== undefined) lines.push(labelled('Requests', `${rate(load.change)}/s  `, load.recent));
   if (open !== undefined)

@@ -4,6 +4,8 @@
 export interface DeclaredBackend {
   /** host:port, or the path of a socket. */
   address: string;
+  /** Whether TLS is spoken to it. */
+  tls: boolean;
   /** Null without a probe. */
   probe: { asks: string; interval: string; timeout: string } | null;
 }
@@ -76,13 +78,16 @@ function fieldsOf(tokens: readonly Token[], from: number): { fields: Fields; end
 
 function declared(fields: Fields, probes: ReadonlyMap<string, Fields>): DeclaredBackend {
   const host = textOf(fields, 'host', '');
-  const address = host === '' ? textOf(fields, 'path', '') : withPort(host, textOf(fields, 'port', '80'));
+  const tls = /^(?:1|true)$/i.test(textOf(fields, 'ssl', '0'));
+  const port = textOf(fields, 'port', tls ? '443' : '80');
+  const address = host === '' ? textOf(fields, 'path', '') : withPort(host, port);
   const named = fields.get('probe');
   const probe = typeof named === 'string' ? probes.get(named) : named;
-  if (probe === undefined) return { address, probe: null };
+  if (probe === undefined) return { address, tls, probe: null };
   const request = textOf(probe, 'request', '');
   return {
     address,
+    tls,
     probe: {
       asks: request === '' ? `GET ${textOf(probe, 'url', '/')}` : (request.split('\n', 1)[0] as string),
       // Defaults as in vcl-probe(7).

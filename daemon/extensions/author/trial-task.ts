@@ -173,6 +173,7 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     backend: ctx.vcl.defaultDirector,
     respBackend: null,
     respEnds: null,
+    respTls: null,
     connectTimeout: -1,
     firstByteTimeout: -1,
     betweenBytesTimeout: -1,

@@ -79,7 +79,7 @@ export function makeCompile(
 }
 
 /**
- * Creates a compiler that returns its findings as data.
+ * Creates a compiler that returns its findings as data, for programs that are not run here.
  * @param addresses resolves a host name
  */
 export function makeCompiler(
@@ -91,7 +91,7 @@ export function makeCompiler(
 ): (source: SourceText) => Promise<CompileResult> {
   const resolver = makeResolver(params, cache, addresses);
   return async (source) => {
-    const options = optionsOf(params, storages, labels);
+    const options = { ...optionsOf(params, storages, labels), isOffline: true };
     const { compileOnce } = await import('./compile-job.ts');
     return inPasses(async (known) => {
       const { result, requests } = compileOnce(source, options, known);

@@ -8,9 +8,9 @@ import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { BACKEND_FIELDS, type FieldRow, LIMITS, PROBE_DEFAULTS, PROBE_FIELDS } from '../tables/language.ts';
-import type { Type } from '../tables/type-rows.ts';
 import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
+import { checkTls, isTlsAttribute, type TlsAttributes } from './backend-tls.ts';
 import { check, checkBlob, type Scope } from './type-conversions.ts';
 
 /** Validators by attribute: the reason why a value is not allowed, or null. Other attributes accept any value of
@@ -43,7 +43,8 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
     decl.none = true;
     return decl;
   }
-  readFields(scope, d.fields, BACKEND_FIELDS, decl);
+  const attributes: TlsAttributes = {};
+  readFields(scope, d.fields, BACKEND_FIELDS, decl, attributes);
   const host = valueSpan(d.fields, 'host');
   const path = valueSpan(d.fields, 'path');
   if (host !== undefined && path !== undefined) {
@@ -53,6 +54,13 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   }
   if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
   if (decl.path !== undefined && path !== undefined) checkPath(scope, decl.path, path);
+  const spans = new Map(
+    d.fields
+      .filter(({ name }) => isTlsAttribute(name))
+      .map((f) => [f.name, f.values[0]?.span ?? f.nameSpan] as const),
+  );
+  const tls = checkTls(scope, decl, attributes, spans, d.name.span);
+  if (tls !== undefined) decl.tls = tls;
   return decl;
 }
 
@@ -152,6 +160,7 @@ function readFields(
   fields: readonly Field[],
   rows: readonly FieldRow[],
   decl: object,
+  attributes: object = {},
 ): Map<string, Span> {
   const { reporter } = scope.model;
   const seen = new Map<string, Span>();
@@ -172,17 +181,18 @@ function readFields(
       continue;
     }
     seen.set(f.name, f.nameSpan);
-    const value = fieldValue(scope, f, row.type);
+    const value = fieldValue(scope, f, row);
     if (value === undefined) continue;
     const problem = VALUE_CHECKS[row.name]?.(value as never) ?? null;
     if (problem !== null) reporter.error(MESSAGES.fieldProblem(problem), f.nameSpan);
+    else if (isTlsAttribute(row.name)) Object.assign(attributes, { [row.name]: value });
     else Object.assign(decl, { [propertyOf(row.name)]: value });
   }
   return seen;
 }
 
 /** The constant value of a field; undefined after reporting an error. */
-function fieldValue(scope: Scope, f: Field, type: Type): unknown {
+function fieldValue(scope: Scope, f: Field, { type, digits }: FieldRow): unknown {
   const { reporter, symbols } = scope.model;
   const first = f.values[0];
   if (type === 'PROBE') {
@@ -233,7 +243,9 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     const word =
       first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text.toLowerCase() : undefined;
     if (word === 'true' || word === 'false') return word === 'true';
-    reporter.error(MESSAGES.fieldTakes(f.name, 'true or false'), first.span);
+    if (digits === true && first.k === 'number' && /^[01]$/.test(first.text)) return first.text === '1';
+    const words = digits === true ? '1 or 0' : 'true or false';
+    reporter.error(MESSAGES.fieldTakes(f.name, words), first.span);
     return undefined;
   }
   if (first.k !== 'number' && first.k !== 'negate') {

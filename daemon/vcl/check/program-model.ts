@@ -14,6 +14,7 @@ import type { Reporter, Span } from '../diagnostics.ts';
 import type { Message } from '../error-texts.ts';
 import type { TracePoints } from '../parse-statement.ts';
 import { type Code, named, type Steps } from '../typed-program.ts';
+import { PemFiles } from './pem-files.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
 export const ALL_STATES = (1 << STATES.length) - 1;
@@ -137,6 +138,9 @@ export class ProgramModel {
   /** Names of failed imports and objects, so that their uses are not reported, too. */
   readonly brokenNames = new Set<string>();
   unsafePath = true;
+  /** Certificates and keys that backends name. */
+  pem = new PemFiles({});
+  isOffline = false;
   extensionNames: readonly string[] = [];
   /** Names that were used before their declaration. */
   readonly forwardUses = new Set<string>();

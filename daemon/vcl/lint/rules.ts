@@ -25,6 +25,7 @@ import {
   esiSetCookie,
   esiSwitchedOff,
 } from './rules/esi-pages.ts';
+import { peerNotVerified, plainHttpsPort } from './rules/https-backends.ts';
 import {
   doubleUnset,
   emptyBranch,
@@ -81,6 +82,8 @@ export const RULES: readonly LintRule[] = [
   openPurge,
   overwrittenByBuiltin,
   overwrittenSet,
+  peerNotVerified,
+  plainHttpsPort,
   regexNeverMatches,
   repeatedCondition,
   restartUnguarded,

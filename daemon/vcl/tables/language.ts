@@ -114,6 +114,8 @@ export interface FieldRow {
   /** The default in words or in VCL; '' if the attribute has none. */
   readonly default: string;
   readonly help: string;
+  /** A BOOL that may be written as 1 or 0. */
+  readonly digits?: true;
 }
 
 const field = <N extends string>(name: N, type: Type, absent: string, help: string) => ({
@@ -123,11 +125,16 @@ const field = <N extends string>(name: N, type: Type, absent: string, help: stri
   help,
 });
 
+const flagField = <N extends string>(name: N, absent: string, help: string) => ({
+  ...field(name, 'BOOL', absent, help),
+  digits: true as const,
+});
+
 // biome-ignore format: a row is a line
 export const BACKEND_FIELDS = [
   field('host', 'STRING', '',
     'Address or host name, with or without a port: "192.0.2.1", "origin.example:8080". A name is resolved when the program is loaded; one with several addresses of a family needs `.resolve`. Either this or `.path` is required.'),
-  field('port', 'STRING', '"80"', 'Port, a number or the name of a service, in quotes.'),
+  field('port', 'STRING', '"80", or "443" with .ssl', 'Port, a number or the name of a service, in quotes.'),
   field('path', 'STRING', '', 'Absolute path of a Unix socket, instead of `.host`. Version 4.1 only.'),
   field('host_header', 'STRING', 'the value of .host', 'The Host header of probes, and of requests that have none.'),
   field('connect_timeout', 'DURATION', 'parameter connect_timeout', 'How long connecting may take.'),
@@ -137,6 +144,16 @@ export const BACKEND_FIELDS = [
   field('proxy_header', 'INT', 'none', 'Version of the PROXY protocol to begin each connection with: 1 or 2.'),
   field('preamble', 'BLOB', 'none', 'Bytes to begin each connection with, in base64: `:AAEC:`.'),
   field('probe', 'PROBE', 'probe default, if declared', 'The health check: the name of a probe, or `{ … }` with the attributes of one.'),
+  flagField('ssl', '0', 'Whether TLS is spoken to the backend, 1 or 0: version 1.2 or 1.3, its certificate verified against the authorities of the system. Not together with `.path`. Its parts are in proxy-tls(7).'),
+  flagField('ssl_sni', '1', 'Whether the backend is asked for its name (SNI). Addresses are never asked for.'),
+  flagField('ssl_nosni', '0', 'The opposite of `.ssl_sni`.'),
+  flagField('ssl_verify_peer', '1', 'Whether the certificate must come from a trusted authority.'),
+  flagField('ssl_verify_host', 'the value of .ssl_verify_peer', 'Whether the certificate must have the name of the backend. Off in Varnish.'),
+  flagField('ssl_noverify', '0', 'Accepts any certificate: both of the above off.'),
+  field('ssl_ca', 'STRING', 'the authorities of the system', 'File with the certificates of the authorities to trust, and no others, in PEM. Files are named as for `include`, and read when the program is loaded. Not in Varnish 9.0.'),
+  field('ssl_cert', 'STRING', 'none', 'File with a certificate to show to the backend, and the chain that signs it, in PEM. Not in Varnish.'),
+  field('ssl_key', 'STRING', 'the file of .ssl_cert', 'File with the key of that certificate, in PEM and without a passphrase. It must not be readable by everybody. Not in Varnish.'),
+  field('ssl_name', 'STRING', 'the host of .host_header, else of .host', 'The name that is asked for and that the certificate must have. Not in Varnish.'),
   field('resolve', 'DURATION', 'never', 'How often the name in `.host` is resolved again. Not in Varnish. All addresses found are used.'),
 ] as const;
 

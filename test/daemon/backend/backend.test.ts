@@ -13,6 +13,7 @@ import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { socketWires } from '../../../daemon/backend/socket-wire.ts';
+import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { DISCARD, type Room } from '../../../daemon/flow/flow.ts';
@@ -52,6 +53,7 @@ beforeEach(() => {
   env = {
     pool,
     stats,
+    tlsClients: new TlsClients(),
     holdDown: new HoldDown(new OwnState()),
     probes: new ProbeSchedule(),
     wires: socketWires(shared),
@@ -97,13 +99,13 @@ function backendAt(port: number, more: Partial<BackendDecl> = {}): Backend {
 }
 
 async function connection(backend: Backend, fresh = false): Promise<OriginConnection> {
-  const got = await backend.acquire({ connectTimeout: -1, now: 0, fresh });
+  const got = await backend.acquire({ connectTimeout: -1, now: 0, fresh, client: null });
   if (got instanceof OriginFailure) throw new Error(got.text);
   return got;
 }
 
 async function failure(backend: Backend, now = 0): Promise<OriginFailure> {
-  const got = await backend.acquire({ connectTimeout: -1, now });
+  const got = await backend.acquire({ connectTimeout: -1, now, client: null });
   if (got instanceof OriginConnection) throw new Error('a connection was made');
   return got;
 }

@@ -212,6 +212,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     backend: null,
     respBackend: null,
     respEnds: null,
+    respTls: null,
     hashKey: '',
     connectTimeout: -1,
     firstByteTimeout: -1,

@@ -5,6 +5,7 @@ import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
@@ -38,6 +39,7 @@ export function fakePrograms(): FakePrograms {
     stats,
     backendEnvironment: {
       pool: new ConnectionPool(60),
+      tlsClients: new TlsClients(),
       holdDown: new HoldDown(new OwnState()),
       probes: new ProbeSchedule(),
       wires: () => ({ local: null, write: () => undefined, close: () => undefined }),

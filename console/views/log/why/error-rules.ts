@@ -2,6 +2,7 @@
 
 import { refusalOf } from '../../../../protocol/tables/refusals.ts';
 import type { Evidence, Facts } from './request-facts.ts';
+import { explainTlsError } from './tls-errors.ts';
 import type { Rule } from './why-case.ts';
 
 type Refused = NonNullable<ReturnType<typeof refusalOf>> & { evidence: Evidence };
@@ -71,7 +72,8 @@ export const ERROR_RULES: readonly Rule[] = [
     try: ({ request, fetch }) => {
       const error = fetch?.first('FetchError');
       if (fetch === null || error === undefined) return null;
-      const backend = fetch.first('BackendOpen')?.text.split(' ')[1] ?? '';
+      const backend =
+        fetch.first('BackendOpen')?.text.split(' ')[1] ?? /^backend (\S+): /.exec(error.text)?.[1] ?? '';
       const { sentence, hint } = explainFetchError(error.text);
       const again = fetch.all('FetchError').length > 1 ? ', twice' : '';
       const outcome = request.status === 0 ? '' : `; the client got ${request.status}`;
@@ -118,7 +120,7 @@ export const ERROR_RULES: readonly Rule[] = [
   },
 ];
 
-export interface FetchErrorRow {
+interface FetchErrorRow {
   pattern: RegExp;
   sentence: string;
   hint: string;
@@ -196,10 +198,11 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   { pattern: /resource|Resource temporarily/i, sentence: 'the connection broke while it was read', hint: '' },
 ];
 
-export function explainFetchError(text: string): FetchErrorRow {
+export function explainFetchError(text: string): { sentence: string; hint: string } {
   return (
+    // First: names in certificates may be any words.
+    explainTlsError(text) ??
     FETCH_ERRORS.find((row) => row.pattern.test(text)) ?? {
-      pattern: /./,
       sentence: `the fetch failed: ${text}`,
       hint: '',
     }

@@ -181,6 +181,7 @@ describe('the last answer to a probe', () => {
     ['Open error 113 (No route to host)', 'connect no route to host'],
     ['Poll error 110 (Connection timed out)', 'no answer in time'],
     ['Read error 104 (Connection reset by peer)', 'read reset by peer'],
+    ['Open error TLS: certificate expired on 2026-01-02', 'TLS: certificate expired on 2026-01-02'],
     ['Empty response', 'empty response'],
     ['Unexpected close', 'unexpected close'],
     ['', ''],

@@ -327,6 +327,27 @@ it('shows an error it does not know as it is', () => {
   expect(explainFetchError('something new').sentence).toBe('the fetch failed: something new');
 });
 
+it.each([
+  ['backend b: TLS: certificate expired on 2026-01-02', 'Renew it'],
+  ['backend b: TLS: certificate of the issuer CN=Middle expired on 2026-01-02', 'Renew it'],
+  ['backend b: TLS: certificate is not valid before 2027-01-02', 'clock'],
+  // Words that mean other failures elsewhere.
+  ['backend b: TLS: name busy.example is not among refused.example, eof.example', '.ssl_name'],
+  ['backend b: TLS: certificate is self-signed (CN=unhealthy)', '.ssl_ca'],
+  ['backend b: TLS: issuer unknown: CN=Some Root', '.ssl_ca'],
+  ['backend b: TLS: not TLS at all: the origin answers in another protocol on this port', '.port'],
+  ['backend b: TLS: handshake timed out', 'connect_timeout'],
+  ['backend b: TLS: alert 42 (bad certificate: x)', '.ssl_cert'],
+  ['backend b: TLS: alert 112 (unrecognized name: x)', '.ssl_sni'],
+  ['TLS: alert 116 (certificate required: give it one with .ssl_cert)', '.ssl_cert'],
+  ['TLS: the connection was cut: it ended without close_notify', 'Content-Length'],
+  ['backend b: TLS: something new', 'BackendSSL'],
+])('says what failed in TLS: %s', (text, hint) => {
+  const words = text.slice(text.indexOf('TLS: ') + 5);
+  expect(explainFetchError(text).sentence).toBe(`TLS with the backend failed: ${words}`);
+  expect(explainFetchError(text).hint).toContain(hint);
+});
+
 it('distinguishes a part that ESI cannot read from a body that is damaged', () => {
   for (const filter of ['esi', 'esi_gzip'])
     expect(explainFetchError(`Fetch filter ${filter} failed to open`).sentence).toContain('a part of a page');

@@ -305,6 +305,29 @@ const CASES: Record<string, Cases> = {
       'sub vcl_recv { if (req.method == "PURGE" || req.http.host == "example.com" || req.url == "/") { return (pass); } }',
     ],
   },
+  'plain-https-port': {
+    bad: [
+      'backend c { .host = "192.0.2.2"; .port = §"443"; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .port = §"https"; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = §"192.0.2.2:443"; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .port = §"443"; .ssl = 0; } sub vcl_recv { set req.backend_hint = c; }',
+    ],
+    good: [
+      'backend c { .host = "192.0.2.2"; .port = "443"; .ssl = 1; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .port = "4430"; } sub vcl_recv { set req.backend_hint = c; }',
+    ],
+  },
+  'peer-not-verified': {
+    bad: [
+      'backend c { .host = "192.0.2.2"; .ssl = 1; .§ssl_noverify = 1; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .ssl = true; .§ssl_verify_peer = false; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .ssl = 1; .§ssl_verify_host = 0; } sub vcl_recv { set req.backend_hint = c; }',
+    ],
+    good: [
+      'backend c { .host = "192.0.2.2"; .ssl = 1; .ssl_noverify = 0; } sub vcl_recv { set req.backend_hint = c; }',
+      'backend c { .host = "192.0.2.2"; .ssl = 1; .ssl_verify_peer = 1; .ssl_nosni = 1; } sub vcl_recv { set req.backend_hint = c; }',
+    ],
+  },
   'open-purge': {
     bad: [
       'sub vcl_recv { if (req.method == "PURGE") { §return (purge); } }',
