@@ -123,14 +123,14 @@ export class AcmeManager {
   /** Asks again soon for a certificate, or for all of them (`all`), unless the authority has asked for patience. Resolves
    * with whether there is any of that id. */
   async retry(id: string): Promise<boolean> {
-    const { states } = this.parts;
+    const { states, time } = this.parts;
     const wanted = this.managed.filter(
       ({ places }) => id === 'all' || places.some((place) => place.id === id),
     );
     for (const { names } of wanted) {
       const state = states.entry(names);
       const isLimited = state.lastError?.kind === 'limited';
-      if (state.notBefore > 0 && !isLimited) await states.saveEntry({ ...state, notBefore: 0 });
+      if (state.notBefore > time.now() && !isLimited) await states.saveEntry({ ...state, notBefore: 0 });
     }
     this.look();
     return wanted.length > 0;
