@@ -102,7 +102,8 @@ export class AcmeManager {
     const now = this.parts.time.now();
     return this.managed.flatMap((each) => {
       const { certificate, lastError } = this.parts.states.entry(each.names);
-      const valid = certificate !== null && certificate.notAfter > now;
+      const presented = certificate !== null && certificate.chain === each.installed;
+      const valid = presented && certificate.notAfter > now;
       const failed = lastError?.kind === 'refused' ? 'refused' : 'waiting';
       return each.places.map(({ id, entry }) => ({
         id,
@@ -216,13 +217,13 @@ export class AcmeManager {
     each.ordering = true;
     try {
       await run.run();
+      await this.install(each);
+      const until = new Date(run.state.certificate?.notAfter ?? 0).toISOString();
+      host.happened(`Certificate for ${shown(each.names)} obtained, valid until ${until}`, false);
     } finally {
       each.ordering = false;
       await answers.withdraw(owner).catch(() => {});
     }
-    const until = new Date(run.state.certificate?.notAfter ?? 0).toISOString();
-    host.happened(`Certificate for ${shown(each.names)} obtained, valid until ${until}`, false);
-    await this.install(each);
   }
 
   /** A failure to read it changes nothing: the certificate is renewed after two thirds of its life. */
