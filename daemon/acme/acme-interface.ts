@@ -48,7 +48,7 @@ export interface AcmeStatus {
   readonly id: string;
   readonly frontend: string | null;
   readonly names: readonly string[];
-  /** `valid`: there is a certificate; `ordering`: an order is under way; `waiting`: until the next attempt; `refused`: the
+  /** `valid`: workers present a certificate; `ordering`: an order is under way; `waiting`: until the next attempt; `refused`: the
    * authority refused the last one. */
   readonly state: 'valid' | 'ordering' | 'waiting' | 'refused';
   /** Epoch seconds; null without a certificate. */

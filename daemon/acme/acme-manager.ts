@@ -102,7 +102,8 @@ export class AcmeManager {
     const now = this.parts.time.now();
     return this.managed.flatMap((each) => {
       const { certificate, lastError } = this.parts.states.entry(each.names);
-      const valid = certificate !== null && certificate.notAfter > now;
+      const presented = certificate !== null && certificate.chain === each.installed;
+      const valid = presented && certificate.notAfter > now;
       const failed = lastError?.kind === 'refused' ? 'refused' : 'waiting';
       return each.places.map(({ id, entry }) => ({
         id,
@@ -123,14 +124,14 @@ export class AcmeManager {
   /** Asks again soon for a certificate, or for all of them (`all`), unless the authority has asked for patience. Resolves
    * with whether there is any of that id. */
   async retry(id: string): Promise<boolean> {
-    const { states } = this.parts;
+    const { states, time } = this.parts;
     const wanted = this.managed.filter(
       ({ places }) => id === 'all' || places.some((place) => place.id === id),
     );
     for (const { names } of wanted) {
       const state = states.entry(names);
       const isLimited = state.lastError?.kind === 'limited';
-      if (state.notBefore > 0 && !isLimited) await states.saveEntry({ ...state, notBefore: 0 });
+      if (state.notBefore > time.now() && !isLimited) await states.saveEntry({ ...state, notBefore: 0 });
     }
     this.look();
     return wanted.length > 0;
@@ -216,13 +217,13 @@ export class AcmeManager {
     each.ordering = true;
     try {
       await run.run();
+      await this.install(each);
+      const until = new Date(run.state.certificate?.notAfter ?? 0).toISOString();
+      host.happened(`Certificate for ${shown(each.names)} obtained, valid until ${until}`, false);
     } finally {
       each.ordering = false;
       await answers.withdraw(owner).catch(() => {});
     }
-    const until = new Date(run.state.certificate?.notAfter ?? 0).toISOString();
-    host.happened(`Certificate for ${shown(each.names)} obtained, valid until ${until}`, false);
-    await this.install(each);
   }
 
   /** A failure to read it changes nothing: the certificate is renewed after two thirds of its life. */

@@ -70,6 +70,8 @@ export class FastTime implements AcmeTime {
 export class AnsweringWorker {
   challenges: AcmeChallenges = { http: {}, alpn: {} };
   readonly installed = new Map<string, AcmeCertificate>();
+  /** Milliseconds until it answers as it was told. */
+  delay = 0;
   private readonly http: Server = createServer((request, response) => {
     const answer = this.challenges.http[(request.url ?? '').split('/').at(-1) ?? ''];
     response.statusCode = answer === undefined ? 404 : 200;
@@ -152,6 +154,7 @@ export class Bench {
     const note = (text: string): void => void events.push(text);
     const states = await LocalStates.open(ca.directory, files, note);
     const board = new ChallengeBoard(async (challenges) => {
+      if (worker.delay > 0) await new Promise((resolve) => setTimeout(resolve, worker.delay));
       worker.challenges = challenges;
     });
     const { fleet } = wishes;

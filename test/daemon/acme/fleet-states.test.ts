@@ -75,15 +75,17 @@ describe('a fleet', () => {
     expect(ca.orders).toHaveLength(2);
   });
 
-  test('answers challenges on every node', async () => {
+  test('answers challenges on every node before the authority looks', async () => {
     const { ca } = bench;
     const worker = new AnsweringWorker();
     const ports = await worker.start();
     const two = await bench.run({ fleet: member('web-2'), names: ['b.example'], worker });
     await expect.poll(() => bus.certificates.has('seen.web-2')).toBe(true);
+    worker.delay = 100;
     const one = await bench.run({ fleet: member('web-1') });
     ca.targets = ports;
     await expect.poll(() => [one.worker.installed.size, two.worker.installed.size]).toEqual([1, 1]);
+    expect(ca.orders).toHaveLength(2);
     await expect.poll(() => [worker.challenges.http, one.worker.challenges.http]).toEqual([{}, {}]);
     worker.close();
   });

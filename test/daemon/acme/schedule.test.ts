@@ -39,6 +39,11 @@ describe('the next attempt', () => {
     expect(waits).toEqual([5, 10, 20, 40, 1440]);
   });
 
+  test('is not at the same time for all', () => {
+    const waits = [0, 0.5, 1].map((chance) => (nextAttempt('refused', 1, null, NOW, chance) - NOW) / MINUTE);
+    expect(waits).toEqual([5, 5.625, 6.25]);
+  });
+
   test('is not before the authority wants it, within eight days', () => {
     fc.assert(
       fc.property(kinds, fc.integer({ min: -DAY, max: 30 * DAY }), random, (kind, asked, chance) => {

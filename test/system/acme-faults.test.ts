@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Fault, Resource } from '../../harness/acme-ca.ts';
-import { Bench, type Running } from './fixture.ts';
+import { Bench, type Running } from '../daemon/acme/fixture.ts';
+import type { Fault, Resource } from '../harness/acme-ca.ts';
 
 const HOUR = 3_600_000;
 const RESOURCES: readonly Resource[] = [
