@@ -232,7 +232,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/turns',
     'daemon/clock',
     'daemon/runtime-handles',
-    'daemon/tls',
     'daemon/acme',
   ],
   'daemon/request': [

@@ -139,7 +139,17 @@ describe.skipIf(!root)('the working directory', () => {
 });
 
 describe.skipIf(!root)('in a directory of our own that was loose once', () => {
-  const files = ['lock', 'secret', 'pid', 'console.sock', 'read.sock', 'worker', 'vmod_cache', 'history', 'tls.tickets'];
+  const files = [
+    'lock',
+    'secret',
+    'pid',
+    'console.sock',
+    'read.sock',
+    'worker',
+    'vmod_cache',
+    'history',
+    'tls.tickets',
+  ];
 
   it('every name is looked at', () => {
     const known = Object.values(WORKDIR_FILES).filter((name) => !name.includes('/'));
