@@ -101,17 +101,17 @@ function daysTone(days: number): Tone {
   return days < 0 ? 'bad' : days < SOON ? 'warn' : 'good';
 }
 
-/** The dashboard's words about certificates; null while all are valid for long. */
+/** The dashboard's words about certificates, short enough for the border of a panel; null while all are valid for long. */
 export function expiryText(session: DaemonSession): { text: string; tone: 'bad' | 'warn' } | null {
   const { counters } = session;
   if (counters.get('TLS.days_left') === undefined) return null;
   const expired = Number(counters.value('TLS.certs_expired'));
   if (expired > 0)
-    return { text: expired === 1 ? '1 certificate expired' : `${expired} certificates expired`, tone: 'bad' };
+    return { text: expired === 1 ? '1 cert expired' : `${expired} certs expired`, tone: 'bad' };
   const days = Number(counters.value('TLS.days_left'));
   if (days >= SOON || Number(counters.value('TLS.certs')) === 0) return null;
-  const when = days === 0 ? 'today' : days === 1 ? 'in 1 day' : `in ${days} days`;
-  return { text: `certificate expires ${when}`, tone: 'warn' };
+  const when = days === 0 ? 'today' : `in ${days}d`;
+  return { text: `cert expires ${when}`, tone: 'warn' };
 }
 
 function row(session: DaemonSession, item: unknown): ListRow {
