@@ -9,6 +9,8 @@ import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
 
 const LIST = 'tls.cert.list -j';
+/** Certificates that renew themselves; none without --acme. */
+const AUTOMATIC = 'tls.acme.list -j';
 
 /** Days left from which on a certificate is a warning, as in the daemon's events. */
 const SOON = 14;
@@ -21,7 +23,10 @@ export const CERTIFICATES_VIEW: ListView = listView({
   title: 'Certificates',
   short: 'Certificates',
   brief: 'Crt',
-  asks: [{ line: LIST, every: 5 }],
+  asks: [
+    { line: LIST, every: 5 },
+    { line: AUTOMATIC, every: 5 },
+  ],
   applies: (session) => session.counters.get('TLS.handshakes') !== undefined,
   columns: [
     { title: 'ID', min: 6 },
@@ -31,7 +36,10 @@ export const CERTIFICATES_VIEW: ListView = listView({
     { title: 'USED BY', min: 10, drop: 1 },
     { title: 'ISSUER', min: 10, grow: 2, drop: 3 },
   ],
-  rows: (session) => items(session).map((item) => row(session, item)),
+  rows: (session) => [
+    ...items(session, AUTOMATIC).flatMap((item) => pending(session, item)),
+    ...items(session, LIST).map((item) => row(session, item)),
+  ],
   remark,
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
@@ -72,8 +80,36 @@ export const CERTIFICATES_VIEW: ListView = listView({
   enter: (c) => CERTIFICATES_VIEW.act(c, { type: 'detail' }),
 });
 
-function items(session: DaemonSession): readonly unknown[] {
-  return answerItems(session.admin.body(LIST));
+function items(session: DaemonSession, line: string): readonly unknown[] {
+  return answerItems(session.admin.body(line));
+}
+
+/** A certificate that an authority has not issued, or not renewed: the authority's words in place of an issuer. */
+function pending(session: DaemonSession, item: unknown): ListRow[] {
+  const id = textField(item, 'id');
+  const state = textField(item, 'state');
+  if (state === 'valid' || state === '') return [];
+  const problem = textField(item, 'problem');
+  const names = namesOf(item).join(', ');
+  return [
+    {
+      key: `${state} ${id}`,
+      facts: { id, status: state },
+      cells: [
+        { text: id, tone: 'strong' },
+        { text: state, tone: state === 'refused' ? 'bad' : 'warn' },
+        { text: '' },
+        { text: names },
+        { text: 'automatic', tone: 'muted' },
+        { text: problem, tone: problem === '' ? 'muted' : 'bad' },
+      ],
+      detail: () => [
+        [{ text: `${state}: ${names}`, tone: 'strong' }],
+        [{ text: problem === '' ? 'The authority has refused nothing.' : problem }],
+        [{ text: `Next attempt at ${clock(Number(textField(item, 'next')), session.utc)}`, tone: 'muted' }],
+      ],
+    },
+  ];
 }
 
 /** Handshakes a second, how many of them are resumed, and why others fail. */

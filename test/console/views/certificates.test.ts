@@ -4,11 +4,11 @@ import type { DaemonSession } from '../../../console/model/session/daemon-sessio
 import { CERTIFICATES_VIEW, expiryText } from '../../../console/views/certificates/certificates-view.ts';
 
 /** A session whose counters have these values. */
-function session(counters: Readonly<Record<string, number>>, list = ''): DaemonSession {
+function session(counters: Readonly<Record<string, number>>, list = '', automatic = ''): DaemonSession {
   const get = (name: string): unknown => (name in counters ? { current: counters[name] } : undefined);
   return {
     counters: { get, value: (name: string) => counters[name] ?? 0, rate: () => 0, all: () => [] },
-    admin: { body: () => list },
+    admin: { body: (line: string) => (line.startsWith('tls.acme') ? automatic : list) },
     utc: true,
     now: () => 0,
     connection: { state: 'up' },
@@ -52,7 +52,7 @@ it('has a row for each certificate, with the days that are left', () => {
     item('a', 'active', 3),
     item('b', 'staged', -1),
   ]);
-  const rows = CERTIFICATES_VIEW.definition.rows(session({ 'TLS.handshakes': 1 }, answer));
+  const rows = CERTIFICATES_VIEW.definition.rows(session({ 'TLS.handshakes': 1 }, answer), '');
   const text = rows.map(({ cells }) => cells.map((cell) => cell.text));
   expect(text).toEqual([
     ['a', 'active', '3', 'a.example', 'all', 'CN=root'],
@@ -60,4 +60,27 @@ it('has a row for each certificate, with the days that are left', () => {
   ]);
   expect(rows[0]?.cells[2]?.tone).toBe('warn');
   expect(rows[1]?.cells[2]?.tone).toBe('bad');
+});
+
+it('shows those that an authority refuses, in its words', () => {
+  const one = {
+    id: 'a',
+    frontend: null,
+    names: ['a.example'],
+    state: 'refused',
+    notAfter: null,
+    next: 0,
+    problem: 'no',
+  };
+  const answer = JSON.stringify([
+    2,
+    ['tls.acme.list', '-j'],
+    0,
+    one,
+    { ...one, id: 'b', state: 'valid', problem: null },
+  ]);
+  const rows = CERTIFICATES_VIEW.definition.rows(session({ 'TLS.handshakes': 1 }, '', answer), '');
+  expect(rows.map(({ cells }) => cells.map((cell) => cell.text))).toEqual([
+    ['a', 'refused', '', 'a.example', 'automatic', 'no'],
+  ]);
 });
