@@ -12,7 +12,7 @@ import type { ContextChoice, ServerContext } from '../tls/server-contexts.ts';
 import type { Core } from '../transaction/core.ts';
 import type { HandshakeFacts, HandshakeUser, SecurableWire, TlsSetup } from './tls-wire.ts';
 
-const HTTP_ALPN = ['http/1.1'];
+const HTTP_ALPN = ['http/1.1', 'http/1.0'];
 /** RFC 8737 section 3. */
 const ACME_ALPN = 'acme-tls/1';
 
