@@ -221,7 +221,9 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
     const certificate = new X509Certificate(clientCert);
     return {
       verified: clientCertError === null,
-      subject: certificate.subject.split('\n').reverse().join(','),
+      // As UTF-8, like all text of a head: a character beyond Latin-1 would otherwise be cut to its last byte, which
+      // may be the end of a line.
+      subject: Buffer.from(certificate.subject.split('\n').reverse().join(',')).toString('latin1'),
       fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     };
   } catch {
