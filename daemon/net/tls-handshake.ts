@@ -63,6 +63,7 @@ export class Handshake implements HandshakeUser {
     if (hello === 'more') return;
     if (hello === 'plain') {
       if (looksLikeHttp(bytes)) this.refuse('failed_plain', 'a plain HTTP request', PLAIN_ANSWER);
+      if (mayBecomeHttp(bytes)) return;
       else this.refuse('failed_plain', 'no TLS', alertRecord(ALERT.unexpectedMessage));
     } else if (hello === 'too long') {
       this.refuse('failed_other', 'the first message is too long', alertRecord(ALERT.recordOverflow));
@@ -212,7 +213,12 @@ export class Handshake implements HandshakeUser {
 }
 
 function looksLikeHttp(bytes: Buffer): boolean {
-  return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, 12));
+  return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, LONGEST_METHOD));
+}
+
+/** A method of which only the beginning has come. */
+function mayBecomeHttp(bytes: Buffer): boolean {
+  return bytes.length < LONGEST_METHOD && /^[A-Z]+$/.test(bytes.toString('latin1'));
 }
 
 function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCert | null {
@@ -220,6 +226,9 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
   try {
     const certificate = new X509Certificate(clientCert);
     return {
+/** Up to a method and the space behind it. */
+const LONGEST_METHOD = 11;
+
       verified: clientCertError === null,
       // As UTF-8, like all text of a head: a character beyond Latin-1 would otherwise be cut to its last byte, which
       // may be the end of a line.
