@@ -3,6 +3,7 @@
 // much as ten hits, so one begins within the budget of a turn, and those that find none left wait in order.
 
 import { X509Certificate } from 'node:crypto';
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ClientCert, ClientTls } from '../contract/context.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -62,8 +63,8 @@ export class Handshake implements HandshakeUser {
     const hello = readClientHello(bytes);
     if (hello === 'more') return;
     if (hello === 'plain') {
-      if (looksLikeHttp(bytes)) this.refuse('failed_plain', 'a plain HTTP request', PLAIN_ANSWER);
       if (mayBecomeHttp(bytes)) return;
+      if (looksLikeHttp(bytes)) this.refuse('failed_plain', 'a plain HTTP request', PLAIN_ANSWER);
       else this.refuse('failed_plain', 'no TLS', alertRecord(ALERT.unexpectedMessage));
     } else if (hello === 'too long') {
       this.refuse('failed_other', 'the first message is too long', alertRecord(ALERT.recordOverflow));
@@ -79,11 +80,17 @@ export class Handshake implements HandshakeUser {
     }
   }
 
-  /** The connection ends before the handshake has. */
-  ended(how: 'timeout' | 'closed'): void {
+  /** The connection ends, perhaps before the handshake has: to be called while its log is open. Before the handshake
+   * nothing of TLS has failed. */
+  ended(reason: CloseReason, inPreamble: boolean): void {
     if (this.over) return;
-    if (how === 'timeout') this.note('failed_timeout', 'not completed within tls_handshake_timeout');
-    else this.note('failed_closed', 'the client went away');
+    if (inPreamble) {
+      this.over = true;
+      this.owner.core.tls.counters.pending--;
+    } else if (reason === 'RX_TIMEOUT') {
+      this.note('failed_timeout', 'not completed within tls_handshake_timeout');
+    } else if (reason === 'REM_CLOSE') this.note('failed_closed', 'the client went away');
+    else this.note('failed_other', 'the daemon ended the connection');
   }
 
   secured(facts: HandshakeFacts): void {
@@ -135,9 +142,11 @@ export class Handshake implements HandshakeUser {
 
   tlsFailed(error: Error): void {
     const { counter, words } = failureOf(error);
-    if (this.over) this.owner.log.put(Tag.TLS, `broken: ${words}`);
+    const { owner } = this;
+    // The log of a connection that is ending has ended.
+    if (this.over) owner.isOpen && owner.log.put(Tag.TLS, `broken: ${words}`);
     else this.note(counter, words);
-    this.owner.handshakeFailed();
+    owner.handshakeFailed();
   }
 
   private get frontend() {
@@ -212,6 +221,9 @@ export class Handshake implements HandshakeUser {
   }
 }
 
+/** Up to a method and the space behind it. */
+const LONGEST_METHOD = 11;
+
 function looksLikeHttp(bytes: Buffer): boolean {
   return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, LONGEST_METHOD));
 }
@@ -226,9 +238,6 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
   try {
     const certificate = new X509Certificate(clientCert);
     return {
-/** Up to a method and the space behind it. */
-const LONGEST_METHOD = 11;
-
       verified: clientCertError === null,
       // As UTF-8, like all text of a head: a character beyond Latin-1 would otherwise be cut to its last byte, which
       // may be the end of a line.
