@@ -60,6 +60,9 @@ export abstract class ClientConnection extends ClientEnds {
     }
   }
 
+  /** The connection ends, for this reason; its log is still open. */
+  protected abstract closing(reason: CloseReason): void;
+
   /** The connection is gone, and logged. */
   protected abstract ended(): void;
 
@@ -165,6 +168,7 @@ export abstract class ClientConnection extends ClientEnds {
 
   private logClose(reason: CloseReason): void {
     const now = this.core.clock.now();
+    this.closing(reason);
     if (this.phase === 'head') this.countIdle(now, reason);
     this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
     this.log.end();

@@ -87,8 +87,11 @@ export class Session
     this.req = new Request(core, this, this.buffers, requests.run);
   }
 
+  protected closing(reason: CloseReason): void {
+    this.handshake?.ended(reason, this.phase === 'preamble');
+  }
+
   protected ended(): void {
-    this.handshake?.ended('closed');
     this.reader.release();
     this.owner.sessionClosed(this);
   }
@@ -143,7 +146,7 @@ export class Session
         break;
       case 'closing':
         // The connection ends by itself when everything has been sent.
-        if (!this.wire.isSending) this.destroy();
+        if (!this.wire.isSending) this.wire.finish();
         break;
       case 'closed':
         break;
@@ -189,7 +192,6 @@ export class Session
         break;
       case 'hello':
       case 'handshake':
-        this.handshake?.ended('timeout');
         this.lossReason = 'RX_TIMEOUT';
         this.wire.destroy();
         break;

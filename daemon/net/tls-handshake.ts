@@ -3,6 +3,7 @@
 // much as ten hits, so one begins within the budget of a turn, and those that find none left wait in order.
 
 import { X509Certificate } from 'node:crypto';
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ClientCert, ClientTls } from '../contract/context.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -12,7 +13,7 @@ import type { ContextChoice, ServerContext } from '../tls/server-contexts.ts';
 import type { Core } from '../transaction/core.ts';
 import type { HandshakeFacts, HandshakeUser, SecurableWire, TlsSetup } from './tls-wire.ts';
 
-const HTTP_ALPN = ['http/1.1'];
+const HTTP_ALPN = ['http/1.1', 'http/1.0'];
 /** RFC 8737 section 3. */
 const ACME_ALPN = 'acme-tls/1';
 
@@ -62,6 +63,7 @@ export class Handshake implements HandshakeUser {
     const hello = readClientHello(bytes);
     if (hello === 'more') return;
     if (hello === 'plain') {
+      if (mayBecomeHttp(bytes)) return;
       if (looksLikeHttp(bytes)) this.refuse('failed_plain', 'a plain HTTP request', PLAIN_ANSWER);
       else this.refuse('failed_plain', 'no TLS', alertRecord(ALERT.unexpectedMessage));
     } else if (hello === 'too long') {
@@ -78,11 +80,17 @@ export class Handshake implements HandshakeUser {
     }
   }
 
-  /** The connection ends before the handshake has. */
-  ended(how: 'timeout' | 'closed'): void {
+  /** The connection ends, perhaps before the handshake has: to be called while its log is open. Before the handshake
+   * nothing of TLS has failed. */
+  ended(reason: CloseReason, inPreamble: boolean): void {
     if (this.over) return;
-    if (how === 'timeout') this.note('failed_timeout', 'not completed within tls_handshake_timeout');
-    else this.note('failed_closed', 'the client went away');
+    if (inPreamble) {
+      this.over = true;
+      this.owner.core.tls.counters.pending--;
+    } else if (reason === 'RX_TIMEOUT') {
+      this.note('failed_timeout', 'not completed within tls_handshake_timeout');
+    } else if (reason === 'REM_CLOSE') this.note('failed_closed', 'the client went away');
+    else this.note('failed_other', 'the daemon ended the connection');
   }
 
   secured(facts: HandshakeFacts): void {
@@ -134,9 +142,11 @@ export class Handshake implements HandshakeUser {
 
   tlsFailed(error: Error): void {
     const { counter, words } = failureOf(error);
-    if (this.over) this.owner.log.put(Tag.TLS, `broken: ${words}`);
+    const { owner } = this;
+    // The log of a connection that is ending has ended.
+    if (this.over) owner.isOpen && owner.log.put(Tag.TLS, `broken: ${words}`);
     else this.note(counter, words);
-    this.owner.handshakeFailed();
+    owner.handshakeFailed();
   }
 
   private get frontend() {
@@ -211,8 +221,16 @@ export class Handshake implements HandshakeUser {
   }
 }
 
+/** Up to a method and the space behind it. */
+const LONGEST_METHOD = 11;
+
 function looksLikeHttp(bytes: Buffer): boolean {
-  return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, 12));
+  return /^[A-Z]{3,10} /.test(bytes.toString('latin1', 0, LONGEST_METHOD));
+}
+
+/** A method of which only the beginning has come. */
+function mayBecomeHttp(bytes: Buffer): boolean {
+  return bytes.length < LONGEST_METHOD && /^[A-Z]+$/.test(bytes.toString('latin1'));
 }
 
 function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCert | null {
@@ -221,7 +239,9 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
     const certificate = new X509Certificate(clientCert);
     return {
       verified: clientCertError === null,
-      subject: certificate.subject.split('\n').reverse().join(','),
+      // As UTF-8, like all text of a head: a character beyond Latin-1 would otherwise be cut to its last byte, which
+      // may be the end of a line.
+      subject: Buffer.from(certificate.subject.split('\n').reverse().join(',')).toString('latin1'),
       fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     };
   } catch {

@@ -119,7 +119,8 @@ export abstract class WorkerCore implements Core {
   private readonly vxids: Vxids;
   private readonly out = new OutputBuffer();
   private readonly cacheLimits: CacheLimits;
-  /** The minute of the epoch in which a listener without a certificate was reported last. */
+  private readonly listenerNames: readonly string[];
+  /** For each of them: the minute of the epoch in which its lack of a certificate was reported last. */
   private readonly lackedAt: Int32Array;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null) {
@@ -151,7 +152,9 @@ export abstract class WorkerCore implements Core {
     this.tStart = share?.now ?? this.clock.now();
     this.bgFetches = new SharedCount(peers?.part('bgFetches').words(1));
     this.pipes = new SharedCount(peers?.part('pipes').words(1));
-    this.lackedAt = peers?.part('lackedAt').words(1) ?? new Int32Array(1);
+    this.listenerNames = init.listeners.map(({ name }) => name);
+    const lacks = Math.max(1, init.listeners.length);
+    this.lackedAt = peers?.part('lackedAt').words(lacks) ?? new Int32Array(lacks);
     this.vxids = new Vxids(peers?.part('vxids').words(1) ?? new Int32Array(1));
     if (thread === 0) this.vxids.begin(init.generation);
     this.cacheLimits = limitsOfCache(this.allParams);
@@ -235,10 +238,11 @@ export abstract class WorkerCore implements Core {
     return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
   }
 
-  /** Says so once a minute, whichever thread notices it. */
+  /** Says so once a minute for each listener, whichever thread notices it. */
   private lacksCertificate(listener: string): void {
     const minute = Math.floor(this.clock.now() / 60);
-    if (Atomics.exchange(this.lackedAt, 0, minute) === minute) return;
+    const place = Math.max(0, this.listenerNames.indexOf(listener));
+    if (Atomics.exchange(this.lackedAt, place, minute) === minute) return;
     const text = `Listener ${listener} has no TLS certificate and refuses all clients: tls.cert.load brings one`;
     this.logNotice(text);
     this.send({ t: 'trouble', text });
