@@ -49,7 +49,7 @@ it('draws heights in eighths, and what is there once', () => {
 
 function facts(seconds: number, handling: TrafficFacts['handling'] = 'hit'): TrafficFacts {
   const page = { method: 'GET', url: '/', host: '', lookupUrl: '/', lookupHost: '' };
-  const text = { ...page, client: '', forwarded: '', agent: '', backend: '' };
+  const text = { ...page, client: '', forwarded: '', agent: '', backend: '', error: '' };
   return { ...text, kind: 'request', handling, seconds } as unknown as TrafficFacts;
 }
 
