@@ -51,7 +51,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-/** What a connection answers to these bytes, sent with pauses between them. */
+/** The answer of a connection to these bytes, sent with pauses between them. */
 async function exchange(port: number, pieces: readonly string[]): Promise<string> {
   const socket = connectNet({ port, host: '127.0.0.1', noDelay: true });
   let got = '';
