@@ -7,7 +7,14 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ClientCert, ClientTls } from '../contract/context.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import { ALERT, alertRecord, type ClientHello, ja3Hash, readClientHello } from '../tls/client-hello.ts';
+import {
+  ALERT,
+  alertRecord,
+  type ClientHello,
+  HelloProgress,
+  ja3Hash,
+  readClientHello,
+} from '../tls/client-hello.ts';
 import { type FailureCounter, failureOf } from '../tls/handshake-failures.ts';
 import type { ContextChoice, ServerContext } from '../tls/server-contexts.ts';
 import type { Core } from '../transaction/core.ts';
@@ -46,6 +53,7 @@ const CERT_ANSWER = Buffer.from(
 export class Handshake implements HandshakeUser {
   private readonly owner: HandshakeOwner;
   private readonly wire: SecurableWire;
+  private readonly progress = new HelloProgress();
   private hello: ClientHello | null = null;
   private chosen: ServerContext | null = null;
   private over = false;
@@ -60,7 +68,7 @@ export class Handshake implements HandshakeUser {
   /** Looks at what has come so far. */
   take(bytes: Buffer): void {
     if (this.hello !== null || this.over) return;
-    const hello = readClientHello(bytes);
+    const hello = readClientHello(bytes, this.progress);
     if (hello === 'more') return;
     if (hello === 'plain') {
       if (mayBecomeHttp(bytes)) return;

@@ -39,11 +39,21 @@ export interface ClientHello {
 /** `more`: it is not whole yet. `plain`: no TLS at all. */
 export type HelloResult = ClientHello | 'more' | 'plain' | 'malformed' | 'too long';
 
-/** Reads what a connection begins with. */
-export function readClientHello(buf: Buffer): HelloResult {
+/** How far a message has been read that is not whole yet: of many tiny records, none is looked at twice. */
+export class HelloProgress {
+  /** Where the first record begins that is not whole. */
+  at = 0;
+  /** Bytes of the message in the records before; its length, -1 before that is known. */
+  have = 0;
+  wanted = -1;
+}
+
+/** Reads what a connection begins with.
+ * @param buf all that has come so far
+ * @param progress of the calls before, of the same connection */
+export function readClientHello(buf: Buffer, progress = new HelloProgress()): HelloResult {
   if (buf.length === 0) return 'more';
-  if (buf[0] !== HANDSHAKE_RECORD) return 'plain';
-  const message = messageOf(buf);
+  const message = messageOf(buf, progress);
   if (typeof message === 'string') return message;
   try {
     return factsOf(new Reader(message, MESSAGE_HEAD, message.length));
@@ -54,32 +64,45 @@ export function readClientHello(buf: Buffer): HelloResult {
 }
 
 /** Joins the records of the first message. */
-function messageOf(buf: Buffer): Buffer | 'more' | 'plain' | 'malformed' | 'too long' {
-  const parts: Buffer[] = [];
-  let have = 0;
-  let wanted = -1;
-  let at = 0;
-  while (wanted < 0 || have < wanted) {
+function messageOf(
+  buf: Buffer,
+  progress: HelloProgress,
+): Buffer | 'more' | 'plain' | 'malformed' | 'too long' {
+  for (;;) {
+    const { at } = progress;
     if (buf.length > at && buf[at] !== HANDSHAKE_RECORD) return at === 0 ? 'plain' : 'malformed';
     if (buf.length > at + 1 && buf[at + 1] !== 3) return at === 0 ? 'plain' : 'malformed';
-    if (buf.length < at + RECORD_HEAD) return at > LONGEST_INPUT ? 'too long' : 'more';
+    if (buf.length < at + RECORD_HEAD) return 'more';
     const length = buf.readUInt16BE(at + 3);
     // A record of a handshake is never empty (RFC 8446 section 5.1).
     if (length === 0) return 'malformed';
-    if (length > LONGEST_RECORD) return 'too long';
-    const part = buf.subarray(at + RECORD_HEAD, at + RECORD_HEAD + length);
+    const end = at + RECORD_HEAD + length;
+    if (length > LONGEST_RECORD || end > LONGEST_INPUT) return 'too long';
+    const have = progress.have + Math.min(length, buf.length - at - RECORD_HEAD);
+    if (progress.wanted < 0 && have >= MESSAGE_HEAD) {
+      const head = joined(buf, MESSAGE_HEAD);
+      if (head[0] !== CLIENT_HELLO) return 'malformed';
+      progress.wanted = MESSAGE_HEAD + head.readUIntBE(1, 3);
+      if (progress.wanted > LONGEST_HELLO) return 'too long';
+    }
+    if (progress.wanted >= 0 && have >= progress.wanted) return joined(buf, progress.wanted);
+    if (buf.length < end) return 'more';
+    progress.have = have;
+    progress.at = end;
+  }
+}
+
+/** The first bytes of what the records hold, which are there. */
+function joined(buf: Buffer, wanted: number): Buffer {
+  const parts: Buffer[] = [];
+  let have = 0;
+  let at = 0;
+  while (have < wanted) {
+    const from = at + RECORD_HEAD;
+    at = from + buf.readUInt16BE(at + 3);
+    const part = buf.subarray(from, at);
     parts.push(part);
     have += part.length;
-    at += RECORD_HEAD + length;
-    if (wanted < 0 && have >= MESSAGE_HEAD) {
-      const head = Buffer.concat(parts, Math.min(have, MESSAGE_HEAD));
-      if (head[0] !== CLIENT_HELLO) return 'malformed';
-      wanted = MESSAGE_HEAD + head.readUIntBE(1, 3);
-      if (wanted > LONGEST_HELLO) return 'too long';
-    }
-    if (part.length < length && (wanted < 0 || have < wanted))
-      return at > LONGEST_INPUT ? 'too long' : 'more';
-    if (at > LONGEST_INPUT) return 'too long';
   }
   return parts.length === 1 ? (parts[0] as Buffer).subarray(0, wanted) : Buffer.concat(parts, wanted);
 }

@@ -4,7 +4,13 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ClientHello, ja3Hash, ja3Text, readClientHello } from '../../../daemon/tls/client-hello.ts';
+import {
+  type ClientHello,
+  HelloProgress,
+  ja3Hash,
+  ja3Text,
+  readClientHello,
+} from '../../../daemon/tls/client-hello.ts';
 
 /** The first bytes that the runtime's client sends. */
 function helloOf(options: ConnectionOptions & { requestOCSP?: boolean }): Promise<Buffer> {
@@ -115,4 +121,18 @@ it('ends with a verdict for any bytes', async () => {
       readClientHello(record(Buffer.concat([Buffer.from([1, 0, 0, payload.length]), payload])));
     }),
   );
+});
+
+it('looks at no record twice, however many there are and however they come', async () => {
+  const whole = await helloOf({ servername: 'a.example' });
+  const tiny = Buffer.concat([...whole.subarray(5)].map((byte) => record(Buffer.from([byte]))));
+  const progress = new HelloProgress();
+  const last = tiny.length - 6;
+  for (let n = 1; n <= last; n++) {
+    const come = Buffer.from(tiny.subarray(0, n));
+    // What was read before is gone; but the head of the message is looked at when all of it is there.
+    if (progress.wanted >= 0) come.fill(0, 0, progress.at);
+    expect([n, readClientHello(come, progress)]).toEqual([n, 'more']);
+  }
+  expect(readClientHello(tiny, progress)).toMatchObject({ serverName: 'a.example' });
 });
