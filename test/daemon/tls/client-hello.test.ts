@@ -130,7 +130,7 @@ it('looks at no record twice, however many there are and however they come', asy
   const last = tiny.length - 6;
   for (let n = 1; n <= last; n++) {
     const come = Buffer.from(tiny.subarray(0, n));
-    // What was read before is gone; but the head of the message is looked at when all of it is there.
+    // Bytes read before are gone; but the head of the message is looked at when all of it is there.
     if (progress.wanted >= 0) come.fill(0, 0, progress.at);
     expect([n, readClientHello(come, progress)]).toEqual([n, 'more']);
   }
