@@ -34,7 +34,8 @@ const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
 /** By the name of the reason: what is sent, and the place that the log names. */
 const REQUESTS: Readonly<Record<string, readonly [bytes: string, place: string]>> = {
   preamble: ['GET / HTTP/1.1\r\n\r\n', ''],
-  start_line: ['\x16\x03\x01\r\n\r\n', ', byte 0x16 in line 1'],
+  tls: ['\x16\x03\x01\r\n\r\n', ''],
+  start_line: ['\x01\r\n\r\n', ', byte 0x01 in line 1'],
   method: [`G[T / HTTP/1.1\r\n${HOST}\r\n`, ', byte 0x5b in line 1'],
   target: [`GET /a\x01 HTTP/1.1\r\n${HOST}\r\n`, ', byte 0x01 in line 1'],
   version: [`GET / HTTP/1.2\r\n${HOST}\r\n`, ', byte 0x48 in line 1'],
