@@ -119,7 +119,7 @@ export class Handshake implements HandshakeUser {
     owner.log.put(Tag.TLS, `${facts.version} ${facts.cipher} ${name} ${facts.alpn ?? '-'} ${how}`);
     if (clientCert !== null) {
       const verdict = clientCert.verified ? 'verified' : (facts.clientCertError ?? 'unverified');
-      owner.log.put(Tag.TLS, `client certificate ${clientCert.subject} ${verdict}`);
+      owner.log.put(Tag.TLS, `client certificate ${clientCert.subject || '-'} ${verdict}`);
     }
     if (frontend?.clientVerify === 'required' && clientCert?.verified !== true) {
       this.refuse('failed_client_cert', 'the certificate of the client is not valid', CERT_ANSWER);
@@ -245,11 +245,13 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
   if (clientCert === null) return null;
   try {
     const certificate = new X509Certificate(clientCert);
+    // A certificate may have alternative names alone.
+    const subject: string = (certificate.subject as string | undefined) ?? '';
     return {
       verified: clientCertError === null,
       // As UTF-8, like all text of a head: a character beyond Latin-1 would otherwise be cut to its last byte, which
       // may be the end of a line.
-      subject: Buffer.from(certificate.subject.split('\n').reverse().join(',')).toString('latin1'),
+      subject: Buffer.from(subject.split('\n').reverse().join(',')).toString('latin1'),
       fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     };
   } catch {

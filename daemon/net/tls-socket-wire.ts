@@ -45,7 +45,8 @@ export class TlsSocketWire extends SocketWire implements SecurableWire {
     });
     secured.on('_tlsError', (error: Error) => {
       this.error = systemError(error);
-      user.tlsFailed(error);
+      // Errors of the connection below come here, too: the client has gone.
+      if (/^ERR_/.test(this.error.code)) user.tlsFailed(error);
       secured.destroy();
     });
     if (this.user !== null) super.begin(this.user);

@@ -1,5 +1,6 @@
 // One request over a TLS connection of its own, by the runtime's client, and what the handshake agreed on.
 
+import { type AddressInfo, createServer } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { PATIENCE } from './processes.ts';
 
@@ -102,4 +103,24 @@ export async function refusal(port: number, options: ConnectionOptions = {}): Pr
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? String(error);
   }
+}
+
+/** The first message of the runtime's client. */
+export function clientHello(): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => {
+      socket.once('data', (bytes) => {
+        resolve(bytes);
+        socket.destroy();
+        server.close();
+      });
+      socket.on('error', () => undefined);
+    });
+    server.listen(0, '127.0.0.1', () => {
+      connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }).on(
+        'error',
+        () => undefined,
+      );
+    });
+  });
 }

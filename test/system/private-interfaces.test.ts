@@ -1,10 +1,14 @@
 // A runtime that lacks every interface that is used beyond the published ones: traffic of each kind is served all the
 // same, over sockets and with one thread, and the daemon says at its start which are missing and what that costs.
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issue } from '../harness/certificates.ts';
 import { ClientConnection } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { clientHello, tlsRequest } from '../harness/tls-client.ts';
+import { pemFile, ports } from '../harness/tls-proxy.ts';
 
 const BODY = 'x'.repeat(300_000);
 
@@ -26,6 +30,7 @@ describe('without private interfaces of the runtime', () => {
           if (req.url == "/pass") { return (pass); }
         }`,
       params: { worker_threads: '2' },
+      args: ['-a', 'tls=127.0.0.1:0,HTTPS', '--cert', pemFile(box, issue({ names: ['a.example'] }))],
     }).finally(() => {
       delete process.env.PROXYD_PRIVATE_INTERFACES;
     });
@@ -49,6 +54,21 @@ describe('without private interfaces of the runtime', () => {
     const part = await proxy.get('/large', { fields: { Range: 'bytes=5-9' } });
     expect([part.status, part.body.toString()]).toEqual([206, 'xxxxx']);
     expect(origin.seen('/large')).toHaveLength(1);
+  });
+
+  it('speaks TLS, and a client that resets the connection has gone away', async () => {
+    const { tls = 0 } = await ports(proxy);
+    expect((await tlsRequest(tls, { path: '/large' })).body.length).toBe(BODY.length);
+    const hello = await clientHello();
+    for (let i = 0; i < 5; i++) {
+      const socket = connect(tls, '127.0.0.1');
+      socket.write(hello);
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.resetAndDestroy();
+    }
+    await until('all have failed', async () => (await proxy.counters())['TLS.failed'] === 5);
+    expect((await proxy.counters())['TLS.failed_closed']).toBe(5);
+    expect(await proxy.log('-g', 'raw', '-i', 'TLS')).not.toMatch(/broken|econnreset/i);
   });
 
   it('passes bodies both ways, on one connection', async () => {

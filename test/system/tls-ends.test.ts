@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectNet } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { issue } from '../harness/certificates.ts';
+import { type Issued, issue } from '../harness/certificates.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -16,11 +16,12 @@ const box = new Sandbox('proxyd-tls-ends');
 let origin: Origin;
 let proxy: RunningProxy;
 let at: Record<string, number>;
+let ca: Issued;
 
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=1000' }, 'fine\n'));
-  const ca = issue({ subject: 'clients', isAuthority: true });
+  ca = issue({ subject: 'clients', isAuthority: true });
   const caFile = box.path('ca');
   writeFileSync(caFile, ca.cert);
   const pem = pemFile(box, issue({ names: ['a.example'] }));
@@ -39,7 +40,7 @@ beforeAll(async () => {
       origin.port,
       `import tls;
 sub vcl_recv { if (req.url == "/who") { return (synth(200)); } }
-sub vcl_synth { set resp.http.subject = tls.client_cert_subject(); set resp.http.last = "yes"; }`,
+sub vcl_synth { set resp.http.subject = tls.client_cert_subject(); set resp.http.verified = tls.client_cert_verified(); set resp.http.last = "yes"; }`,
     ),
     args: ['-A', file, '-a', 'pre=127.0.0.1:0,HTTPS,PROXY'],
   });
@@ -211,4 +212,25 @@ it('a client’s certificate writes no line of a head or of the log', async () =
   );
   const log = await proxy.logged('client certificate', '-g', 'raw');
   expect(log).not.toMatch(/^Injected/m);
+});
+
+it('a client’s certificate needs no subject', async () => {
+  const dir = box.path('bare');
+  execFileSync('mkdir', [dir]);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: dir, stdio: 'pipe' });
+  writeFileSync(join(dir, 'ca'), ca.cert);
+  writeFileSync(join(dir, 'cakey'), ca.key);
+  writeFileSync(join(dir, 'ext'), 'subjectAltName=critical,email:alice@a.example\n');
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'key'];
+  openssl('req', '-new', ...key, '-subj', '/', '-out', 'csr');
+  const signer = ['-CA', 'ca', '-CAkey', 'cakey', '-set_serial', '7', '-days', '2', '-extfile', 'ext'];
+  openssl('x509', '-req', '-in', 'csr', ...signer, '-out', 'cert');
+  const cert = readFileSync(join(dir, 'cert'), 'utf8');
+  const answer = await tlsRequest(at.opt as number, {
+    path: '/who',
+    cert,
+    key: readFileSync(join(dir, 'key'), 'utf8'),
+  });
+  expect(answer.fields).toMatchObject({ verified: 'true', subject: '' });
+  await proxy.logged('client certificate - verified', '-g', 'raw');
 });

@@ -11,7 +11,7 @@ import { framings, heads, strayBytes } from '../harness/hostile-requests.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, installed, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
-import { refusal, tlsConnect, tlsRequest } from '../harness/tls-client.ts';
+import { clientHello, refusal, tlsConnect, tlsRequest } from '../harness/tls-client.ts';
 import { pemFile, ports, startTlsProxy } from '../harness/tls-proxy.ts';
 
 const box = new Sandbox('proxyd-tls-front');
@@ -26,26 +26,6 @@ afterAll(async () => {
   await box.dispose();
   await origin.close();
 });
-
-/** The first message of the runtime's client. */
-function clientHello(): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const server = createServer((socket) => {
-      socket.once('data', (bytes) => {
-        resolve(bytes);
-        socket.destroy();
-        server.close();
-      });
-      socket.on('error', () => undefined);
-    });
-    server.listen(0, '127.0.0.1', () => {
-      connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }).on(
-        'error',
-        () => undefined,
-      );
-    });
-  });
-}
 
 /** Reads a page with the chain and the name verified, twice on one connection. */
 const PYTHON = `
