@@ -85,8 +85,6 @@ export default defineConfig({
           ...compiled,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          // Two thirds of their time is spent waiting.
-          maxWorkers: SIDE_BY_SIDE + 2,
           env: poisoned,
           sequence: { groupOrder: 2 },
         },
