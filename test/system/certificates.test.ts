@@ -107,7 +107,8 @@ it('loads files that change, and keeps the old ones where it cannot', async () =
   copyFileSync(c.key, a.key);
   await changes('Certificate cert0 (CN=c.example) was loaded from its file');
   expect((await shown())[0]).toBe('default cert0 active c.example');
-  await changes('Certificate cert0 (c.example) expires in ');
+  // Once a day for a certificate, by whichever name it was active first.
+  await changes('(c.example) expires in ');
 });
 
 it('has keys in memory only, and tickets in a file that goes with it', async () => {
