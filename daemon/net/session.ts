@@ -378,6 +378,10 @@ export class Session
     this.awaitHead(this.core.clock.now(), false);
   }
 
+  handshakeValidated(): void {
+    this.close('REQ_CLOSE');
+  }
+
   handshakeRefused(answer: Buffer): void {
     if (answer.length > 0) this.write(own(answer));
     this.close('RX_JUNK');

@@ -35,6 +35,8 @@ export interface HandshakeOwner {
   /** It begins: the connection hands over what it has kept. */
   handshakeBegins(): Buffer;
   handshakeDone(tls: ClientTls): void;
+  /** An authority has seen what it wanted (RFC 8737): no request follows. */
+  handshakeValidated(): void;
   /** It cannot become one: `answer` is the last that is sent, in clear before the handshake has begun. */
   handshakeRefused(answer: Buffer): void;
   /** OpenSSL has ended it. */
@@ -110,7 +112,7 @@ export class Handshake implements HandshakeUser {
       this.over = true;
       counters.pending--;
       owner.log.put(Tag.TLS, `${facts.version} ${facts.cipher} ${name} ${ACME_ALPN} validated`);
-      owner.handshakeRefused(Buffer.alloc(0));
+      owner.handshakeValidated();
       return;
     }
     const { frontend } = this;

@@ -15,6 +15,19 @@ const DEFAULT_CIPHERS = [
 ].join(':');
 const DEFAULT_CIPHERSUITES = 'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256';
 
+/** Mozilla's, and what browsers prefer since 2024. OpenSSL's own list also has the groups of RFC 7919: with ffdhe8192 one
+ * handshake costs as much as a thousand others, and a client can have it for a few bytes. From 3.3 on OpenSSL passes
+ * over names that it does not know. */
+const DEFAULT_CURVES = passesOver(process.versions.openssl ?? '')
+  ? '?X25519MLKEM768:?X25519:P-256:P-384'
+  : 'X25519:P-256:P-384';
+
+/** Whether names with a question mark are allowed in OpenSSL's lists of groups. */
+function passesOver(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 3 || (major === 3 && minor >= 3);
+}
+
 const ORDER: readonly TlsProtocol[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
 /** The options for OpenSSL of a policy; the caller adds certificate and key. */
@@ -25,7 +38,7 @@ export function contextOptions(policy: TlsPolicy): SecureContextOptions {
   const order = policy.preferServerCiphers ? SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA : 0;
   return {
     ciphers: `${suites}:${policy.ciphers ?? DEFAULT_CIPHERS}`,
-    ecdhCurve: policy.ecdhCurve ?? 'auto',
+    ecdhCurve: policy.ecdhCurve ?? DEFAULT_CURVES,
     ...(policy.dhparam === null ? {} : { dhparam: policy.dhparam }),
     ...(versions.length === 0 ? {} : { minVersion: versions[0], maxVersion: versions.at(-1) }),
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_COMPRESSION | order,

@@ -60,7 +60,7 @@ export const TLS_FILE_KEYS: readonly TlsKeyRow[] = [
   row('ciphers', ALL, 'text', '"list"', 'Ciphers of TLS 1.2, in the form of openssl-ciphers(1).'),
   row('ciphersuites', ALL, 'text', '"list"', 'Cipher suites of TLS 1.3, with colons between them.'),
   row('prefer-server-ciphers', ALL, 'flag', 'on | off', 'Whether the order of ciphers here counts, and not that of the client; on by default, with ChaCha20 first for clients that prefer it (they have no hardware for AES).'),
-  row('ecdh-curve', ALL, 'text', '"list"', 'Curves of the key exchange, with colons between them; "auto" by default.'),
+  row('ecdh-curve', ALL, 'text', '"list"', 'Groups of the key exchange, with colons between them; "auto", the default, is X25519, P-256, P-384, and X25519MLKEM768 where the runtime has it.'),
   row('dhparam', ALL, 'text', '"file"', 'Parameters of the Diffie-Hellman exchange of TLS 1.2 (PEM); without them there is none.'),
   row('sni-nomatch-abort', SCOPES, 'flag', 'on | off', 'Whether clients that ask for a name which no certificate has are refused with unrecognized_name; off by default.'),
   row('match-global-certs', ['frontend'], 'flag', 'on | off',

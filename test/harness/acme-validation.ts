@@ -39,7 +39,8 @@ export function overTls(port: number, name: string, expected: string): Promise<s
         const digest = createHash('sha256').update(expected).digest('hex');
         const isRight = raw.toString('hex').includes(EXTENSION + digest) && subjectaltname === `DNS:${name}`;
         const isChosen = socket.alpnProtocol === 'acme-tls/1';
-        socket.destroy();
+        // After the handshake, as an authority does: destroyed here, its last message would not be sent.
+        socket.end();
         resolve(isRight && isChosen ? null : `${name}: the wrong certificate for ${subjectaltname}`);
       },
     );

@@ -99,6 +99,10 @@ describe.each(['http-01', 'tls-alpn-01'])('by %s', (type) => {
     expect((await proxy.adm('event.list')).stdout).toContain(`Certificate for ${name}, www.${name} obtained`);
     expect((await proxy.adm('tls.cert.list')).stdout).toContain(`auto:${name}`);
 
+    // A validation is no error of a client.
+    if (type === 'tls-alpn-01') await proxy.logged('acme-tls/1 validated', '-g', 'raw');
+    expect(await proxy.log('-g', 'raw', '-i', 'SessClose')).not.toContain('RX_JUNK');
+
     const directory = join(state, 'acme');
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     const files = readdirSync(directory).filter((file) => file.endsWith('.json'));

@@ -95,53 +95,53 @@ async function sessionsOf(listener: string, count: number): Promise<string[][]> 
 /** A client that ends its side in the same packet as its request, and reads on: how the answer ends. */
 const HALF_CLOSER = `
 import socket, ssl, sys
-s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=10)
-context = ssl.create_default_context()
-context.check_hostname = False
-context.verify_mode = ssl.CERT_NONE
-context.maximum_version = getattr(ssl.TLSVersion, sys.argv[2])
-into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
-tls = context.wrap_bio(into, out, server_hostname='a.example')
-while True:
-    try:
-        tls.do_handshake()
-        break
-    except ssl.SSLWantReadError:
-        s.sendall(out.read())
-        into.write(s.recv(65536))
-tls.write(b'GET / HTTP/1.0\\r\\nHost: a\\r\\n\\r\\n')
-try:
-    tls.unwrap()
-except ssl.SSLWantReadError:
-    pass
-s.sendall(out.read())
-while True:
-    piece = s.recv(65536)
-    if not piece:
-        into.write_eof()
-        break
-    into.write(piece)
-got = b''
-try:
+def answer():
+    s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=10)
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.maximum_version = getattr(ssl.TLSVersion, sys.argv[2])
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(into, out, server_hostname='a.example')
     while True:
-        piece = tls.read(65536)
-        if not piece: break
-        got += piece
-    print('close_notify')
-except ssl.SSLZeroReturnError:
-    print('close_notify')
-except ssl.SSLError as error:
-    print('cut', error)
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            s.sendall(out.read())
+            into.write(s.recv(65536))
+    tls.write(b'GET / HTTP/1.0\\r\\nHost: a\\r\\n\\r\\n')
+    try:
+        tls.unwrap()
+    except ssl.SSLWantReadError:
+        pass
+    s.sendall(out.read())
+    while True:
+        piece = s.recv(65536)
+        if not piece:
+            into.write_eof()
+            break
+        into.write(piece)
+    got = b''
+    try:
+        while True:
+            piece = tls.read(65536)
+            if not piece: break
+            got += piece
+        return 'close_notify'
+    except ssl.SSLZeroReturnError:
+        return 'close_notify'
+    except ssl.SSLError as error:
+        return str(error)
+print({answer() for _ in range(5)})
 `;
 
 describe('a TLS connection ends', () => {
   it.each(['TLSv1_2', 'TLSv1_3'])(
     'with close_notify also for a client that has ended its side before (%s)',
     async (version) => {
-      for (let i = 0; i < 5; i++) {
-        const done = await run('python3', ['-c', HALF_CLOSER, String(at.tls), version]);
-        expect(done.stdout.trim(), done.stderr).toBe('close_notify');
-      }
+      const done = await run('python3', ['-c', HALF_CLOSER, String(at.tls), version]);
+      expect(done.stdout.trim(), done.stderr).toBe("{'close_notify'}");
     },
   );
 

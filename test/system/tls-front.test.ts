@@ -153,6 +153,17 @@ describe('handshakes', () => {
     expect(origin.seen('/early')).toHaveLength(0);
   });
 
+  it('use no group that costs as much as a thousand handshakes', async () => {
+    const { failed_protocol: before = 0 } = await failures();
+    const by = (group: string) =>
+      run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-groups', group]);
+    for (const group of ['ffdhe2048', 'ffdhe8192'])
+      expect((await by(group)).stderr).toMatch(/alert handshake failure/);
+    for (const group of ['X25519', 'P-256', 'P-384', 'ffdhe8192:P-256'])
+      expect((await by(group)).stdout).toMatch(/New, TLSv1\.3/);
+    await until('they are counted', async () => ((await failures()).failed_protocol ?? 0) >= before + 2);
+  });
+
   it('broken later end the connection and nothing else', async () => {
     const raw = connectNet(port, '127.0.0.1');
     const socket = connect({ socket: raw, rejectUnauthorized: false, servername: 'a.example' });
