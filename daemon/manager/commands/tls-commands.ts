@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import type { CommandReply } from '../../../protocol/messages.ts';
-import { cannot, jsonReply, ok } from '../../commands/reply.ts';
+import { cannot, columns, jsonReply, ok } from '../../commands/reply.ts';
 import type { CommandCall } from '../../link.ts';
 import { CertificateError } from '../tls/certificate-error.ts';
 import { daysLeft } from '../tls/certificate-expiry.ts';
@@ -125,14 +125,6 @@ function item(status: CertificateStatus, entry: LoadedCertificate, now: number):
     ocsp: certificate.ocsp !== null,
     file: request.files?.cert ?? null,
   };
-}
-
-/** The last column is not padded. */
-function columns(rows: readonly (readonly string[])[]): string {
-  const widths = [0, 1, 2].map((i) => rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ');
-  return rows.map((row) => `${line(row)}\n`).join('');
 }
 
 /** An operator's mistake is status 300 with its words. */
