@@ -239,6 +239,27 @@ describe.each(kinds)('a TLS connection over %s', (kind) => {
     client.destroy();
   });
 
+  it.runIf(kind === 'handles')('says so with the first write that the kernel does not take', async () => {
+    const { peer, client } = await pair();
+    client.pause();
+    let last = new Counted();
+    let isStalled = false;
+    for (let i = 0; i < 1000 && !isStalled; i++) {
+      last = new Counted(Buffer.alloc(60_000));
+      const room = peer.wire.write(last.piece);
+      // A write that was taken completes in a later turn.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (room === 'more') continue;
+      const later = new Promise<'later'>((resolve) => setTimeout(resolve, 150, 'later'));
+      isStalled = (await Promise.race([flushed(peer.wire), later])) === 'later';
+    }
+    expect(isStalled).toBe(true);
+    expect(peer.wire.isSending).toBe(true);
+    // It is encrypted; had the one before it been the first, it would wait for its turn, and be held.
+    expect(last.held).toBe(0);
+    client.destroy();
+  });
+
   it('still answers a client that has ended its side, and ends with close_notify', async () => {
     const { peer, client } = await pair();
     let text = '';
