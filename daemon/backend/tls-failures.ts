@@ -85,7 +85,7 @@ export function tlsError(error: NodeJS.ErrnoException): SystemError {
   const code = error.code ?? '';
   const known = ERRORS[code];
   if (known !== undefined) return tlsFailure(known);
-  const name = /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(\w+)$/.exec(code)?.[1];
+  const name = /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13|SSL\/TLS)_(?:ALERT_)?(\w+)$/.exec(code)?.[1];
   const alert = ALERTS.find((row) => row[0] === name);
   if (alert !== undefined) return tlsFailure(`alert ${alert[1]} (${alert[2]})`);
   const { reason } = error as { reason?: string };

@@ -14,6 +14,8 @@ export interface TagRow {
   readonly help: string;
   /** False if proxyd never logs it: it exists for recordings of Varnish. Not needed with `unused`. */
   readonly written?: false;
+  /** True if Varnish 7.1 does not have it: abbreviations of Varnish's tags keep their meaning beside it. */
+  readonly own?: true;
 }
 
 export const TAGS = [
@@ -121,11 +123,13 @@ export const TAGS = [
     name: 'TLS',
     flags: ['unsafe'],
     help: 'A TLS handshake of a client: what was agreed on, or why it failed',
+    own: true,
   },
   {
     name: 'BackendSSL',
     flags: [],
     help: 'A TLS handshake with a backend: what was agreed on, or why it failed',
+    own: true,
   },
 ] as const satisfies readonly TagRow[];
 
@@ -146,16 +150,23 @@ export function tagRow(tag: number): TagRow | undefined {
 }
 
 const LOWER = TAGS.map((row) => row.name.toLowerCase());
+const OWN = TAGS.findIndex((row: TagRow) => row.own === true);
+/** Where prefixes are looked for: first among Varnish's tags, so that ours make none of its abbreviations ambiguous. */
+const KINDS = [LOWER.slice(0, OWN), LOWER];
 
-/** The number of a tag by its name in any case, or by a unique prefix. All tools parse single tag names with it. */
+/** The number of a tag by its name in any case, or by a prefix that is unique among Varnish's tags or, where none of them has
+ * it, among ours. All tools parse single tag names with it. */
 export function tagNamed(text: string): number | 'none' | 'ambiguous' {
   const name = text.toLowerCase();
   if (name === '') return 'none';
   const exact = LOWER.indexOf(name);
   if (exact >= 0) return exact + 1;
-  const first = LOWER.findIndex((n) => n.startsWith(name));
-  if (first < 0) return 'none';
-  return LOWER.findLastIndex((n) => n.startsWith(name)) === first ? first + 1 : 'ambiguous';
+  for (const names of KINDS) {
+    const first = names.findIndex((n) => n.startsWith(name));
+    if (first < 0) continue;
+    return names.findLastIndex((n) => n.startsWith(name)) === first ? first + 1 : 'ambiguous';
+  }
+  return 'none';
 }
 
 /** Tags that are only logged if vsl_mask enables them. */

@@ -3,17 +3,18 @@ import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { parseProfile } from '../../console/histogram/profile.ts';
 import { parseTemplate } from '../../console/ncsa/template.ts';
-import { TAGS } from '../../protocol/tables/tags.ts';
+import { TAGS, Tag, type TagRow, tagNamed } from '../../protocol/tables/tags.ts';
 import { findProgram } from '../harness/processes.ts';
 import { field, fieldTool, fixture, ours } from './log-tools.ts';
 
 const FILE = fixture('mixed.vsl');
 const LINES = findProgram('varnishncsa');
 const NAMES = TAGS.map(({ name }) => name);
-/** Every beginning of every name, and names in other cases. */
+const THEIRS = TAGS.filter((row: TagRow) => row.own !== true).map(({ name }) => name);
+/** Every beginning of every name of Varnish, and names in other cases. */
 const ASKED = [
-  ...new Set(NAMES.flatMap((name) => Array.from(name, (_, i) => name.slice(0, i + 1)))),
-  ...NAMES.flatMap((name) => [name.toUpperCase(), name.toLowerCase()]),
+  ...new Set(THEIRS.flatMap((name) => Array.from(name, (_, i) => name.slice(0, i + 1)))),
+  ...THEIRS.flatMap((name) => [name.toUpperCase(), name.toLowerCase()]),
   ...['Nothing', 'ReqURLs', 'Hit_'],
 ];
 
@@ -31,6 +32,17 @@ it('means each tag by its own name, which may begin others', () => {
     if (typeof profile !== 'string') expect(profile.tag, name).toBe(i + 1);
     else expect(profile).toContain('unsafe or binary record');
   }
+});
+
+it('takes beginnings of our own tags where Varnish has none', () => {
+  for (const row of TAGS.filter((each: TagRow) => each.own === true)) {
+    const own = TAGS.indexOf(row) + 1;
+    for (const name of [row.name, row.name.toLowerCase(), row.name.slice(0, -1)])
+      if (!THEIRS.some((each) => each.toLowerCase().startsWith(name.toLowerCase())))
+        expect(tagNamed(name), name).toBe(own);
+  }
+  expect(tagNamed('BackendS')).toBe(Tag.BackendStart);
+  expect(tagNamed('BackendSS')).toBe(Tag.BackendSSL);
 });
 
 describe.skipIf(LINES === null)('beside varnishncsa', () => {
