@@ -1,16 +1,11 @@
-// Parameters of Varnish without meaning here, and bits of `feature`: setting them has no effect and returns a warning,
-// so that units and scripts keep working. A value that Varnish would refuse is refused with the same text, unless that
+// Parameters of Varnish without meaning here: setting them has no effect and returns a warning, so that units and
+// scripts keep working. A value that Varnish would refuse is refused with the same text, unless that
 // depends on another parameter. Nothing is stored.
 
-import {
-  ABSENT_FEATURES,
-  ABSENT_PARAMS,
-  type AbsentParam,
-  type ParamRow,
-} from '../../protocol/tables/params.ts';
+import { ABSENT_PARAMS, type AbsentParam, type ParamRow } from '../../protocol/tables/params.ts';
 import { ParamError, parseValue } from './value.ts';
 
-/** A setting that was accepted although it has no effect, in whole or in part; `text` says which part and why. */
+/** A setting that was accepted although it has no effect; `text` says why. */
 export class NoEffect {
   readonly text: string;
   constructor(text: string) {
@@ -43,24 +38,6 @@ function checkValue(row: AbsentParam, text: string): ParamError | null {
   const like: ParamRow = { ...row, type, bits: row.bits ?? [], default: 'none', help: '' };
   const value = parseValue(like, text, 'none');
   return value instanceof ParamError ? value : null;
-}
-
-/** A value of `feature` without the absent bits, and warnings about them. */
-export function withoutAbsentBits(text: string): {
-  readonly kept: string;
-  readonly warnings: readonly string[];
-} {
-  const warnings: string[] = [];
-  const kept = text.split(/[,\s]+/).filter((word) => {
-    const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
-    // Disabling an absent bit needs no warning.
-    if (reason !== undefined && word[0] === '+')
-      warnings.push(`Feature ${word} has no effect here: ${reason}.`);
-    return reason === undefined;
-  });
-  return warnings.length === 0 && kept.length === text.split(/[,\s]+/).length
-    ? { kept: text, warnings }
-    : { kept: kept.join(','), warnings };
 }
 
 /** The text of param.show for an unavailable parameter, with the reason. */

@@ -13,7 +13,7 @@ import {
   type ParamType,
 } from '../../protocol/tables/params.ts';
 import type { ParamValue } from '../link.ts';
-import { absentParam, NoEffect, noEffect, setAbsent, withoutAbsentBits } from './absent.ts';
+import { absentParam, type NoEffect, noEffect, setAbsent } from './absent.ts';
 import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
 /** Types whose values are strings. */
@@ -72,6 +72,11 @@ export class Params {
     return this.text('feature').split(',').includes(`+${bit}`);
   }
 
+  /** Whether the operator has switched the feature off by name, where that differs from its default. */
+  featureDenied(bit: FeatureName): boolean {
+    return this.text('feature').split(',').includes(`-${bit}`);
+  }
+
   debug(bit: DebugName): boolean {
     return this.text('debug').split(',').includes(`+${bit}`);
   }
@@ -95,12 +100,10 @@ export class Params {
     if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    const { kept, warnings } = name === 'feature' ? withoutAbsentBits(text) : { kept: text, warnings: [] };
-    const old = this.values.get(name) as ParamValue;
-    const value = kept === '' && warnings.length > 0 ? old : parseValue(this.asOfNow(row), kept, old);
+    const value = parseValue(this.asOfNow(row), text, this.values.get(name) as ParamValue);
     if (value instanceof ParamError) return asAttempt(value, name, text);
     this.apply(name, value);
-    return warnings.length > 0 ? new NoEffect(warnings.join('\n')) : value;
+    return value;
   }
 
   reset(name: string): ParamValue | ParamError | NoEffect {

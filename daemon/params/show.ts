@@ -18,6 +18,7 @@ const NOTES: Readonly<Record<ParamFlag, string>> = {
   must_restart: 'A change takes effect when the worker is started the next time.',
   must_reload: 'A change takes effect for programs that are loaded after it.',
   experimental: 'Little is known about good values other than the default. Change it with care, and measure.',
+  wizard: 'Change it only on the advice of those who make this program.',
   protected: 'It was made read-only when the daemon was started (-r).',
   build_options: 'The default depends on how the program was installed.',
 };

@@ -102,25 +102,31 @@ function unsigned(word: string): ParamError | null {
   return /^[+-]/.test(word) ? null : new ParamError(`Missing '+' or '-' (${word})\n`);
 }
 
+/** @param old signed names */
 function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
   if (text === 'none') return text;
   if (text === 'default' && row.default !== 'none') return row.default;
-  const set = new Set(old);
+  const signs = new Map(old.map((word) => [word.slice(1), word[0]]));
   for (const word of signedNames(text)) {
     const refused = unsigned(word);
     if (refused !== null) return refused;
     const bit = row.bits?.find((b) => b.name === word.slice(1).toLowerCase());
     if (bit === undefined) return new ParamError(`Unknown ${row.name} bit (${word})\n`);
-    if (word[0] === '+') set.add(bit.name);
-    else set.delete(bit.name);
+    if (word[0] === '+' || bit.keepsMinus === true) signs.set(bit.name, word[0]);
+    else signs.delete(bit.name);
   }
-  const names = (row.bits ?? []).filter((b) => set.has(b.name)).map((b) => `+${b.name}`);
+  const names = (row.bits ?? []).filter((b) => signs.has(b.name)).map((b) => `${signs.get(b.name)}${b.name}`);
   return names.length === 0 ? 'none' : names.join(',');
+}
+
+/** The signed names of a canonical text. */
+function wordsOf(text: string): string[] {
+  return text === 'none' ? [] : text.split(',');
 }
 
 /** The enabled bits in a canonical text. */
 export function bitsOf(_row: ParamRow, text: string): string[] {
-  return text === 'none' ? [] : text.split(',').map((b) => b.slice(1));
+  return wordsOf(text).flatMap((word) => (word[0] === '+' ? [word.slice(1)] : []));
 }
 
 /** The tags that a canonical vsl_mask text excludes. */
@@ -191,7 +197,7 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
       return new ParamError('use "on" or "off"\n');
     }
     case 'bits':
-      return parseBits(row, text, bitsOf(row, String(old)));
+      return parseBits(row, text, wordsOf(String(old)));
     case 'mask':
       return parseMask(text, String(old));
     case 'choice': {

@@ -56,6 +56,10 @@ export interface Core {
   readonly lenientDates: boolean;
   /** The lenient_lf feature. */
   readonly lenientLf: boolean;
+  /** Whether HTTP/2 is spoken where a client without TLS of ours begins with its preface (feature +http2). */
+  readonly http2Plain: boolean;
+  /** Whether TLS listeners offer HTTP/2 (unless feature -http2). */
+  readonly http2Tls: boolean;
   readonly esi: EsiState;
   readonly stats: MainCounters;
   readonly cache: Cache;

@@ -27,7 +27,7 @@ import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
-import type { HttpMessage } from '../http1/message.ts';
+import { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/body-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { errorMessage } from '../system-error.ts';
@@ -171,11 +171,16 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   /** Opens the transaction for a head that parsed; TRANSPORT continues. */
   begin(head: HeadResult, buf: LentBytes, now: number): void {
     if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
+    this.open(head.headEnd - head.headStart, now);
+  }
+
+  /** The same for a head that has been decoded from `bytes` bytes. */
+  open(bytes: number, now: number): void {
     const { core, session, log, attempt } = this;
     attempt.tStart = now;
     attempt.fresh = true;
     this.tReq = now;
-    this.headBytesIn = head.headEnd - head.headStart;
+    this.headBytesIn = bytes;
     this.isHttp10 = this.http.proto === 'HTTP/1.0';
     this.isHead = this.http.method === 'HEAD';
     const vxid = core.newVxid();
@@ -209,7 +214,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   }
 
   attachBody(length: number): void {
-    this.body = new RequestBody(this.session, length);
+    this.body = new RequestBody(this.session, length, this.session.stream !== null);
     this.session.body = this.body;
   }
 
@@ -220,8 +225,15 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     this.log.put(Tag.RespProtocol, 'HTTP/1.1');
     this.log.put(Tag.RespStatus, '100');
     this.log.put(Tag.RespReason, 'Continue');
-    this.session.write(own(CONTINUE));
-    this.interimBytesOut += CONTINUE.length;
+    const { stream } = this.session;
+    if (stream === null) {
+      this.session.write(own(CONTINUE));
+      this.interimBytesOut += CONTINUE.length;
+      return;
+    }
+    const head = new HttpMessage(Tag.RespMethod);
+    head.status = 100;
+    this.interimBytesOut += stream.interim(head);
   }
 
   usualRespFilters(): string {

@@ -94,6 +94,8 @@ export abstract class WorkerCore implements Core {
   responseLimits: HeadLimits;
   lenientDates = false;
   lenientLf = false;
+  http2Plain = false;
+  http2Tls = true;
   readonly ticketKeys = new TicketKeys();
   readonly tls: TlsServices = {
     contexts: new ServerContexts(this.ticketKeys),
@@ -265,6 +267,8 @@ export abstract class WorkerCore implements Core {
     }
     this.lenientDates = allParams.feature('http_date_postel');
     this.lenientLf = allParams.feature('lenient_lf');
+    this.http2Plain = allParams.feature('http2');
+    this.http2Tls = !allParams.featureDenied('http2');
     this.esi.set((bit) => allParams.feature(bit));
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));

@@ -28,6 +28,8 @@ export const CLOSE_REASONS = [
   { name: 'RANGE_SHORT', error: true, help: 'Too few bytes for the range that was promised' },
   { name: 'REQ_HTTP20', error: true, help: 'HTTP/2 was asked for and is not accepted' },
   { name: 'VCL_FAILURE', error: true, help: 'The config program failed' },
+  { name: 'RAPID_RESET', error: true, help: 'Requests of HTTP/2 were taken back too often' },
+  { name: 'BANKRUPT', error: true, help: 'A client of HTTP/2 left no window for its responses' },
 ] as const satisfies readonly CloseReasonRow[];
 
 export type CloseReason = (typeof CLOSE_REASONS)[number]['name'];

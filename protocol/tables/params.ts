@@ -31,6 +31,8 @@ export type ParamFlag =
   | 'must_restart'
   | 'must_reload'
   | 'experimental'
+  /** To be changed on the advice of those who make the daemon. */
+  | 'wizard'
   | 'build_options'
   /** Made read-only at start (-r); no row of this table sets it. */
   | 'protected';
@@ -50,19 +52,34 @@ export interface ParamRow {
   readonly unit?: string;
   readonly flags?: readonly ParamFlag[];
   readonly choices?: readonly string[];
-  readonly bits?: readonly { readonly name: string; readonly help: string }[];
+  readonly bits?: readonly BitRow[];
   readonly help: string;
 }
 
 /** Maximum threads of a worker. */
 export const MOST_THREADS = 64;
 
-function bit<const N extends string>(name: N, help: string): { readonly name: N; readonly help: string } {
-  return { name, help };
+/** A bit of a set. */
+export interface BitRow {
+  readonly name: string;
+  readonly help: string;
+  /** A minus is kept in the value and shown: it says something else than a bit that was never named. */
+  readonly keepsMinus?: true;
+}
+
+function bit<const N extends string>(
+  name: N,
+  help: string,
+  keepsMinus?: true,
+): BitRow & { readonly name: N } {
+  return { name, help, ...(keepsMinus && { keepsMinus }) };
 }
 
 // biome-ignore format: a row is a line
 const FEATURES = [
+  bit('http2',
+    'Speak HTTP/2 with clients that begin with its preface, also behind a TLS proxy. On listeners with TLS of their own it is offered (ALPN) in any case, unless -http2 was set by name: that minus is kept and shown, and +http2, default and none take it back.',
+    true),
   bit('short_panic', 'Keep only the first lines of a panic report.'),
   bit('no_coredump', 'No effect here: the platform decides about core files.'),
   bit('https_scheme', 'No effect here: the host of a target that begins with https:// replaces Host in any case.'),
@@ -175,6 +192,28 @@ export const PARAMS = [
     'The size of the pieces in which bodies are packed. Those for unpacking are 64 KiB.'),
   row('gzip_level', 'uint', '6', { min: '0', max: '9' }, 'How hard gzip tries: 0 does not compress, 1 is fast, 9 is small.'),
   row('gzip_memlevel', 'uint', '8', { min: '1', max: '9' }, 'How much memory gzip takes, from 1 to 9; each step doubles it.'),
+  row('h2_header_table_size', 'bytes', '4k', { min: '0b', unit: 'bytes' },
+    'How many bytes of header fields a client of HTTP/2 may refer to again, for each connection (SETTINGS_HEADER_TABLE_SIZE). It counts for connections made after a change.'),
+  row('h2_initial_window_size', 'bytes', '65535b', { min: '65535b', max: '2147483647b', unit: 'bytes' },
+    'How many bytes of the body of one request a client of HTTP/2 may send before they are asked for (SETTINGS_INITIAL_WINDOW_SIZE). A larger window makes uploads over long distances faster. It counts for connections made after a change.'),
+  row('h2_max_concurrent_streams', 'uint', '100', { min: '0', unit: 'streams' },
+    'How many requests of one HTTP/2 connection may be under way at a time. More are refused in a way that lets the client send them again (SETTINGS_MAX_CONCURRENT_STREAMS). It counts for connections made after a change.'),
+  row('h2_max_frame_size', 'bytes', '16k', { min: '16k', max: '16777215b', unit: 'bytes' },
+    'The largest frame that a client of HTTP/2 may send (SETTINGS_MAX_FRAME_SIZE). It counts for connections made after a change.'),
+  row('h2_max_header_list_size', 'bytes', '2147483647b', { min: '0b', unit: 'bytes' },
+    'What clients of HTTP/2 are told about the largest head, uncompressed and with 32 bytes for each field (SETTINGS_MAX_HEADER_LIST_SIZE). Heads are held to http_req_size, http_req_hdr_len and http_max_hdr in any case; at its default clients are told of http_req_size.'),
+  row('h2_rapid_reset', 'timeout', '1.000', { min: '0.000', unit: 'seconds', flags: ['delayed_effect', 'experimental'] },
+    'A client of HTTP/2 that takes a request back sooner than this after its head makes a rapid reset. It counts for connections made after a change; h2.rapid_reset() sets it for one.'),
+  row('h2_rapid_reset_limit', 'uint', '100', { min: '0', unit: 'resets', flags: ['delayed_effect', 'experimental'] },
+    'How many rapid resets a client of HTTP/2 may make in h2_rapid_reset_period before its connection is closed. Streams that it makes us reset, by breaking the protocol, count as well. 0 sets no limit. It counts for connections made after a change; h2.rapid_reset_limit() sets it for one.'),
+  row('h2_rapid_reset_period', 'timeout', '60.000', { min: '1.000', unit: 'seconds', flags: ['delayed_effect', 'experimental'] },
+    'The time in which h2_rapid_reset_limit resets are allowed; a part of it allows a part of them. It counts for connections made after a change; h2.rapid_reset_period() sets it for one.'),
+  row('h2_rx_window_increment', 'bytes', '1M', { min: '1M', max: '1G', unit: 'bytes', flags: ['wizard'] },
+    'By how much the window of a whole HTTP/2 connection grows at a time when a client sends bodies.'),
+  row('h2_rx_window_low_water', 'bytes', '10M', { min: '65535b', max: '1G', unit: 'bytes', flags: ['wizard'] },
+    'How large the window of a whole HTTP/2 connection is kept. Each request has h2_initial_window_size of it at most.'),
+  row('h2_window_timeout', 'timeout', '5.000', { min: '0.000', unit: 'seconds' },
+    'An HTTP/2 connection on which every response waits for the client to take more is closed after this long.'),
   row('heuristic_ttl_max', 'timeout', '86400.000', { min: '0.000', unit: 'seconds', flags: ['obj_sticky'] },
     'The longest life that http_profile=rfc9111 gives a response that only says when it was last modified: a tenth of its age then, but no more than this.'),
   row('http_gzip_support', 'bool', 'on', { unit: 'bool' },
@@ -302,10 +341,8 @@ export interface AbsentParam {
 
 const NO_POOL = 'requests do not run on a pool of threads';
 const THREADS = `${NO_POOL}; worker_threads says how many threads serve clients, with an event loop each`;
-const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
-/** Bits of `feature` that scripts for Varnish set, with the reason why they stay off. */
 function absent(
   name: string,
   type: AbsentParam['type'],
@@ -315,7 +352,6 @@ function absent(
   return { name, type, reason, ...bounds };
 }
 
-export const ABSENT_FEATURES: Readonly<Record<string, string>> = { http2: HTTP2 };
 // biome-ignore format: a row is a line
 export const ABSENT_PARAMS: readonly AbsentParam[] = [
   absent('accept_filter', 'string', 'the platform has no accept filters'),
@@ -326,14 +362,7 @@ export const ABSENT_PARAMS: readonly AbsentParam[] = [
   absent('cc_warnings', 'string', COMPILER),
   absent('critbit_cooloff', 'timeout', 'the index of objects is not a critbit tree', { min: '60.000', max: '254.000' }),
   absent('experimental', 'bits', 'there is no experimental feature', { bits: [bit('drop_pools', '')] }),
-  absent('h2_header_table_size', 'bytes', HTTP2, { min: '0b' }),
-  absent('h2_initial_window_size', 'bytes', HTTP2, { min: '65535b', max: '2147483647b' }),
-  absent('h2_max_concurrent_streams', 'uint', HTTP2, { min: '0' }),
-  absent('h2_max_frame_size', 'bytes', HTTP2, { min: '16k', max: '16777215b' }),
-  absent('h2_max_header_list_size', 'bytes', HTTP2, { min: '0b' }),
-  absent('h2_rx_window_increment', 'bytes', HTTP2, { min: '1M', max: '1G' }),
-  absent('h2_rx_window_low_water', 'bytes', HTTP2, { min: '65535b', max: '1G' }),
-  absent('h2_rxbuf_storage', 'string', HTTP2),
+  absent('h2_rxbuf_storage', 'string', 'bodies of requests do not wait in a storage; the windows of HTTP/2 bound them'),
   absent('http1_iovs', 'uint', 'responses are not sent with writev(2)', { min: '5', max: '1024' }),
   absent('pcre2_jit_compilation', 'bool', 'regular expressions are not compiled by PCRE2'),
   absent('pool_req', 'pool', ALLOCATOR),

@@ -1,4 +1,4 @@
-// Reasons for refusing an HTTP/1 message: one row each, with the texts for the log, the counters, the manual and the
+// Reasons for refusing a message of HTTP/1 or HTTP/2: one row each, with the texts for the log, the counters, the manual and the
 // console. The daemon's Error record reads `request refused: TEXT, PLACE` (`response refused: …` for an origin's
 // response, `request body refused: …` for a malformed body, `connection refused: …` for a missing preamble); the
 // console finds the row by its text.
@@ -12,6 +12,8 @@ export interface RefusalRow {
   readonly advice: string;
   /** Applies to responses only: no request counter. */
   readonly answersOnly?: true;
+  /** Applies to requests over HTTP/2 only. */
+  readonly http2Only?: true;
 }
 
 function row<const N extends string>(
@@ -27,6 +29,15 @@ function row<const N extends string>(
 ): RefusalRow & { readonly name: N; readonly answersOnly: true };
 function row(name: string, text: string, advice: string, answersOnly?: true): RefusalRow {
   return { name, text, advice, ...(answersOnly && { answersOnly }) };
+}
+
+/** A rule for requests over HTTP/2 (RFC 9113 section 8). */
+function http2<const N extends string>(
+  name: N,
+  text: string,
+  advice: string,
+): RefusalRow & { readonly name: N } {
+  return { name, text, advice, http2Only: true };
 }
 
 // biome-ignore format: a row is a line
@@ -65,7 +76,7 @@ export const REFUSALS = [
   row('target_invalid', 'the target is neither a path nor an http address with a valid host', 'Send a target that begins with a slash.'),
   row('connection_names', 'Connection names a header that is not about the connection', 'Name none that is meant for the origin.'),
   row('connect', 'CONNECT would make a tunnel to wherever the client likes', 'This is no forward proxy.'),
-  row('http2', 'HTTP/2 is not spoken', 'Send HTTP/1.1; whatever terminates TLS must not offer h2 for this daemon.'),
+  row('http2', 'it is HTTP/2, which is off on this listener', 'Send HTTP/1.1, or take HTTP/2 with `feature +http2`; while it is off, whatever terminates TLS must not offer h2.'),
   row('chunk_size', 'the size of a chunk is not hexadecimal digits and a line end', 'Send the size in hexadecimal digits, then CR LF.'),
   row('chunk_size_overflow', 'the size of a chunk is longer than any real one', 'Send no more than 13 hexadecimal digits.'),
   row('chunk_extension', "a chunk's extension holds a control character", 'Send none: they mean nothing here.'),
@@ -73,6 +84,23 @@ export const REFUSALS = [
   row('chunk_data_end', "no CR LF stands behind a chunk's data", 'Is the size that of the data?'),
   row('trailer', 'a trailer is malformed', 'Send "Name: value" and CR LF, and an empty line behind the last one.'),
   row('chunk_too_long', 'extensions or trailers are longer than they may be', 'Send fewer: they are dropped in any case.'),
+  http2('name_case', 'the name of a field holds a capital letter', 'Over HTTP/2, names are in lower case.'),
+  http2('value_blank', 'the value of a field begins or ends with a blank', 'Send the value alone.'),
+  http2('connection_field', 'a field is about a connection of HTTP/1', 'Send no Connection, Keep-Alive, Proxy-Connection, Transfer-Encoding or Upgrade over HTTP/2.'),
+  http2('te', 'te is not trailers', 'Send `te: trailers`, or nothing.'),
+  http2('pseudo_unknown', 'a pseudo-header is none of a request', 'There are :method, :scheme, :authority and :path.'),
+  http2('scheme', ':scheme is neither http nor https', 'Send that of the address.'),
+  http2('path_empty', ':path is empty', 'Send `/`.'),
+  http2('path', ':path does not begin with a slash, or holds a blank or a control character', 'Send path and query, with %XX for what may not stand there.'),
+  http2('authority', ':authority is empty, or holds a blank, a control character or user information', 'Send host[:port].'),
+  http2('pseudo_repeated', 'a pseudo-header stands there twice', 'Send it once.'),
+  http2('pseudo_late', 'a pseudo-header follows another field', 'Send pseudo-headers first.'),
+  http2('pseudo_trailer', 'a pseudo-header stands among trailers', 'Send none there.'),
+  http2('method_missing', 'there is no :method', 'HTTP/2 demands one.'),
+  http2('scheme_missing', 'there is no :scheme', 'HTTP/2 demands one.'),
+  http2('path_missing', 'there is no :path', 'HTTP/2 demands one.'),
+  http2('path_asterisk', ':path is * and the method is not OPTIONS', 'Only OPTIONS may ask for all there is.'),
+  http2('host_differs', 'two hosts are named', 'Send :authority alone, or a Host that is the same.'),
 ] as const satisfies readonly RefusalRow[];
 
 type Row = (typeof REFUSALS)[number];

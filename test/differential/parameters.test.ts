@@ -14,13 +14,17 @@ const rows = recording('parameter-rows');
 const lines = recording('parameter-lines');
 const values = recording('parameters');
 
-/** Ours alone. */
+/** Ours alone, or of later releases. */
 const OWN = new Set([
   'esi_parallel',
   'fleet_catch_up',
   'fleet_gap',
   'fleet_timeout',
   'fleet_wait',
+  'h2_rapid_reset',
+  'h2_rapid_reset_limit',
+  'h2_rapid_reset_period',
+  'h2_window_timeout',
   'heuristic_ttl_max',
   'http_profile',
   'id_header',
@@ -33,7 +37,8 @@ const OWN = new Set([
   'xkey_fields',
   'xkey_space',
 ]);
-const OWN_BITS = new Set(['lenient_lf']);
+/** http2 keeps its minus, so that it is not as before when it is switched off. */
+const OWN_BITS = new Set(['lenient_lf', 'http2']);
 /** Their defaults are the products' own directories. */
 const OWN_DEFAULT = new Set(['vcl_path', 'vmod_path']);
 /** Varnish has given these log tags up; here they are written, though masked by default. */

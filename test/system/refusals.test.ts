@@ -1,4 +1,4 @@
-// Every reason for which a request is refused, over sockets: its words in the log, its counter alone, and the answer.
+// Every reason for which a request of HTTP/1 is refused, over sockets: its words in the log, its counter alone, and the answer.
 // And what feature lenient_lf and old forms of answers change.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REFUSALS, type RefusalRow } from '../../protocol/tables/refusals.ts';
@@ -91,7 +91,7 @@ const REQUESTS: Readonly<Record<string, readonly [bytes: string, place: string]>
 };
 
 const OF_REQUESTS: readonly RefusalRow[] = (REFUSALS as readonly RefusalRow[]).filter(
-  (row) => row.answersOnly !== true,
+  (row) => row.answersOnly !== true && row.http2Only !== true,
 );
 
 /** The counters of refusals that are not at zero. */

@@ -279,12 +279,12 @@ describe('mistakes at the start', () => {
     );
     await expect(startManager(['-d', '-p', 'thread_pools=x'])).rejects.toThrow('Not a number (x)');
     await expect(startManager(['-d', '-p', 'feature=+http2,+nosuch'])).rejects.toThrow('Unknown feature bit');
-    const f = await start('-d', '-p', 'thread_pools=4', '-p', 'feature=+http2', '-r', 'thread_pools');
+    const f = await start('-d', '-p', 'thread_pools=4', '-p', 'h2_rxbuf_storage=a', '-r', 'thread_pools');
     const reason =
       'requests do not run on a pool of threads; worker_threads says how many threads serve clients, with an event loop each';
     expect(f.log.slice(0, 2)).toEqual([
       `warning: -p thread_pools=4: Parameter "thread_pools" has no effect here: ${reason}.`,
-      'warning: -p feature=+http2: Feature +http2 has no effect here: HTTP/2 is not spoken.',
+      'warning: -p h2_rxbuf_storage=a: Parameter "h2_rxbuf_storage" has no effect here: bodies of requests do not wait in a storage; the windows of HTTP/2 bound them.',
     ]);
     expect(await f.manager.command('param.set thread_pools 5')).toEqual({
       status: 107,
@@ -316,13 +316,6 @@ describe('mistakes at the start', () => {
       ['param.set', '-j', 'pool_req'],
       { name: 'pool_req', implemented: false },
     ]);
-    expect(await f.manager.command('param.set feature +http2,+esi_remove_bom')).toEqual({
-      status: 200,
-      body: '\nFeature +http2 has no effect here: HTTP/2 is not spoken.',
-    });
-    expect((await f.manager.command('param.show feature')).body).toContain(
-      'Value is: +esi_remove_bom,+validate_headers\n',
-    );
   });
 });
 

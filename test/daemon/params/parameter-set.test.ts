@@ -80,6 +80,9 @@ describe('values', () => {
     ['feature', 'default', '+validate_headers'],
     ['feature', '+esi_remove_bom -validate_headers', '+esi_remove_bom'],
     ['feature', '', '+validate_headers'],
+    ['feature', '+http2', '+http2,+validate_headers'],
+    ['feature', '-http2,-validate_headers', '-http2'],
+    ['feature', '-http2 +http2', '+http2,+validate_headers'],
     ['vcl_path', '/a:/b', '/a:/b'],
   ])('%s=%s', (name, text, value) => {
     const params = new Params();
@@ -171,6 +174,28 @@ describe('values', () => {
     const params = new Params();
     params.set('vsl_mask', '+Hash,+Nosuch');
     expect(params.isDefault(row('vsl_mask'))).toBe(true);
+  });
+
+  it('tells HTTP/2 that was switched off from HTTP/2 of which nothing was said', () => {
+    const params = new Params();
+    const state = (): [boolean, boolean] => [params.feature('http2'), params.featureDenied('http2')];
+    expect(state()).toEqual([false, false]);
+    params.set('feature', '-HTTP2,+wait_silo');
+    expect(state()).toEqual([false, true]);
+    expect(params.shown(row('feature'))).toBe('-http2,+wait_silo,+validate_headers');
+    expect(params.bits(row('feature'))).toEqual(['wait_silo', 'validate_headers']);
+    expect(params.isDefault(row('feature'))).toBe(false);
+    params.set('feature', '-wait_silo');
+    expect(state()).toEqual([false, true]);
+    params.set('feature', '+http2');
+    expect(state()).toEqual([true, false]);
+    params.set('feature', '-http2');
+    params.set('feature', 'default');
+    expect(state()).toEqual([false, false]);
+    params.set('feature', '-http2,-wait_silo,-validate_headers');
+    params.set('feature', 'none');
+    expect(state()).toEqual([false, false]);
+    expect(params.set('feature', '-short_panic')).toBe('none');
   });
 
   it('masks tags by any spelling, shown in the order of the tags', () => {
