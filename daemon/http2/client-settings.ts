@@ -1,5 +1,6 @@
 // SETTINGS of a client (RFC 9113 section 6.5), with the rules that their values keep.
 
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import { CODE, type ErrorCode, FIRST_FRAME_SIZE, FIRST_WINDOW, MAX_31, read32, SETTING } from './frames.ts';
 
 const LARGEST_FRAME = 16777215;
@@ -17,7 +18,7 @@ export class ClientSettings {
   maxFrame = FIRST_FRAME_SIZE;
 
   /** Takes the settings in buf[start, end), in order; the length is a multiple of A_SETTING. */
-  take(buf: Uint8Array, start: number, end: number): SettingFault | null {
+  take(buf: LentBytes, start: number, end: number): SettingFault | null {
     for (let at = start; at < end; at += A_SETTING) {
       const id = ((buf[at] as number) << 8) | (buf[at + 1] as number);
       const fault = this.set(id, read32(buf, at + 2));

@@ -1,5 +1,7 @@
 // Frames of HTTP/2 as bytes (RFC 9113 section 4.1 and 6, RFC 9218 section 7.1): numbers, names and headers.
 
+import type { LentBytes } from '../http1/lent-bytes.ts';
+
 export const FRAME = {
   DATA: 0,
   HEADERS: 1,
@@ -95,7 +97,7 @@ export function put32(out: Uint8Array, at: number, value: number): number {
 }
 
 /** The 32 bits at `at`. */
-export function read32(buf: Uint8Array, at: number): number {
+export function read32(buf: LentBytes, at: number): number {
   return (
     (((buf[at] as number) << 24) |
       ((buf[at + 1] as number) << 16) |
@@ -106,6 +108,6 @@ export function read32(buf: Uint8Array, at: number): number {
 }
 
 /** The 31 bits at `at`: stream identifiers and windows have a reserved bit in front. */
-export function read31(buf: Uint8Array, at: number): number {
+export function read31(buf: LentBytes, at: number): number {
   return read32(buf, at) & MAX_31;
 }

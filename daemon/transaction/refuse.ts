@@ -87,6 +87,19 @@ export function refuseRequest(req: Request, refusal: RequestRefusal): void {
   }
 }
 
+/** A head of HTTP/2 that is no request: its stream is reset, so that nobody answers. */
+export function refuseStream(req: Request, rule: Refusal, place: string): void {
+  const { log, core, session } = req;
+  log.put(Tag.BogoHeader, refusalText('request', rule, place));
+  noteRefusal(log, core.stats, 'request', rule, place);
+  log.acct(Tag.ReqAcct, req.headBytesIn, 0, req.headBytesIn, 0, 0, 0);
+  log.endAnswered(true);
+  core.stats.client_req_400++;
+  core.stats.s_req_hdrbytes += req.headBytesIn;
+  session.body = null;
+  req.ended = true;
+}
+
 /** No program can take requests: the worker is about to end, or has none yet. */
 export function refuseForNow(req: Request): void {
   req.log.put(Tag.Error, 'request refused: no program is active');

@@ -22,6 +22,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   must_reload: 'takes effect when the program is loaded again',
   experimental: 'experimental: its meaning may change',
   not_implemented: 'has no effect on this system',
+  wizard: 'to be changed on advice only',
   build_options: 'depends on how the daemon was built',
 };
 

@@ -61,7 +61,8 @@ const SESSION: VclSession = {
   sendTimeout: 600,
   proxyAttributes: null,
   tls: null,
-  peerCredentials: () => null,
+  http2: null,
+    peerCredentials: () => null,
 };
 
 /** A log that keeps its records. */

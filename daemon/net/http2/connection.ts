@@ -4,12 +4,13 @@
 //
 // Caution: any call into a stream may end it, and any error the connection.
 
+import { Tag } from '../../../protocol/tables/tags.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
-import { CODE, type ErrorCode, FIRST_FRAME_SIZE, FLAG, FRAME, frameName, MAX_31, PREFACE, read31, read32 } from '../../http2/frames.ts';
+import { CODE, codeName, type ErrorCode, FIRST_FRAME_SIZE, FLAG, FRAME, frameName, MAX_31, PREFACE, read31, read32 } from '../../http2/frames.ts';
 import type { HeaderField } from '../../http2/header-field.ts';
 import { HpackDecoder } from '../../http2/hpack-decoder.ts';
 import { parsePriority } from '../../http2/priority.ts';
-import { Http2RequestHead, trailerFault } from '../../http2/request-head.ts';
+import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/request-head.ts';
 import { refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
 import { RequestBuffers } from '../../transaction/request-buffers.ts';
@@ -67,10 +68,10 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.reader = new FrameReader(this, params.h2_max_frame_size);
     this.blocks = new HeaderBlocks(this, Math.max(requestLimits.maxSize, FIRST_FRAME_SIZE) * 2);
     this.decoder = new HpackDecoder(Math.max(params.h2_header_table_size, 4096));
-    this.head = new Http2RequestHead(requestLimits);
-    this.limits = new RapidResets(params);
+    this.head = new Http2RequestHead();
+    this.limits = new RapidResets(params, clock.now());
     this.idleBy = clock.now() + owner.timeoutIdle;
-    this.core.http2.sessions++;
+    this.core.stats.h2_sess++;
     this.sendSettings();
   }
 
@@ -169,18 +170,18 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
         break;
       case FRAME.CONTINUATION:
         if (this.blocks.stream === 0) this.fail(CODE.PROTOCOL_ERROR, 'CONTINUATION without HEADERS');
-        else if (start < end || this.bears(1)) this.blocks.go(flags, buf, start, end);
+        else if (start < end || this.bears(type)) this.blocks.go(flags, buf, start, end);
         break;
       case FRAME.WINDOW_UPDATE:
         this.streamWindowUpdate(id, read31(buf, start));
         break;
       case FRAME.RST_STREAM:
         if (end - start !== 4) this.wrongLength(type, start, end);
-        else if (this.isIdle(id, type)) this.rstStream(id, read32(buf, start));
+        else if (this.hasBegun(id, type)) this.rstStream(id, read32(buf, start));
         break;
       case FRAME.PRIORITY:
         // Priorities of RFC 7540 are read and ignored (RFC 9113 section 5.3.2).
-        if (end - start === 5) this.bears(1);
+        if (end - start === 5) this.bears(type);
         else this.streamError(id, CODE.FRAME_SIZE_ERROR, `PRIORITY of ${end - start} bytes`);
         break;
       default:
@@ -209,7 +210,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   blockTooLong(): void {
-    this.core.http2.floods++;
+    this.core.stats.h2_flood_continuation++;
     this.fail(CODE.ENHANCE_YOUR_CALM, 'too long a header block');
   }
 
@@ -222,7 +223,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       if (id % 2 === 1) this.open(id, ends, buf, start, end);
       else this.fail(CODE.PROTOCOL_ERROR, `stream ${id} is none of a client's`);
     } else if (this.decode(buf, start, end, ignore)) {
-      if (this.forgotten.has(id)) this.bears(1);
+      if (this.forgotten.has(id)) this.bears(FRAME.HEADERS);
       else this.fail(CODE.STREAM_CLOSED, `HEADERS of stream ${id}, which is closed`);
     }
   }
@@ -246,29 +247,30 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.patience.earn(end - start);
     if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
       if (!this.decode(buf, start, end, ignore)) return;
-      core.http2.streams_refused++;
+      core.stats.h2_streams_refused++;
       this.sendRst(id, CODE.REFUSED_STREAM);
-      this.bears(1);
+      this.bears(FRAME.HEADERS);
       return;
     }
     const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
     buffers.http.reset();
-    head.begin(buffers.http);
+    head.begin(buffers.http, core.requestLimits);
     if (!this.decode(buf, start, end, head.take)) return;
-    const fault = this.decoder.oversized ? head.overflow() : head.end();
+    const judged = head.end();
+    const fault = this.decoder.oversized ? TOO_LARGE : judged;
     const stream = new Http2Stream(this, owner, id, buffers, {
       send: this.settings.initialWindow,
       receive: this.streamWindow,
       follows: !ends,
-      declared: head.declared,
+      declared: head.contentLength,
     });
     const req = new Request(core, stream, buffers, owner.requests.run);
     stream.req = req;
-    core.http2.streams++;
+    core.stats.h2_streams++;
     req.open(end - start, this.now());
     this.streams.set(id, stream);
-    if (fault !== null || (ends && head.declared > 0)) {
-      refuseStream(req, fault ?? LENGTH_WITHOUT_BODY);
+    if (fault !== null || (ends && head.contentLength > 0)) {
+      refuseStream(req, fault?.rule ?? 'length_short', fault?.place ?? '');
       this.streamError(id, CODE.PROTOCOL_ERROR, '');
       stream.requestDone();
       return;
@@ -297,7 +299,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     if (stream.inputEnded) this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
     else if (fault !== null) this.streamError(stream.id, CODE.PROTOCOL_ERROR, fault);
     else {
-      this.core.http2.trailers++;
+      this.core.stats.h2_trailers++;
       if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
     }
   }
@@ -322,7 +324,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.widen();
     const ends = (flags & FLAG.END_STREAM) !== 0;
     if (to > from) this.patience.earn(to - from);
-    else if (!ends && !this.bears(1)) return;
+    else if (!ends && !this.bears(FRAME.DATA)) return;
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isGone) {
       if (stream === undefined && !this.forgotten.has(id))
@@ -362,7 +364,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   private streamWindowUpdate(id: number, bytes: number): void {
-    if (!this.hasBegun(id, FRAME.WINDOW_UPDATE) || !this.bears(1)) return;
+    if (!this.hasBegun(id, FRAME.WINDOW_UPDATE) || !this.bears(FRAME.WINDOW_UPDATE)) return;
     const stream = this.streams.get(id);
     if (bytes === 0) this.streamError(id, CODE.PROTOCOL_ERROR, 'WINDOW_UPDATE of no bytes');
     else if (stream === undefined || stream.isGone) return;
@@ -373,19 +375,26 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 
   private rstStream(id: number, _code: number): void {
     const stream = this.streams.get(id);
-    this.core.http2.resets++;
+    this.core.stats.h2_rst_received++;
     if (stream === undefined || stream.isGone) {
-      this.bears(1);
+      this.bears(FRAME.RST_STREAM);
       return;
     }
-    const isBorne = this.limits.mayReset(stream.tHead, this.now());
+    const isBorne = this.mayReset(stream.tHead);
     stream.left();
-    if (!isBorne) this.tooRapid();
+    if (!isBorne) this.tooRapid('h2_flood_reset');
   }
 
-  private tooRapid(): void {
-    this.core.http2.rapid_resets++;
-    this.fail(CODE.ENHANCE_YOUR_CALM, 'too many streams were begun and reset');
+  private mayReset(begun: number): boolean {
+    const now = this.now();
+    if (now - begun <= this.limits.rapidReset) this.core.stats.h2_rst_rapid++;
+    return this.limits.mayReset(begun, now);
+  }
+
+  private tooRapid(counter: 'h2_flood_reset' | 'h2_flood_error'): void {
+    if (this.isOver) return;
+    this.core.stats[counter]++;
+    this.fail(CODE.ENHANCE_YOUR_CALM, 'too many streams were begun and reset', 'RAPID_RESET');
   }
 
   private priorityUpdate(buf: LentBytes, start: number, end: number): void {
@@ -393,23 +402,23 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       this.wrongLength(FRAME.PRIORITY_UPDATE, start, end);
       return;
     }
-    if (!this.bears(1)) return;
+    if (!this.bears(FRAME.PRIORITY_UPDATE)) return;
     const id = read31(buf, start);
     if (id === 0) this.fail(CODE.PROTOCOL_ERROR, 'PRIORITY_UPDATE of no stream');
     // One of a stream that has not begun may come before it; it is not kept (RFC 9218 section 7.1).
-    else this.streams.get(id)?.prioritise(parsePriority(keep(buf, start + 4, end).latin1Slice()));
+    else this.streams.get(id)?.prioritise(parsePriority(keep(buf, start + 4, end).toString('latin1')));
   }
 
   /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
   private streamError(id: number, code: ErrorCode, words: string): void {
     const { core, owner } = this;
     if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
-    core.http2.stream_errors++;
+    core.stats.h2_rst_sent++;
     const stream = this.streams.get(id);
     const begun = stream?.tHead ?? this.now();
     if (stream === undefined) this.sendRst(id, code);
     else stream.breakOff(code);
-    if (!this.limits.mayReset(begun, this.now())) this.tooRapid();
+    if (!this.mayReset(begun)) this.tooRapid('h2_flood_error');
   }
 
   sendReset(stream: Http2Stream, code: ErrorCode): void {
@@ -430,6 +439,10 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     const { spareBuffers } = this.core.esi;
     if (spareBuffers.length < SPARE) spareBuffers.push(stream.buffers);
     if (this.streams.size > 0) return;
+    if (this.isOver) {
+      this.owner.http2Over();
+      return;
+    }
     this.idleBy = this.now() + this.owner.timeoutIdle;
     this.endIfIdle();
   }
@@ -526,6 +539,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     if (this.lastServed !== MAX_31) return;
     this.refusesFrom = NEVER;
     this.lastServed = this.lastStream;
+    this.core.stats.h2_goaway_graceful++;
     this.isLeaving = true;
     this.sendGoaway(this.lastStream, CODE.NO_ERROR);
     this.endIfIdle();
@@ -551,6 +565,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 /** Echoed by the client. */
 const OUR_PING: Buffer = Buffer.from('shutdown', 'latin1');
 const NOTHING: Buffer = Buffer.alloc(0);
+const TOO_LARGE: HeadFault = { rule: 'overflow', place: '' };
 const WRONG_LENGTH = 'its body has another length than content-length says';
 
 function ignore(): void {}

@@ -23,6 +23,7 @@ import {
   read31,
   SETTING,
 } from '../../http2/frames.ts';
+import type { MainCounters } from '../../stats/counter-fields.ts';
 import { Patience } from '../../http2/patience.ts';
 import type { Core } from '../../transaction/core.ts';
 import type { SharedSession } from '../../transaction/derived-session.ts';
@@ -76,7 +77,11 @@ export abstract class Http2Control implements FrameUser {
     const { core } = owner;
     this.owner = owner;
     this.core = core;
-    this.output = new FrameOutput(owner, () => this.roomAgain());
+    this.output = new FrameOutput(
+      owner,
+      () => this.roomAgain(),
+      (bytes) => this.sent(bytes),
+    );
     this.heads = new AnswerHeads(core, this.output, FIRST_FRAME_SIZE);
     this.patience = new Patience(core.clock.now());
   }
@@ -156,13 +161,14 @@ export abstract class Http2Control implements FrameUser {
     const isKnown =
       type === FRAME.SETTINGS || type === FRAME.PING || type === FRAME.GOAWAY || type === FRAME.PRIORITY_UPDATE;
     // Others are for extensions that we do not know (RFC 9113 section 5.5).
-    if (!isKnown) this.bears(1);
+    if (!isKnown) this.bears(type);
     else if (id !== 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of a stream`);
     else if (type === FRAME.SETTINGS) this.takeSettings(flags, buf, start, end);
     else if (type === FRAME.PING) this.ping(flags, buf, start, end);
     else if (type === FRAME.PRIORITY_UPDATE) this.streamFrame(type, flags, 0, buf, start, end);
     else if (end - start < 8) this.wrongLength(type, start, end);
     else {
+      this.core.stats.h2_goaway_received++;
       this.isLeaving = true;
       this.endIfIdle();
     }
@@ -176,12 +182,12 @@ export abstract class Http2Control implements FrameUser {
     this.fail(CODE.FRAME_SIZE_ERROR, `${frameName(type)} of ${end - start} bytes`);
   }
 
-  /** Takes `frames` off what is borne of a client; false when the connection was closed for it. */
-  protected bears(frames: number): boolean {
+  /** Takes frames of no use off what is borne of a client; false when the connection was closed for it. */
+  protected bears(type: number, frames = 1): boolean {
     if (this.patience.spend(frames, () => this.now())) return true;
     if (this.isOver) return false;
-    this.core.http2.floods++;
-    this.fail(CODE.ENHANCE_YOUR_CALM, 'too many frames that bring nobody any further');
+    this.core.stats[FLOODS.get(type) ?? 'h2_flood_other']++;
+    this.fail(CODE.ENHANCE_YOUR_CALM, `too many ${frameName(type)} frames that bring nobody any further`);
     return false;
   }
 
@@ -197,7 +203,7 @@ export abstract class Http2Control implements FrameUser {
       this.wrongLength(FRAME.SETTINGS, start, end);
       return;
     }
-    if (!this.bears(1 + length / A_SETTING)) return;
+    if (!this.bears(FRAME.SETTINGS, 1 + length / A_SETTING)) return;
     const { settings } = this;
     const before = settings.initialWindow;
     const fault = settings.take(buf, start, end);
@@ -220,8 +226,8 @@ export abstract class Http2Control implements FrameUser {
     if (end - start !== 8) this.wrongLength(FRAME.PING, start, end);
     else if ((flags & FLAG.ACK) !== 0) {
       this.pingAnswered();
-      this.bears(1);
-    } else if (this.bears(1)) {
+      this.bears(FRAME.PING);
+    } else if (this.bears(FRAME.PING)) {
       const at = this.openControl(8, FRAME.PING, FLAG.ACK, 0);
       for (let i = 0; i < 8; i++) this.output.bytes[at + i] = buf[start + i] as number;
     }
@@ -230,7 +236,7 @@ export abstract class Http2Control implements FrameUser {
   private windowUpdate(bytes: number): void {
     if (bytes === 0) this.fail(CODE.PROTOCOL_ERROR, 'WINDOW_UPDATE of no bytes');
     else if (this.sendWindow + bytes > MAX_31) this.fail(CODE.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE makes the window too large');
-    else if (this.bears(1)) this.sendWindow += bytes;
+    else if (this.bears(FRAME.WINDOW_UPDATE)) this.sendWindow += bytes;
   }
 
   // What goes out.
@@ -280,18 +286,19 @@ export abstract class Http2Control implements FrameUser {
 
   protected sendGoaway(last: number, code: ErrorCode, words = ''): void {
     const at = this.openControl(8 + words.length, FRAME.GOAWAY, 0, 0);
-    this.output.bytes.latin1Write(words, put32(this.output.bytes, put32(this.output.bytes, at, last), code));
+    this.output.bytes.write(words, put32(this.output.bytes, put32(this.output.bytes, at, last), code), 'latin1');
   }
 
   abstract scheduleFlush(): void;
 
   /** An error of the connection (RFC 9113 section 5.4.1): says so to the client and the log, and ends it. */
-  protected fail(code: ErrorCode, words: string): void {
+  protected fail(code: ErrorCode, words: string, reason: CloseReason | null = null): void {
     if (this.isOver) return;
     const { core, owner } = this;
-    core.http2.errors++;
+    core.stats.h2_goaway++;
+    core.stats[GOAWAYS.get(code) ?? 'h2_goaway_other']++;
     owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: ${words}`);
-    this.end(code, REASONS.get(code) ?? 'RX_JUNK', words);
+    this.end(code, reason ?? REASONS.get(code) ?? 'RX_JUNK', words);
   }
 
   /** Ends the connection with a last frame; requests that are under way are given up. */
@@ -324,7 +331,7 @@ export abstract class Http2Control implements FrameUser {
   }
 
   /** Counts and logs the frames of a write. */
-  readonly sent = (bytes: Buffer): void => {
+  private sent(bytes: Buffer): void {
     const { log } = this.owner;
     const noted = log.wants(Tag.H2TxHdr) || log.wants(Tag.H2TxBody);
     for (let at = 0; at < bytes.length; ) {
@@ -336,8 +343,29 @@ export abstract class Http2Control implements FrameUser {
       }
       at = past;
     }
-  };
+  }
 }
+
+type Http2Counter = Extract<keyof MainCounters, `h2_${string}`>;
+
+const FLOODS: ReadonlyMap<number, Http2Counter> = new Map<number, Http2Counter>([
+  [FRAME.SETTINGS, 'h2_flood_settings'],
+  [FRAME.PING, 'h2_flood_ping'],
+  [FRAME.PRIORITY, 'h2_flood_priority'],
+  [FRAME.PRIORITY_UPDATE, 'h2_flood_priority'],
+  [FRAME.WINDOW_UPDATE, 'h2_flood_window'],
+  [FRAME.DATA, 'h2_flood_data'],
+  [FRAME.CONTINUATION, 'h2_flood_continuation'],
+]);
+
+const GOAWAYS: ReadonlyMap<ErrorCode, Http2Counter> = new Map<ErrorCode, Http2Counter>([
+  [CODE.PROTOCOL_ERROR, 'h2_goaway_protocol'],
+  [CODE.FLOW_CONTROL_ERROR, 'h2_goaway_flow'],
+  [CODE.FRAME_SIZE_ERROR, 'h2_goaway_frame_size'],
+  [CODE.STREAM_CLOSED, 'h2_goaway_closed'],
+  [CODE.COMPRESSION_ERROR, 'h2_goaway_compression'],
+  [CODE.ENHANCE_YOUR_CALM, 'h2_goaway_calm'],
+]);
 
 const REASONS: ReadonlyMap<ErrorCode, CloseReason> = new Map<ErrorCode, CloseReason>([
   [CODE.FLOW_CONTROL_ERROR, 'OVERLOAD'],

@@ -16,6 +16,7 @@ const NONE = Buffer.alloc(0);
 
 /** The connection below. */
 export interface OutputWire {
+  /** Writes at once. */
   send(piece: Piece): Room;
   onRoom(writer: Pick<Writer, 'room'>): void;
 }
@@ -28,14 +29,16 @@ export class FrameOutput implements Pick<Writer, 'room'> {
   isBlocked = false;
   private readonly wire: OutputWire;
   private readonly drained: () => void;
+  private readonly sent: (bytes: Buffer) => void;
   /** What waits behind a write that the kernel has not taken: full buffers. */
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
 
-  /** @param drained called when the kernel takes bytes again */
-  constructor(wire: OutputWire, drained: () => void) {
+  /** @param drained called when the kernel takes bytes again. @param sent called with whole frames before they are written */
+  constructor(wire: OutputWire, drained: () => void, sent: (bytes: Buffer) => void) {
     this.wire = wire;
     this.drained = drained;
+    this.sent = sent;
   }
 
   /** Bytes that have not gone to the kernel. */
@@ -63,6 +66,7 @@ export class FrameOutput implements Pick<Writer, 'room'> {
     const buffers = this.waiting;
     this.waiting = [];
     this.waitingBytes = 0;
+    for (const bytes of buffers) this.sent(bytes);
     const holder = new Lent(buffers);
     const room = this.wire.send(new Piece(buffers, holder));
     holder.release();

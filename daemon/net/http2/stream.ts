@@ -8,6 +8,7 @@ import type { LentBytes } from '../../http1/lent-bytes.ts';
 import { keep } from '../../http1/lent-bytes.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { CODE, type ErrorCode, FLAG, FRAME, FRAME_HEADER, putFrame } from '../../http2/frames.ts';
+import type { Priority } from '../../http2/priority.ts';
 import { NOTHING_CAME } from '../../system-error.ts';
 import type { BodyPlace, ClientSession, StreamAnswer } from '../../transaction/client-session.ts';
 import { DerivedSession, type SharedSession } from '../../transaction/derived-session.ts';
@@ -37,9 +38,18 @@ export interface StreamHost {
   streamOver(stream: Http2Stream): void;
 }
 
+export interface StreamBegins {
+  /** Windows: of the client, and ours. */
+  readonly send: number;
+  readonly receive: number;
+  /** Whether a body follows the head, and its declared length, -1 without one. */
+  readonly follows: boolean;
+  readonly declared: number;
+}
+
 const NEVER = Number.POSITIVE_INFINITY;
 /** For bodyPlace(), which is asked for once an answer. */
-const place = { out: Buffer.alloc(0), at: 0 };
+const place: { out: Buffer; at: number } = { out: Buffer.alloc(0), at: 0 };
 
 export class Http2Stream extends DerivedSession implements ClientSession, BodyCarrier, StreamAnswer {
   readonly id: number;
@@ -80,25 +90,23 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   private receiveBy = NEVER;
   private sendBy = NEVER;
 
-  /** @param declared length of the request's body, -1 if it has not said one */
   constructor(
     host: StreamHost,
     client: SharedSession,
     id: number,
     buffers: RequestBuffers,
-    windows: { readonly send: number; readonly receive: number },
-    body: { readonly follows: boolean; readonly declared: number },
+    begins: StreamBegins,
   ) {
     super(client);
     this.host = host;
     this.id = id;
     this.tHead = host.now();
     this.buffers = buffers;
-    this.sendWindow = windows.send;
-    this.receiveWindow = windows.receive;
-    this.hasBody = body.follows;
-    this.inputEnded = !body.follows;
-    this.declared = body.declared;
+    this.sendWindow = begins.send;
+    this.receiveWindow = begins.receive;
+    this.hasBody = begins.follows;
+    this.inputEnded = !begins.follows;
+    this.declared = begins.declared;
   }
 
   override get isOpen(): boolean {
@@ -239,12 +247,12 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     else this.host.ready.remove(this);
   }
 
-  prioritise(urgency: number, isIncremental: boolean): void {
+  prioritise({ urgency, incremental }: Priority): void {
     const { ready } = this.host;
     const wasReady = this.isReady;
     ready.remove(this);
     this.urgency = urgency;
-    this.isIncremental = isIncremental;
+    this.isIncremental = incremental;
     if (wasReady) ready.add(this);
   }
 
