@@ -96,7 +96,8 @@ function nameFault(name: string): FieldRule | 0 {
   for (let i = 0; i < name.length; i++) {
     const c = name.charCodeAt(i);
     const folded = TOKEN_FOLD[c] as number;
-    if (folded !== c) return folded === 0 ? 'name_token' : 'name_case';
+    if (folded === 0) return 'name_token';
+    if (folded !== c) return 'name_case';
   }
   return CONNECTION_FIELDS.has(name) ? 'connection_field' : 0;
 }
