@@ -57,7 +57,7 @@ export class HeaderField {
   readonly value: string;
   /** Octets as tables and limits count them: name, value and 32. */
   readonly size: number;
-  /** "name: value", as an HttpMessage keeps lines; of :authority the line of the host, of other pseudo-headers ''. */
+  /** "name: value", as an HttpMessage keeps lines; of :authority the line of the host, of :scheme a line of that name, of other pseudo-headers ''. */
   readonly line: string;
   readonly role: FieldRole;
   /** The rule that the field breaks, whatever stands around it (RFC 9113 sections 8.2.1, 8.2.2 and 8.3.1). */
@@ -71,11 +71,17 @@ export class HeaderField {
     this.value = value;
     this.size = name.length + value.length + ENTRY_OVERHEAD;
     const role = ROLES.get(name) ?? PLAIN;
-    this.line = role === AUTHORITY ? `host: ${value}` : isPseudo(name) ? '' : line;
+    this.line = lineOf(role, name, value, line);
     this.role = role;
     this.fault = faultOf(name, value, role);
     this.bit = nameBit(name);
   }
+}
+
+function lineOf(role: FieldRole, name: string, value: string, line: string): string {
+  if (role === AUTHORITY) return `host: ${value}`;
+  if (role === SCHEME) return `scheme: ${value}`;
+  return isPseudo(name) ? '' : line;
 }
 
 export function isPseudo(name: string): boolean {

@@ -7,6 +7,7 @@
 // stay in step; from there on nothing is made but what goes into the table.
 
 import { latin1Text } from '../http1/latin1.ts';
+import { copyLent, type LentBytes } from '../http1/lent-bytes.ts';
 import { ENTRY_OVERHEAD, HeaderField, isPseudo } from './header-field.ts';
 import { STATIC_COUNT, STATIC_ENTRIES } from './hpack-static.ts';
 import { HpackTable } from './hpack-table.ts';
@@ -67,7 +68,7 @@ export class HpackDecoder {
    * @returns null, or for the log what is wrong: a COMPRESSION_ERROR of the connection
    */
   decode(
-    buf: Buffer,
+    buf: LentBytes,
     start: number,
     end: number,
     maxList: number,
@@ -92,7 +93,7 @@ export class HpackDecoder {
     return null;
   }
 
-  private readUpdates(buf: Buffer, end: number): string | null {
+  private readUpdates(buf: LentBytes, end: number): string | null {
     for (let updates = 0; this.at < end && ((buf[this.at] as number) & 0xe0) === 0x20; updates++) {
       if (updates === MOST_UPDATES) return 'the size of the table changes more than twice';
       const size = this.readInteger(buf, end, 0x1f);
@@ -104,7 +105,7 @@ export class HpackDecoder {
     return this.demanded < 0 ? null : 'the table is not made smaller, as it had to be';
   }
 
-  private readIndexed(buf: Buffer, end: number): HeaderField | string {
+  private readIndexed(buf: LentBytes, end: number): HeaderField | string {
     let index = (buf[this.at] as number) & 0x7f;
     if (index === 0x7f) {
       index = this.readInteger(buf, end, 0x7f);
@@ -128,7 +129,12 @@ export class HpackDecoder {
   }
 
   /** A literal field (section 6.2): null when it is neither kept nor taken, else the field, or what is wrong. */
-  private readLiteral(buf: Buffer, end: number, mask: number, keeps: boolean): HeaderField | string | null {
+  private readLiteral(
+    buf: LentBytes,
+    end: number,
+    mask: number,
+    keeps: boolean,
+  ): HeaderField | string | null {
     const index = this.readInteger(buf, end, mask);
     if (index < 0) return BAD_INTEGER;
     let name: string | null = null;
@@ -162,7 +168,7 @@ export class HpackDecoder {
    * block may hold and than the table is neither taken nor kept.
    * @returns its length, or -1 when it is malformed
    */
-  private readString(buf: Buffer, end: number, to: number): number {
+  private readString(buf: LentBytes, end: number, to: number): number {
     if (this.at >= end) return -1;
     const isCoded = (buf[this.at] as number) >= 0x80;
     const length = this.readInteger(buf, end, 0x7f);
@@ -172,13 +178,13 @@ export class HpackDecoder {
     const most = isCoded ? huffmanMost(length) : length;
     if (to + most > scratch.length) makeRoom(to, most, Math.max(this.maxList, this.table.maxSize));
     if (isCoded) return huffmanDecode(buf, start, start + length, scratch, to);
-    if (length >= NATIVE_FROM) buf.copy(scratch, to, start, start + length);
+    if (length >= NATIVE_FROM) copyLent(buf, start, start + length, scratch, to);
     else for (let i = 0; i < length; i++) scratch[to + i] = buf[start + i] as number;
     return length;
   }
 
   /** An integer with the prefix `mask` (section 5.1), or -1 when it is cut off or longer than any that is of use. */
-  private readInteger(buf: Buffer, end: number, mask: number): number {
+  private readInteger(buf: LentBytes, end: number, mask: number): number {
     let value = (buf[this.at++] as number) & mask;
     if (value < mask) return value;
     for (let i = 0; i < INTEGER_OCTETS && this.at < end; i++) {

@@ -33,6 +33,8 @@ const PROTOCOL = 'HTTP/2.0';
 const START_LINE_REST = 6;
 const COOKIE_KEY = 'cookie';
 const HOST_KEY = 'host';
+const SCHEME_KEY = 'scheme';
+const SCHEME_BIT = nameBit(SCHEME_KEY);
 const HOST_BIT = nameBit(HOST_KEY);
 /** Between crumbs (RFC 9113 section 8.2.3). */
 const CRUMB_BREAK = '; ';
@@ -132,9 +134,11 @@ export class Http2RequestHead {
     this.seen |= 1 << role;
     if (role === METHOD) msg.method = value;
     else if (role === PATH) msg.url = value;
-    else if (role === SCHEME) this.scheme = value;
-    else {
-      // The host's line is the first one, since no other field has come yet.
+    else if (role === SCHEME) {
+      // Programs know it by this name, as in Varnish.
+      this.scheme = value;
+      this.store(field, SCHEME_KEY, SCHEME_BIT);
+    } else {
       this.host = field;
       this.store(field, HOST_KEY, HOST_BIT);
     }

@@ -16,8 +16,7 @@ import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { NOTHING_CAME } from '../system-error.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
-import type { Step } from '../transaction/drive.ts';
-import { Request } from '../transaction/request.ts';
+import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
@@ -29,12 +28,6 @@ import { type PreambleTarget, receivePreamble } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
 import { Handshake, type HandshakeOwner } from './tls-handshake.ts';
 import type { SecurableWire } from './tls-wire.ts';
-
-/** Runs the requests of a session. */
-export interface RequestMachine {
-  start(req: Request): void;
-  run(req: Request, step: Step<Request>): void;
-}
 
 /** The list that a session leaves when it has ended. */
 export interface SessionOwner {

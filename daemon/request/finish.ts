@@ -9,8 +9,8 @@ import { connectionHas } from '../http1/hop-by-hop.ts';
 import { logBodyWriter } from '../log/body-records.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { DONE, PARKED, type Step } from '../transaction/drive.ts';
-import { KEEP_ALIVE } from '../transaction/hot-heads.ts';
 import { answerFramed } from '../transaction/framed-text.ts';
+import { KEEP_ALIVE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 

@@ -15,8 +15,8 @@ import { markNamed } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/request-host.ts';
 import { constantRecord } from '../log/tx-log.ts';
-import type { ProgramRef } from '../transaction/core.ts';
 import type { StreamAnswer } from '../transaction/client-session.ts';
+import type { ProgramRef } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal, refuseForNow, refuseRequest } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
@@ -252,7 +252,10 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
       return PASS;
     case RETURN.pipe:
       if (req.fragment === null && req.session.stream === null) return PIPE;
-      req.log.put(Tag.VCL_Error, `vcl_recv{} returns pipe for ${req.fragment === null ? 'HTTP/2 request' : 'ESI included object'}.  Doing pass.`);
+      req.log.put(
+        Tag.VCL_Error,
+        `vcl_recv{} returns pipe for ${req.fragment === null ? 'HTTP/2 request' : 'ESI included object'}.  Doing pass.`,
+      );
       return PASS;
     case RETURN.purge:
       return PURGE;

@@ -49,7 +49,9 @@ export function transmit(req: Request): Step<Request> {
   const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !works && length <= ONE_WRITE;
   const sent =
-    stream === null ? sendHead(req, from, whole ? length : 0) : sendFramed(req, stream, from, sendBody, whole, length);
+    stream === null
+      ? sendHead(req, from, whole ? length : 0)
+      : sendFramed(req, stream, from, sendBody, whole, length);
   // Filters of a response without a body are opened, and given nothing.
   if (!sendBody && works) chain.connect(DISCARD);
   if (!sendBody || whole) return sent;

@@ -29,7 +29,7 @@ import type { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/body-records.ts';
-import type { TxLog } from '../log/tx-log.ts';
+import { constantRecord, type TxLog } from '../log/tx-log.ts';
 import { errorMessage } from '../system-error.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
@@ -42,9 +42,16 @@ import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
 import type { ObjectView, RequestBuffers } from './request-buffers.ts';
 
+const HTTP_2 = constantRecord(Tag.ReqProtocol, 'HTTP/2.0');
 const NO_STRANDS: readonly string[] = [];
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
 const NO_PROGRAM = null as unknown as VclProgram;
+
+/** Runs the requests of a session. */
+export interface RequestMachine {
+  start(req: Request): void;
+  run(req: Request, step: Step<Request>): void;
+}
 
 export class Request implements VclRequest, Transaction, DeliveryFacts {
   readonly core: Core;
@@ -188,6 +195,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     log.begin(vxid, 'c');
     log.putConstant(session.beginRecord);
     log.timestamp('Start', session.tHead);
+    if (session.stream !== null) log.putConstant(HTTP_2);
     log.timestamp('Req', now);
     session.log.open().text('req ').int(vxid).text(' rxreq').close(Tag.Link);
     this.http.log = log;
@@ -222,7 +230,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   askForBody(): void {
     if (!this.expectContinue) return;
     this.expectContinue = false;
-    this.log.put(Tag.RespProtocol, 'HTTP/1.1');
+    this.log.put(Tag.RespProtocol, this.session.stream === null ? 'HTTP/1.1' : 'HTTP/2.0');
     this.log.put(Tag.RespStatus, '100');
     this.log.put(Tag.RespReason, 'Continue');
     const { stream } = this.session;

@@ -6,7 +6,19 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
-import { CODE, codeName, type ErrorCode, FIRST_FRAME_SIZE, FLAG, FRAME, frameName, MAX_31, PREFACE, read31, read32 } from '../../http2/frames.ts';
+import {
+  CODE,
+  codeName,
+  type ErrorCode,
+  FIRST_FRAME_SIZE,
+  FLAG,
+  FRAME,
+  frameName,
+  MAX_31,
+  PREFACE,
+  read31,
+  read32,
+} from '../../http2/frames.ts';
 import type { HeaderField } from '../../http2/header-field.ts';
 import { HpackDecoder } from '../../http2/hpack-decoder.ts';
 import { parsePriority } from '../../http2/priority.ts';
@@ -57,7 +69,6 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   private idleBy: number;
   private blockBy = NEVER;
   private refusesFrom = NEVER;
-  private fieldFault: string | null = null;
 
   /** @param prefaced bytes of the preface that have been read already */
   constructor(owner: Http2Owner, prefaced: number) {
@@ -229,12 +240,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   /** Every block is decoded, so that the table stays in step. */
-  private decode(
-    buf: LentBytes,
-    start: number,
-    end: number,
-    take: (field: HeaderField) => void,
-  ): boolean {
+  private decode(buf: LentBytes, start: number, end: number, take: (field: HeaderField) => void): boolean {
     const wrong = this.decoder.decode(buf, start, end, this.core.params.h2_max_header_list_size, take);
     if (wrong === null) return true;
     this.fail(CODE.COMPRESSION_ERROR, wrong);
@@ -253,19 +259,18 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       return;
     }
     const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
-    buffers.http.reset();
-    head.begin(buffers.http, core.requestLimits);
-    if (!this.decode(buf, start, end, head.take)) return;
-    const judged = head.end();
-    const fault = this.decoder.oversized ? TOO_LARGE : judged;
     const stream = new Http2Stream(this, owner, id, buffers, {
       send: this.settings.initialWindow,
       receive: this.streamWindow,
       follows: !ends,
-      declared: head.contentLength,
     });
     const req = new Request(core, stream, buffers, owner.requests.run);
     stream.req = req;
+    head.begin(req.http, core.requestLimits);
+    if (!this.decode(buf, start, end, head.take)) return;
+    const judged = head.end();
+    const fault = this.decoder.oversized ? TOO_LARGE : judged;
+    stream.declared = head.contentLength;
     core.stats.h2_streams++;
     req.open(end - start, this.now());
     this.streams.set(id, stream);
@@ -284,19 +289,14 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   /** A second block of a stream ends its body; the fields are judged and dropped (RFC 9113 section 8.1). */
-  private trailers(
-    stream: Http2Stream,
-    ends: boolean,
-    buf: LentBytes,
-    start: number,
-    end: number,
-  ): void {
+  private trailers(stream: Http2Stream, ends: boolean, buf: LentBytes, start: number, end: number): void {
     let fault = ends ? null : 'trailers that do not end the stream';
     const take = (field: HeaderField): void => {
       fault ??= trailerFault(field);
     };
     if (!this.decode(buf, start, end, take)) return;
-    if (stream.inputEnded) this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
+    if (stream.inputEnded)
+      this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
     else if (fault !== null) this.streamError(stream.id, CODE.PROTOCOL_ERROR, fault);
     else {
       this.core.stats.h2_trailers++;
@@ -348,7 +348,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** The window of the connection is not what holds a client back: those of its streams are. */
   private widen(): void {
     const { h2_rx_window_low_water, h2_rx_window_increment } = this.core.params;
-    if (this.receiveWindow >= h2_rx_window_low_water || this.receiveWindow + h2_rx_window_increment > MAX_31) return;
+    if (this.receiveWindow >= h2_rx_window_low_water || this.receiveWindow + h2_rx_window_increment > MAX_31)
+      return;
     this.receiveWindow += h2_rx_window_increment;
     this.sendNumber(FRAME.WINDOW_UPDATE, 0, h2_rx_window_increment);
   }

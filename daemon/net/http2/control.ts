@@ -23,15 +23,14 @@ import {
   read31,
   SETTING,
 } from '../../http2/frames.ts';
-import type { MainCounters } from '../../stats/counter-fields.ts';
 import { Patience } from '../../http2/patience.ts';
+import type { MainCounters } from '../../stats/counter-fields.ts';
 import type { Core } from '../../transaction/core.ts';
 import type { SharedSession } from '../../transaction/derived-session.ts';
-import type { Request } from '../../transaction/request.ts';
+import type { RequestMachine } from '../../transaction/request.ts';
 import { AnswerHeads } from './answer-heads.ts';
 import { FrameOutput, type OutputWire } from './frame-output.ts';
 import type { FrameUser } from './frame-reader.ts';
-import type { RequestMachine } from '../session.ts';
 
 /** The session that a connection belongs to. */
 export interface Http2Owner extends SharedSession, OutputWire {
@@ -159,7 +158,10 @@ export abstract class Http2Control implements FrameUser {
     end: number,
   ): void {
     const isKnown =
-      type === FRAME.SETTINGS || type === FRAME.PING || type === FRAME.GOAWAY || type === FRAME.PRIORITY_UPDATE;
+      type === FRAME.SETTINGS ||
+      type === FRAME.PING ||
+      type === FRAME.GOAWAY ||
+      type === FRAME.PRIORITY_UPDATE;
     // Others are for extensions that we do not know (RFC 9113 section 5.5).
     if (!isKnown) this.bears(type);
     else if (id !== 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of a stream`);
@@ -235,7 +237,8 @@ export abstract class Http2Control implements FrameUser {
 
   private windowUpdate(bytes: number): void {
     if (bytes === 0) this.fail(CODE.PROTOCOL_ERROR, 'WINDOW_UPDATE of no bytes');
-    else if (this.sendWindow + bytes > MAX_31) this.fail(CODE.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE makes the window too large');
+    else if (this.sendWindow + bytes > MAX_31)
+      this.fail(CODE.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE makes the window too large');
     else if (this.bears(FRAME.WINDOW_UPDATE)) this.sendWindow += bytes;
   }
 
@@ -286,7 +289,11 @@ export abstract class Http2Control implements FrameUser {
 
   protected sendGoaway(last: number, code: ErrorCode, words = ''): void {
     const at = this.openControl(8 + words.length, FRAME.GOAWAY, 0, 0);
-    this.output.bytes.write(words, put32(this.output.bytes, put32(this.output.bytes, at, last), code), 'latin1');
+    this.output.bytes.write(
+      words,
+      put32(this.output.bytes, put32(this.output.bytes, at, last), code),
+      'latin1',
+    );
   }
 
   abstract scheduleFlush(): void;
@@ -304,7 +311,8 @@ export abstract class Http2Control implements FrameUser {
   /** Ends the connection with a last frame; requests that are under way are given up. */
   protected end(code: ErrorCode, reason: CloseReason, words = ''): void {
     if (this.isOver) return;
-    this.sendGoaway(this.lastStream, code, words);
+    // One who has gone does not read it.
+    if (!this.owner.hasEnded) this.sendGoaway(this.lastStream, code, words);
     this.isOver = true;
     this.output.flush();
     this.leaveAll();

@@ -2,6 +2,7 @@
 // they do not allow stays where it is stored. DATA of the client waits here while nobody wants it, at most a window of it.
 
 import type { CloseReason } from '../../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Room, Writer } from '../../flow/flow.ts';
 import { copyRange, type Piece } from '../../flow/piece.ts';
 import type { LentBytes } from '../../http1/lent-bytes.ts';
@@ -9,6 +10,7 @@ import { keep } from '../../http1/lent-bytes.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { CODE, type ErrorCode, FLAG, FRAME, FRAME_HEADER, putFrame } from '../../http2/frames.ts';
 import type { Priority } from '../../http2/priority.ts';
+import { constantRecord } from '../../log/tx-log.ts';
 import { NOTHING_CAME } from '../../system-error.ts';
 import type { BodyPlace, ClientSession, StreamAnswer } from '../../transaction/client-session.ts';
 import { DerivedSession, type SharedSession } from '../../transaction/derived-session.ts';
@@ -42,11 +44,12 @@ export interface StreamBegins {
   /** Windows: of the client, and ours. */
   readonly send: number;
   readonly receive: number;
-  /** Whether a body follows the head, and its declared length, -1 without one. */
+  /** Whether a body follows the head. */
   readonly follows: boolean;
-  readonly declared: number;
 }
 
+/** The last record of an answer before it is sent. */
+const PROTOCOL = constantRecord(Tag.RespProtocol, 'HTTP/2.0');
 const NEVER = Number.POSITIVE_INFINITY;
 /** For bodyPlace(), which is asked for once an answer. */
 const place: { out: Buffer; at: number } = { out: Buffer.alloc(0), at: 0 };
@@ -72,13 +75,13 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   uncredited = 0;
   /** It was reset, by either side. */
   isGone = false;
+  /** Declared length of the request's body; -1 without one. */
+  declared = -1;
   /** The client has ended its side. */
   inputEnded: boolean;
   private outputEnded = false;
   private requestOver = false;
   private readonly host: StreamHost;
-  /** Declared length of the request's body, -1 without one; bytes of it that came. */
-  private readonly declared: number;
   private received = 0;
   private kept: Buffer | null = null;
   /** Held; its first `sent` bytes have been written. */
@@ -106,7 +109,6 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     this.receiveWindow = begins.receive;
     this.hasBody = begins.follows;
     this.inputEnded = !begins.follows;
-    this.declared = begins.declared;
   }
 
   override get isOpen(): boolean {
@@ -129,6 +131,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
 
   head(resp: HttpMessage, ends: boolean): number {
     if (!this.begins(ends)) return 0;
+    this.req.log.putConstant(PROTOCOL);
     return this.host.heads.message(this.id, resp, ends);
   }
 
@@ -139,6 +142,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
 
   hotHead(hot: HotHead, id: string, age: number, ends: boolean): number {
     if (!this.begins(ends)) return 0;
+    this.req.log.putConstant(PROTOCOL);
     return this.host.heads.hot(this.id, hot, id, age, ends);
   }
 
