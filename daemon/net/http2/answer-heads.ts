@@ -3,8 +3,7 @@
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { FLAG, FRAME, FRAME_HEADER, putFrame } from '../../http2/frames.ts';
-import { HpackEncoder } from '../../http2/hpack-encoder.ts';
-import { nameOf } from '../../http2/hpack-encoder.ts';
+import { HpackEncoder, nameOf } from '../../http2/hpack-encoder.ts';
 import { fieldBound } from '../../http2/response-field.ts';
 import type { Core } from '../../transaction/core.ts';
 import type { HotHead } from '../../transaction/hot-heads.ts';
