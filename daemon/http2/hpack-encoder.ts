@@ -46,10 +46,9 @@ export class HpackEncoder {
   /** Begins a block. This method and the others write at `at` and return the offset past what they wrote. */
   begin(out: Uint8Array, at: number): number {
     const { allowed, smallest, table } = this;
-    if (allowed === table.maxSize && smallest === allowed) return at;
     let p = at;
-    if (smallest < allowed) p = this.resize(out, p, smallest);
-    p = this.resize(out, p, allowed);
+    if (smallest < Math.min(allowed, table.maxSize)) p = this.resize(out, p, smallest);
+    if (allowed !== table.maxSize) p = this.resize(out, p, allowed);
     this.smallest = allowed;
     return p;
   }
