@@ -1,6 +1,6 @@
 // Parameters of Varnish without meaning here: setting them has no effect and returns a warning, so that units and
-// scripts keep working. A value that Varnish would refuse is refused with the same text, unless that
-// depends on another parameter. Nothing is stored.
+// scripts keep working. A value that Varnish would refuse is refused with the same text, unless that depends on another
+// parameter. Nothing is stored.
 
 import { ABSENT_PARAMS, type AbsentParam, type ParamRow } from '../../protocol/tables/params.ts';
 import { ParamError, parseValue } from './value.ts';

@@ -72,7 +72,7 @@ export const TLS_FILE_KEYS: readonly TlsKeyRow[] = [
 
 /** Keys of hitch that mean something else here, or nothing: they are accepted with a warning. */
 export const TLS_FILE_ELSEWHERE: Readonly<Record<string, string>> = {
-  'alpn-protos': 'feature +http2 decides whether HTTP/2 is offered',
+  'alpn-protos': 'HTTP/2 is offered unless the feature -http2 is set',
   backend: 'the program and -b say where requests go',
   'backend-connect-timeout': 'connect_timeout of a backend does that',
   'backend-refresh': 'addresses of backends are resolved when a program is loaded',

@@ -6,8 +6,8 @@ import { unwrittenTags, unwrittenText } from '../../queries/unwritten-tags.ts';
 
 it.each([
   [{ query: 'Witness ~ x' }, ['Witness']],
-  [{ query: 'ReqURL ~ x or not (SessError and vxid > 1)' }, ['SessError']],
-  [{ query: 'H2* ~ x' }, ['H2RxHdr', 'H2RxBody', 'H2TxHdr', 'H2TxBody']],
+  [{ query: 'ReqURL ~ x or not (ObjUnset and vxid > 1)' }, ['ObjUnset']],
+  [{ query: 'Wi* ~ x' }, ['Witness']],
   [{ query: 'ReqURL' }, []],
   // One of the tags is written.
   [{ query: 'Witness,ReqURL ~ x' }, []],
@@ -24,7 +24,7 @@ it.each([
 it('says it in a sentence', () => {
   expect(unwrittenText([])).toBeNull();
   expect(unwrittenText(['Witness'])).toMatch(/^Witness: proxyd never writes this tag/);
-  expect(unwrittenText(['Witness', 'SessError'])).toMatch(/^Witness, SessError: .* these tags/);
+  expect(unwrittenText(['Witness', 'ObjUnset'])).toMatch(/^Witness, ObjUnset: .* these tags/);
 });
 
 /** Tags that no line of the daemon names: an offset from the family's first is all that is written of them. */
