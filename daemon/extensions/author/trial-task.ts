@@ -62,7 +62,7 @@ const SESSION: VclSession = {
   proxyAttributes: null,
   tls: null,
   http2: null,
-    peerCredentials: () => null,
+  peerCredentials: () => null,
 };
 
 /** A log that keeps its records. */
