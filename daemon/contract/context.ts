@@ -81,8 +81,22 @@ export interface VclSession {
   readonly proxyAttributes: ReadonlyMap<number, Uint8Array> | null;
   /** The TLS connection to the client; null without TLS here. */
   readonly tls: ClientTls | null;
+  /** Limits of a connection of HTTP/2, which a program may change; null on HTTP/1. */
+  readonly http2: Http2Limits | null;
   /** User and group of the peer process of a Unix socket; null if unknown. */
   peerCredentials(): PeerCredentials | null;
+}
+
+/** How many streams a client may open and reset at once (h2_rapid_reset, h2_rapid_reset_limit, h2_rapid_reset_period). */
+export interface Http2Limits {
+  /** Seconds within which a reset is a rapid one. */
+  rapidReset: number;
+  /** Rapid resets in a period; 0 for no limit. */
+  rapidResetLimit: number;
+  /** Seconds. */
+  rapidResetPeriod: number;
+  /** Rapid resets that are left now. */
+  readonly rapidResetBudget: number;
 }
 
 /** The outcome of a TLS handshake with a client. */

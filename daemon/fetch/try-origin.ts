@@ -76,8 +76,11 @@ export function interimForwarder(req: Request): (head: HttpMessage) => void {
     // It has no body that these could speak of (RFC 9110 section 8.6, RFC 9112 section 6.1).
     out.unset('content-length');
     out.unset('transfer-encoding');
-    const bytes = Buffer.allocUnsafe(headSize(out));
-    session.write(own(bytes.subarray(0, writeResponseHead(bytes, 0, out))));
+    if (session.stream !== null) session.stream.interim(out);
+    else {
+      const bytes = Buffer.allocUnsafe(headSize(out));
+      session.write(own(bytes.subarray(0, writeResponseHead(bytes, 0, out))));
+    }
     req.log.put(Tag.RespProtocol, 'HTTP/1.1');
     req.log.put(Tag.RespStatus, String(out.status));
     req.log.put(Tag.RespReason, out.reason);

@@ -112,6 +112,24 @@ export function copyInto(piece: AnyPiece, target: Buffer, at: number): number {
   return n - at;
 }
 
+/** Copies `length` bytes from the byte `from` on to `target` at `at`. */
+export function copyRange(piece: AnyPiece, from: number, length: number, target: Buffer, at: number): void {
+  let skip = from;
+  let left = length;
+  let n = at;
+  for (const part of piece.parts) {
+    if (left === 0) return;
+    if (skip >= part.length) {
+      skip -= part.length;
+      continue;
+    }
+    const copied = (part as Buffer).copy(target, n, skip, Math.min(part.length, skip + left));
+    n += copied;
+    left -= copied;
+    skip = 0;
+  }
+}
+
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** A piece without bytes. */

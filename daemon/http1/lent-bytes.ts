@@ -28,3 +28,8 @@ export interface StoredBytes extends LentBytes {
 export function keep(buf: LentBytes, start: number, end: number): Buffer {
   return Buffer.from((buf as Buffer).subarray(start, end));
 }
+
+/** Copies buf[start, end) to `target` at `at`. */
+export function copyLent(buf: LentBytes, start: number, end: number, target: Buffer, at: number): void {
+  (buf as Buffer).copy(target, at, start, end);
+}

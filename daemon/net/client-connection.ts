@@ -16,7 +16,7 @@ const LINGER = 1;
 
 /** `preamble`: a PROXY listener's connection before its first request. `hello`, `handshake`: a TLS listener's before the
  * handshake has begun, and is done. `unsent`: the request is over, but the client
- * has not taken all of the response yet. `ahead`: the next requests are there and wait for a later turn. */
+ * has not taken all of the response yet. `http2`: its frames, until it ends. `ahead`: the next requests are there and wait for a later turn. */
 type Phase =
   | 'preamble'
   | 'hello'
@@ -26,6 +26,7 @@ type Phase =
   | 'body'
   | 'unsent'
   | 'ahead'
+  | 'http2'
   | 'pipe'
   | 'closing'
   | 'closed';
@@ -91,6 +92,11 @@ export abstract class ClientConnection extends ClientEnds {
 
   write(piece: Piece): Room {
     this.log.answering();
+    return this.wire.write(piece);
+  }
+
+  /** Writes frames, whose answers have been noted as they were made. */
+  send(piece: Piece): Room {
     return this.wire.write(piece);
   }
 

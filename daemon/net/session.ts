@@ -8,7 +8,7 @@
 // before that still counts.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
-import type { ClientTls } from '../contract/context.ts';
+import type { ClientTls, Http2Limits } from '../contract/context.ts';
 import type { Sink } from '../flow/flow.ts';
 import { NOTHING, own } from '../flow/piece.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
@@ -16,23 +16,18 @@ import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { NOTHING_CAME } from '../system-error.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
-import type { Step } from '../transaction/drive.ts';
-import { Request } from '../transaction/request.ts';
+import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
+import { Http2Connection } from './http2/connection.ts';
+import type { Http2Owner } from './http2/control.ts';
 import { type PreambleTarget, receivePreamble } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
 import { Handshake, type HandshakeOwner } from './tls-handshake.ts';
 import type { SecurableWire } from './tls-wire.ts';
-
-/** Runs the requests of a session. */
-export interface RequestMachine {
-  start(req: Request): void;
-  run(req: Request, step: Step<Request>): void;
-}
 
 /** The list that a session leaves when it has ended. */
 export interface SessionOwner {
@@ -46,7 +41,7 @@ const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP1
 
 export class Session
   extends ClientConnection
-  implements ClientSession, PreambleTarget, WireUser, HandshakeOwner
+  implements ClientSession, PreambleTarget, WireUser, HandshakeOwner, Http2Owner
 {
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
@@ -54,12 +49,15 @@ export class Session
   /** In the worker's list. */
   place = 0;
   private readonly owner: SessionOwner;
-  private readonly requests: RequestMachine;
+  readonly requests: RequestMachine;
+  readonly stream = null;
   private readonly buffers: RequestBuffers;
   /** The request under way, or the last one. */
   private req: Request;
   /** Until the first request of a TLS connection; null of a plain one. */
   private handshake: Handshake | null;
+  /** Once the client speaks HTTP/2. */
+  private frames: Http2Connection | null = null;
   private readonly reader = new RequestHeadReader();
   private parsing = false;
   /** There was a request. */
@@ -89,6 +87,7 @@ export class Session
 
   protected closing(reason: CloseReason): void {
     this.handshake?.ended(reason, this.phase === 'preamble');
+    this.frames?.account();
   }
 
   protected ended(): void {
@@ -110,6 +109,9 @@ export class Session
       case 'ahead':
       case 'unsent':
         this.keep(buf, start, end);
+        break;
+      case 'http2':
+        this.frames?.receive(buf, start, end);
         break;
       case 'body':
         if (this.rest !== null || this.body === null || !this.body.wantsData) this.keep(buf, start, end);
@@ -144,6 +146,9 @@ export class Session
       case 'pipe':
         this.pipeSink?.end(NOTHING);
         break;
+      case 'http2':
+        this.frames?.inputEnded();
+        break;
       case 'closing':
         // The connection ends by itself when everything has been sent.
         if (!this.wire.isSending) this.wire.finish();
@@ -165,6 +170,14 @@ export class Session
     const reads = this.body !== null && !this.body.complete;
     const isOwed = this.phase === 'ahead' || this.phase === 'unsent';
     if ((this.phase === 'request' && !reads) || isOwed) this.lossReason = 'TX_ERROR';
+    if (this.frames !== null) {
+      const isClosing = this.phase === 'closing';
+      if (!isClosing) this.phase = 'closed';
+      this.frames.lost();
+      if (isClosing) this.finish(this.lossReason);
+      else if (this.frames.running === 0) this.finish(this.closeAfter ?? this.lossReason);
+      return;
+    }
     this.pipeSink?.abort('closed');
     this.pipeSink = null;
     if (this.phase === 'closing' || this.isIdle || isOwed) {
@@ -195,6 +208,9 @@ export class Session
         this.lossReason = 'RX_TIMEOUT';
         this.wire.destroy();
         break;
+      case 'http2':
+        this.frames?.checkTimeout(now);
+        break;
       case 'head':
         this.close(this.rest === null ? 'RX_CLOSE_IDLE' : 'RX_TIMEOUT');
         break;
@@ -215,8 +231,33 @@ export class Session
 
   /** The worker ends: idle clients go at once, the others after their response. */
   shutdown(): void {
-    if (this.isIdle) this.close('OVERLOAD');
+    if (this.phase === 'http2') this.frames?.shutdown();
+    else if (this.isIdle) this.close('OVERLOAD');
     else this.closeAfter ??= 'OVERLOAD';
+  }
+
+  get http2(): Http2Limits | null {
+    return this.frames?.limits ?? null;
+  }
+
+  get hasEnded(): boolean {
+    return this.inputEnded;
+  }
+
+  /** The client speaks HTTP/2 from here on. @param prefaced bytes of its preface that have been read */
+  private startHttp2(prefaced: number): void {
+    this.phase = 'http2';
+    // The connection has limits of its own.
+    this.deadline = 0;
+    this.reader.release();
+    this.frames = new Http2Connection(this, prefaced);
+    const rest = this.takeRest();
+    this.own = null;
+    if (rest !== null) this.frames.receive(rest, 0, rest.length);
+  }
+
+  http2Over(): void {
+    if (this.phase === 'closed') this.finish(this.closeAfter ?? this.lossReason);
   }
 
   /** The current request is over and its response has been handed to the connection. */
@@ -375,7 +416,8 @@ export class Session
 
   handshakeDone(tls: ClientTls): void {
     this.tls = tls;
-    this.awaitHead(this.core.clock.now(), false);
+    if (tls.alpn === 'h2') this.startHttp2(0);
+    else this.awaitHead(this.core.clock.now(), false);
   }
 
   handshakeValidated(): void {
@@ -480,6 +522,12 @@ export class Session
       this.deadline = Number.POSITIVE_INFINITY;
       if (status !== HEAD_COMPLETE) {
         req.refuse(head, reader.bytes, reader.start, reader.end, now);
+        return end;
+      }
+      if (head.preface && this.core.http2Plain) {
+        const past = reader.past;
+        if (past < end) this.keep(buf, past, end);
+        this.startHttp2(past - reader.start);
         return end;
       }
       req.begin(head, reader.bytes, now);

@@ -21,6 +21,7 @@ import type { Core } from '../transaction/core.ts';
 import type { HandshakeFacts, HandshakeUser, SecurableWire, TlsSetup } from './tls-wire.ts';
 
 const HTTP_ALPN = ['http/1.1', 'http/1.0'];
+const HTTP2_ALPN = ['h2', ...HTTP_ALPN];
 /** RFC 8737 section 3. */
 const ACME_ALPN = 'acme-tls/1';
 
@@ -207,7 +208,7 @@ export class Handshake implements HandshakeUser {
     const verify = this.frontend?.clientVerify ?? 'none';
     return {
       context: chosen.context,
-      alpn: HTTP_ALPN,
+      alpn: owner.core.http2Tls ? HTTP2_ALPN : HTTP_ALPN,
       requestsCert: verify !== 'none',
       requiresCert: verify === 'required',
       ocsp: wantsStatus ? chosen.ocsp : null,

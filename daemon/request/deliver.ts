@@ -12,11 +12,12 @@ import { OF_GZIPPED, OF_PLAIN } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { isStrict } from '../fetch/lifetime.ts';
-import { joined, stored } from '../flow/piece.ts';
+import { joined, type Piece, stored } from '../flow/piece.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { parseDate } from '../http1/date.ts';
 import type { StoredBytes } from '../http1/lent-bytes.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
+import type { StreamAnswer } from '../transaction/client-session.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import { ACCEPT_RANGES, type HotHead, ONE_WRITE } from '../transaction/hot-heads.ts';
@@ -159,6 +160,8 @@ function plainHit(req: Request): HotHead | typeof COLD | null {
   const { oc } = req.attempt;
   const hot = core.hotHeads.find(oc);
   if (hot !== null) return hot.plain ? hot : null;
+  // A head that is stored as HTTP/1 sends it is of no use to HTTP/2.
+  if (session.stream !== null) return null;
   const { facts, reading } = core.cache;
   return facts.has(oc, OF_PLAIN) &&
     facts.isFinished(oc) &&
@@ -177,7 +180,42 @@ function joinsAtOnce({ core, attempt }: Request, place: FragmentPlace): boolean 
 function deliverHot(req: Request, hot: HotHead | typeof COLD): Step<Request> {
   if (hot === COLD) return deliverCold(req);
   req.log.putConstant(hot.records);
-  return send(req, hot.wire, hot.length);
+  const { stream } = req.session;
+  return stream === null ? send(req, hot.wire, hot.length) : sendFramed(req, stream, hot);
+}
+
+/** The same as send() over HTTP/2. */
+function sendFramed(req: Request, stream: StreamAnswer, hot: HotHead): Step<Request> {
+  const { core, log, attempt } = req;
+  const { hotHeads } = core;
+  const { facts, hits } = core.cache;
+  const id = `${attempt.vxid} ${attempt.hitVxid}`;
+  log.open().text(core.idHeader.start).text(id).close(Tag.RespHeader);
+  const age = Math.max(0, Math.floor(req.turnTime() - facts.tOriginOf(attempt.oc)));
+  log.open().text('Age: ').int(age).close(Tag.RespHeader);
+  log.putConstant(hotHeads.delivered);
+  if (!attempt.counted) hits.count(attempt.oc);
+  log.timestamp('Process', core.clock.now());
+  log.putConstant(NO_FILTERS);
+  attempt.headBytesOut = stream.hotHead(hot, id, age, hot.length === 0);
+  return hot.length === 0 ? FINISH : sendFramedBody(req, stream, 0, hot.length);
+}
+
+/** Sends `length` bytes of a stored body, which is whole, behind a head that was sent. */
+export function sendFramedBody(
+  req: Request,
+  stream: StreamAnswer,
+  from: number,
+  length: number,
+): Step<Request> {
+  const { attempt, core } = req;
+  attempt.bodyBytesOut = length;
+  const place = length > COPIED ? null : stream.bodyPlace(length);
+  if (place !== null) {
+    core.cache.reading.copyBody(attempt.oc, from, place.out, place.at, length);
+    return FINISH;
+  }
+  return stream.end(storedPart(req, from, length)) === 'more' ? FINISH : untilTaken(req);
 }
 
 function deliverCold(req: Request): Step<Request> {
@@ -254,7 +292,12 @@ export function sendInPlace(
   from: number,
   length: number,
 ): Step<Request> {
-  const { core, session, attempt } = req;
+  const whole = joined(req.core.outputPiece(out, 0, head), storedPart(req, from, length));
+  return req.session.write(whole) === 'more' ? FINISH : untilTaken(req);
+}
+
+/** Bytes of the object's body where they are stored. */
+function storedPart({ core, attempt }: Request, from: number, length: number): Piece {
   const { reading } = core.cache;
   const parts: StoredBytes[] = [];
   for (let at = from; at < from + length; ) {
@@ -262,15 +305,17 @@ export function sendInPlace(
     parts.push(slice);
     at += slice.length;
   }
-  const body = stored(parts, new ObjectHolder(core.cache, attempt.oc));
-  if (session.write(joined(core.outputPiece(out, 0, head), body)) === 'more') return FINISH;
-  // The response is over when the client has taken it.
+  return stored(parts, new ObjectHolder(core.cache, attempt.oc));
+}
+
+/** The response is over when the client has taken it. */
+function untilTaken(req: Request): Step<Request> {
   return waitFor(req, (proceed) => {
     const over = (): void => {
       req.onAbort = null;
       proceed(FINISH);
     };
     req.onAbort = over;
-    session.onRoom({ room: over });
+    req.session.onRoom({ room: over });
   });
 }

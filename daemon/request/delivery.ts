@@ -147,16 +147,19 @@ export function countBody(attempt: RequestAttempt, { length }: Piece): void {
 /** Bytes in one system call: with more the kernel's part costs no less, and others wait longer. */
 const A_WRITE = 256 * 1024;
 
+/** `close`: the end of the connection ends the body. `stream`: frames of a stream of HTTP/2. */
+export type Framing = 'length' | 'chunked' | 'close' | 'stream';
+
 /** A body on its way to the client's connection. */
 export class ClientBody implements Sink, Writer {
   readonly gathers = A_WRITE;
   private readonly req: Request;
-  private readonly framing: 'length' | 'chunked' | 'close';
+  private readonly framing: Framing;
   private readonly promised: number;
   private writer: Writer | null = null;
 
-  /** @param framing `close`: the end of the connection ends the body. @param promised bytes; -1 without a promise */
-  constructor(req: Request, framing: ClientBody['framing'], promised: number) {
+  /** @param promised bytes; -1 without a promise */
+  constructor(req: Request, framing: Framing, promised: number) {
     this.req = req;
     this.framing = framing;
     this.promised = promised;
@@ -173,6 +176,7 @@ export class ClientBody implements Sink, Writer {
 
   end(piece: Piece): Room {
     if (this.promised >= 0 && this.sent + piece.length !== this.promised) return this.misses();
+    if (this.framing === 'stream') return this.sendLast(piece);
     if (this.framing !== 'chunked') return piece.length === 0 ? 'more' : this.send(piece, piece);
     return this.send(piece.length === 0 ? own(LAST_CHUNK) : chunk(piece, [CHUNK_END, LAST_CHUNK]), piece);
   }
@@ -194,6 +198,15 @@ export class ClientBody implements Sink, Writer {
 
   private get sent(): number {
     return this.req.attempt.bodyBytesOut;
+  }
+
+  private sendLast(piece: Piece): Room {
+    const { core, session, attempt } = this.req;
+    if (piece.length > 0) core.sendTurns.spent(piece.length);
+    countBody(attempt, piece);
+    const room = session.stream?.end(piece) ?? 'more';
+    if (room === 'wait') session.onRoom(this);
+    return room;
   }
 
   private send(framed: Piece, piece: Piece): Room {

@@ -9,6 +9,7 @@ import { connectionHas } from '../http1/hop-by-hop.ts';
 import { logBodyWriter } from '../log/body-records.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { DONE, PARKED, type Step } from '../transaction/drive.ts';
+import { answerFramed } from '../transaction/framed-text.ts';
 import { KEEP_ALIVE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
@@ -45,6 +46,11 @@ export function setConnection(req: Request): void {
   const { resp, body } = req;
   // How the body is framed is not a program's business (SAFETY rule 2).
   resp.unset('transfer-encoding');
+  if (req.session.stream !== null) {
+    // A stream ends by itself, and nothing of HTTP/1's connections goes over it (RFC 9113 section 8.2.2).
+    resp.unset('connection');
+    return;
+  }
   const own = resp.has('connection');
   const ends = own && connectionHas(resp, 'close');
   if (ends) req.closeAfter('RESP_CLOSE');
@@ -69,12 +75,16 @@ export function answerText(req: Request, text: string): void {
   log.put(Tag.RespProtocol, 'HTTP/1.1');
   log.put(Tag.RespStatus, '200');
   log.put(Tag.RespReason, 'OK');
+  attempt.bodyBytesOut = text.length;
+  if (session.stream !== null) {
+    attempt.headBytesOut = answerFramed(session.stream, 200, text);
+    return;
+  }
   const head = Buffer.from(
     `HTTP/1.1 200 OK\r\nServer: proxyd\r\nContent-Type: text/plain\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n`,
     'latin1',
   );
   attempt.headBytesOut = head.length;
-  attempt.bodyBytesOut = text.length;
   req.closeAfter('RESP_CLOSE');
   session.write(own(head, Buffer.from(text, 'latin1')));
 }
@@ -85,13 +95,17 @@ export function answerBare(req: Request, status: number, reason: string): void {
   log.put(Tag.RespProtocol, 'HTTP/1.1');
   log.put(Tag.RespStatus, String(status));
   log.put(Tag.RespReason, reason);
+  attempt.bodyBytesOut = 0;
+  if (session.stream !== null) {
+    attempt.headBytesOut = answerFramed(session.stream, status);
+    return;
+  }
   const line = `HTTP/1.1 ${status} ${reason}`;
   const head = Buffer.from(
     `${line}\r\nServer: proxyd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
     'latin1',
   );
   attempt.headBytesOut = head.length;
-  attempt.bodyBytesOut = 0;
   session.write(own(head));
 }
 
@@ -103,7 +117,13 @@ export function finish(req: Request): Step<Request> {
   if (!req.pipe && !req.unanswered) log.timestamp('Resp', core.clock.now());
   req.dropObject();
   req.objectView.clear();
-  if (body !== null && !body.complete && body.failed === null && session.closeAfter === null) {
+  if (
+    body !== null &&
+    !body.complete &&
+    body.failed === null &&
+    session.closeAfter === null &&
+    session.stream === null
+  ) {
     if (!willDrain(req, body)) session.closeAfter = 'RX_BODY';
     else {
       let sync = true;

@@ -4,11 +4,10 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { ClientTls, PeerCredentials } from '../contract/context.ts';
 import type { PlanInclude } from '../esi/page-plan.ts';
 import type { Room } from '../flow/flow.ts';
-import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
+import { DerivedSession } from '../transaction/derived-session.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
@@ -24,136 +23,20 @@ interface FragmentCalls {
   done(): void;
 }
 
-class FragmentSession implements ClientSession {
+class FragmentSession extends DerivedSession implements ClientSession {
   readonly tHead: number;
   closeAfter: CloseReason | null = null;
   body: RequestBody | null = null;
   readonly hasInput = false;
   readonly inputLength = 0;
-  private readonly client: ClientSession;
+  readonly stream = null;
   private readonly place: FragmentCalls;
 
   /** @param client that of the page. @param now epoch seconds */
   constructor(client: ClientSession, place: FragmentCalls, now: number) {
-    this.client = client;
+    super(client);
     this.place = place;
     this.tHead = now;
-  }
-
-  get isSending(): boolean {
-    return this.client.isSending;
-  }
-
-  get log(): TxLog {
-    return this.client.log;
-  }
-
-  get beginRecord(): PreparedRecords {
-    return this.client.beginRecord;
-  }
-
-  get startRecord(): PreparedRecords {
-    return this.client.startRecord;
-  }
-
-  get forwardedLine(): string {
-    return this.client.forwardedLine;
-  }
-
-  get forwardedRecord(): PreparedRecords {
-    return this.client.forwardedRecord;
-  }
-
-  get isOpen(): boolean {
-    return this.client.isOpen;
-  }
-
-  get remoteIp(): string {
-    return this.client.remoteIp;
-  }
-
-  get remotePort(): number {
-    return this.client.remotePort;
-  }
-
-  get localIp(): string {
-    return this.client.localIp;
-  }
-
-  get localPort(): number {
-    return this.client.localPort;
-  }
-
-  get clientIp(): string {
-    return this.client.clientIp;
-  }
-
-  get clientPort(): number {
-    return this.client.clientPort;
-  }
-
-  get serverIp(): string {
-    return this.client.serverIp;
-  }
-
-  get serverPort(): number {
-    return this.client.serverPort;
-  }
-
-  get endpointName(): string {
-    return this.client.endpointName;
-  }
-
-  get endpointSocket(): string {
-    return this.client.endpointSocket;
-  }
-
-  get vxid(): number {
-    return this.client.vxid;
-  }
-
-  get proxyAttributes(): ReadonlyMap<number, Uint8Array> | null {
-    return this.client.proxyAttributes;
-  }
-
-  get tls(): ClientTls | null {
-    return this.client.tls;
-  }
-
-  get timeoutIdle(): number {
-    return this.client.timeoutIdle;
-  }
-
-  set timeoutIdle(seconds: number) {
-    this.client.timeoutIdle = seconds;
-  }
-
-  get timeoutLinger(): number {
-    return this.client.timeoutLinger;
-  }
-
-  set timeoutLinger(seconds: number) {
-    this.client.timeoutLinger = seconds;
-  }
-
-  get idleSendTimeout(): number {
-    return this.client.idleSendTimeout;
-  }
-
-  set idleSendTimeout(seconds: number) {
-    this.client.idleSendTimeout = seconds;
-  }
-
-  get sendTimeout(): number {
-    return this.client.sendTimeout;
-  }
-
-  set sendTimeout(seconds: number) {
-    this.client.sendTimeout = seconds;
-  }
-
-  peerCredentials(): PeerCredentials | null {
-    return this.client.peerCredentials();
   }
 
   // A fragment's request has no body, and its answer no head: there is nothing to write, read or wait for.

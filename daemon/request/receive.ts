@@ -15,6 +15,7 @@ import { markNamed } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/request-host.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import type { StreamAnswer } from '../transaction/client-session.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal, refuseForNow, refuseRequest } from '../transaction/refuse.ts';
@@ -40,7 +41,7 @@ const SLASH = 47;
 const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');
 
 export function transport(req: Request): Step<Request> {
-  const { core, http, log } = req;
+  const { core, http, log, session } = req;
   if (req.isHttp10 && endsWithConnection(http)) {
     log.put(Tag.HttpGarbage, `${http.method}\0`);
     return refuse(req, 'upload_unbounded', http.method, 'RX_JUNK');
@@ -63,7 +64,7 @@ export function transport(req: Request): Step<Request> {
     http.unset('expect');
   }
   logRequest(req);
-  const framing = requestBody(http);
+  const framing = session.stream === null ? requestBody(http) : bodyOfStream(session.stream, http);
   if (framing.kind === 'error') {
     log.put(Tag.BogoHeader, framing.text);
     return refuse(req, framing.reason, framing.detail, 'RX_BAD');
@@ -90,7 +91,7 @@ export function transport(req: Request): Step<Request> {
   http.join('cache-control');
   judgeConnection(req);
   // The preface is not followed by HTTP/1: answer and close.
-  if (http.method === 'PRI') {
+  if (http.method === 'PRI' && session.stream === null) {
     noteRefusal(log, core.stats, 'request', 'http2', '');
     req.closeAfter('REQ_HTTP20');
   }
@@ -106,6 +107,12 @@ export function transport(req: Request): Step<Request> {
   saveOriginal(req);
   forwardedFor(req);
   return RECV;
+}
+
+/** A stream says itself where its body ends; a length was held against its data already (RFC 9113 section 8.1.1). */
+function bodyOfStream(stream: StreamAnswer, http: HttpMessage): ReturnType<typeof requestBody> {
+  if (!stream.hasBody) return { kind: 'none' };
+  return http.has('content-length') ? requestBody(http) : { kind: 'chunked' };
 }
 
 /** Where a certificate authority looks whether a name is ours (RFC 8555 section 8.3). */
@@ -244,8 +251,11 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
     case RETURN.pass:
       return PASS;
     case RETURN.pipe:
-      if (req.fragment === null) return PIPE;
-      req.log.put(Tag.VCL_Error, 'vcl_recv{} returns pipe for ESI included object.  Doing pass.');
+      if (req.fragment === null && req.session.stream === null) return PIPE;
+      req.log.put(
+        Tag.VCL_Error,
+        `vcl_recv{} returns pipe for ${req.fragment === null ? 'HTTP/2 request' : 'ESI included object'}.  Doing pass.`,
+      );
       return PASS;
     case RETURN.purge:
       return PURGE;

@@ -11,6 +11,7 @@ import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { Step } from '../transaction/drive.ts';
+import { answerFramed } from '../transaction/framed-text.ts';
 import type { Request } from '../transaction/request.ts';
 import { logStatus } from './deliver.ts';
 import { openChain } from './delivery.ts';
@@ -78,6 +79,12 @@ function send(req: Request): Step<Request> {
   const from = chain?.from ?? 0;
   const to = from + (chain?.length ?? body.length);
   const sent = req.isHead || bodiless ? 0 : to - from;
+  if (session.stream !== null) {
+    req.attempt.bodyBytesOut = sent;
+    req.attempt.headBytesOut = session.stream.head(resp, sent === 0);
+    if (sent > 0) session.stream.end(own(body.subarray(from, to)));
+    return FINISH;
+  }
   const out = core.output(headSize(resp) + sent);
   const head = writeResponseHead(out, 0, resp);
   if (sent > 0) body.copy(out, head, from, to);
@@ -100,8 +107,11 @@ function lastResort(req: Request): Step<Request> {
     return FINISH;
   }
   session.closeAfter = 'VCL_FAILURE';
-  session.write(own(LAST_WORDS));
-  req.attempt.headBytesOut = LAST_WORDS.length;
+  if (session.stream !== null) req.attempt.headBytesOut = answerFramed(session.stream, LAST_STATUS);
+  else {
+    session.write(own(LAST_WORDS));
+    req.attempt.headBytesOut = LAST_WORDS.length;
+  }
   req.attempt.bodyBytesOut = 0;
   return FINISH;
 }

@@ -4,12 +4,13 @@
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { DISCARD } from '../flow/flow.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
+import type { StreamAnswer } from '../transaction/client-session.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { turns } from '../turns/turns.ts';
-import { COPIED, sendInPlace } from './deliver.ts';
-import { ClientBody, chooseFilters, finishAlone, openBody, startBody } from './delivery.ts';
+import { COPIED, sendFramedBody, sendInPlace } from './deliver.ts';
+import { ClientBody, chooseFilters, type Framing, finishAlone, openBody, startBody } from './delivery.ts';
 import { answerOverflow, setConnection } from './finish.ts';
 import { transmitFragment } from './fragment-body.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
@@ -36,17 +37,21 @@ export function transmit(req: Request): Step<Request> {
   const { chain } = req.attempt;
   const works = chain?.works === true;
   const from = chain?.from ?? 0;
-  const chunked = !bodiless && length < 0 && !req.isHttp10;
-  if (!bodiless && length < 0 && !chunked) req.session.closeAfter = 'TX_EOF';
+  const { stream } = req.session;
+  const framing = framingOf(req, length);
+  if (!bodiless && framing === 'close') req.session.closeAfter = 'TX_EOF';
   setConnection(req);
-  if (chunked) resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
+  if (!bodiless && framing === 'chunked') resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
   if (req.ctx.overflowed) {
     answerOverflow(req);
     return FINISH;
   }
   const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !works && length <= ONE_WRITE;
-  const sent = sendHead(req, from, whole ? length : 0);
+  const sent =
+    stream === null
+      ? sendHead(req, from, whole ? length : 0)
+      : sendFramed(req, stream, from, sendBody, whole, length);
   // Filters of a response without a body are opened, and given nothing.
   if (!sendBody && works) chain.connect(DISCARD);
   if (!sendBody || whole) return sent;
@@ -55,7 +60,6 @@ export function transmit(req: Request): Step<Request> {
     // Never more than was promised: the program may have changed what the origin announced.
     to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
   };
-  const framing = chunked ? 'chunked' : length >= 0 ? 'length' : 'close';
   return waitFor(req, (proceed) =>
     startBody(req, part, works ? chain : null, new ClientBody(req, framing, length), (reason) => {
       // Where the end of the connection ends the body, an orderly end would say that all was sent.
@@ -77,6 +81,26 @@ function leaveTurn(req: Request): Step<Request> {
   return waitFor(req, (proceed) => {
     turns.later(() => proceed(req.aborted ? FINISH : TRANSMIT));
   });
+}
+
+function framingOf({ session, isHttp10 }: Request, length: number): Framing {
+  if (session.stream !== null) return 'stream';
+  if (length >= 0) return 'length';
+  return isHttp10 ? 'close' : 'chunked';
+}
+
+/** The same as sendHead() over HTTP/2, where a head may also be all. */
+function sendFramed(
+  req: Request,
+  stream: StreamAnswer,
+  from: number,
+  sendBody: boolean,
+  whole: boolean,
+  length: number,
+): Step<Request> {
+  req.attempt.headBytesOut = stream.head(req.resp, !sendBody);
+  req.resp.raw = null;
+  return whole ? sendFramedBody(req, stream, from, length) : FINISH;
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */

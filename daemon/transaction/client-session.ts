@@ -3,9 +3,35 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { VclSession } from '../contract/context.ts';
-import type { SharedOutput, Sink } from '../flow/flow.ts';
+import type { Room, SharedOutput, Sink } from '../flow/flow.ts';
+import type { Piece } from '../flow/piece.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
+import type { HotHead } from './hot-heads.ts';
 import type { BodyCarrier, RequestBody } from './request-body.ts';
+
+/** The answer to a request of HTTP/2: frames of its stream, where HTTP/1 has text. What is written to its session is the body
+ * alone. Each returns the bytes of the head. */
+export interface StreamAnswer {
+  /** A final head. @param ends whether no body follows */
+  head(resp: HttpMessage, ends: boolean): number;
+  /** A head with a status of 1xx. */
+  interim(resp: HttpMessage): number;
+  /** The head of a plain hit. @param id value of the header of transaction ids. @param age seconds */
+  hotHead(hot: HotHead, id: string, age: number, ends: boolean): number;
+  /** A place for a whole body of so many bytes in the next write; null while the client's windows, or other streams, are in
+   * its way. Fill all of it before anything else is written. */
+  bodyPlace(length: number): BodyPlace | null;
+  /** The last bytes of the body. */
+  end(piece: Piece): Room;
+  /** Whether a body follows the request's head. */
+  readonly hasBody: boolean;
+}
+
+export interface BodyPlace {
+  readonly out: Buffer;
+  readonly at: number;
+}
 
 /** As an output it writes in one call of the system, and has room when the client has taken everything. */
 export interface ClientSession extends VclSession, BodyCarrier, SharedOutput {
@@ -17,6 +43,8 @@ export interface ClientSession extends VclSession, BodyCarrier, SharedOutput {
   readonly startRecord: PreparedRecords;
   readonly forwardedLine: string;
   readonly forwardedRecord: PreparedRecords;
+  /** Null for HTTP/1. */
+  readonly stream: StreamAnswer | null;
   /** Set when the connection must end after the current response. */
   closeAfter: CloseReason | null;
   /** The body of the request under way, which the session feeds. */

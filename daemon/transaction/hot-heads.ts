@@ -9,6 +9,8 @@ import { type Oc, OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
 import type { ObjectFacts } from '../cache/object-facts.ts';
 import type { ObjectReading } from '../cache/object-reading.ts';
 import { HttpMessage } from '../http1/message.ts';
+import { nameOf } from '../http2/hpack-encoder.ts';
+import { type ResponseField, ResponseFields } from '../http2/response-field.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
 
 /** Lines that responses get from the proxy itself. */
@@ -24,6 +26,32 @@ const NOTED = 1024;
 export const ONE_WRITE = 64 * 1024;
 /** Fields that the proxy adds or that change how the body is sent. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
+
+/** The fields of a head as HTTP/2 sends them. */
+interface FramedHead {
+  readonly fields: readonly ResponseField[];
+  /** Most bytes that they and those of every plain hit take. */
+  readonly bound: number;
+}
+
+/** Of all hot heads over HTTP/2. */
+export class FramedFields {
+  readonly all = new ResponseFields();
+  /** The fields after Age. */
+  readonly added: readonly ResponseField[];
+  readonly addedBound: number;
+
+  constructor(viaLine: string) {
+    this.added = [this.all.of('via', viaLine), this.all.of('accept-ranges', ACCEPT_RANGES)];
+    this.addedBound = boundOf(this.added);
+  }
+}
+
+function boundOf(fields: readonly ResponseField[]): number {
+  let bound = 0;
+  for (const { plain, inserting } of fields) bound += Math.max(plain.length, inserting.length);
+  return bound;
+}
 
 export class HotHead {
   readonly vxid: number;
@@ -42,6 +70,8 @@ export class HotHead {
   private readonly lines: string[];
   private readonly names: number;
   private readonly bytes: Uint8Array;
+  /** Made when HTTP/2 first asks for it. */
+  private frames: FramedHead | null = null;
 
   /**
    * @param decoded the object's head
@@ -75,6 +105,13 @@ export class HotHead {
     ]);
   }
 
+  framed({ all, addedBound }: FramedFields): FramedHead {
+    if (this.frames !== null) return this.frames;
+    const fields = this.keys.map((key, i) => all.of(key, this.lines[i] as string));
+    this.frames = { fields, bound: boundOf(fields) + addedBound };
+    return this.frames;
+  }
+
   /** Fills `into` and logs it as the response. */
   show(into: HttpMessage, log: TxLog): void {
     into.status = this.status;
@@ -101,6 +138,7 @@ export class HotHeads {
   readonly delivered: PreparedRecords;
   /** The records between Process and Resp. */
   readonly sent: PreparedRecords;
+  readonly framed: FramedFields;
   private readonly facts: ObjectFacts;
   private readonly reading: ObjectReading;
   private readonly decoded = new HttpMessage(Tag.ObjMethod);
@@ -117,6 +155,7 @@ export class HotHeads {
     this.facts = facts;
     this.reading = reading;
     this.idKey = idKey;
+    this.framed = new FramedFields(viaLine);
     this.tail = Buffer.from(`${viaLine}\r\n${ACCEPT_RANGES}\r\n${KEEP_ALIVE}\r\n\r\n`, 'latin1');
     this.delivered = new PreparedRecords([
       [Tag.RespHeader, viaLine],
@@ -172,6 +211,8 @@ export class IdHeader {
   readonly key: string;
   /** The line up to its value. */
   readonly start: string;
+  /** The name as HTTP/2 has it in front of a value. */
+  readonly framed: Uint8Array;
   /** Since when it has this name, in epoch seconds; 0 from the beginning. An object from before may have come with a
    * field of the name, which a delivery takes away. */
   readonly since: number;
@@ -180,6 +221,7 @@ export class IdHeader {
     this.name = name;
     this.key = name.toLowerCase();
     this.start = `${name}: `;
+    this.framed = nameOf(this.key);
     this.since = since;
   }
 }

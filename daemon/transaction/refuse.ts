@@ -15,6 +15,7 @@ import type { HeadResult } from '../http1/head-parser.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
+import { answerFramed } from './framed-text.ts';
 import type { Request } from './request.ts';
 
 /** Says in the log why this was refused, and counts it. */
@@ -86,6 +87,19 @@ export function refuseRequest(req: Request, refusal: RequestRefusal): void {
   }
 }
 
+/** A head of HTTP/2 that is no request: its stream is reset, so that nobody answers. */
+export function refuseStream(req: Request, rule: Refusal, place: string): void {
+  const { log, core, session } = req;
+  log.put(Tag.BogoHeader, refusalText('request', rule, place));
+  noteRefusal(log, core.stats, 'request', rule, place);
+  log.acct(Tag.ReqAcct, req.headBytesIn, 0, req.headBytesIn, 0, 0, 0);
+  log.endAnswered(true);
+  core.stats.client_req_400++;
+  core.stats.s_req_hdrbytes += req.headBytesIn;
+  session.body = null;
+  req.ended = true;
+}
+
 /** No program can take requests: the worker is about to end, or has none yet. */
 export function refuseForNow(req: Request): void {
   req.log.put(Tag.Error, 'request refused: no program is active');
@@ -106,10 +120,13 @@ function finishRefused(req: Request, close: CloseReason, status: number, reason:
   const { session, log } = req;
   let sent = 0;
   if (status !== 0 && session.isOpen) {
-    const type = body === '' ? '' : 'Content-Type: text/plain\r\n';
-    const text = `HTTP/1.1 ${status} ${reason}\r\n${type}Connection: close\r\n\r\n`;
-    sent = text.length;
-    session.write(own(Buffer.from(text + body, 'latin1')));
+    if (session.stream !== null) sent = answerFramed(session.stream, status, body);
+    else {
+      const type = body === '' ? '' : 'Content-Type: text/plain\r\n';
+      const text = `HTTP/1.1 ${status} ${reason}\r\n${type}Connection: close\r\n\r\n`;
+      sent = text.length;
+      session.write(own(Buffer.from(text + body, 'latin1')));
+    }
     log.put(Tag.RespProtocol, 'HTTP/1.1');
     log.put(Tag.RespStatus, String(status));
     log.put(Tag.RespReason, reason);

@@ -52,12 +52,13 @@ export class RequestBody implements UploadSource {
   private remaining: number;
   private sink: Sink<AnyPiece> | null = null;
 
-  constructor(carrier: BodyCarrier, length: number) {
+  /** @param framed its end comes from outside, by ended(), where its length is not declared */
+  constructor(carrier: BodyCarrier, length: number, framed = false) {
     this.carrier = carrier;
     this.length = length;
     this.chunked = length < 0;
-    this.remaining = length;
-    this.decoder = this.chunked ? new ChunkedDecoder() : null;
+    this.remaining = length < 0 ? Number.POSITIVE_INFINITY : length;
+    this.decoder = this.chunked && !framed ? new ChunkedDecoder() : null;
     if (length === 0) this.complete = true;
   }
 
@@ -105,6 +106,13 @@ export class RequestBody implements UploadSource {
     if (take > 0) this.write(buf, start, start + take);
     if (this.remaining === 0) this.settle();
     return take;
+  }
+
+  /** All that was fed is all there is. */
+  ended(): void {
+    if (this.complete || this.failed !== null) return;
+    if (this.length < 0) this.settle();
+    else this.fail('eof');
   }
 
   /** @param error of the system, where it was the connection that failed */

@@ -27,9 +27,9 @@ import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
-import type { HttpMessage } from '../http1/message.ts';
+import { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/body-records.ts';
-import type { TxLog } from '../log/tx-log.ts';
+import { constantRecord, type TxLog } from '../log/tx-log.ts';
 import { errorMessage } from '../system-error.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
@@ -42,9 +42,16 @@ import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
 import type { ObjectView, RequestBuffers } from './request-buffers.ts';
 
+const HTTP_2 = constantRecord(Tag.ReqProtocol, 'HTTP/2.0');
 const NO_STRANDS: readonly string[] = [];
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
 const NO_PROGRAM = null as unknown as VclProgram;
+
+/** Runs the requests of a session. */
+export interface RequestMachine {
+  start(req: Request): void;
+  run(req: Request, step: Step<Request>): void;
+}
 
 export class Request implements VclRequest, Transaction, DeliveryFacts {
   readonly core: Core;
@@ -171,11 +178,16 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   /** Opens the transaction for a head that parsed; TRANSPORT continues. */
   begin(head: HeadResult, buf: LentBytes, now: number): void {
     if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
+    this.open(head.headEnd - head.headStart, now);
+  }
+
+  /** The same for a head that has been decoded from `bytes` bytes. */
+  open(bytes: number, now: number): void {
     const { core, session, log, attempt } = this;
     attempt.tStart = now;
     attempt.fresh = true;
     this.tReq = now;
-    this.headBytesIn = head.headEnd - head.headStart;
+    this.headBytesIn = bytes;
     this.isHttp10 = this.http.proto === 'HTTP/1.0';
     this.isHead = this.http.method === 'HEAD';
     const vxid = core.newVxid();
@@ -183,6 +195,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     log.begin(vxid, 'c');
     log.putConstant(session.beginRecord);
     log.timestamp('Start', session.tHead);
+    if (session.stream !== null) log.putConstant(HTTP_2);
     log.timestamp('Req', now);
     session.log.open().text('req ').int(vxid).text(' rxreq').close(Tag.Link);
     this.http.log = log;
@@ -209,7 +222,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   }
 
   attachBody(length: number): void {
-    this.body = new RequestBody(this.session, length);
+    this.body = new RequestBody(this.session, length, this.session.stream !== null);
     this.session.body = this.body;
   }
 
@@ -217,11 +230,18 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   askForBody(): void {
     if (!this.expectContinue) return;
     this.expectContinue = false;
-    this.log.put(Tag.RespProtocol, 'HTTP/1.1');
+    this.log.put(Tag.RespProtocol, this.session.stream === null ? 'HTTP/1.1' : 'HTTP/2.0');
     this.log.put(Tag.RespStatus, '100');
     this.log.put(Tag.RespReason, 'Continue');
-    this.session.write(own(CONTINUE));
-    this.interimBytesOut += CONTINUE.length;
+    const { stream } = this.session;
+    if (stream === null) {
+      this.session.write(own(CONTINUE));
+      this.interimBytesOut += CONTINUE.length;
+      return;
+    }
+    const head = new HttpMessage(Tag.RespMethod);
+    head.status = 100;
+    this.interimBytesOut += stream.interim(head);
   }
 
   usualRespFilters(): string {

@@ -100,6 +100,7 @@ export const REFUSALS = [
   http2('scheme_missing', 'there is no :scheme', 'HTTP/2 demands one.'),
   http2('path_missing', 'there is no :path', 'HTTP/2 demands one.'),
   http2('path_asterisk', ':path is * and the method is not OPTIONS', 'Only OPTIONS may ask for all there is.'),
+  http2('length_short', 'there is no body, and content-length names one', 'Send the body, or no content-length.'),
   http2('host_differs', 'two hosts are named', 'Send :authority alone, or a Host that is the same.'),
 ] as const satisfies readonly RefusalRow[];
 

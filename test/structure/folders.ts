@@ -86,6 +86,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'console/documents': ['protocol', 'queries', 'console/ncsa'],
   'daemon/http1': ['protocol'],
+  'daemon/http2': ['daemon/http1'],
   'daemon/flow': ['protocol', 'daemon/http1'],
   'daemon/large-map': [],
   'daemon/keyed-heap': [],

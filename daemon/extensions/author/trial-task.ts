@@ -61,6 +61,7 @@ const SESSION: VclSession = {
   sendTimeout: 600,
   proxyAttributes: null,
   tls: null,
+  http2: null,
   peerCredentials: () => null,
 };
 

@@ -33,6 +33,7 @@ const NO_SESSION: VclSession = Object.freeze({
   sendTimeout: 0,
   proxyAttributes: null,
   tls: null,
+  http2: null,
   peerCredentials: () => null,
 });
 

@@ -7,7 +7,10 @@ const response = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1024\r\nConnection: keep-alive\r\n\r\n${'x'.repeat(1024)}`,
 );
 const server = createServer({ cert, key, noDelay: true }, (socket) => {
-  socket.on('data', () => socket.write(response));
+  socket.on('data', (data) => {
+    if (data.includes('Connection: close')) socket.end(response);
+    else socket.write(response);
+  });
   socket.on('error', () => undefined);
   socket.on('end', () => socket.end());
 });

@@ -79,7 +79,8 @@ export const session: VclSession = {
   sendTimeout: 600,
   proxyAttributes: null,
   tls: null,
-  peerCredentials: () => null,
+  http2: null,
+    peerCredentials: () => null,
 };
 
 export const host: VclHost = {

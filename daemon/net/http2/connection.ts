@@ -1,0 +1,572 @@
+// The streams of a connection of HTTP/2 (RFC 9113 sections 5 and 8). Each request of a client is a stream, which the machine
+// of requests runs as it does any other; requests run beside each other, and what they answer leaves in one write a turn
+// (frame-output.ts), the most urgent first (ready-streams.ts).
+//
+// Caution: any call into a stream may end it, and any error the connection.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
+import {
+  CODE,
+  codeName,
+  type ErrorCode,
+  FIRST_FRAME_SIZE,
+  FLAG,
+  FRAME,
+  frameName,
+  MAX_31,
+  PREFACE,
+  read31,
+  read32,
+} from '../../http2/frames.ts';
+import type { HeaderField } from '../../http2/header-field.ts';
+import { HpackDecoder } from '../../http2/hpack-decoder.ts';
+import { parsePriority } from '../../http2/priority.ts';
+import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/request-head.ts';
+import { refuseStream } from '../../transaction/refuse.ts';
+import { Request } from '../../transaction/request.ts';
+import { RequestBuffers } from '../../transaction/request-buffers.ts';
+import { Http2Control, type Http2Owner } from './control.ts';
+import { FrameReader } from './frame-reader.ts';
+import { type BlockUser, HeaderBlocks } from './header-blocks.ts';
+import { RapidResets } from './rapid-resets.ts';
+import { ReadyStreams } from './ready-streams.ts';
+import { Http2Stream, type StreamHost } from './stream.ts';
+
+/** Bytes of bodies that a connection sends in a turn. */
+const A_TURN = 256 * 1024;
+/** Heads and control frames that wait for a client that reads nothing, before nothing more is read of it. */
+const MOST_BACKLOG = 256 * 1024;
+/** Streams reset from here of which the client may still send something. */
+const REMEMBERED = 256;
+/** Seconds in which a client learns that its connection is to end, before its new streams are refused. */
+const NOTICE = 1;
+/** Buffers of ended requests that are kept. */
+const SPARE = 256;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class Http2Connection extends Http2Control implements StreamHost, BlockUser {
+  readonly ready = new ReadyStreams();
+  readonly limits: RapidResets;
+  private readonly reader: FrameReader;
+  private readonly blocks: HeaderBlocks;
+  private readonly decoder: HpackDecoder;
+  private readonly head: Http2RequestHead;
+  private readonly streams = new Map<number, Http2Stream>();
+  /** Streams that were reset from here. */
+  private readonly forgotten = new Set<number>();
+  private readonly streamWindow: number;
+  /** Bytes of the preface that have come. */
+  private prefaced: number;
+  /** Streams above it were announced as not served. */
+  private lastServed = MAX_31;
+  /** What came is read in a later turn, or when there is room. */
+  private waits = false;
+  private rest: Buffer | null = null;
+  private scheduled = false;
+  private drained: Http2Stream[] = [];
+  /** When a connection without streams is given up; one within a header block; one that has been told to end. */
+  private idleBy: number;
+  private blockBy = NEVER;
+  private refusesFrom = NEVER;
+
+  /** @param prefaced bytes of the preface that have been read already */
+  constructor(owner: Http2Owner, prefaced: number) {
+    super(owner);
+    const { params, requestLimits, clock } = this.core;
+    this.prefaced = prefaced;
+    this.streamWindow = params.h2_initial_window_size;
+    this.reader = new FrameReader(this, params.h2_max_frame_size);
+    this.blocks = new HeaderBlocks(this, Math.max(requestLimits.maxSize, FIRST_FRAME_SIZE) * 2);
+    this.decoder = new HpackDecoder(Math.max(params.h2_header_table_size, 4096));
+    this.head = new Http2RequestHead();
+    this.limits = new RapidResets(params, clock.now());
+    this.idleBy = clock.now() + owner.timeoutIdle;
+    this.core.stats.h2_sess++;
+    this.sendSettings();
+  }
+
+  get takesFrames(): boolean {
+    return !this.isOver && !this.waits;
+  }
+
+  /** Requests under way, and answers that have not left. */
+  get running(): number {
+    return this.streams.size;
+  }
+
+  // Bytes of the client.
+
+  receive(buf: LentBytes, start: number, end: number): void {
+    if (this.isOver) return;
+    if (this.rest !== null || this.waits) {
+      this.put(buf, start, end);
+      return;
+    }
+    let at = start;
+    if (this.prefaced < PREFACE.length) at = this.readPreface(buf, start, end);
+    if (at < end) at = this.reader.read(buf, at, end);
+    if (at < end && !this.isOver) this.put(buf, at, end);
+    this.flush();
+  }
+
+  private readPreface(buf: LentBytes, start: number, end: number): number {
+    let at = start;
+    while (this.prefaced < PREFACE.length && at < end) {
+      if (buf[at] !== PREFACE[this.prefaced]) {
+        this.fail(CODE.PROTOCOL_ERROR, 'the preface of the client is another');
+        return end;
+      }
+      this.prefaced++;
+      at++;
+    }
+    return at;
+  }
+
+  /** Puts bytes aside that are not read in this turn. */
+  private put(buf: LentBytes, start: number, end: number): void {
+    const fresh = keep(buf, start, end);
+    this.rest = this.rest === null ? fresh : Buffer.concat([this.rest, fresh]);
+    this.owner.pauseReading();
+  }
+
+  /** Nothing more is read in this turn: others have theirs. */
+  private giveWay(): void {
+    if (this.waits) return;
+    this.waits = true;
+    this.owner.pauseReading();
+    this.core.turns.later(() => this.goOn());
+  }
+
+  private goOn(): void {
+    // While the kernel takes nothing, nothing is read that would add to what waits.
+    if (this.isOver || this.output.backlog > MOST_BACKLOG) return;
+    this.waits = false;
+    const { rest } = this;
+    this.rest = null;
+    this.owner.resumeReading();
+    if (rest !== null) this.receive(rest, 0, rest.length);
+    if (this.owner.hasEnded) this.inputEnded();
+  }
+
+  /** The client sends no more; what it has asked for is answered all the same. */
+  inputEnded(): void {
+    if (this.isOver || this.waits) return;
+    this.isLeaving = true;
+    for (const stream of [...this.streams.values()]) if (!stream.inputEnded) stream.left();
+    this.flush();
+    this.endIfIdle();
+  }
+
+  // Frames of streams.
+
+  protected get blockOf(): number {
+    return this.blocks.stream;
+  }
+
+  protected streamFrame(
+    type: number,
+    flags: number,
+    id: number,
+    buf: LentBytes,
+    start: number,
+    end: number,
+  ): void {
+    switch (type) {
+      case FRAME.DATA:
+        this.data(flags, id, buf, start, end);
+        break;
+      case FRAME.HEADERS:
+        this.headers(flags, id, buf, start, end);
+        break;
+      case FRAME.CONTINUATION:
+        if (this.blocks.stream === 0) this.fail(CODE.PROTOCOL_ERROR, 'CONTINUATION without HEADERS');
+        else if (start < end || this.bears(type)) this.blocks.go(flags, buf, start, end);
+        break;
+      case FRAME.WINDOW_UPDATE:
+        this.streamWindowUpdate(id, read31(buf, start));
+        break;
+      case FRAME.RST_STREAM:
+        if (end - start !== 4) this.wrongLength(type, start, end);
+        else if (this.hasBegun(id, type)) this.rstStream(id, read32(buf, start));
+        break;
+      case FRAME.PRIORITY:
+        // Priorities of RFC 7540 are read and ignored (RFC 9113 section 5.3.2).
+        if (end - start === 5) this.bears(type);
+        else this.streamError(id, CODE.FRAME_SIZE_ERROR, `PRIORITY of ${end - start} bytes`);
+        break;
+      default:
+        this.priorityUpdate(buf, start, end);
+    }
+  }
+
+  /** Whether the stream has begun; an error of the connection otherwise (RFC 9113 section 5.1). */
+  private hasBegun(id: number, type: number): boolean {
+    if (id <= this.lastStream && id % 2 === 1) return true;
+    this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of stream ${id}, which has not begun`);
+    return false;
+  }
+
+  private headers(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
+    let from = start;
+    let to = end;
+    if ((flags & FLAG.PADDED) !== 0) to -= buf[from++] ?? 0;
+    if ((flags & FLAG.PRIORITY) !== 0) from += 5;
+    if (from > to || (start === end && flags & (FLAG.PADDED | FLAG.PRIORITY))) {
+      this.fail(CODE.PROTOCOL_ERROR, 'HEADERS shorter than what they are to hold');
+      return;
+    }
+    this.blocks.begin(id, flags, buf, from, to);
+    if (this.blocks.stream !== 0) this.blockBy = this.now() + this.owner.timeoutIdle;
+  }
+
+  blockTooLong(): void {
+    this.core.stats.h2_flood_continuation++;
+    this.fail(CODE.ENHANCE_YOUR_CALM, 'too long a header block');
+  }
+
+  block(id: number, flags: number, buf: LentBytes, start: number, end: number): void {
+    this.blockBy = NEVER;
+    const ends = (flags & FLAG.END_STREAM) !== 0;
+    const stream = this.streams.get(id);
+    if (stream !== undefined) this.trailers(stream, ends, buf, start, end);
+    else if (id > this.lastStream) {
+      if (id % 2 === 1) this.open(id, ends, buf, start, end);
+      else this.fail(CODE.PROTOCOL_ERROR, `stream ${id} is none of a client's`);
+    } else if (this.decode(buf, start, end, ignore)) {
+      if (this.forgotten.has(id)) this.bears(FRAME.HEADERS);
+      else this.fail(CODE.STREAM_CLOSED, `HEADERS of stream ${id}, which is closed`);
+    }
+  }
+
+  /** Every block is decoded, so that the table stays in step. */
+  private decode(buf: LentBytes, start: number, end: number, take: (field: HeaderField) => void): boolean {
+    const wrong = this.decoder.decode(buf, start, end, this.core.params.h2_max_header_list_size, take);
+    if (wrong === null) return true;
+    this.fail(CODE.COMPRESSION_ERROR, wrong);
+    return false;
+  }
+
+  private open(id: number, ends: boolean, buf: LentBytes, start: number, end: number): void {
+    const { core, owner, head } = this;
+    this.lastStream = id;
+    this.patience.earn(end - start);
+    if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
+      if (!this.decode(buf, start, end, ignore)) return;
+      core.stats.h2_streams_refused++;
+      this.sendRst(id, CODE.REFUSED_STREAM);
+      this.bears(FRAME.HEADERS);
+      return;
+    }
+    const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
+    const stream = new Http2Stream(this, owner, id, buffers, {
+      send: this.settings.initialWindow,
+      receive: this.streamWindow,
+      follows: !ends,
+    });
+    const req = new Request(core, stream, buffers, owner.requests.run);
+    stream.req = req;
+    head.begin(req.http, core.requestLimits);
+    if (!this.decode(buf, start, end, head.take)) return;
+    const judged = head.end();
+    const fault = this.decoder.oversized ? TOO_LARGE : judged;
+    stream.declared = head.contentLength;
+    core.stats.h2_streams++;
+    req.open(end - start, this.now());
+    this.streams.set(id, stream);
+    if (fault !== null || (ends && head.contentLength > 0)) {
+      refuseStream(req, fault?.rule ?? 'length_short', fault?.place ?? '');
+      this.streamError(id, CODE.PROTOCOL_ERROR, '');
+      stream.requestDone();
+      return;
+    }
+    const priority = req.http.get('priority');
+    if (priority !== null) stream.prioritise(parsePriority(priority));
+    owner.requests.start(req);
+    const { turns } = core;
+    turns.tookLong();
+    if (!turns.mayContinue() || this.output.backlog > MOST_BACKLOG) this.giveWay();
+  }
+
+  /** A second block of a stream ends its body; the fields are judged and dropped (RFC 9113 section 8.1). */
+  private trailers(stream: Http2Stream, ends: boolean, buf: LentBytes, start: number, end: number): void {
+    let fault = ends ? null : 'trailers that do not end the stream';
+    const take = (field: HeaderField): void => {
+      fault ??= trailerFault(field);
+    };
+    if (!this.decode(buf, start, end, take)) return;
+    if (stream.inputEnded)
+      this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
+    else if (fault !== null) this.streamError(stream.id, CODE.PROTOCOL_ERROR, fault);
+    else {
+      this.core.stats.h2_trailers++;
+      if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+    }
+  }
+
+  private data(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
+    const size = end - start;
+    if (!this.hasBegun(id, FRAME.DATA)) return;
+    let from = start;
+    let to = end;
+    if ((flags & FLAG.PADDED) !== 0) {
+      to -= buf[from++] ?? 0;
+      if (from > to || size === 0) {
+        this.fail(CODE.PROTOCOL_ERROR, 'padding of DATA longer than its frame');
+        return;
+      }
+    }
+    this.receiveWindow -= size;
+    if (this.receiveWindow < 0) {
+      this.fail(CODE.FLOW_CONTROL_ERROR, 'DATA beyond the window of the connection');
+      return;
+    }
+    this.widen();
+    const ends = (flags & FLAG.END_STREAM) !== 0;
+    if (to > from) this.patience.earn(to - from);
+    else if (!ends && !this.bears(FRAME.DATA)) return;
+    const stream = this.streams.get(id);
+    if (stream === undefined || stream.isGone) {
+      if (stream === undefined && !this.forgotten.has(id))
+        this.fail(CODE.STREAM_CLOSED, `DATA of stream ${id}, which is closed`);
+      return;
+    }
+    if (stream.inputEnded) {
+      this.streamError(id, CODE.STREAM_CLOSED, 'DATA after the end of the request');
+      return;
+    }
+    stream.receiveWindow -= size;
+    if (stream.receiveWindow < 0) {
+      this.streamError(id, CODE.FLOW_CONTROL_ERROR, 'DATA beyond the window of its stream');
+      return;
+    }
+    // Padding is used at once.
+    if (size > to - from) this.credit(stream, size - (to - from));
+    if (!stream.data(buf, from, to, ends)) this.streamError(id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+  }
+
+  /** The window of the connection is not what holds a client back: those of its streams are. */
+  private widen(): void {
+    const { h2_rx_window_low_water, h2_rx_window_increment } = this.core.params;
+    if (this.receiveWindow >= h2_rx_window_low_water || this.receiveWindow + h2_rx_window_increment > MAX_31)
+      return;
+    this.receiveWindow += h2_rx_window_increment;
+    this.sendNumber(FRAME.WINDOW_UPDATE, 0, h2_rx_window_increment);
+  }
+
+  credit(stream: Http2Stream, bytes: number): void {
+    if (bytes === 0 || stream.isGone || stream.inputEnded) return;
+    stream.uncredited += bytes;
+    // Half a window at a time, or what a client that has less waits for.
+    if (stream.uncredited < this.streamWindow / 2) return;
+    stream.receiveWindow += stream.uncredited;
+    this.sendNumber(FRAME.WINDOW_UPDATE, stream.id, stream.uncredited);
+    stream.uncredited = 0;
+  }
+
+  private streamWindowUpdate(id: number, bytes: number): void {
+    if (!this.hasBegun(id, FRAME.WINDOW_UPDATE) || !this.bears(FRAME.WINDOW_UPDATE)) return;
+    const stream = this.streams.get(id);
+    if (bytes === 0) this.streamError(id, CODE.PROTOCOL_ERROR, 'WINDOW_UPDATE of no bytes');
+    else if (stream === undefined || stream.isGone) return;
+    else if (stream.sendWindow + bytes > MAX_31)
+      this.streamError(id, CODE.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE makes the window too large');
+    else stream.windowBy(bytes);
+  }
+
+  private rstStream(id: number, _code: number): void {
+    const stream = this.streams.get(id);
+    this.core.stats.h2_rst_received++;
+    if (stream === undefined || stream.isGone) {
+      this.bears(FRAME.RST_STREAM);
+      return;
+    }
+    const isBorne = this.mayReset(stream.tHead);
+    stream.left();
+    if (!isBorne) this.tooRapid('h2_flood_reset');
+  }
+
+  private mayReset(begun: number): boolean {
+    const now = this.now();
+    if (now - begun <= this.limits.rapidReset) this.core.stats.h2_rst_rapid++;
+    return this.limits.mayReset(begun, now);
+  }
+
+  private tooRapid(counter: 'h2_flood_reset' | 'h2_flood_error'): void {
+    if (this.isOver) return;
+    this.core.stats[counter]++;
+    this.fail(CODE.ENHANCE_YOUR_CALM, 'too many streams were begun and reset', 'RAPID_RESET');
+  }
+
+  private priorityUpdate(buf: LentBytes, start: number, end: number): void {
+    if (end - start < 4) {
+      this.wrongLength(FRAME.PRIORITY_UPDATE, start, end);
+      return;
+    }
+    if (!this.bears(FRAME.PRIORITY_UPDATE)) return;
+    const id = read31(buf, start);
+    if (id === 0) this.fail(CODE.PROTOCOL_ERROR, 'PRIORITY_UPDATE of no stream');
+    // One of a stream that has not begun may come before it; it is not kept (RFC 9218 section 7.1).
+    else this.streams.get(id)?.prioritise(parsePriority(keep(buf, start + 4, end).toString('latin1')));
+  }
+
+  /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
+  private streamError(id: number, code: ErrorCode, words: string): void {
+    const { core, owner } = this;
+    if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
+    core.stats.h2_rst_sent++;
+    const stream = this.streams.get(id);
+    const begun = stream?.tHead ?? this.now();
+    if (stream === undefined) this.sendRst(id, code);
+    else stream.breakOff(code);
+    if (!this.mayReset(begun)) this.tooRapid('h2_flood_error');
+  }
+
+  sendReset(stream: Http2Stream, code: ErrorCode): void {
+    this.sendRst(stream.id, code);
+  }
+
+  private sendRst(id: number, code: ErrorCode): void {
+    if (this.isOver) return;
+    this.sendNumber(FRAME.RST_STREAM, id, code);
+    this.forgotten.add(id);
+    if (this.forgotten.size <= REMEMBERED) return;
+    const [oldest] = this.forgotten;
+    this.forgotten.delete(oldest as number);
+  }
+
+  streamOver(stream: Http2Stream): void {
+    if (!this.streams.delete(stream.id)) return;
+    const { spareBuffers } = this.core.esi;
+    if (spareBuffers.length < SPARE) spareBuffers.push(stream.buffers);
+    if (this.streams.size > 0) return;
+    if (this.isOver) {
+      this.owner.http2Over();
+      return;
+    }
+    this.idleBy = this.now() + this.owner.timeoutIdle;
+    this.endIfIdle();
+  }
+
+  protected windowsBy(bytes: number): boolean {
+    if (bytes === 0) return true;
+    for (const stream of [...this.streams.values()]) {
+      if (stream.sendWindow + bytes > MAX_31) return false;
+      stream.windowBy(bytes);
+    }
+    return true;
+  }
+
+  protected settingsTaken(): void {
+    this.decoder.limit(this.core.params.h2_header_table_size);
+  }
+
+  // What is sent.
+
+  scheduleFlush(): void {
+    if (this.scheduled || this.isOver) return;
+    this.scheduled = true;
+    this.core.later(() => this.flush());
+  }
+
+  /** Sends what is ready, as far as windows, the kernel and the turn allow. */
+  protected flush(): void {
+    this.scheduled = false;
+    if (this.isOver) return;
+    const { output, ready } = this;
+    let left = A_TURN;
+    while (!output.isBlocked && left > 0) {
+      left -= this.fill(left);
+      if (output.backlog === 0) break;
+      output.flush();
+    }
+    if (ready.count > 0 && this.sendWindow > 0 && !output.isBlocked) this.scheduleFlush();
+    const { drained } = this;
+    if (drained.length === 0) return;
+    this.drained = [];
+    for (const stream of drained) stream.continues();
+  }
+
+  /** Copies frames of bodies to the next write; returns how many bytes. */
+  private fill(most: number): number {
+    const { output, ready } = this;
+    let total = 0;
+    while (total < most && this.sendWindow > 0) {
+      const stream = ready.first();
+      const room = output.bodyRoom;
+      if (stream === null || room <= 0) break;
+      total += stream.sendSome(Math.min(room, most - total));
+      if (stream.isDrained) this.drained.push(stream);
+    }
+    if (total > 0) this.patience.earn(total);
+    return total;
+  }
+
+  protected roomAgain(): void {
+    if (this.isOver) return;
+    if (this.waits) this.goOn();
+    this.flush();
+  }
+
+  // Ends.
+
+  /** Called by the sweep. */
+  checkTimeout(now: number): void {
+    if (this.isOver) return;
+    for (const stream of [...this.streams.values()]) stream.checkTimeout(now);
+    if (now >= this.blockBy) {
+      this.end(CODE.NO_ERROR, 'RX_TIMEOUT');
+      return;
+    }
+    if (now >= this.refusesFrom) this.refuseMore();
+    if (this.running === 0 && now >= this.idleBy) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+  }
+
+  /** The worker ends: the client is told, and what it has begun is finished (RFC 9113 section 6.8). */
+  shutdown(): void {
+    if (this.isOver || this.refusesFrom !== NEVER) return;
+    this.sendGoaway(MAX_31, CODE.NO_ERROR);
+    this.sendControl(FRAME.PING, 0, 0, OUR_PING);
+    this.refusesFrom = this.now() + NOTICE;
+    this.flush();
+  }
+
+  /** The client has read our first GOAWAY. */
+  protected pingAnswered(): void {
+    if (this.refusesFrom !== NEVER) this.refuseMore();
+  }
+
+  private refuseMore(): void {
+    if (this.lastServed !== MAX_31) return;
+    this.refusesFrom = NEVER;
+    this.lastServed = this.lastStream;
+    this.core.stats.h2_goaway_graceful++;
+    this.isLeaving = true;
+    this.sendGoaway(this.lastStream, CODE.NO_ERROR);
+    this.endIfIdle();
+  }
+
+  protected endIfIdle(): void {
+    if (!this.isLeaving || this.running > 0 || this.isOver) return;
+    this.end(CODE.NO_ERROR, this.lastServed === MAX_31 ? 'REM_CLOSE' : 'OVERLOAD');
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.isOver = true;
+    this.leaveAll();
+    this.output.drop();
+  }
+
+  protected leaveAll(): void {
+    for (const stream of [...this.streams.values()]) stream.left();
+  }
+}
+
+/** Echoed by the client. */
+const OUR_PING: Buffer = Buffer.from('shutdown', 'latin1');
+const NOTHING: Buffer = Buffer.alloc(0);
+const TOO_LARGE: HeadFault = { rule: 'overflow', place: '' };
+const WRONG_LENGTH = 'its body has another length than content-length says';
+
+function ignore(): void {}
