@@ -9,6 +9,7 @@ import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
 import { goto } from './goto/goto.ts';
+import { h2 } from './h2/h2.ts';
 import { header } from './header/header.ts';
 import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
@@ -35,6 +36,7 @@ const ALL: readonly Extension[] = [
   directors,
   proxy,
   tls,
+  h2,
   unix,
   vsthrottle,
   purge,
