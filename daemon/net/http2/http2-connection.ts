@@ -21,17 +21,17 @@ import {
 } from '../../http2/frames.ts';
 import type { HeaderField } from '../../http2/header-field.ts';
 import { HpackDecoder } from '../../http2/hpack-decoder.ts';
+import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/http2-request-head.ts';
 import { parsePriority } from '../../http2/priority.ts';
-import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/request-head.ts';
 import { refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
 import { RequestBuffers } from '../../transaction/request-buffers.ts';
-import { Http2Control, type Http2Owner } from './control.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type BlockUser, HeaderBlocks } from './header-blocks.ts';
+import { Http2Control, type Http2Owner } from './http2-control.ts';
+import { Http2Stream, type StreamHost } from './http2-stream.ts';
 import { RapidResets } from './rapid-resets.ts';
 import { ReadyStreams } from './ready-streams.ts';
-import { Http2Stream, type StreamHost } from './stream.ts';
 
 /** Bytes of bodies that a connection sends in a turn. */
 const A_TURN = 256 * 1024;
@@ -46,7 +46,7 @@ const SPARE = 256;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Http2Connection extends Http2Control implements StreamHost, BlockUser {
-  readonly ready = new ReadyStreams();
+  readonly ready = new ReadyStreams<Http2Stream>();
   readonly limits: RapidResets;
   private readonly reader: FrameReader;
   private readonly blocks: HeaderBlocks;

@@ -26,7 +26,7 @@ import type { ReadyStreams } from './ready-streams.ts';
 export interface StreamHost {
   readonly output: FrameOutput;
   readonly heads: AnswerHeads;
-  readonly ready: ReadyStreams;
+  readonly ready: ReadyStreams<Http2Stream>;
   /** What the client takes of all streams together, and in one frame. */
   sendWindow: number;
   readonly maxFrame: number;
