@@ -18,7 +18,7 @@ import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
-import { RequestBuffers } from '../transaction/request-buffers.ts';
+import { keepBuffers, RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -51,9 +51,10 @@ export class Session
   private readonly owner: SessionOwner;
   readonly requests: RequestMachine;
   readonly stream = null;
-  private readonly buffers: RequestBuffers;
+  /** Of the requests of HTTP/1; null once the client speaks HTTP/2. */
+  private buffers: RequestBuffers | null;
   /** The request under way, or the last one. */
-  private req: Request;
+  private req: Request | null;
   /** Until the first request of a TLS connection; null of a plain one. */
   private handshake: Handshake | null;
   /** Once the client speaks HTTP/2. */
@@ -187,7 +188,7 @@ export class Session
     this.phase = 'closed';
     this.closeAfter = this.lossReason;
     this.body?.fail('closed', this.wire.error);
-    if (busy) this.req.abort();
+    if (busy) this.req?.abort();
     else this.finish(this.lossReason);
   }
 
@@ -250,6 +251,10 @@ export class Session
     // The connection has limits of its own.
     this.deadline = 0;
     this.reader.release();
+    const { buffers } = this;
+    this.buffers = null;
+    this.req = null;
+    if (buffers !== null) keepBuffers(this.core, buffers);
     this.frames = new Http2Connection(this, prefaced);
     const rest = this.takeRest();
     this.own = null;
@@ -288,7 +293,7 @@ export class Session
       this.onRoom({ room });
       return;
     }
-    this.awaitHead(this.req.log.tPrev);
+    this.awaitHead(this.req?.log.tPrev ?? this.core.clock.now());
   }
 
   /** @param ahead what has come already was sent ahead of an answer */
@@ -359,7 +364,7 @@ export class Session
   }
 
   bodyBegins(): void {
-    this.req.bodyBegins();
+    this.req?.bodyBegins();
   }
 
   bodyWanted(): void {
@@ -371,7 +376,7 @@ export class Session
     this.deadline = this.core.clock.now() + this.timeoutIdle;
     const rest = this.takeRest();
     if (rest !== null) this.feedBody(rest, 0, rest.length);
-    else this.req.askForBody();
+    else this.req?.askForBody();
     this.own = null;
     const { body } = this;
     if (body?.wantsData !== true) return;
@@ -380,7 +385,7 @@ export class Session
   }
 
   bodySettled(): void {
-    this.req.bodySettled();
+    this.req?.bodySettled();
     if (this.phase === 'body') {
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
@@ -511,10 +516,12 @@ export class Session
         this.deadline = now + this.timeoutIdle;
         head.reset();
         // The first one is made with the session.
-        if (this.begun) this.req = new Request(this.core, this, this.buffers, this.requests.run);
+        if (this.begun && this.buffers !== null)
+          this.req = new Request(this.core, this, this.buffers, this.requests.run);
         this.begun = true;
       }
       const { req } = this;
+      if (req === null) break;
       const { requestLimits, lenientLf } = this.core;
       const status = reader.read(buf, at, end, requestLimits, lenientLf, req.http);
       if (status === HEAD_INCOMPLETE) break;

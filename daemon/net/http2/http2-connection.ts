@@ -25,7 +25,7 @@ import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/http
 import { parsePriority } from '../../http2/priority.ts';
 import { refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
-import { RequestBuffers } from '../../transaction/request-buffers.ts';
+import { keepBuffers, takeBuffers } from '../../transaction/request-buffers.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type BlockUser, HeaderBlocks } from './header-blocks.ts';
 import { Http2Control, type Http2Owner } from './http2-control.ts';
@@ -41,8 +41,6 @@ const MOST_BACKLOG = 256 * 1024;
 const REMEMBERED = 256;
 /** Seconds in which a client learns that its connection is to end, before its new streams are refused. */
 const NOTICE = 1;
-/** Buffers of ended requests that are kept. */
-const SPARE = 256;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Http2Connection extends Http2Control implements StreamHost, BlockUser {
@@ -258,7 +256,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       this.bears(FRAME.HEADERS);
       return;
     }
-    const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
+    const buffers = takeBuffers(core);
     const stream = new Http2Stream(this, owner, id, buffers, {
       send: this.settings.initialWindow,
       receive: this.streamWindow,
@@ -413,7 +411,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
   private streamError(id: number, code: ErrorCode, words: string): void {
     const { core, owner } = this;
-    if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
+    if (words !== '') owner.log.put(Tag.SessError, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
     core.stats.h2_rst_sent++;
     const stream = this.streams.get(id);
     const begun = stream?.tHead ?? this.now();
@@ -437,8 +435,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 
   streamOver(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
-    const { spareBuffers } = this.core.esi;
-    if (spareBuffers.length < SPARE) spareBuffers.push(stream.buffers);
+    keepBuffers(this.core, stream.buffers);
     if (this.streams.size > 0) return;
     if (this.isOver) {
       this.owner.http2Over();
