@@ -411,7 +411,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
   private streamError(id: number, code: ErrorCode, words: string): void {
     const { core, owner } = this;
-    if (words !== '') owner.log.put(Tag.SessError, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
+    if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
     core.stats.h2_rst_sent++;
     const stream = this.streams.get(id);
     const begun = stream?.tHead ?? this.now();

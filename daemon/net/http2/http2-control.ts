@@ -304,7 +304,7 @@ export abstract class Http2Control implements FrameUser {
     const { core, owner } = this;
     core.stats.h2_goaway++;
     core.stats[GOAWAYS.get(code) ?? 'h2_goaway_other']++;
-    owner.log.put(Tag.SessError, `HTTP/2 ${codeName(code)}: ${words}`);
+    owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: ${words}`);
     this.end(code, reason ?? REASONS.get(code) ?? 'RX_JUNK', words);
   }
 

@@ -85,6 +85,7 @@ describe('the Huffman code', () => {
     ['padding that is not all ones', '06'],
     ['the end of string', 'ffffffff'],
     ['the end of string after an octet', '07fffffffc'],
+    ['the end of string before padding', '07ffffffff'],
     ['a code that is cut off', 'fffffe'],
   ])('refuses %s', (_, hex) => {
     expect(decode(Buffer.from(hex, 'hex'))).toBe(-1);
