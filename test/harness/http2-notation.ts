@@ -12,8 +12,22 @@ import { type Field, hpackLiterals } from './hpack-text.ts';
 import { FLAG, FRAME, type Frame, frame, PREFACE, uint32 } from './http2-frames.ts';
 
 const CODES = [
-  ...['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED'],
-  ...['FRAME_SIZE_ERROR', 'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM'],
+  ...[
+    'NO_ERROR',
+    'PROTOCOL_ERROR',
+    'INTERNAL_ERROR',
+    'FLOW_CONTROL_ERROR',
+    'SETTINGS_TIMEOUT',
+    'STREAM_CLOSED',
+  ],
+  ...[
+    'FRAME_SIZE_ERROR',
+    'REFUSED_STREAM',
+    'CANCEL',
+    'COMPRESSION_ERROR',
+    'CONNECT_ERROR',
+    'ENHANCE_YOUR_CALM',
+  ],
 ];
 const TYPES: ReadonlyMap<string, number> = new Map(Object.entries(FRAME));
 const FLAGS: ReadonlyMap<string, number> = new Map(Object.entries(FLAG));
@@ -40,7 +54,12 @@ function bytesOfFrame(text: string): Buffer {
   const type = TYPES.get(name) ?? Number(/^FRAME(\d+)$/.exec(name)?.[1] ?? Number.NaN);
   if (Number.isNaN(type) || Number.isNaN(stream)) throw new Error(`no frame: ${text}`);
   const flags = (words[1] ?? '').split('+').filter((flag) => flag !== '');
-  return frame(type, flags.reduce((sum, flag) => sum | flagOf(flag), 0), stream, payloadOf(rest));
+  return frame(
+    type,
+    flags.reduce((sum, flag) => sum | flagOf(flag), 0),
+    stream,
+    payloadOf(rest),
+  );
 }
 
 function flagOf(name: string): number {
@@ -67,7 +86,8 @@ function payloadOf(text: string): Buffer {
 function partOf(part: string): Buffer {
   const inner = part.slice(1, -1);
   if (part.startsWith('"')) return Buffer.from(inner, 'latin1');
-  if (part.startsWith('{')) return hpackLiterals(pairs(inner).map(([name, value]): Field => [unescaped(name), unescaped(value)]));
+  if (part.startsWith('{'))
+    return hpackLiterals(pairs(inner).map(([name, value]): Field => [unescaped(name), unescaped(value)]));
   if (part.startsWith('[')) {
     const setting = ([id, value]: readonly [string, string]): Buffer =>
       Buffer.concat([uint32(Number(id)).subarray(2), uint32(Number(value))]);
@@ -91,7 +111,9 @@ function pairs(text: string): (readonly [string, string])[] {
 }
 
 function unescaped(text: string): string {
-  return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 /** What a server has sent, one word for each frame that says something: "200(1)", "RST_STREAM(1) CANCEL", "GOAWAY CALM",

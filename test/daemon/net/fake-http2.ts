@@ -66,7 +66,8 @@ export class FakeHttp2 extends FakeSession {
 
   /** Turns until nothing is left to do. */
   settle(): void {
-    for (let turns = 0; this.turn(); turns++) if (turns > 10_000) throw new Error('there is always another turn');
+    for (let turns = 0; this.turn(); turns++)
+      if (turns > 10_000) throw new Error('there is always another turn');
   }
 
   /** Every frame that the client has got. */
@@ -90,7 +91,8 @@ export class FakeHttp2 extends FakeSession {
   /** What is said to the client, in words. */
   told(): string {
     const reader = new HpackReader();
-    const status = (block: Buffer): number => Number(reader.read(block).find(([name]) => name === ':status')?.[1]);
+    const status = (block: Buffer): number =>
+      Number(reader.read(block).find(([name]) => name === ':status')?.[1]);
     return toldFrames(this.got, status).join(' ; ') || 'nothing';
   }
 
@@ -119,7 +121,13 @@ function finish(req: Request): void {
 
 function readBody(req: Request): void {
   req.attachBody(Number(req.http.get('content-length') ?? -1));
-  req.body?.start(sinkOf(() => undefined, () => answerPath(req), () => finish(req)));
+  req.body?.start(
+    sinkOf(
+      () => undefined,
+      () => answerPath(req),
+      () => finish(req),
+    ),
+  );
 }
 
 /** Answers with the path as often as it says: /3*abc is answered by "/3*abc" three times. */
@@ -131,6 +139,7 @@ export function answerPath(req: Request): void {
   head.status = 200;
   head.push('x-path', `X-Path: ${url}`);
   stream?.head(head, false);
-  if (stream?.end(own(Buffer.from(url.repeat(times), 'latin1'))) === 'wait') req.session.onRoom({ room: () => finish(req) });
+  if (stream?.end(own(Buffer.from(url.repeat(times), 'latin1'))) === 'wait')
+    req.session.onRoom({ room: () => finish(req) });
   else finish(req);
 }
