@@ -546,6 +546,9 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     // First what waits, or there would be no room yet for more.
     this.flush();
     if (this.waits) this.goOn();
+    if (this.running > 0) return;
+    this.idleBy = this.now() + this.owner.timeoutIdle;
+    this.endIfIdle();
   }
 
   // Ends.
@@ -563,7 +566,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       return;
     }
     if (now >= this.refusesFrom) this.refuseMore();
-    if (this.running === 0 && now >= this.idleBy) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
   }
 
   /** Every answer has waited for a window for h2_window_timeout: one that waits for an origin still may find one. */
@@ -603,7 +606,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   protected endIfIdle(): void {
-    if (!this.isLeaving || this.running > 0 || this.isOver) return;
+    // What waits for the kernel is part of an answer.
+    if (!this.isLeaving || this.running > 0 || this.isOver || this.output.isBlocked) return;
     this.end(CODE.NO_ERROR, this.lastServed === MAX_31 ? 'REM_CLOSE' : 'OVERLOAD');
   }
 
