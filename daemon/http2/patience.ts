@@ -20,7 +20,12 @@ export class Patience {
 
   /** Bytes of use have passed, in either direction. */
   earn(bytes: number): void {
-    this.left = Math.min(MOST, this.left + bytes / BYTES);
+    this.earnFrames(bytes / BYTES);
+  }
+
+  /** Something of use has been asked for that such frames belong to. */
+  earnFrames(frames: number): void {
+    this.left = Math.min(MOST, this.left + frames);
   }
 
   /** Takes `frames` off; false when there is nothing left. The clock is asked for only where the rest runs low. */
