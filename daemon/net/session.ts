@@ -59,6 +59,8 @@ export class Session
   private handshake: Handshake | null;
   /** Once the client speaks HTTP/2. */
   private frames: Http2Connection | null = null;
+  /** The connection is gone, and requests of HTTP/2 are not over yet. */
+  private awaitsStreams = false;
   private readonly reader = new RequestHeadReader();
   private parsing = false;
   /** There was a request. */
@@ -172,11 +174,12 @@ export class Session
     const isOwed = this.phase === 'ahead' || this.phase === 'unsent';
     if ((this.phase === 'request' && !reads) || isOwed) this.lossReason = 'TX_ERROR';
     if (this.frames !== null) {
-      const isClosing = this.phase === 'closing';
-      if (!isClosing) this.phase = 'closed';
+      // The last of its requests ends the session; one that is closing waits for none.
+      this.awaitsStreams = this.phase !== 'closing' && this.frames.running > 0;
+      if (this.phase !== 'closing') this.phase = 'closed';
+      const isLast = !this.awaitsStreams;
       this.frames.lost();
-      if (isClosing) this.finish(this.lossReason);
-      else if (this.frames.running === 0) this.finish(this.closeAfter ?? this.lossReason);
+      if (isLast) this.finish(this.closeAfter ?? this.lossReason);
       return;
     }
     this.pipeSink?.abort('closed');
@@ -262,7 +265,9 @@ export class Session
   }
 
   http2Over(): void {
-    if (this.phase === 'closed') this.finish(this.closeAfter ?? this.lossReason);
+    if (!this.awaitsStreams) return;
+    this.awaitsStreams = false;
+    this.finish(this.closeAfter ?? this.lossReason);
   }
 
   /** The current request is over and its response has been handed to the connection. */

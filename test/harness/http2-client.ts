@@ -79,6 +79,7 @@ export class Http2Client {
   private readonly streams = new Map<number, Stream>();
   private block: { stream: number; flags: number; pieces: Buffer[] } | null = null;
   private nextStream = 1;
+  private pings = 0;
   private wake: (() => void)[] = [];
   /** The error of a header block that cannot be read. */
   private fault: unknown = null;
@@ -159,7 +160,20 @@ export class Http2Client {
     return found.response();
   }
 
-  /** A response as far as it has come. */
+  /** Resolves when the peer has worked on everything sent before. */
+  async ping(): Promise<void> {
+    const mark = uint64(++this.pings);
+    this.send(frame(FRAME.PING, 0, 0, mark));
+    await this.until(
+      () =>
+        this.frames.some(
+          ({ type, flags, payload }) => type === FRAME.PING && flags === FLAG.ACK && payload.equals(mark),
+        ),
+      'the echo of PING',
+    );
+  }
+
+  /** As much of a response as has come. */
   soFar(stream: number): Http2Response {
     return this.stream(stream).response();
   }
@@ -267,6 +281,12 @@ export class Http2Client {
     else found.fields = fields;
     if ((flags & FLAG.END_STREAM) !== 0) found.complete = true;
   }
+}
+
+function uint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
 }
 
 function unpadded(flags: number, payload: Buffer): Buffer {
