@@ -35,7 +35,7 @@ interface FramedHead {
 }
 
 /** Of all hot heads over HTTP/2. */
-class FramedFields {
+export class FramedFields {
   readonly all = new ResponseFields();
   /** The fields after Age. */
   readonly added: readonly ResponseField[];

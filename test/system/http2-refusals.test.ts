@@ -106,7 +106,8 @@ describe('every rule for a head of HTTP/2', () => {
       if (name === 'pseudo_trailer') {
         const trailers = hpackLiterals([[':path', '/']]);
         client.send(
-          frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, hpackLiterals(head())),
+          // One whose answer waits for its body.
+          frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, hpackLiterals([[':method', 'POST'], ...head().slice(1)])),
           frame(FRAME.HEADERS, FLAG.END_HEADERS | FLAG.END_STREAM, 1, trailers),
         );
       } else client.send(framesOf(1, fields));
@@ -122,7 +123,8 @@ describe('every rule for a head of HTTP/2', () => {
         return found.length > 0 ? found : null;
       });
       expect(log.length).toBe(1);
-      expect(log[0]).toContain(` request refused: ${text}`);
+      const part = name === 'pseudo_trailer' ? 'request body' : 'request';
+      expect(log[0]).toContain(` ${part} refused: ${text}`);
       const counter = `MAIN.refused_${name}`;
       let now: Record<string, number> = {};
       await until('the counter', async () => {

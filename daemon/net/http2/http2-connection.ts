@@ -19,11 +19,17 @@ import {
   read31,
   read32,
 } from '../../http2/frames.ts';
+import { HEAD_RULES } from '../../http2/head-rules.ts';
 import type { HeaderField } from '../../http2/header-field.ts';
 import { HpackDecoder } from '../../http2/hpack-decoder.ts';
-import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/http2-request-head.ts';
+import {
+  type HeadFault,
+  Http2RequestHead,
+  quoteField,
+  trailerFault,
+} from '../../http2/http2-request-head.ts';
 import { parsePriority } from '../../http2/priority.ts';
-import { refuseStream } from '../../transaction/refuse.ts';
+import { noteRefusal, refuseRequest, refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
 import { keepBuffers, takeBuffers } from '../../transaction/request-buffers.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -300,6 +306,11 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.streams.set(id, stream);
     const isBomb = head.bytes > core.requestLimits.maxSize * A_BOMB;
     if (isBomb) core.stats.h2_flood_hpack++;
+    if (fault !== null && !isBomb && HEAD_RULES[fault.rule].consequence === 'refuse') {
+      // It has one reading, and its client may learn that it is too large.
+      refuseRequest(req, { name: fault.rule, place: fault.place, status: 400, close: 'RX_OVERFLOW' });
+      return;
+    }
     if (fault !== null || (ends && head.contentLength > 0)) {
       refuseStream(req, fault?.rule ?? 'length_short', fault?.place ?? '');
       this.streamError(id, isBomb ? CODE.ENHANCE_YOUR_CALM : CODE.PROTOCOL_ERROR, '');
@@ -317,18 +328,26 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 
   /** A second block of a stream ends its body; the fields are judged and dropped (RFC 9113 section 8.1). */
   private trailers(stream: Http2Stream, ends: boolean, buf: LentBytes, start: number, end: number): void {
-    let fault = ends ? null : 'trailers that do not end the stream';
+    let wrong: HeaderField | null = null;
     const take = (field: HeaderField): void => {
-      fault ??= trailerFault(field);
+      if (wrong === null && trailerFault(field) !== null) wrong = field;
     };
     if (!this.decode(buf, start, end, take)) return;
     if (stream.inputEnded)
       this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
-    else if (fault !== null) this.streamError(stream.id, CODE.PROTOCOL_ERROR, fault);
+    else if (wrong !== null) this.refuseTrailer(stream, wrong);
+    else if (!ends) this.streamError(stream.id, CODE.PROTOCOL_ERROR, 'trailers that do not end the stream');
     else {
       this.core.stats.h2_trailers++;
       if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
     }
+  }
+
+  private refuseTrailer(stream: Http2Stream, field: HeaderField): void {
+    const rule = trailerFault(field);
+    const { log } = stream.req.ended ? this.owner : stream.req;
+    if (rule !== null) noteRefusal(log, this.core.stats, 'request body', rule, quoteField(field));
+    this.streamError(stream.id, CODE.PROTOCOL_ERROR, '');
   }
 
   private data(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
@@ -563,7 +582,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       return;
     }
     if (now >= this.refusesFrom) this.refuseMore();
-    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked)
+      this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
   }
 
   /** Every answer has waited for a window for h2_window_timeout: one that waits for an origin still may find one. */
