@@ -58,6 +58,8 @@ export class Session
   private handshake: Handshake | null;
   /** Once the client speaks HTTP/2. */
   private frames: Http2Connection | null = null;
+  /** The connection is gone before requests of it, the last of which ends the session. */
+  private outlived = false;
   private readonly reader = new RequestHeadReader();
   private parsing = false;
   /** There was a request. */
@@ -176,6 +178,7 @@ export class Session
       this.frames.lost();
       if (isClosing) this.finish(this.lossReason);
       else if (this.frames.running === 0) this.finish(this.closeAfter ?? this.lossReason);
+      else this.outlived = true;
       return;
     }
     this.pipeSink?.abort('closed');
@@ -257,7 +260,9 @@ export class Session
   }
 
   http2Over(): void {
-    if (this.phase === 'closed') this.finish(this.closeAfter ?? this.lossReason);
+    if (!this.outlived) return;
+    this.outlived = false;
+    this.finish(this.closeAfter ?? this.lossReason);
   }
 
   /** The current request is over and its response has been handed to the connection. */
