@@ -27,6 +27,14 @@ export interface Sequence {
 const MOST_STEPS = 40;
 const FIRST_WINDOW = 65535;
 const STATIC = 61;
+const methodOf = (method: string): Buffer => hpackLiterals([[':method', method]]);
+const GET = methodOf('GET');
+const HEAD = methodOf('HEAD');
+const POST = methodOf('POST');
+const ORIGIN = hpackLiterals([
+  [':scheme', 'http'],
+  [':authority', 'a.example'],
+]);
 
 class Maker {
   readonly events: Event[] = [];
@@ -81,13 +89,9 @@ class Maker {
     if (hasBody) this.open.push(stream);
     const path = `/${random.pick(random.chance(0.01) ? [9000] : [1, 1, 3, 40, 400])}*${stream}-${random.below(1000)}`;
     const wait = random.chance(0.3) ? '/wait' : '';
-    const pseudo: Field[] = [
-      [':method', hasBody ? 'POST' : random.pick(['GET', 'HEAD'])],
-      [':scheme', 'http'],
-      [':path', wait + path],
-      [':authority', 'a.example'],
-    ];
-    const block = Buffer.concat([hpackLiterals(pseudo), ...random.times(4, () => this.field())]);
+    const method = hasBody ? POST : random.pick([GET, HEAD]);
+    const target = hpackLiterals([[':path', wait + path]]);
+    const block = Buffer.concat([method, target, ORIGIN, ...random.times(4, () => this.field())]);
     const flags = hasBody ? 0 : FLAG.END_STREAM;
     this.send(...this.block(stream, flags, block));
   }

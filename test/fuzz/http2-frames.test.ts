@@ -9,6 +9,7 @@ import { Http2Stream } from '../../daemon/net/http2/http2-stream.ts';
 import type { Request } from '../../daemon/transaction/request.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { FakeHttp2 } from '../daemon/net/fake-http2.ts';
+import { newSharedParts } from '../daemon/net/fake-session.ts';
 import { HpackReader } from '../harness/hpack-text.ts';
 import { FLAG, FRAME } from '../harness/http2-frames.ts';
 import { runs } from '../harness/runs.ts';
@@ -20,9 +21,11 @@ const SEQUENCES = Number(TOLD ?? Number.POSITIVE_INFINITY);
 const MILLISECONDS = TOLD === undefined ? runs(10_000) : Number.POSITIVE_INFINITY;
 const SEED = Number(process.env.PROXYD_SEED ?? Date.now() % 1e9);
 const HOUR = 3_600_000;
+/** One thread has all connections: buffers of one serve the next. */
+const SHARED = newSharedParts();
 
 class Played {
-  readonly one = new FakeHttp2({ h2_max_concurrent_streams: 10 }, false);
+  readonly one = new FakeHttp2({ h2_max_concurrent_streams: 10 }, false, SHARED);
   /** Paths of requests by stream. */
   private readonly paths = new Map<number, string>();
   private readonly waiting: Request[] = [];
