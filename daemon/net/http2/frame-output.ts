@@ -82,6 +82,9 @@ export class FrameOutput implements Pick<Writer, 'room'> {
 
   /** Gives up what has not left. */
   drop(): void {
+    if (this.at > 0) this.putAside();
+    giveBack(this.waiting);
+    giveBack([this.bytes]);
     this.waiting = [];
     this.waitingBytes = 0;
     this.bytes = NONE;
@@ -100,6 +103,11 @@ function bufferOf(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(USUAL);
 }
 
+function giveBack(buffers: readonly Buffer[]): void {
+  for (const { buffer } of buffers)
+    if (buffer.byteLength === USUAL && spare.length < SPARE) spare.push(Buffer.from(buffer));
+}
+
 /** Buffers of one write: the next connection's when nobody holds them any more. */
 class Lent implements Holder {
   /** The first is that of the write, until it is handed over. */
@@ -115,8 +123,6 @@ class Lent implements Holder {
   }
 
   release(): void {
-    if (--this.holds > 0) return;
-    for (const { buffer } of this.buffers)
-      if (buffer.byteLength === USUAL && spare.length < SPARE) spare.push(Buffer.from(buffer));
+    if (--this.holds === 0) giveBack(this.buffers);
   }
 }

@@ -9,7 +9,7 @@ import { HpackReader } from '../../harness/hpack-text.ts';
 import { FRAME, type Frame, HEADER_LENGTH, PREFACE, settingsFrame } from '../../harness/http2-frames.ts';
 import { bytesOfFrames, toldFrames } from '../../harness/http2-notation.ts';
 import { sinkOf } from '../flow/flow-ends.ts';
-import { FakeSession } from './fake-session.ts';
+import { FakeSession, type SharedParts } from './fake-session.ts';
 
 const PARAMS: Readonly<Record<string, number>> = {
   h2_header_table_size: 4096,
@@ -35,9 +35,10 @@ export class FakeHttp2 extends FakeSession {
   private partial = Buffer.alloc(0);
   private read = 0;
 
-  /** @param params others than usual. @param greets has sent preface and settings */
-  constructor(params: Readonly<Record<string, number>> = {}, greets = true) {
-    super(false, null, { ...PARAMS, ...params });
+  /** @param params others than usual. @param greets has sent preface and settings
+   * @param shared with other connections of a thread */
+  constructor(params: Readonly<Record<string, number>> = {}, greets = true, shared?: SharedParts) {
+    super(false, null, { ...PARAMS, ...params }, shared);
     this.answer = (req) => {
       this.requests.push(req);
       req.onAbort = () => {

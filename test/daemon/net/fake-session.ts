@@ -5,7 +5,7 @@ import type { Room } from '../../../daemon/flow/flow.ts';
 import type { Piece } from '../../../daemon/flow/piece.ts';
 import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
-import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
+import { type MainCounters, newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import { EsiState } from '../../../daemon/transaction/fragment-place.ts';
@@ -100,6 +100,17 @@ export class FakeWire implements ClientWire {
   }
 }
 
+/** What the sessions of a thread share. */
+export interface SharedParts {
+  readonly stats: MainCounters;
+  readonly esi: EsiState;
+  readonly framed: FramedFields;
+}
+
+export function newSharedParts(): SharedParts {
+  return { stats: newMainCounters(), esi: new EsiState(), framed: new FramedFields('Via: 1.1 test') };
+}
+
 export class FakeSession {
   now = 1000;
   /** Milliseconds of the steady clock. */
@@ -108,7 +119,7 @@ export class FakeSession {
   /** The thread's, which other sessions may share. */
   readonly turns: Turns;
   readonly wire = new FakeWire();
-  readonly stats = newMainCounters();
+  readonly stats: MainCounters;
   readonly ran: string[] = [];
   /** Log records as "Tag text". */
   readonly records: string[] = [];
@@ -117,8 +128,15 @@ export class FakeSession {
   /** Handles a request; ends it at once unless replaced. */
   answer: (req: Request) => void = (req) => req.session.requestDone();
 
-  /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another @param params more of them */
-  constructor(proxy = false, turns: Turns | null = null, params: Readonly<Record<string, number>> = {}) {
+  /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another @param params more of them
+   * @param shared with other sessions of a thread */
+  constructor(
+    proxy = false,
+    turns: Turns | null = null,
+    params: Readonly<Record<string, number>> = {},
+    shared: SharedParts = newSharedParts(),
+  ) {
+    this.stats = shared.stats;
     this.turns =
       turns ??
       new Turns(
@@ -137,8 +155,8 @@ export class FakeSession {
         ...params,
       },
       http2Plain: true,
-      esi: new EsiState(),
-      hotHeads: { framed: new FramedFields('Via: 1.1 test') },
+      esi: shared.esi,
+      hotHeads: { framed: shared.framed },
       later: (run: () => void) => void this.deferred.push(run),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       stats: this.stats,
