@@ -29,14 +29,19 @@ import { tlsPage } from './tls-page.ts';
 
 /**
  * Page texts by file name.
- * @param prose in Markdown: the pages on differences from Varnish, on fleets, and those on TLS
+ * @param prose in Markdown: the pages on differences from Varnish, on fleets, on HTTP/2, and those on TLS
  * @param extensions the built-in ones
  * @param language the compiler's tables, and the texts of its page
  */
 export function manualPages(
   version: string,
   date: string,
-  prose: { readonly differences: string; readonly fleet: string; readonly tls: readonly string[] },
+  prose: {
+    readonly differences: string;
+    readonly fleet: string;
+    readonly http2: string;
+    readonly tls: readonly string[];
+  },
   extensions: readonly DocumentedExtension[],
   language: { readonly tables: DocumentedLanguage; readonly texts: LanguageTexts },
 ): Map<string, string> {
@@ -74,6 +79,7 @@ export function manualPages(
     'several proxies of one fleet, from one to five',
     joined([heading('description'), markdown(prose.fleet)]),
   );
+  add('proxy-http2', 'HTTP/2 with clients', joined([heading('description'), markdown(prose.http2)]));
   add('proxy-tls', 'TLS at the front and to origins', tlsPage(prose.tls));
   for (const extension of extensions) {
     pages.set(
@@ -97,6 +103,7 @@ const TOPICS = [
   'proxy-cli',
   'proxy-counters',
   'proxy-fleet',
+  'proxy-http2',
   'proxy-log',
   'proxy-ncsa',
   'proxy-params',

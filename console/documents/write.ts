@@ -33,6 +33,7 @@ export function writeDocuments(
       {
         differences: page('daemon/differences/README.md'),
         fleet: page('daemon/fleet/OPERATING.md'),
+        http2: page('daemon/net/HTTP2.md'),
         tls: TLS_PAGES.filter((path) => existsSync(new URL(path, root))).map(page),
       },
       extensions,

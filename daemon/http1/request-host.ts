@@ -87,7 +87,7 @@ export function normaliseTarget(msg: HttpMessage): HostError | null {
   if (at >= 0) {
     const host = msg.valueAt(at);
     if (!validAuthority(host)) return 'host_invalid';
-  } else if (msg.proto !== 'HTTP/1.0' && msg.proto !== 'HTTP/2.0') {
+  } else if (msg.proto !== 'HTTP/1.0' && msg.method !== 'PRI') {
     return 'host_missing';
   }
   const url = msg.url;

@@ -1,7 +1,7 @@
 // One field of a request as HPACK has it. An entry of a table is one object that many heads refer to, so whatever is
 // made of name and value is made here, once: the line, the verdict on the field alone, and its role in a head.
 
-import { TARGET, TEXT, TOKEN_FOLD } from '../http1/byte-classes.ts';
+import { TARGET, TOKEN_FOLD } from '../http1/byte-classes.ts';
 import { nameBit } from '../http1/message.ts';
 import type { FieldRule } from './head-rules.ts';
 
@@ -108,11 +108,14 @@ function nameFault(name: string): FieldRule | 0 {
   return CONNECTION_FIELDS.has(name) ? 'connection_field' : 0;
 }
 
+/** The octets that TEXT does not allow: an expression is twice as fast here, because values are parts of their lines. */
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
 /** Stricter than RFC 9113, which names NUL, CR and LF: the same control characters are refused as in HTTP/1. */
 function valueFault(value: string): FieldRule | 0 {
   const n = value.length;
   if (n === 0) return 0;
-  for (let i = 0; i < n; i++) if (TEXT[value.charCodeAt(i)] === 0) return 'value_control';
+  if (CONTROL.test(value)) return 'value_control';
   return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(n - 1)) ? 'value_blank' : 0;
 }
 

@@ -15,9 +15,9 @@ const CODED = 0x80;
 const INDEXING_MASK = 0x3f;
 const PLAIN_MASK = 0x0f;
 
-/** First index of each name of the static table. */
+/** An index of each name of the static table. */
 const NAME_INDEX: ReadonlyMap<string, number> = new Map(
-  STATIC_ENTRIES.map(([name], i): [string, number] => [name, i + 1]).reverse(),
+  STATIC_ENTRIES.map(([name], i): [string, number] => [name, i + 1]),
 );
 
 /** Writes an integer whose first octet has the bits `kind` above the prefix `mask`; returns the offset past it. */

@@ -1,6 +1,6 @@
 // How much work a client may cause that brings nobody any further: frames such as PING, SETTINGS, PRIORITY, empty DATA
 // and small WINDOW_UPDATEs are legal in any number (RFC 9113 section 10.5). Each costs one; time and bytes that are sent or
-// received give some back. Who has used up all is told to calm down.
+// received give some back. A connection that has used up all is closed.
 
 /** Frames at once (chosen: a browser's page of a thousand images has a few hundred). */
 const MOST = 2000;
@@ -20,7 +20,12 @@ export class Patience {
 
   /** Bytes of use have passed, in either direction. */
   earn(bytes: number): void {
-    this.left = Math.min(MOST, this.left + bytes / BYTES);
+    this.earnFrames(bytes / BYTES);
+  }
+
+  /** Something of use has been asked for that such frames belong to. */
+  earnFrames(frames: number): void {
+    this.left = Math.min(MOST, this.left + frames);
   }
 
   /** Takes `frames` off; false when there is nothing left. The clock is asked for only where the rest runs low. */

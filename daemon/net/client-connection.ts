@@ -97,7 +97,9 @@ export abstract class ClientConnection extends ClientEnds {
 
   /** Writes frames, whose answers have been noted as they were made. */
   send(piece: Piece): Room {
-    return this.wire.write(piece);
+    const room = this.wire.write(piece);
+    if (room === 'more') this.output.responseDone();
+    return room;
   }
 
   onRoom(writer: Pick<Writer, 'room'>): void {

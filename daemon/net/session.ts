@@ -18,12 +18,12 @@ import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
-import { RequestBuffers } from '../transaction/request-buffers.ts';
+import { keepBuffers, RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
-import { Http2Connection } from './http2/connection.ts';
-import type { Http2Owner } from './http2/control.ts';
+import { Http2Connection } from './http2/http2-connection.ts';
+import type { Http2Owner } from './http2/http2-control.ts';
 import { type PreambleTarget, receivePreamble } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
 import { Handshake, type HandshakeOwner } from './tls-handshake.ts';
@@ -51,9 +51,10 @@ export class Session
   private readonly owner: SessionOwner;
   readonly requests: RequestMachine;
   readonly stream = null;
-  private readonly buffers: RequestBuffers;
+  /** Of the requests of HTTP/1; null once the client speaks HTTP/2. */
+  private buffers: RequestBuffers | null;
   /** The request under way, or the last one. */
-  private req: Request;
+  private req: Request | null;
   /** Until the first request of a TLS connection; null of a plain one. */
   private handshake: Handshake | null;
   /** Once the client speaks HTTP/2. */
@@ -190,7 +191,7 @@ export class Session
     this.phase = 'closed';
     this.closeAfter = this.lossReason;
     this.body?.fail('closed', this.wire.error);
-    if (busy) this.req.abort();
+    if (busy) this.req?.abort();
     else this.finish(this.lossReason);
   }
 
@@ -253,6 +254,10 @@ export class Session
     // The connection has limits of its own.
     this.deadline = 0;
     this.reader.release();
+    const { buffers } = this;
+    this.buffers = null;
+    this.req = null;
+    if (buffers !== null) keepBuffers(this.core, buffers);
     this.frames = new Http2Connection(this, prefaced);
     const rest = this.takeRest();
     this.own = null;
@@ -293,7 +298,7 @@ export class Session
       this.onRoom({ room });
       return;
     }
-    this.awaitHead(this.req.log.tPrev);
+    this.awaitHead(this.req?.log.tPrev ?? this.core.clock.now());
   }
 
   /** @param ahead what has come already was sent ahead of an answer */
@@ -364,7 +369,7 @@ export class Session
   }
 
   bodyBegins(): void {
-    this.req.bodyBegins();
+    this.req?.bodyBegins();
   }
 
   bodyWanted(): void {
@@ -376,7 +381,7 @@ export class Session
     this.deadline = this.core.clock.now() + this.timeoutIdle;
     const rest = this.takeRest();
     if (rest !== null) this.feedBody(rest, 0, rest.length);
-    else this.req.askForBody();
+    else this.req?.askForBody();
     this.own = null;
     const { body } = this;
     if (body?.wantsData !== true) return;
@@ -385,7 +390,7 @@ export class Session
   }
 
   bodySettled(): void {
-    this.req.bodySettled();
+    this.req?.bodySettled();
     if (this.phase === 'body') {
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
@@ -516,10 +521,12 @@ export class Session
         this.deadline = now + this.timeoutIdle;
         head.reset();
         // The first one is made with the session.
-        if (this.begun) this.req = new Request(this.core, this, this.buffers, this.requests.run);
+        if (this.begun && this.buffers !== null)
+          this.req = new Request(this.core, this, this.buffers, this.requests.run);
         this.begun = true;
       }
       const { req } = this;
+      if (req === null) break;
       const { requestLimits, lenientLf } = this.core;
       const status = reader.read(buf, at, end, requestLimits, lenientLf, req.http);
       if (status === HEAD_INCOMPLETE) break;

@@ -11,7 +11,7 @@ import { DerivedSession } from '../transaction/derived-session.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
-import { RequestBuffers } from '../transaction/request-buffers.ts';
+import { keepBuffers, takeBuffers } from '../transaction/request-buffers.ts';
 import { forwardedFor, logRequest } from './receive.ts';
 import { RECV } from './request-steps.ts';
 
@@ -78,8 +78,6 @@ class FragmentSession extends DerivedSession implements ClientSession {
  * takes away, and what frames a body in pieces. */
 const NOT_OF_A_FRAGMENT = ['if-modified-since', 'if-none-match', 'range'];
 const OF_A_BODY = ['content-length', 'transfer-encoding'];
-/** Buffers of ended requests that are kept. */
-const SPARE = 64;
 
 interface Place extends FragmentPlace {
   req: Request | null;
@@ -89,13 +87,13 @@ interface Place extends FragmentPlace {
 export function beginFragment(place: Place, page: Request, part: PlanInclude, gzip: boolean): void {
   const { core } = page;
   const now = core.clock.now();
-  const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
+  const buffers = takeBuffers(core);
   const calls = {
     cut: () => place.failed('its transaction broke off'),
     done: () => {
       place.ended();
       // Only now: the page, which continues, may begin the next one.
-      if (core.esi.spareBuffers.length < SPARE) core.esi.spareBuffers.push(buffers);
+      keepBuffers(core, buffers);
     },
   };
   const session = new FragmentSession(page.session, calls, now);

@@ -35,7 +35,7 @@ interface FramedHead {
 }
 
 /** Of all hot heads over HTTP/2. */
-export class FramedFields {
+class FramedFields {
   readonly all = new ResponseFields();
   /** The fields after Age. */
   readonly added: readonly ResponseField[];
@@ -107,7 +107,7 @@ export class HotHead {
 
   framed({ all, addedBound }: FramedFields): FramedHead {
     if (this.frames !== null) return this.frames;
-    const fields = this.keys.map((key, i) => all.of(key, this.lines[i] as string));
+    const fields = this.lines.map((line, i) => all.of(this.keys[i] as string, line));
     this.frames = { fields, bound: boundOf(fields) + addedBound };
     return this.frames;
   }

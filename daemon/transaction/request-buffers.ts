@@ -77,6 +77,17 @@ export class ObjectView implements VclObject {
   }
 }
 
+/** Buffers of ended requests that are kept for fragments and streams, which have no connection of their own to keep them. */
+const SPARE = 256;
+
+export function takeBuffers(core: Core): RequestBuffers {
+  return core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
+}
+
+export function keepBuffers({ esi }: Core, buffers: RequestBuffers): void {
+  if (esi.spareBuffers.length < SPARE) esi.spareBuffers.push(buffers);
+}
+
 export class RequestBuffers {
   readonly http = new HttpMessage(Tag.ReqMethod);
   readonly resp = new HttpMessage(Tag.RespMethod);

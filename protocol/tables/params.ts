@@ -201,7 +201,7 @@ export const PARAMS = [
   row('h2_max_frame_size', 'bytes', '16k', { min: '16k', max: '16777215b', unit: 'bytes' },
     'The largest frame that a client of HTTP/2 may send (SETTINGS_MAX_FRAME_SIZE). It counts for connections made after a change.'),
   row('h2_max_header_list_size', 'bytes', '2147483647b', { min: '0b', unit: 'bytes' },
-    'What clients of HTTP/2 are told about the largest head, uncompressed and with 32 bytes for each field (SETTINGS_MAX_HEADER_LIST_SIZE). Heads are held to http_req_size, http_req_hdr_len and http_max_hdr in any case; at its default clients are told of http_req_size.'),
+    'What clients of HTTP/2 are told about the largest head, uncompressed and with 32 bytes for each field (SETTINGS_MAX_HEADER_LIST_SIZE). At its default they are told nothing. Heads are held to http_req_size, http_req_hdr_len and http_max_hdr in any case.'),
   row('h2_rapid_reset', 'timeout', '1.000', { min: '0.000', unit: 'seconds', flags: ['delayed_effect', 'experimental'] },
     'A client of HTTP/2 that takes a request back sooner than this after its head makes a rapid reset. It counts for connections made after a change; h2.rapid_reset() sets it for one.'),
   row('h2_rapid_reset_limit', 'uint', '100', { min: '0', unit: 'resets', flags: ['delayed_effect', 'experimental'] },

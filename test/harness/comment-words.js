@@ -45,6 +45,7 @@ const FOLDERS = [
   'daemon/params',
   'daemon/backend',
   'daemon/http1',
+  'daemon/http2',
   'daemon/log',
   'daemon/stats',
   'daemon/throttle',

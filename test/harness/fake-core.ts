@@ -115,6 +115,7 @@ export class FakeCore {
       vxid: 1,
       tHead: 999,
       closeAfter: null,
+      stream: null,
       isOpen: true,
       clientIp: '192.0.2.1',
       write: () => 'more',

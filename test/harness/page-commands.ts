@@ -70,6 +70,7 @@ export const NOT_PLAYED: readonly NotPlayed[] = [
   not(/^console\/README/, /varnish/, 'needs a Varnish, here and over ssh', 'varnish.test.ts'),
   not(/^daemon\/tls\/AUTOMATIC/, ANY, 'needs an authority; played with one of this machine', 'acme.test.ts'),
   not(/^daemon\/tls\/LISTENERS/, ANY, 'needs certificates; played with some that are made', 'certificates.test.ts'),
+  not(/^daemon\/net\/HTTP2/, /^(proxyd|curl) /, 'needs certificates, and the port of everybody'),
   not(/^daemon\/fleet\/OPERATING/, ANY, 'takes several machines; played with other places', 'fleet-operating.test.ts'),
   not(/^daemon\/fleet\/README/, /^(nats-server|proxyd|proxyadm) /, 'takes a bus and several nodes', 'fleet-operating.test.ts'),
   not(/^daemon\/fleet\/README/, /^nats /, 'needs the command nats, which Debian does not have; the same messages are sent', 'fleet.test.ts'),

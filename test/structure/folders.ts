@@ -175,6 +175,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/transaction': [
     'protocol',
     'daemon/http1',
+    'daemon/http2',
     'daemon/flow',
     'daemon/contract',
     'daemon/log',
@@ -253,6 +254,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/net': [
     'protocol',
     'daemon/http1',
+    'daemon/http2',
     'daemon/flow',
     'daemon/contract',
     'daemon/log',

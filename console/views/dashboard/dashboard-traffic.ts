@@ -73,6 +73,8 @@ export function trafficRows(
     spread([span('fetches', 'muted')], [span(`${rate(counters.rate('MAIN.s_fetch'))}/s`)], width),
     spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
   );
+  if (counters.get('MAIN.h2_streams') !== undefined)
+    rows.push(spread([span('over HTTP/2', 'muted')], [span(http2Share(session))], width));
   if (counters.get('TLS.handshakes') !== undefined)
     rows.push(
       spread([span('TLS handshakes', 'muted')], [span(`${rate(counters.rate('TLS.handshakes'))}/s`)], width),
@@ -80,7 +82,13 @@ export function trafficRows(
   return rows;
 }
 
-/** The donut's shares as figures, and three more. */
+/** The part of the clients' requests that came over HTTP/2. */
+function http2Share({ counters }: DaemonSession): string {
+  const requests = counters.rate('MAIN.client_req');
+  return requests > 0 ? percent(Math.min(1, counters.rate('MAIN.h2_streams') / requests)) : '-';
+}
+
+/** The donut's shares as figures, and a few more. */
 function figures(session: DaemonSession, rates: readonly number[], total: number, width: number): Row[] {
   const { counters } = session;
   const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
@@ -95,6 +103,7 @@ function figures(session: DaemonSession, rates: readonly number[], total: number
     line('sent', `${bytes(out)}/s`),
     line('fetches', `${rate(counters.rate('MAIN.s_fetch'))}/s`),
     line(width >= 16 ? 'sessions' : 'conns', `${rate(counters.rate('MAIN.sess_conn'))}/s`),
+    ...(counters.get('MAIN.h2_streams') === undefined ? [] : [line('over HTTP/2', http2Share(session))]),
   ];
 }
 

@@ -19,7 +19,13 @@ function exchange(ctx: VclContext, setting: Setting, value?: number | null): num
   const own = limits(ctx);
   if (own === null) return NONE;
   const before = own[setting];
-  if (typeof value === 'number') own[setting] = Math.max(value, LEAST[setting]);
+  if (typeof value !== 'number') return before;
+  const next = Math.max(value, LEAST[setting]);
+  if (next === before) return before;
+  own[setting] = next;
+  // A limit that is set begins with the whole of it.
+  const { rapidResetLimit } = own;
+  own.rapidResetLimit = rapidResetLimit;
   return before;
 }
 

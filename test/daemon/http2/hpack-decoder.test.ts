@@ -11,8 +11,8 @@ function reader(tableSize = 4096, maxList = LARGE) {
   const decoder = new HpackDecoder(tableSize);
   const readBytes = (bytes: Buffer): string[] | string => {
     const fields: string[] = [];
-    // Bytes around the block must never be looked at: here they are fields.
-    const buf = Buffer.concat([Buffer.alloc(3, 0x82), bytes, Buffer.alloc(9, 0x82)]);
+    // Bytes around the block must never be looked at: here they end any integer, or are fields.
+    const buf = Buffer.concat([Buffer.alloc(3, 0x82), bytes, Buffer.alloc(9)]);
     const wrong = decoder.decode(buf, 3, 3 + bytes.length, maxList, (field: HeaderField) => {
       expect(field.size).toBe(field.name.length + field.value.length + 32);
       fields.push(`${field.name}: ${field.value}`);
@@ -189,6 +189,10 @@ describe('a size that we have changed', () => {
     second.decoder.limit(0);
     second.decoder.limit(4096);
     expect(second.read('20 3f e1 1f 82')).toEqual([':method: GET']);
+    const third = reader(4096);
+    third.decoder.limit(0);
+    third.decoder.limit(50);
+    expect(third.read('3f 13 82')).toBe(MISSING);
   });
 
   it('need not be announced when it is larger, or as large as what is used', () => {
@@ -225,6 +229,16 @@ describe('a block that is too large', () => {
     const { decoder, read } = reader(4096, 40);
     expect(read('82 82 82 80')).toBe(BAD_INDEX);
     expect(decoder.oversized).toBe(true);
+  });
+
+  it('is not one of a very long field', () => {
+    const { readBytes } = reader(4096, 1 << 21);
+    const length = Buffer.from([0x7f, 0x81, 0x89, 0x3d]);
+    for (const name of ['x', 'x'.repeat(100)]) {
+      const value = 'v'.repeat(127 + 1 + (9 << 7) + (0x3d << 14));
+      const block = [Buffer.from([0x40, name.length]), Buffer.from(name), length, Buffer.from(value)];
+      expect(readBytes(Buffer.concat(block))).toEqual([`${name}: ${value}`]);
+    }
   });
 
   it('may be a bomb: one large entry, referred to thousands of times', () => {

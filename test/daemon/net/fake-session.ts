@@ -8,6 +8,8 @@ import { Session } from '../../../daemon/net/session.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
+import { EsiState } from '../../../daemon/transaction/fragment-place.ts';
+import { FramedFields } from '../../../daemon/transaction/hot-heads.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { Turns } from '../../../daemon/turns/turns.ts';
 import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
@@ -24,6 +26,7 @@ function forgetfulLog(records: string[]): object {
       get: (_target, name) => {
         if (name === 'tPrev' || name === 'tFirst') return 0;
         if (name === 'end') return () => put(Tag.End, '');
+        if (name === 'wants') return () => false;
         return name === 'put' ? put : () => log;
       },
       set: () => true,
@@ -114,8 +117,8 @@ export class FakeSession {
   /** Handles a request; ends it at once unless replaced. */
   answer: (req: Request) => void = (req) => req.session.requestDone();
 
-  /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another */
-  constructor(proxy = false, turns: Turns | null = null) {
+  /** @param proxy as on a PROXY listener @param turns of a thread that it shares with another @param params more of them */
+  constructor(proxy = false, turns: Turns | null = null, params: Readonly<Record<string, number>> = {}) {
     this.turns =
       turns ??
       new Turns(
@@ -131,7 +134,12 @@ export class FakeSession {
         idle_send_timeout: 60,
         send_timeout: 600,
         workspace_session: 768,
+        ...params,
       },
+      http2Plain: true,
+      esi: new EsiState(),
+      hotHeads: { framed: new FramedFields('Via: 1.1 test') },
+      later: (run: () => void) => void this.deferred.push(run),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       stats: this.stats,
       newVxid: () => 1,

@@ -80,7 +80,7 @@ export const session: VclSession = {
   proxyAttributes: null,
   tls: null,
   http2: null,
-    peerCredentials: () => null,
+  peerCredentials: () => null,
 };
 
 export const host: VclHost = {

@@ -9,9 +9,9 @@ describe('checkQuery', () => {
   });
 
   it('remarks on what is right and yet can match nothing', () => {
-    expect(checkQuery('ObjUnset ~ x')).toMatchObject({
+    expect(checkQuery('SessError ~ x')).toMatchObject({
       ok: true,
-      note: expect.stringMatching(/^ObjUnset: /),
+      note: expect.stringMatching(/^SessError: /),
     });
   });
 

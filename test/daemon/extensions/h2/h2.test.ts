@@ -1,6 +1,7 @@
 // Programs that use the extension h2, on connections with HTTP/2 and without.
 import { describe, expect, it } from 'vitest';
 import type { Http2Limits } from '../../../../daemon/contract/context.ts';
+import { RapidResets } from '../../../../daemon/net/http2/rapid-resets.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const HEAD = 'vcl 4.1; import h2; backend d none;';
@@ -41,6 +42,20 @@ describe('the extension h2', () => {
       rapidResetPeriod: 120,
       rapidResetBudget: 99.5,
     });
+  });
+
+  it('gives the whole budget again with a change, and with no other call', () => {
+    const own = new RapidResets({ h2_rapid_reset: 1, h2_rapid_reset_limit: 9, h2_rapid_reset_period: 60 }, 0);
+    const spend = (): unknown => [own.mayReset(0, 0), own.mayReset(0, 0), own.mayReset(0, 0)];
+    spend();
+    run(own, 'h2.rapid_reset(1s); h2.rapid_reset_limit(9); h2.rapid_reset_period(60s); h2.rapid_reset();');
+    expect(own.rapidResetBudget).toBe(6);
+    for (const call of ['h2.rapid_reset(2s)', 'h2.rapid_reset_period(30s)', 'h2.rapid_reset_limit(10)']) {
+      spend();
+      run(own, `${call};`);
+      expect(own.rapidResetBudget).toBe(own.rapidResetLimit);
+    }
+    expect(own.rapidResetLimit).toBe(10);
   });
 
   it('sets nothing below what the parameters allow', () => {

@@ -60,8 +60,12 @@ export class Http2RequestHead {
   private names = 0;
   /** The field that names the host. */
   private host: HeaderField | null = null;
-  private cookieAt = 0;
+  /** Line of the first crumb, or -1 when it was beyond a limit. */
+  private cookieAt = -1;
   private crumbs: HeaderField[] = [];
+  /** Characters of the crumbs in one line. Entries of a table are named for a byte each: what they make together is known
+   * before it is made. */
+  private crumbed = 0;
   /** The crumbs that were joined last, and their line: requests of one client repeat them. */
   private joinedCrumbs: HeaderField[] = [];
   private joinedLine = '';
@@ -181,10 +185,18 @@ export class Http2RequestHead {
 
   private takeCookie(field: HeaderField): void {
     if (this.crumbs.length === 0) {
-      this.cookieAt = this.n;
+      const at = this.n;
+      this.crumbed = field.line.length;
       this.store(field, field.name, field.bit);
+      this.cookieAt = this.n > at ? at : -1;
     } else {
-      this.bytes += CRUMB_BREAK.length + field.value.length;
+      const more = CRUMB_BREAK.length + field.value.length;
+      this.bytes += more;
+      this.crumbed += more;
+      if (this.crumbed > (this.limits?.maxLine ?? 0)) {
+        this.exceed('line_long', field);
+        return;
+      }
     }
     this.crumbs.push(field);
   }
@@ -192,15 +204,12 @@ export class Http2RequestHead {
   private joinCrumbs(msg: HttpMessage): void {
     const { crumbs, limits, cookieAt } = this;
     const first = crumbs[0];
-    // The first crumb has no line when it was beyond a limit.
-    if (first === undefined || crumbs.length < 2 || limits === null) return;
-    if (cookieAt >= this.n || msg.keys[cookieAt] !== COOKIE_KEY) return;
+    if (first === undefined || crumbs.length < 2 || cookieAt < 0 || limits === null) return;
     if (!isSameList(crumbs, this.joinedCrumbs)) {
       this.joinedLine = `${COOKIE_KEY}: ${crumbs.map((crumb) => crumb.value).join(CRUMB_BREAK)}`;
       this.joinedCrumbs = crumbs;
     }
-    if (this.joinedLine.length > limits.maxLine) this.exceed('line_long', first);
-    else msg.lines[cookieAt] = this.joinedLine;
+    msg.lines[cookieAt] = this.joinedLine;
   }
 
   private pseudoFault(msg: HttpMessage): HeadFault | null {

@@ -21,17 +21,17 @@ import {
 } from '../../http2/frames.ts';
 import type { HeaderField } from '../../http2/header-field.ts';
 import { HpackDecoder } from '../../http2/hpack-decoder.ts';
+import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/http2-request-head.ts';
 import { parsePriority } from '../../http2/priority.ts';
-import { type HeadFault, Http2RequestHead, trailerFault } from '../../http2/request-head.ts';
 import { refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
-import { RequestBuffers } from '../../transaction/request-buffers.ts';
-import { Http2Control, type Http2Owner } from './control.ts';
+import { keepBuffers, takeBuffers } from '../../transaction/request-buffers.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type BlockUser, HeaderBlocks } from './header-blocks.ts';
+import { Http2Control, type Http2Owner } from './http2-control.ts';
+import { ENOUGH, Http2Stream, type StreamHost } from './http2-stream.ts';
 import { RapidResets } from './rapid-resets.ts';
 import { ReadyStreams } from './ready-streams.ts';
-import { Http2Stream, type StreamHost } from './stream.ts';
 
 /** Bytes of bodies that a connection sends in a turn. */
 const A_TURN = 256 * 1024;
@@ -41,13 +41,20 @@ const MOST_BACKLOG = 256 * 1024;
 const REMEMBERED = 256;
 /** Seconds in which a client learns that its connection is to end, before its new streams are refused. */
 const NOTICE = 1;
-/** Buffers of ended requests that are kept. */
-const SPARE = 256;
+/** Frames that a client may send about a request beside it (chosen: some give a window back for each frame of it). */
+const OF_A_REQUEST = 4;
+/** DATA of fewer bytes is work rather than a body (chosen), and the part of an empty one that it counts for. */
+const SMALL = 64;
+const A_SMALL_ONE = 1 / 4;
+/** Heads that are so many times larger than any may be stood for more than was sent (chosen: Huffman's code makes less of
+ * the largest block). */
+const A_BOMB = 4;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Http2Connection extends Http2Control implements StreamHost, BlockUser {
-  readonly ready = new ReadyStreams();
+  readonly ready = new ReadyStreams<Http2Stream>();
   readonly limits: RapidResets;
+  movedAt: number;
   private readonly reader: FrameReader;
   private readonly blocks: HeaderBlocks;
   private readonly decoder: HpackDecoder;
@@ -56,6 +63,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** Streams that were reset from here. */
   private readonly forgotten = new Set<number>();
   private readonly streamWindow: number;
+  /** Of our SETTINGS: the parameter may change meanwhile. */
+  private readonly tableSize: number;
   /** Bytes of the preface that have come. */
   private prefaced: number;
   /** Streams above it were announced as not served. */
@@ -68,6 +77,10 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** When a connection without streams is given up; one within a header block; one that has been told to end. */
   private idleBy: number;
   private blockBy = NEVER;
+  /** When one is given up of which every answer waits for a window. */
+  private bankruptBy = NEVER;
+  /** Bytes sent since `movedAt`. */
+  private moved = 0;
   private refusesFrom = NEVER;
 
   /** @param prefaced bytes of the preface that have been read already */
@@ -76,11 +89,13 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     const { params, requestLimits, clock } = this.core;
     this.prefaced = prefaced;
     this.streamWindow = params.h2_initial_window_size;
+    this.tableSize = params.h2_header_table_size;
     this.reader = new FrameReader(this, params.h2_max_frame_size);
     this.blocks = new HeaderBlocks(this, Math.max(requestLimits.maxSize, FIRST_FRAME_SIZE) * 2);
     this.decoder = new HpackDecoder(Math.max(params.h2_header_table_size, 4096));
     this.head = new Http2RequestHead();
     this.limits = new RapidResets(params, clock.now());
+    this.movedAt = clock.now();
     this.idleBy = clock.now() + owner.timeoutIdle;
     this.core.stats.h2_sess++;
     this.sendSettings();
@@ -193,6 +208,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       case FRAME.PRIORITY:
         // Priorities of RFC 7540 are read and ignored (RFC 9113 section 5.3.2).
         if (end - start === 5) this.bears(type);
+        else if (!this.isBegun(id)) this.wrongLength(type, start, end);
         else this.streamError(id, CODE.FRAME_SIZE_ERROR, `PRIORITY of ${end - start} bytes`);
         break;
       default:
@@ -202,18 +218,25 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 
   /** Whether the stream has begun; an error of the connection otherwise (RFC 9113 section 5.1). */
   private hasBegun(id: number, type: number): boolean {
-    if (id <= this.lastStream && id % 2 === 1) return true;
+    if (this.isBegun(id)) return true;
     this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of stream ${id}, which has not begun`);
     return false;
   }
 
+  private isBegun(id: number): boolean {
+    return id <= this.lastStream && id % 2 === 1;
+  }
+
   private headers(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
-    let from = start;
-    let to = end;
-    if ((flags & FLAG.PADDED) !== 0) to -= buf[from++] ?? 0;
-    if ((flags & FLAG.PRIORITY) !== 0) from += 5;
-    if (from > to || (start === end && flags & (FLAG.PADDED | FLAG.PRIORITY))) {
-      this.fail(CODE.PROTOCOL_ERROR, 'HEADERS shorter than what they are to hold');
+    const isPadded = (flags & FLAG.PADDED) !== 0;
+    const from = start + (isPadded ? 1 : 0) + ((flags & FLAG.PRIORITY) !== 0 ? 5 : 0);
+    if (from > end) {
+      this.wrongLength(FRAME.HEADERS, start, end);
+      return;
+    }
+    const to = isPadded ? end - (buf[start] as number) : end;
+    if (from > to) {
+      this.fail(CODE.PROTOCOL_ERROR, 'padding of HEADERS longer than its frame');
       return;
     }
     this.blocks.begin(id, flags, buf, from, to);
@@ -229,14 +252,16 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.blockBy = NEVER;
     const ends = (flags & FLAG.END_STREAM) !== 0;
     const stream = this.streams.get(id);
-    if (stream !== undefined) this.trailers(stream, ends, buf, start, end);
-    else if (id > this.lastStream) {
-      if (id % 2 === 1) this.open(id, ends, buf, start, end);
-      else this.fail(CODE.PROTOCOL_ERROR, `stream ${id} is none of a client's`);
-    } else if (this.decode(buf, start, end, ignore)) {
-      if (this.forgotten.has(id)) this.bears(FRAME.HEADERS);
-      else this.fail(CODE.STREAM_CLOSED, `HEADERS of stream ${id}, which is closed`);
-    }
+    if (id % 2 === 0) this.fail(CODE.PROTOCOL_ERROR, `stream ${id} is none of a client's`);
+    else if (id > this.lastStream) this.open(id, ends, buf, start, end);
+    else if (stream !== undefined && !stream.isGone) this.trailers(stream, ends, buf, start, end);
+    else if (this.decode(buf, start, end, ignore)) this.closedStream(id, FRAME.HEADERS);
+  }
+
+  /** A frame of a stream that is over. One that we have reset may still get what was on its way (RFC 9113 section 5.1). */
+  private closedStream(id: number, type: number): void {
+    if (this.forgotten.has(id)) this.bears(type);
+    else this.fail(CODE.STREAM_CLOSED, `${frameName(type)} of stream ${id}, which is closed`);
   }
 
   /** Every block is decoded, so that the table stays in step. */
@@ -250,7 +275,6 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   private open(id: number, ends: boolean, buf: LentBytes, start: number, end: number): void {
     const { core, owner, head } = this;
     this.lastStream = id;
-    this.patience.earn(end - start);
     if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
       if (!this.decode(buf, start, end, ignore)) return;
       core.stats.h2_streams_refused++;
@@ -258,7 +282,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       this.bears(FRAME.HEADERS);
       return;
     }
-    const buffers = core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
+    const buffers = takeBuffers(core);
     const stream = new Http2Stream(this, owner, id, buffers, {
       send: this.settings.initialWindow,
       receive: this.streamWindow,
@@ -274,12 +298,15 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     core.stats.h2_streams++;
     req.open(end - start, this.now());
     this.streams.set(id, stream);
+    const isBomb = head.bytes > core.requestLimits.maxSize * A_BOMB;
+    if (isBomb) core.stats.h2_flood_hpack++;
     if (fault !== null || (ends && head.contentLength > 0)) {
       refuseStream(req, fault?.rule ?? 'length_short', fault?.place ?? '');
-      this.streamError(id, CODE.PROTOCOL_ERROR, '');
+      this.streamError(id, isBomb ? CODE.ENHANCE_YOUR_CALM : CODE.PROTOCOL_ERROR, '');
       stream.requestDone();
       return;
     }
+    this.patience.earnFrames(OF_A_REQUEST);
     const priority = req.http.get('priority');
     if (priority !== null) stream.prioritise(parsePriority(priority));
     owner.requests.start(req);
@@ -307,14 +334,16 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   private data(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
     const size = end - start;
     if (!this.hasBegun(id, FRAME.DATA)) return;
-    let from = start;
-    let to = end;
-    if ((flags & FLAG.PADDED) !== 0) {
-      to -= buf[from++] ?? 0;
-      if (from > to || size === 0) {
-        this.fail(CODE.PROTOCOL_ERROR, 'padding of DATA longer than its frame');
-        return;
-      }
+    const isPadded = (flags & FLAG.PADDED) !== 0;
+    if (isPadded && size === 0) {
+      this.wrongLength(FRAME.DATA, start, end);
+      return;
+    }
+    const from = isPadded ? start + 1 : start;
+    const to = isPadded ? end - (buf[start] as number) : end;
+    if (from > to) {
+      this.fail(CODE.PROTOCOL_ERROR, 'padding of DATA longer than its frame');
+      return;
     }
     this.receiveWindow -= size;
     if (this.receiveWindow < 0) {
@@ -322,15 +351,14 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       return;
     }
     this.widen();
-    const ends = (flags & FLAG.END_STREAM) !== 0;
-    if (to > from) this.patience.earn(to - from);
-    else if (!ends && !this.bears(FRAME.DATA)) return;
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isGone) {
-      if (stream === undefined && !this.forgotten.has(id))
-        this.fail(CODE.STREAM_CLOSED, `DATA of stream ${id}, which is closed`);
+      this.closedStream(id, FRAME.DATA);
       return;
     }
+    const ends = (flags & FLAG.END_STREAM) !== 0;
+    if (to - from >= SMALL) this.patience.earn(to - from);
+    else if (!ends && !this.bears(FRAME.DATA, to === from ? 1 : A_SMALL_ONE)) return;
     if (stream.inputEnded) {
       this.streamError(id, CODE.STREAM_CLOSED, 'DATA after the end of the request');
       return;
@@ -437,8 +465,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
 
   streamOver(stream: Http2Stream): void {
     if (!this.streams.delete(stream.id)) return;
-    const { spareBuffers } = this.core.esi;
-    if (spareBuffers.length < SPARE) spareBuffers.push(stream.buffers);
+    keepBuffers(this.core, stream.buffers);
     if (this.streams.size > 0) return;
     if (this.isOver) {
       this.owner.http2Over();
@@ -458,7 +485,7 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   protected settingsTaken(): void {
-    this.decoder.limit(this.core.params.h2_header_table_size);
+    this.decoder.limit(this.tableSize);
   }
 
   // What is sent.
@@ -498,14 +525,27 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       total += stream.sendSome(Math.min(room, most - total));
       if (stream.isDrained) this.drained.push(stream);
     }
-    if (total > 0) this.patience.earn(total);
+    if (total > 0) this.hasMoved(total);
     return total;
+  }
+
+  private hasMoved(bytes: number): void {
+    this.patience.earn(bytes);
+    this.bankruptBy = NEVER;
+    this.moved += bytes;
+    if (this.moved < ENOUGH) return;
+    this.moved = 0;
+    this.movedAt = this.now();
   }
 
   protected roomAgain(): void {
     if (this.isOver) return;
-    if (this.waits) this.goOn();
+    // First what waits, or there would be no room yet for more.
     this.flush();
+    if (this.waits) this.goOn();
+    if (this.running > 0) return;
+    this.idleBy = this.now() + this.owner.timeoutIdle;
+    this.endIfIdle();
   }
 
   // Ends.
@@ -513,13 +553,29 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   /** Called by the sweep. */
   checkTimeout(now: number): void {
     if (this.isOver) return;
+    if (this.isBankrupt(now)) {
+      this.fail(CODE.ENHANCE_YOUR_CALM, 'no answer has a window', 'BANKRUPT');
+      return;
+    }
     for (const stream of [...this.streams.values()]) stream.checkTimeout(now);
     if (now >= this.blockBy) {
       this.end(CODE.NO_ERROR, 'RX_TIMEOUT');
       return;
     }
     if (now >= this.refusesFrom) this.refuseMore();
-    if (this.running === 0 && now >= this.idleBy) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+  }
+
+  /** Every answer has waited for a window for h2_window_timeout: one that waits for an origin still may find one. */
+  private isBankrupt(now: number): boolean {
+    if (this.running === 0) return false;
+    for (const stream of this.streams.values()) {
+      if (stream.lacksWindow) continue;
+      this.bankruptBy = NEVER;
+      return false;
+    }
+    if (this.bankruptBy === NEVER) this.bankruptBy = now + this.core.params.h2_window_timeout;
+    return now >= this.bankruptBy;
   }
 
   /** The worker ends: the client is told, and what it has begun is finished (RFC 9113 section 6.8). */
@@ -547,7 +603,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
   }
 
   protected endIfIdle(): void {
-    if (!this.isLeaving || this.running > 0 || this.isOver) return;
+    // What waits for the kernel is part of an answer.
+    if (!this.isLeaving || this.running > 0 || this.isOver || this.output.isBlocked) return;
     this.end(CODE.NO_ERROR, this.lastServed === MAX_31 ? 'REM_CLOSE' : 'OVERLOAD');
   }
 

@@ -7,7 +7,7 @@ import { HttpMessage, nameBit } from '../../../daemon/http1/message.ts';
 import { normaliseTarget } from '../../../daemon/http1/request-host.ts';
 import { HEAD_RULES, type HeadRuleName } from '../../../daemon/http2/head-rules.ts';
 import { HeaderField } from '../../../daemon/http2/header-field.ts';
-import { Http2RequestHead, quoteField, trailerFault } from '../../../daemon/http2/request-head.ts';
+import { Http2RequestHead, quoteField, trailerFault } from '../../../daemon/http2/http2-request-head.ts';
 
 type Pair = readonly [name: string, value: string];
 
@@ -19,21 +19,27 @@ const GET: readonly Pair[] = [
 ];
 const AUTHORITY: Pair = [':authority', 'www.example.com'];
 
+const EARLIER: readonly Pair[] = [
+  ...GET,
+  AUTHORITY,
+  ['cookie', 'z=1'],
+  ['cookie', 'y=2'],
+  ['content-length', '7'],
+];
+
 /** The head of these fields, after one that has left something of everything. */
 function headOf(pairs: readonly Pair[], limits = LIMITS) {
   const head = new Http2RequestHead();
-  for (const earlier of [
-    [...GET, AUTHORITY, ['cookie', 'z=1'], ['cookie', 'y=2'], ['content-length', '7']],
-  ]) {
-    head.begin(new HttpMessage(0), LIMITS);
-    for (const [name, value] of earlier as Pair[]) head.take(new HeaderField(name, value));
-    head.end();
-  }
+  const fill = (msg: HttpMessage, fields: readonly Pair[], most: typeof LIMITS) => {
+    head.begin(msg, most);
+    for (const [name, value] of fields) head.take(new HeaderField(name, value));
+    return head.end();
+  };
+  fill(new HttpMessage(0), EARLIER, LIMITS);
   const msg = new HttpMessage(0);
-  head.begin(msg, limits);
-  for (const [name, value] of pairs) head.take(new HeaderField(name, value));
-  const fault = head.end();
-  return { head, msg, fault, lines: msg.lines.slice(0, msg.n) };
+  const fault = fill(msg, pairs, limits);
+  const all = msg.lines.slice(0, msg.n);
+  return { head, msg, fault, all, lines: all.filter((line) => !line.startsWith('scheme: ')) };
 }
 
 describe('a request', () => {
@@ -50,9 +56,15 @@ describe('a request', () => {
     expect(fault).toBeNull();
     expect([msg.method, msg.url, msg.proto, head.scheme]).toEqual(['PURGE', '/a?b=c', 'HTTP/2.0', 'https']);
     expect(lines).toEqual(['host: www.Example.com:8443', 'accept: */*', 'te: trailers', 'x-empty: ']);
-    expect(msg.keys.slice(0, msg.n)).toEqual(['host', 'accept', 'te', 'x-empty']);
+    expect(msg.keys.slice(0, msg.n)).toEqual(['scheme', 'host', 'accept', 'te', 'x-empty']);
     expect(msg.get('host')).toBe('www.Example.com:8443');
-    for (const key of ['host', 'accept', 'te', 'x-empty']) expect(msg.names & nameBit(key)).not.toBe(0);
+    expect(msg.names).toBe(['host', 'accept', 'te', 'x-empty'].reduce((bits, key) => bits | nameBit(key), 0));
+  });
+
+  it('has its scheme as a header, where it stood', () => {
+    const { all, msg } = headOf([...GET, AUTHORITY, ['accept', '*/*']]);
+    expect(all).toEqual(['scheme: https', 'host: www.example.com', 'accept: */*']);
+    expect(msg.get('scheme')).toBe('https');
   });
 
   it('has a host without an authority where the client has sent it', () => {
@@ -75,7 +87,7 @@ describe('a request', () => {
     const pairs: Pair[] = [...GET, ['cookie', 'a=1'], ['accept', '*/*'], ['cookie', 'b=2'], ['cookie', 'c']];
     const { msg, lines } = headOf(pairs);
     expect(lines).toEqual(['cookie: a=1; b=2; c', 'accept: */*']);
-    expect(msg.keys.slice(0, msg.n)).toEqual(['cookie', 'accept']);
+    expect(msg.keys.slice(0, msg.n)).toEqual(['scheme', 'cookie', 'accept']);
     expect(headOf([...GET, ['cookie', 'a=1']]).lines).toEqual(['cookie: a=1']);
   });
 
@@ -89,7 +101,7 @@ describe('a request', () => {
       head.begin(msg, LIMITS);
       for (const field of all) head.take(field);
       head.end();
-      return msg.lines[0];
+      return msg.lines[msg.n - 1];
     });
     expect(lines).toEqual(['cookie: a; b', 'cookie: a; b', 'cookie: a; b; c', 'cookie: a; b']);
   });
@@ -243,16 +255,44 @@ describe('a head is refused when', () => {
     expect(head.bytes).toBe(requestHeadLength(msg) + 305);
   });
 
+  it('keeps no line of a cookie whose first crumb does not fit', () => {
+    const crumb: Pair = ['cookie', 'a'];
+    expect(headOf([...GET, ['cookie', 'y'.repeat(300)], ['x', '1'], crumb, ['y', '2']]).lines).toEqual([
+      'x: 1',
+      'y: 2',
+    ]);
+  });
+
+  it('says nothing about the next head', () => {
+    const head = new Http2RequestHead();
+    for (const [value, rule] of [
+      ['y'.repeat(300), 'line_long'],
+      ['a\0', 'value_control'],
+      ['y', undefined],
+    ] as const) {
+      head.begin(new HttpMessage(0), LIMITS);
+      for (const [name, text] of [...GET, ['x', value] as const]) head.take(new HeaderField(name, text));
+      expect(head.end()?.rule).toBe(rule);
+    }
+  });
+
   it('takes as many fields and as long ones as it may', () => {
     const { fault } = headOf([
       ...GET,
       AUTHORITY,
       ['x', 'y'.repeat(LIMITS.maxLine - 3)],
-      ...Array.from({ length: 4 }, (_, i): Pair => [`x-${i}`, '']),
-      AUTHORITY[1] === '' ? AUTHORITY : ['host', AUTHORITY[1]],
+      ...Array.from({ length: 3 }, (_, i): Pair => [`x-${i}`, '']),
+      ['host', AUTHORITY[1]],
     ]);
     expect(fault).toBeNull();
   });
+});
+
+it('a value may hold the octets that one of HTTP/1 may hold', () => {
+  for (let c = 0; c < 256; c++) {
+    const { fault } = new HeaderField('x', `a${String.fromCharCode(c)}b`);
+    expect(fault).toBe(TEXT[c] === 1 ? 0 : 'value_control');
+  }
 });
 
 describe('trailers', () => {

@@ -6,7 +6,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Room, Writer } from '../../flow/flow.ts';
 import { copyRange, type Piece } from '../../flow/piece.ts';
 import type { LentBytes } from '../../http1/lent-bytes.ts';
-import { keep } from '../../http1/lent-bytes.ts';
+import { copyLent, keep } from '../../http1/lent-bytes.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { CODE, type ErrorCode, FLAG, FRAME, FRAME_HEADER, putFrame } from '../../http2/frames.ts';
 import type { Priority } from '../../http2/priority.ts';
@@ -26,10 +26,12 @@ import type { ReadyStreams } from './ready-streams.ts';
 export interface StreamHost {
   readonly output: FrameOutput;
   readonly heads: AnswerHeads;
-  readonly ready: ReadyStreams;
+  readonly ready: ReadyStreams<Http2Stream>;
   /** What the client takes of all streams together, and in one frame. */
   sendWindow: number;
   readonly maxFrame: number;
+  /** When the client last had taken ENOUGH of all streams together. */
+  readonly movedAt: number;
   now(): number;
   /** Something is to be written before the turn is over. */
   scheduleFlush(): void;
@@ -51,6 +53,8 @@ export interface StreamBegins {
 /** The last record of an answer before it is sent. */
 const PROTOCOL = constantRecord(Tag.RespProtocol, 'HTTP/2.0');
 const NEVER = Number.POSITIVE_INFINITY;
+/** Bytes that a client takes of a large answer in idle_send_timeout where it is only slow (chosen: a frame). */
+export const ENOUGH = 16 * 1024;
 /** For bodyPlace(), which is asked for once an answer. */
 const place: { out: Buffer; at: number } = { out: Buffer.alloc(0), at: 0 };
 
@@ -83,7 +87,9 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   private requestOver = false;
   private readonly host: StreamHost;
   private received = 0;
+  /** DATA that nobody has wanted yet: the first `keptBytes` of the buffer, which grows by doubling. */
   private kept: Buffer | null = null;
+  private keptBytes = 0;
   /** Held; its first `sent` bytes have been written. */
   private pending: Piece | null = null;
   private sent = 0;
@@ -92,6 +98,9 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   /** When the client is given up that sends nothing of a body, or takes nothing of an answer (clock seconds). */
   private receiveBy = NEVER;
   private sendBy = NEVER;
+  /** When it has to take more of an answer in this time than a few bytes, and what it has taken (clock seconds, bytes). */
+  private sendEnd = NEVER;
+  private taken = 0;
 
   constructor(
     host: StreamHost,
@@ -124,7 +133,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   }
 
   get inputLength(): number {
-    return this.kept?.length ?? 0;
+    return this.keptBytes;
   }
 
   // The answer.
@@ -209,7 +218,10 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
       return 'more';
     }
     piece.hold();
-    this.sendBy = host.now() + this.idleSendTimeout;
+    const now = host.now();
+    this.sendBy = now + this.idleSendTimeout;
+    if (this.sendEnd === NEVER) this.sendEnd = now + this.sendTimeout;
+    this.taken = 0;
     if (this.sendWindow > 0) host.ready.add(this);
     return 'wait';
   }
@@ -221,13 +233,27 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     const rest = pending.length - this.sent;
     const length = Math.min(rest, this.sendWindow, host.sendWindow, host.maxFrame, room);
     this.frame(length);
-    this.sendBy = host.now() + this.idleSendTimeout;
+    this.tookSome(length);
     if (length === rest) {
       host.ready.remove(this);
       this.dropPending();
     } else if (this.sendWindow <= 0) host.ready.remove(this);
     else host.ready.served(this);
     return length;
+  }
+
+  /** Whoever takes anything has more time; after send_timeout that takes more than a window of one byte now and then. */
+  private tookSome(bytes: number): void {
+    const now = this.host.now();
+    this.taken += bytes;
+    if (now >= this.sendEnd && this.taken < ENOUGH) return;
+    this.sendBy = now + this.idleSendTimeout;
+    this.taken = 0;
+  }
+
+  /** An answer waits for its client to take more: neither for other streams nor for the kernel. */
+  get lacksWindow(): boolean {
+    return this.pending !== null && (this.sendWindow <= 0 || this.host.sendWindow <= 0);
   }
 
   /** What was written has been taken as far as the connection is concerned: goes on. */
@@ -309,9 +335,9 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
       return;
     }
     this.receiveBy = this.host.now() + this.timeoutIdle;
-    const { kept } = this;
-    this.kept = null;
-    if (kept !== null) this.feed(kept, 0, kept.length);
+    const { kept, keptBytes } = this;
+    this.forgetKept();
+    if (kept !== null) this.feed(kept, 0, keptBytes);
     else if (this.inputEnded) this.bodyGoesOn();
     else this.req.askForBody();
   }
@@ -340,8 +366,22 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   }
 
   private keep(buf: LentBytes, start: number, end: number): void {
-    const fresh = keep(buf, start, end);
-    this.kept = this.kept === null ? fresh : Buffer.concat([this.kept, fresh]);
+    const { kept, keptBytes } = this;
+    this.keptBytes += end - start;
+    if (kept === null) {
+      this.kept = keep(buf, start, end);
+      return;
+    }
+    if (this.keptBytes > kept.length) {
+      this.kept = Buffer.allocUnsafeSlow(Math.max(this.keptBytes, kept.length * 2));
+      kept.copy(this.kept, 0, 0, keptBytes);
+    }
+    copyLent(buf, start, end, this.kept as Buffer, keptBytes);
+  }
+
+  private forgetKept(): void {
+    this.kept = null;
+    this.keptBytes = 0;
   }
 
   // Ends.
@@ -355,7 +395,12 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
         this.body?.fail('timeout', NOTHING_CAME);
       }
     }
-    if (now >= this.sendBy) this.breakOff(CODE.CANCEL);
+    if (now < this.sendBy) return;
+    const { host } = this;
+    const isStuck = host.sendWindow <= 0 && now - host.movedAt >= this.idleSendTimeout;
+    if (this.sendWindow <= 0 || isStuck) this.breakOff(CODE.CANCEL);
+    // Others are in front of it, or the connection is slow, which has a limit of its own.
+    else this.sendBy = now + this.idleSendTimeout;
   }
 
   /** Resets it from this side, and ends its request. */
@@ -395,7 +440,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   requestDone(): void {
     this.requestOver = true;
     this.body = null;
-    this.kept = null;
+    this.forgetKept();
     this.settle();
   }
 
@@ -407,7 +452,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
 
   private gone(): void {
     this.isGone = true;
-    this.kept = null;
+    this.forgetKept();
     this.host.ready.remove(this);
     this.dropPending();
     this.waiting = null;

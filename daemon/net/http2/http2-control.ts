@@ -169,7 +169,7 @@ export abstract class Http2Control implements FrameUser {
     else if (type === FRAME.PING) this.ping(flags, buf, start, end);
     else if (type === FRAME.PRIORITY_UPDATE) this.streamFrame(type, flags, 0, buf, start, end);
     else if (end - start < 8) this.wrongLength(type, start, end);
-    else {
+    else if (this.bears(type)) {
       this.core.stats.h2_goaway_received++;
       this.isLeaving = true;
       this.endIfIdle();
@@ -198,7 +198,7 @@ export abstract class Http2Control implements FrameUser {
     if ((flags & FLAG.ACK) !== 0) {
       if (length > 0) this.wrongLength(FRAME.SETTINGS, start, end);
       else if (!this.settled) this.fail(CODE.PROTOCOL_ERROR, 'SETTINGS are acknowledged before the first');
-      else this.settingsTaken();
+      else if (this.bears(FRAME.SETTINGS)) this.settingsTaken();
       return;
     }
     if (length % A_SETTING !== 0) {
