@@ -19,7 +19,7 @@ import {
 } from './http2-frames.ts';
 
 /** Milliseconds until a frame that does not come is an error. */
-const PATIENCE = 10_000;
+const PATIENCE = 30_000;
 
 export interface Http2Response {
   readonly status: number;
