@@ -3,7 +3,7 @@
 
 import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { rootCertificates } from 'node:tls';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { AcmeFailure } from './acme-failure.ts';
 
 export interface AcmeRequest {
@@ -30,7 +30,13 @@ const LARGEST = 1 << 20;
 
 /** @param ca PEM of authorities to trust besides the runtime's; null for none @param timeout milliseconds */
 export function acmeFetch(ca: string | null, timeout = TIMEOUT): AcmeFetch {
-  const trust = ca === null ? {} : { ca: [...rootCertificates, ca] };
+  // Made once, by the first request: reading the roots takes 40 ms.
+  let context: SecureContext | null = null;
+  const trust = (): { secureContext?: SecureContext } => {
+    if (ca === null) return {};
+    context ??= createSecureContext({ ca: [...rootCertificates, ca] });
+    return { secureContext: context };
+  };
   return (wanted) =>
     new Promise((resolve, reject) => {
       const url = new URL(wanted.url);
@@ -42,7 +48,7 @@ export function acmeFetch(ca: string | null, timeout = TIMEOUT): AcmeFetch {
         wanted.body === null
           ? wanted.headers
           : { ...wanted.headers, 'Content-Length': String(Buffer.byteLength(wanted.body)) };
-      const options = { method: wanted.method, headers, agent: false as const, ...trust };
+      const options = { method: wanted.method, headers, agent: false as const, ...trust() };
       const request = url.protocol === 'https:' ? secureRequest(url, options) : plainRequest(url, options);
       const timer = setTimeout(() => {
         failed(`no answer within ${timeout / 1000} s`);

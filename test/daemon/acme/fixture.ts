@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
 import type { AcmeSettings } from '../../../daemon/acme/account-session.ts';
-import { acmeFetch } from '../../../daemon/acme/acme-fetch.ts';
+import { type AcmeFetch, acmeFetch } from '../../../daemon/acme/acme-fetch.ts';
 import type {
   AcmeCertificate,
   AcmeEntry,
@@ -128,12 +128,14 @@ export interface Wishes {
 export class Bench {
   readonly time = new FastTime();
   readonly ca: AcmeCa;
+  private readonly fetch: AcmeFetch;
   private readonly ends: (() => unknown)[] = [];
   private readonly root = mkdtempSync(join(tmpdir(), 'acme-'));
   private made = 0;
 
   private constructor(ca: AcmeCa) {
     this.ca = ca;
+    this.fetch = acmeFetch(ca.issuer.root, 2000);
     ca.now = () => this.time.now();
   }
 
@@ -191,7 +193,7 @@ export class Bench {
         happened: note,
       },
       time,
-      fetch: acmeFetch(ca.issuer.root, 2000),
+      fetch: this.fetch,
     });
     await manager.restore();
     manager.start();
