@@ -11,6 +11,7 @@ import { str } from '../../../../daemon/extensions/str/str.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
 import { parseSignature } from '../../../../daemon/vcl/check/signature.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
+import { subValue } from '../../../../daemon/vcl/runtime/sub-value.ts';
 import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
 import { fakeDirector, type Task, task } from '../../vcl/fake-task.ts';
 
@@ -104,6 +105,8 @@ function value(type: string, t: Task): unknown {
       return pick([new VclIp('127.0.0.1', 80), new VclIp('::1', 0), new VclIp('', 0)]);
     case 'BACKEND':
       return pick([null, fakeDirector('x')]);
+    case 'SUB':
+      return pick([null, subValue('s', 0xffff, () => 0)]);
     case 'REGEX':
       return pick(['a', '^', '(.)', '[^=]+', '(?i)X-', '(a+)+$', '']).length >= 0 ? pick(REGEXES) : null;
     case 'HTTP':
