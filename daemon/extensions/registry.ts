@@ -11,6 +11,7 @@ import { fleet } from './fleet/fleet.ts';
 import { goto } from './goto/goto.ts';
 import { h2 } from './h2/h2.ts';
 import { header } from './header/header.ts';
+import { math } from './math/math.ts';
 import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
@@ -32,6 +33,7 @@ const ALL: readonly Extension[] = [
   str,
   variablesExtension,
   blob,
+  math,
   bodyaccess,
   directors,
   proxy,

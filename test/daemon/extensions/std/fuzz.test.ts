@@ -1,4 +1,4 @@
-// Every function of the five extensions with random arguments: whatever it is given, it gives a value of its type
+// Every function of these extensions with random arguments: whatever it is given, it gives a value of its type
 // or fails the task; nothing else leaves it. The seed is fixed.
 
 import { describe, expect, it } from 'vitest';
@@ -6,10 +6,11 @@ import type { Extension } from '../../../../daemon/contract/extension.ts';
 import { VclFailure } from '../../../../daemon/contract/failure.ts';
 import { cookie } from '../../../../daemon/extensions/cookie/cookie.ts';
 import { header } from '../../../../daemon/extensions/header/header.ts';
+import { math } from '../../../../daemon/extensions/math/math.ts';
 import { std } from '../../../../daemon/extensions/std/std.ts';
 import { str } from '../../../../daemon/extensions/str/str.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
-import { parseSignature } from '../../../../daemon/vcl/check/signature.ts';
+import { type Param, parseSignature } from '../../../../daemon/vcl/check/signature.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
 import { subValue } from '../../../../daemon/vcl/runtime/sub-value.ts';
 import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
@@ -87,7 +88,7 @@ function text(): string {
   return out;
 }
 
-function value(type: string, t: Task): unknown {
+function value({ type, values }: Param, t: Task): unknown {
   switch (type) {
     case 'STRING':
       return random() < 0.15 ? null : text();
@@ -105,6 +106,8 @@ function value(type: string, t: Task): unknown {
       return pick([new VclIp('127.0.0.1', 80), new VclIp('::1', 0), new VclIp('', 0)]);
     case 'BACKEND':
       return pick([null, fakeDirector('x')]);
+    case 'ENUM':
+      return pick(values ?? []);
     case 'SUB':
       return pick([null, subValue('s', 0xffff, () => 0)]);
     case 'REGEX':
@@ -135,7 +138,7 @@ const RETURNS: Record<string, (v: unknown) => boolean> = {
   HEADER: (v) => typeof v === 'object' && v !== null && 'http' in v,
 };
 
-describe.each([std, cookie, header, str, variablesExtension].map((e): [string, Extension] => [e.name, e]))(
+describe.each([std, cookie, header, str, variablesExtension, math].map((e): [string, Extension] => [e.name, e]))(
   '%s',
   (_name, extension) => {
     it.each(Object.keys(extension.functions))('%s takes anything', (name) => {
@@ -157,7 +160,7 @@ describe.each([std, cookie, header, str, variablesExtension].map((e): [string, E
         const args = signature.params.map((p) =>
           (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional
             ? undefined
-            : value(p.type, t),
+            : value(p, t),
         );
         let result: unknown;
         try {
