@@ -5,6 +5,7 @@ import { accept } from './accept/accept.ts';
 import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
+import { digest } from './digest/digest.ts';
 import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
@@ -22,6 +23,7 @@ import { str } from './str/str.ts';
 import { tcp } from './tcp/tcp.ts';
 import { tls } from './tls/tls.ts';
 import { unix } from './unix/unix.ts';
+import { uuid } from './uuid/uuid.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
 import { hashtwo, xkey } from './xkey/xkey.ts';
@@ -34,6 +36,8 @@ const ALL: readonly Extension[] = [
   variablesExtension,
   blob,
   math,
+  digest,
+  uuid,
   bodyaccess,
   directors,
   proxy,

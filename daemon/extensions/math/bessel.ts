@@ -53,7 +53,8 @@ function jOrders(order: number, x: number): Float64Array {
     if (n % 2 === 1 && n > 1) sum += 2 * below;
     if (Math.abs(below) > LARGE) {
       sum /= LARGE;
-      for (let m = n - 1; m < values.length && values[m] !== 0; m++) values[m] = (values[m] as number) / LARGE;
+      for (let m = n - 1; m < values.length && values[m] !== 0; m++)
+        values[m] = (values[m] as number) / LARGE;
     }
   }
   sum += values[0] as number;

@@ -82,10 +82,7 @@ export function fma(x: number, y: number, z: number): number {
   if (!Number.isFinite(z)) return z;
   const p = exactly(x);
   const q = exactly(y);
-  const sum = aligned(
-    { mantissa: p.mantissa * q.mantissa, exponent: p.exponent + q.exponent },
-    exactly(z),
-  );
+  const sum = aligned({ mantissa: p.mantissa * q.mantissa, exponent: p.exponent + q.exponent }, exactly(z));
   const total = sum.a + sum.b;
   return total === 0n ? 0 : nearest({ mantissa: total, exponent: sum.exponent });
 }

@@ -140,16 +140,28 @@ const two = (name: string, f: (x: number, y: number) => number, help: string): E
 
 /** In C these are INT: 1 for true. */
 const is = (name: string, test: (x: number) => boolean, help: string): ExtensionFunction =>
-  row(`INT ${name}(REAL x)`, (_ctx, x: number) => Number(test(x)), `1 ${help}, else 0.`);
+  row(`INT ${name}(REAL x)`, (_ctx, x: number) => Number(test(x)), `Returns 1 ${help}, else 0.`);
 
 const compared = (name: string, test: (x: number, y: number) => boolean, help: string): ExtensionFunction =>
-  row(`INT ${name}(REAL x, REAL y)`, (_ctx, x: number, y: number) => Number(test(x, y)), `1 ${help}, else 0.`);
+  row(
+    `INT ${name}(REAL x, REAL y)`,
+    (_ctx, x: number, y: number) => Number(test(x, y)),
+    `Returns 1 ${help}, else 0.`,
+  );
 
 const scaling = (signature: string): ExtensionFunction =>
-  row(signature, (_ctx, x: number, e: number) => timesPowerOfTwo(x, e), 'Number x times 2 to the power of the other.');
+  row(
+    signature,
+    (_ctx, x: number, e: number) => timesPowerOfTwo(x, e),
+    'Returns x times 2 to the power of the other.',
+  );
 
 const wholeBy = (name: string, f: (x: number) => number, help: string): ExtensionFunction =>
-  row(`INT ${name}(REAL x)`, (ctx, x: number) => whole(ctx, name, f(x)), `${help} Fails where an INT cannot hold it.`);
+  row(
+    `INT ${name}(REAL x)`,
+    (ctx, x: number) => whole(ctx, name, f(x)),
+    `${help} Fails where an INT cannot hold it.`,
+  );
 
 const enumOf = (names: object): string => `ENUM {${Object.keys(names).join(', ')}} name`;
 
@@ -165,14 +177,14 @@ export const math: Extension = {
     row('BOOL approx(REAL a, REAL b, REAL maxDiff=0.0, REAL maxRelDiff=0.0)', approx,
       'Whether the two are about the same: not further apart than maxDiff, or than maxRelDiff times the larger one. 0 stands for 4 * DBL_EPSILON and for DBL_EPSILON.'),
     row('STRING strfromd(STRING format, REAL fp)', strfromd,
-      'Number fp as a text by a format such as "%.3f": %, perhaps a point and how many digits (1100 at most), and one of a A e E f F g G, as for strfromd(3). Another format fails the transaction.'),
-    row(`REAL constant(${enumOf(CONSTANTS)})`, (_ctx, name: string) => CONSTANTS[name], 'Number of float.h (DBL_*) or math.h.'),
-    row(`INT fpclass(${enumOf(CLASSES)})`, (_ctx, name: keyof typeof CLASSES) => CLASSES[name], 'Number that fpclassify() returns for this kind.'),
-    row('INT fpclassify(REAL x)', (_ctx, x: number) => classOf(x), 'Number of the kind of x, to be compared with fpclass().'),
+      'Writes fp as a text by a format such as "%.3f": %, perhaps a point and how many digits (1100 at most), and one of a A e E f F g G, as for strfromd(3). Another format fails the transaction.'),
+    row(`REAL constant(${enumOf(CONSTANTS)})`, (_ctx, name: string) => CONSTANTS[name], 'The constant of float.h (DBL_*) or math.h.'),
+    row(`INT fpclass(${enumOf(CLASSES)})`, (_ctx, name: keyof typeof CLASSES) => CLASSES[name], 'The number that fpclassify() returns for this kind.'),
+    row('INT fpclassify(REAL x)', (_ctx, x: number) => classOf(x), 'The number of the kind of x, to be compared with fpclass().'),
     is('isfinite', Number.isFinite, 'for what is neither infinite nor NaN'),
     compared('isgreater', (x, y) => x > y, 'where x is greater'),
     compared('isgreaterequal', (x, y) => x >= y, 'where x is greater or equal'),
-    row('INT isinf(REAL x)', (_ctx, x: number) => (Math.abs(x) === Number.POSITIVE_INFINITY ? Math.sign(x) : 0), 'Number 1 for infinity, -1 for the negative one, else 0.'),
+    row('INT isinf(REAL x)', (_ctx, x: number) => (Math.abs(x) === Number.POSITIVE_INFINITY ? Math.sign(x) : 0), 'Returns 1 for infinity, -1 for the negative one, else 0.'),
     compared('isless', (x, y) => x < y, 'where x is less'),
     compared('islessequal', (x, y) => x <= y, 'where x is less or equal'),
     compared('islessgreater', (x, y) => x < y || x > y, 'where x is less or greater'),
@@ -189,18 +201,18 @@ export const math: Extension = {
     one('atanh', Math.atanh, 'Area hyperbolic tangent.'),
     one('cbrt', Math.cbrt, 'Cube root.'),
     one('ceil', Math.ceil, 'The smallest whole number that is not less.'),
-    two('copysign', copysign, 'Number x with the sign of y.'),
+    two('copysign', copysign, 'Returns x with the sign of y.'),
     one('cos', Math.cos, 'Cosine.'),
     one('cosh', Math.cosh, 'Hyperbolic cosine.'),
     one('erf', erf, 'The error function.'),
-    one('erfc', erfc, 'Number 1 less the error function.'),
-    one('exp', Math.exp, 'Number e to the power of x.'),
-    one('exp2', (x) => 2 ** x, 'Number 2 to the power of x.'),
-    one('expm1', Math.expm1, 'Number e to the power of x, less 1.'),
+    one('erfc', erfc, 'Returns 1 less the error function.'),
+    one('exp', Math.exp, 'Returns e to the power of x.'),
+    one('exp2', (x) => 2 ** x, 'Returns 2 to the power of x.'),
+    one('expm1', Math.expm1, 'Returns e to the power of x, less 1.'),
     one('fabs', Math.abs, 'The number without its sign.'),
-    two('fdim', fdim, 'Number x less y, or 0 where that is negative.'),
+    two('fdim', fdim, 'Returns x less y, or 0 where that is negative.'),
     one('floor', Math.floor, 'The largest whole number that is not greater.'),
-    row('REAL fma(REAL x, REAL y, REAL z)', (_ctx, x: number, y: number, z: number) => fma(x, y, z), 'Number x times y plus z, rounded once.'),
+    row('REAL fma(REAL x, REAL y, REAL z)', (_ctx, x: number, y: number, z: number) => fma(x, y, z), 'Returns x times y plus z, rounded once.'),
     two('fmax', (x, y) => either(x, y, Math.max), 'The greater one.'),
     two('fmin', (x, y) => either(x, y, Math.min), 'The lesser one.'),
     two('fmod', (x, y) => x % y, 'The rest of x divided by y, with the sign of x.'),
@@ -220,8 +232,8 @@ export const math: Extension = {
     wholeBy('lround', roundAway, 'The nearest whole number; half goes away from zero.'),
     row('REAL nan(STRING tag)', () => Number.NaN, 'NaN. The tag is ignored.'),
     one('nearbyint', roundToEven, 'The nearest whole number; half goes to the even one.'),
-    two('nextafter', nextAfter, 'Number next to x on the way to y.'),
-    two('pow', pow, 'Number x to the power of y.'),
+    two('nextafter', nextAfter, 'The number next to x on the way to y.'),
+    two('pow', pow, 'Returns x to the power of y.'),
     two('remainder', remainder, 'What is left of x less the multiple of y that is nearest; half goes to the even one.'),
     one('rint', roundToEven, 'The nearest whole number; half goes to the even one.'),
     one('round', roundAway, 'The nearest whole number; half goes away from zero.'),

@@ -181,7 +181,12 @@ describe('math in a program', () => {
   });
 
   it('fails where a whole number is no INT, and where an order is too large', () => {
-    for (const [name, ...args] of [['lrint', 1e300], ['lround', NAN], ['jn', 10_001, 1], ['yn', -1e15, 1]] as const) {
+    for (const [name, ...args] of [
+      ['lrint', 1e300],
+      ['lround', NAN],
+      ['jn', 10_001, 1],
+      ['yn', -1e15, 1],
+    ] as const) {
       expect(value(name, ...args)).toBe(0);
       expect(ctx.failure).toContain(`math.${name}(): `);
     }

@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest';
 import type { Extension } from '../../../../daemon/contract/extension.ts';
 import { VclFailure } from '../../../../daemon/contract/failure.ts';
 import { cookie } from '../../../../daemon/extensions/cookie/cookie.ts';
+import { digest } from '../../../../daemon/extensions/digest/digest.ts';
 import { header } from '../../../../daemon/extensions/header/header.ts';
 import { math } from '../../../../daemon/extensions/math/math.ts';
 import { std } from '../../../../daemon/extensions/std/std.ts';
 import { str } from '../../../../daemon/extensions/str/str.ts';
+import { uuid } from '../../../../daemon/extensions/uuid/uuid.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
 import { type Param, parseSignature } from '../../../../daemon/vcl/check/signature.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
@@ -138,45 +140,45 @@ const RETURNS: Record<string, (v: unknown) => boolean> = {
   HEADER: (v) => typeof v === 'object' && v !== null && 'http' in v,
 };
 
-describe.each([std, cookie, header, str, variablesExtension, math].map((e): [string, Extension] => [e.name, e]))(
-  '%s',
-  (_name, extension) => {
-    it.each(Object.keys(extension.functions))('%s takes anything', (name) => {
-      const f = extension.functions[name];
-      if (f === undefined) throw new Error('no such function');
-      const signature = parseSignature(f.signature);
-      const t = task('sub vcl_recv { return (synth(200)); }');
-      t.run('recv');
-      for (let round = 0; round < ROUNDS; round++) {
-        for (const http of [t.req.http, t.req.resp]) {
-          http.reset();
-          http.log = t.log;
-          http.add('X-A', text().replace(/[\0-\x1f\x7f]/g, ''));
-          http.add('Host', 'a');
-        }
-        t.log.lines.length = 0;
-        t.ctx.priv = null;
-        t.ctx.failure = null;
-        const args = signature.params.map((p) =>
-          (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional
-            ? undefined
-            : value(p, t),
-        );
-        let result: unknown;
-        try {
-          result = f.call(t.ctx, ...args);
-        } catch (e) {
-          expect(e, JSON.stringify(args)).toBeInstanceOf(VclFailure);
-          continue;
-        }
-        expect(RETURNS[signature.returns]?.(result), `${JSON.stringify(args)} gave ${String(result)}`).toBe(
-          true,
-        );
-        for (const http of [t.req.http, t.req.resp]) {
-          const bad = http.lines.slice(0, http.n).filter((l) => !/^[\w!#$%&'*+.^`|~-]+:[^\0\r\n]*$/.test(l));
-          expect(bad, JSON.stringify(args)).toEqual([]);
-        }
+describe.each(
+  [std, cookie, header, str, variablesExtension, math, digest, uuid].map((e): [string, Extension] => [
+    e.name,
+    e,
+  ]),
+)('%s', (_name, extension) => {
+  it.each(Object.keys(extension.functions))('%s takes anything', (name) => {
+    const f = extension.functions[name];
+    if (f === undefined) throw new Error('no such function');
+    const signature = parseSignature(f.signature);
+    const t = task('sub vcl_recv { return (synth(200)); }');
+    t.run('recv');
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const http of [t.req.http, t.req.resp]) {
+        http.reset();
+        http.log = t.log;
+        http.add('X-A', text().replace(/[\0-\x1f\x7f]/g, ''));
+        http.add('Host', 'a');
       }
-    });
-  },
-);
+      t.log.lines.length = 0;
+      t.ctx.priv = null;
+      t.ctx.failure = null;
+      const args = signature.params.map((p) =>
+        (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional ? undefined : value(p, t),
+      );
+      let result: unknown;
+      try {
+        result = f.call(t.ctx, ...args);
+      } catch (e) {
+        expect(e, JSON.stringify(args)).toBeInstanceOf(VclFailure);
+        continue;
+      }
+      expect(RETURNS[signature.returns]?.(result), `${JSON.stringify(args)} gave ${String(result)}`).toBe(
+        true,
+      );
+      for (const http of [t.req.http, t.req.resp]) {
+        const bad = http.lines.slice(0, http.n).filter((l) => !/^[\w!#$%&'*+.^`|~-]+:[^\0\r\n]*$/.test(l));
+        expect(bad, JSON.stringify(args)).toEqual([]);
+      }
+    }
+  });
+});
