@@ -21,6 +21,7 @@ import { inState } from '../transaction/program-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { giveLife } from './give-life.ts';
+import { isStrict } from './lifetime.ts';
 import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
 import {
   awaitTemplate,

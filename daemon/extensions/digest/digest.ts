@@ -12,7 +12,7 @@ import { adler32, crc32, crc32b } from './checksums.ts';
 type Text = string | null;
 
 const VERSION = '1.0.3';
-/** What the crypto library of the runtime offers: builds differ. */
+/** Names that the crypto library of the runtime knows: builds differ. */
 const OFFERED = new Set(getHashes());
 
 const bytesOf = (text: Text): Buffer => Buffer.from(text ?? '', 'latin1');

@@ -15,12 +15,12 @@ const bits = new BigInt64Array(1);
 const double = new Float64Array(bits.buffer);
 
 /** The 64 bits of a double, as a signed number. */
-export function bitsOf(x: number): bigint {
+function bitsOf(x: number): bigint {
   double[0] = x;
   return bits[0] as bigint;
 }
 
-export function fromBits(word: bigint): number {
+function fromBits(word: bigint): number {
   bits[0] = word;
   return double[0] as number;
 }
@@ -46,7 +46,7 @@ export function divideToEven(dividend: bigint, divisor: bigint): bigint {
 }
 
 /** The nearest double, a tie going to the even one. */
-export function nearest({ mantissa, exponent }: Exact): number {
+function nearest({ mantissa, exponent }: Exact): number {
   if (mantissa === 0n) return 0;
   const negative = mantissa < 0n;
   const size = negative ? -mantissa : mantissa;
