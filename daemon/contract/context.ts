@@ -273,6 +273,8 @@ export interface VclBusyobj {
   readonly clientIdentity: string | null;
   /** Lookup key, as VclRequest.hashKey. */
   readonly hashKey: string;
+  /** std.rfc_ttl: ttl, grace and keep again from the fields of beresp (RFC 9111 section 4.2). */
+  giveLifeAgain(): void;
   rollback(): void;
 }
 

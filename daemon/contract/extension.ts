@@ -32,6 +32,8 @@ export interface ExtensionFunction {
   places?: string;
   /** The call may return a Waiting (waiting.ts). Without `places` it may be called from WAITING_PLACES. */
   waits?: boolean;
+  /** Sentences that say why it cannot be called here: a program that does so does not compile. */
+  refusal?: string;
   /** The call restores a head to its original; the HTTP argument says which. */
   restores?: boolean;
   call: ExtensionCall;

@@ -5,12 +5,14 @@ import { accept } from './accept/accept.ts';
 import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
+import { digest } from './digest/digest.ts';
 import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
 import { goto } from './goto/goto.ts';
 import { h2 } from './h2/h2.ts';
 import { header } from './header/header.ts';
+import { math } from './math/math.ts';
 import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
@@ -21,6 +23,7 @@ import { str } from './str/str.ts';
 import { tcp } from './tcp/tcp.ts';
 import { tls } from './tls/tls.ts';
 import { unix } from './unix/unix.ts';
+import { uuid } from './uuid/uuid.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
 import { hashtwo, xkey } from './xkey/xkey.ts';
@@ -32,6 +35,9 @@ const ALL: readonly Extension[] = [
   str,
   variablesExtension,
   blob,
+  math,
+  digest,
+  uuid,
   bodyaccess,
   directors,
   proxy,

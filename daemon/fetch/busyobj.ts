@@ -34,6 +34,7 @@ import type { Request } from '../transaction/request.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
+import { giveLifeAgain } from './give-life.ts';
 
 export class FetchAttempt implements VclFetchAttempt {
   readonly vxid: number;
@@ -263,6 +264,10 @@ export class BusyObj implements VclBusyobj, Transaction {
     // For a retry: there is nothing left to deliver.
     this.attempt.rolledBack = true;
     this.exchange.giveUp();
+  }
+
+  giveLifeAgain(): void {
+    giveLifeAgain(this);
   }
 
   /** The client's body has been sent, or will not be. */

@@ -20,7 +20,8 @@ import { DONE, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { born, isStrict, lifetime, sharedLife } from './lifetime.ts';
+import { giveLife } from './give-life.ts';
+import { isStrict } from './lifetime.ts';
 import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
 import {
   awaitTemplate,
@@ -31,11 +32,6 @@ import {
   serveStale,
 } from './revalidation.ts';
 import { answer, failed, logBeresp, retry } from './try-origin.ts';
-
-/** Seconds for which requests for a response that nobody may share do not wait for each other. */
-const HIT_FOR_MISS = 120;
-/** Seconds of life of a response that every use has to revalidate. */
-const ALWAYS_STALE = 0.001;
 
 /** Takes the answer's head over; returns the framing of its body. */
 function takeResponse(bo: BusyObj): BodyFraming {
@@ -54,45 +50,6 @@ function takeResponse(bo: BusyObj): BodyFraming {
   bo.tOrigin = now;
   bo.storage = bo.uncacheable ? TRANSIENT : core.cache.storages.next();
   return framing;
-}
-
-/** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
-function giveLife(bo: BusyObj): number {
-  const { beresp, core, log } = bo;
-  // The Beresp of this moment.
-  const now = log.tPrev;
-  if (bo.uncacheable && !isStrict(core.params)) {
-    bo.tOrigin = born(beresp, now);
-    noLife(bo);
-    return now;
-  }
-  const shared = isStrict(core.params)
-    ? sharedLife(beresp, bo.bereq.has('authorization'), now, core.params)
-    : null;
-  const life = shared ?? lifetime(beresp, now, core.params, core.lenientDates);
-  bo.tOrigin = life.tOrigin;
-  if (bo.uncacheable) {
-    noLife(bo);
-    return now;
-  }
-  // A life of nothing would leave nothing to revalidate.
-  bo.ttl = shared !== null && life.ttl <= 0 ? ALWAYS_STALE : life.ttl;
-  bo.grace = life.grace;
-  bo.keep = life.keep;
-  if (shared?.store === false) {
-    bo.ttl = HIT_FOR_MISS;
-    bo.grace = 0;
-    bo.keep = 0;
-    bo.uncacheable = true;
-  }
-  log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
-  return now;
-}
-
-function noLife(bo: BusyObj): void {
-  bo.ttl = -1;
-  bo.grace = 0;
-  bo.keep = 0;
 }
 
 function lengthIsNotNothing(msg: HttpMessage): boolean {

@@ -140,6 +140,7 @@ export const MESSAGES = {
   longFieldName: (start: string) => say('header', `HTTP header (${start}..) is too long.`),
   notInState: (name: string, verb: string, sub: string) =>
     say('place', `'${name}': ${verb} subroutine '${sub}'.`),
+  notOffered: (name: string) => say('place', `'${name}' is not available here.`),
   notOfState: (sub: string) => say('place', `Not available in subroutine '${sub}'.`),
   invalidReturn: (action: string, sub: string) => say('return', `Invalid return "${action}" in '${sub}'`),
   bareReturn: (name: string) => say('return', `Subroutine '${name}' must return an action`),

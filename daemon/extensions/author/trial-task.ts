@@ -194,6 +194,7 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     tStart: ctx.now,
     clientIdentity: null,
     hashKey: '',
+    giveLifeAgain: () => undefined,
     rollback: () => undefined,
   };
 }

@@ -2,13 +2,14 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext } from '../../contract/context.ts';
-import { softFail } from '../../contract/failure.ts';
+import { softFail, VclFailure } from '../../contract/failure.ts';
 import { endPrivs, taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import type { Waiting } from '../../contract/waiting.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { Syslog } from '../../syslog.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
+import type { SubValue } from '../../vcl/runtime/sub-value.ts';
 import { byName, row } from '../extension-rows.ts';
 
 /** Key of the last ban's error in the private data of a task. */
@@ -59,6 +60,14 @@ function softban(ctx: VclContext, expression: string | null): boolean {
   return banned(ctx, 'softban', expression === null ? 'Null argument' : ctx.host.softBan(expression, ctx));
 }
 
+/** Seconds. */
+function timedCall(ctx: VclContext, sub: SubValue | null): number {
+  if (sub === null) throw new VclFailure('std.timed_call(): the sub is NULL', true);
+  const start = process.hrtime.bigint();
+  sub.call(ctx);
+  return Number(process.hrtime.bigint() - start) / 1e9;
+}
+
 // biome-ignore format: a row is a line
 export const controlFunctions = byName(
   row('VOID log(STRANDS s)', (ctx, s: string | null) => ctx.log.put(Tag.VCL_Log, s ?? ''), 'Writes a VCL_Log record.'),
@@ -67,6 +76,10 @@ export const controlFunctions = byName(
   row('BOOL syntax(REAL)', (ctx, version: number) => Math.round(version * 10) <= ctx.vcl.compiled.syntax,
     'Whether the program’s version of VCL is at least this one.'),
   row('BOOL healthy(BACKEND be)', (ctx, be: Director | null) => be?.healthy(ctx.now, ctx) ?? false, 'Whether the backend or director is healthy.'),
+  row('TIME now()', (ctx) => ctx.host.now(), 'The time of the call; the variable now is the time at which the state began.'),
+  row('DURATION timed_call(SUB)', timedCall, 'Calls the sub, and returns how long that took. Where the sub returns an action, the state ends with it.'),
+  row('VOID rfc_ttl()', (ctx) => ctx.bo?.giveLifeAgain(),
+    'In vcl_backend_response: calculates beresp.ttl, beresp.grace and beresp.keep again, from the fields that beresp has now (RFC 9111 section 4.2). beresp.uncacheable is unchanged, and a pass has no lifetime.', { places: 'backend_response' }),
   row('INT port(IP ip)', (_c, ip: VclIp) => ip.port, 'The port of the address.'),
   // In other states the call fails at run time, as in Varnish.
   row('BOOL cache_req_body(BYTES size)', cacheReqBody,

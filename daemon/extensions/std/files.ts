@@ -101,8 +101,8 @@ function blobread(ctx: VclContext, path: string | null): Uint8Array | null {
   return file === null ? null : bytesOf(file);
 }
 
-function getenv(_ctx: VclContext, name: string | null): string | null {
-  return name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? null) : null;
+function getenv(_ctx: VclContext, name: string | null, fallback: string | null): string | null {
+  return name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? fallback) : fallback;
 }
 
 // biome-ignore format: a row is a line
@@ -111,5 +111,5 @@ export const fileFunctions = byName(
     'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it. All threads have the same content.'),
   row('BLOB blobread(STRING)', blobread, 'As fileread(), as bytes.'),
   row('BOOL file_exists(STRING path)', (_c, path: string | null) => path !== null && existsSync(path), 'Whether there is such a file.'),
-  row('STRING getenv(STRING name)', getenv, 'A variable of the environment; unset when there is none.'),
+  row('STRING getenv(STRING name, STRING fallback=NULL)', getenv, 'A variable of the environment; the fallback when there is none.'),
 );

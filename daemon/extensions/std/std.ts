@@ -1,4 +1,4 @@
-// The standard extension: every function of vmod_std(3) in 7.1.
+// The standard extension: every function of vmod_std(3) in 7.1 to 9.0.
 
 import type { Extension } from '../../contract/extension.ts';
 import { controlFunctions } from './control.ts';

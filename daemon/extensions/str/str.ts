@@ -15,6 +15,12 @@ function part(_ctx: VclContext, s: Text, n: number, sep: Text): string | null {
   return s === null ? null : split(s, n, sep ?? '');
 }
 
+function intersect(_ctx: VclContext, a: Text, b: Text, separators?: Text): boolean {
+  const between = separators ?? ' ,';
+  const known = new Set(tokens(a ?? '', between));
+  return tokens(b ?? '', between).some((token) => known.has(token));
+}
+
 export const str: Extension = {
   name: 'str',
   help: 'parts of texts',
@@ -28,12 +34,14 @@ export const str: Extension = {
       'n bytes from the offset on, or before it where n is negative; a negative offset counts from the end.'),
     // Strings are byte strings: there are no surrogate pairs to keep together.
     row('STRING reverse(STRING s)', (_c, s: Text) => (s === null ? null : s.split('').reverse().join('')), 'The bytes in reverse order.'),
-    row('STRING split(STRING s, INT n, STRING sep=" \\t")', part,
+    row('STRING split(STRING S, INT n, STRING sep=" \\t")', part,
       'The n-th part of the text between bytes of sep; negative numbers count from the end. Unset when there is none.'),
+    row('BOOL token_intersect(STRING str1, STRING str2, [STRING separators])', intersect,
+      'Whether a part of one text is also one of the other. Parts lie between bytes of separators, which are space and comma unless given; empty ones do not count.'),
   ),
 };
 
-// take() slices by position, split() by token.
+// take() slices by position, the others by token.
 
 /** `n` characters from `offset` on, or those before it if `n` is negative, clipped to the string. A negative
  * offset counts from the end, and so does 0 if `n` is negative. */
@@ -41,6 +49,19 @@ export function take(s: string, n: number, offset: number): string {
   const from = offset < 0 || (offset === 0 && n < 0) ? offset + s.length : offset;
   const [start, end] = n < 0 ? [from + n, from] : [from, from + n];
   return s.slice(Math.max(0, start), Math.max(0, end));
+}
+
+/** All tokens that are not empty. */
+function tokens(s: string, separators: string): string[] {
+  const between = new Set(separators);
+  const out: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= s.length; at++) {
+    if (at < s.length && !between.has(s.charAt(at))) continue;
+    if (at > start) out.push(s.slice(start, at));
+    start = at + 1;
+  }
+  return out;
 }
 
 /** The n-th token, from 1, or from the end if negative; null if there is none. Consecutive separators count as

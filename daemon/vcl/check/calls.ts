@@ -293,6 +293,7 @@ function resolveCallable(scope: Scope, path: PathExpr): Callable {
     const f = own(sym.extension.functions, name);
     if (f === undefined) return notFound(scope, path);
     sym.used = true;
+    if (f.refusal !== undefined) model.reporter.fail(MESSAGES.notOffered(full), path.span, f.refusal);
     const ext = sym.extension.name;
     const fn = model.hoist('fn', lookup('E', ext, name));
     const out: Callable = {

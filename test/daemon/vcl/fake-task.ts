@@ -233,6 +233,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
       this.hasBody = false;
     },
     session,
+    giveLifeAgain: () => undefined,
     rollback: () => undefined,
   };
   const run = (state: StateName): string => {

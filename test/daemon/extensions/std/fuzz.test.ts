@@ -1,16 +1,20 @@
-// Every function of the five extensions with random arguments: whatever it is given, it gives a value of its type
+// Every function of these extensions with random arguments: whatever it is given, it gives a value of its type
 // or fails the task; nothing else leaves it. The seed is fixed.
 
 import { describe, expect, it } from 'vitest';
 import type { Extension } from '../../../../daemon/contract/extension.ts';
 import { VclFailure } from '../../../../daemon/contract/failure.ts';
 import { cookie } from '../../../../daemon/extensions/cookie/cookie.ts';
+import { digest } from '../../../../daemon/extensions/digest/digest.ts';
 import { header } from '../../../../daemon/extensions/header/header.ts';
+import { math } from '../../../../daemon/extensions/math/math.ts';
 import { std } from '../../../../daemon/extensions/std/std.ts';
 import { str } from '../../../../daemon/extensions/str/str.ts';
+import { uuid } from '../../../../daemon/extensions/uuid/uuid.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
-import { parseSignature } from '../../../../daemon/vcl/check/signature.ts';
+import { type Param, parseSignature } from '../../../../daemon/vcl/check/signature.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
+import { subValue } from '../../../../daemon/vcl/runtime/sub-value.ts';
 import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
 import { fakeDirector, type Task, task } from '../../vcl/fake-task.ts';
 
@@ -86,7 +90,7 @@ function text(): string {
   return out;
 }
 
-function value(type: string, t: Task): unknown {
+function value({ type, values }: Param, t: Task): unknown {
   switch (type) {
     case 'STRING':
       return random() < 0.15 ? null : text();
@@ -104,6 +108,10 @@ function value(type: string, t: Task): unknown {
       return pick([new VclIp('127.0.0.1', 80), new VclIp('::1', 0), new VclIp('', 0)]);
     case 'BACKEND':
       return pick([null, fakeDirector('x')]);
+    case 'ENUM':
+      return pick(values ?? []);
+    case 'SUB':
+      return pick([null, subValue('s', 0xffff, () => 0)]);
     case 'REGEX':
       return pick(['a', '^', '(.)', '[^=]+', '(?i)X-', '(a+)+$', '']).length >= 0 ? pick(REGEXES) : null;
     case 'HTTP':
@@ -132,45 +140,45 @@ const RETURNS: Record<string, (v: unknown) => boolean> = {
   HEADER: (v) => typeof v === 'object' && v !== null && 'http' in v,
 };
 
-describe.each([std, cookie, header, str, variablesExtension].map((e): [string, Extension] => [e.name, e]))(
-  '%s',
-  (_name, extension) => {
-    it.each(Object.keys(extension.functions))('%s takes anything', (name) => {
-      const f = extension.functions[name];
-      if (f === undefined) throw new Error('no such function');
-      const signature = parseSignature(f.signature);
-      const t = task('sub vcl_recv { return (synth(200)); }');
-      t.run('recv');
-      for (let round = 0; round < ROUNDS; round++) {
-        for (const http of [t.req.http, t.req.resp]) {
-          http.reset();
-          http.log = t.log;
-          http.add('X-A', text().replace(/[\0-\x1f\x7f]/g, ''));
-          http.add('Host', 'a');
-        }
-        t.log.lines.length = 0;
-        t.ctx.priv = null;
-        t.ctx.failure = null;
-        const args = signature.params.map((p) =>
-          (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional
-            ? undefined
-            : value(p.type, t),
-        );
-        let result: unknown;
-        try {
-          result = f.call(t.ctx, ...args);
-        } catch (e) {
-          expect(e, JSON.stringify(args)).toBeInstanceOf(VclFailure);
-          continue;
-        }
-        expect(RETURNS[signature.returns]?.(result), `${JSON.stringify(args)} gave ${String(result)}`).toBe(
-          true,
-        );
-        for (const http of [t.req.http, t.req.resp]) {
-          const bad = http.lines.slice(0, http.n).filter((l) => !/^[\w!#$%&'*+.^`|~-]+:[^\0\r\n]*$/.test(l));
-          expect(bad, JSON.stringify(args)).toEqual([]);
-        }
+describe.each(
+  [std, cookie, header, str, variablesExtension, math, digest, uuid].map((e): [string, Extension] => [
+    e.name,
+    e,
+  ]),
+)('%s', (_name, extension) => {
+  it.each(Object.keys(extension.functions))('%s takes anything', (name) => {
+    const f = extension.functions[name];
+    if (f === undefined) throw new Error('no such function');
+    const signature = parseSignature(f.signature);
+    const t = task('sub vcl_recv { return (synth(200)); }');
+    t.run('recv');
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const http of [t.req.http, t.req.resp]) {
+        http.reset();
+        http.log = t.log;
+        http.add('X-A', text().replace(/[\0-\x1f\x7f]/g, ''));
+        http.add('Host', 'a');
       }
-    });
-  },
-);
+      t.log.lines.length = 0;
+      t.ctx.priv = null;
+      t.ctx.failure = null;
+      const args = signature.params.map((p) =>
+        (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional ? undefined : value(p, t),
+      );
+      let result: unknown;
+      try {
+        result = f.call(t.ctx, ...args);
+      } catch (e) {
+        expect(e, JSON.stringify(args)).toBeInstanceOf(VclFailure);
+        continue;
+      }
+      expect(RETURNS[signature.returns]?.(result), `${JSON.stringify(args)} gave ${String(result)}`).toBe(
+        true,
+      );
+      for (const http of [t.req.http, t.req.resp]) {
+        const bad = http.lines.slice(0, http.n).filter((l) => !/^[\w!#$%&'*+.^`|~-]+:[^\0\r\n]*$/.test(l));
+        expect(bad, JSON.stringify(args)).toEqual([]);
+      }
+    }
+  });
+});

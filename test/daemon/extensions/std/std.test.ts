@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { finiProgram } from '../../../../daemon/vcl/loader.ts';
-import { task } from '../../vcl/fake-task.ts';
+import { NOW, task } from '../../vcl/fake-task.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'proxyd-std-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -113,5 +113,53 @@ describe('std', () => {
     const late = task('sub vcl_deliver { std.late_100_continue(true); return (deliver); }');
     late.run('deliver');
     expect(late.req.late100Continue).toBe(false);
+  });
+
+  it('has the fallback for a variable of the environment that is not there', () => {
+    process.env.PROXYD_STD_TEST = '';
+    const t = recv(
+      'set req.http.r = "a" + std.getenv("PROXYD_STD_TEST", "x") + "b" + std.getenv("PROXYD_STD_NONE", "y") + std.getenv("PROXYD_STD_NONE");',
+    );
+    delete process.env.PROXYD_STD_TEST;
+    expect(t.get('r')).toBe('aby');
+  });
+
+  it('tells the time of each call, other than the variable', () => {
+    const t = task('sub vcl_recv { set req.http.r = std.now() - now; return (pass); }');
+    let seconds = NOW;
+    t.ctx.host = { ...t.ctx.host, now: () => ++seconds };
+    t.run('recv');
+    t.run('recv');
+    expect(t.req.http.get('r')).toBe('2.000');
+  });
+
+  it('measures how long a sub takes, in seconds', () => {
+    const t = task(
+      `sub work { set req.http.worked = "yes"; }
+      sub vcl_recv {
+        set req.http.r = std.timed_call(work) >= 0s && std.timed_call(work) < 10s;
+        return (pass);
+      }`,
+    );
+    expect(t.run('recv')).toBe('pass');
+    expect(t.req.http.get('worked')).toBe('yes');
+    expect(t.req.http.get('r')).toBe('true');
+  });
+
+  it('ends the state with the action of a sub that it measures', () => {
+    const t = task(
+      'sub work { return (synth(200)); } sub vcl_recv { set req.http.r = std.timed_call(work); return (pass); }',
+    );
+    expect(t.run('recv')).toBe('synth');
+    expect(t.req.http.get('r')).toBe(null);
+  });
+
+  it('calculates the life of a response again, in vcl_backend_response alone', () => {
+    const t = task('sub vcl_backend_response { std.rfc_ttl(); }');
+    let asked = 0;
+    t.bo.giveLifeAgain = () => void asked++;
+    t.run('backend_response');
+    expect(asked).toBe(1);
+    expect(() => task('sub vcl_backend_error { std.rfc_ttl(); }')).toThrow(/std\.rfc_ttl/);
   });
 });

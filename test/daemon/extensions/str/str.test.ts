@@ -1,7 +1,7 @@
 // Parts of strings by position and by token, at and beyond both ends.
 
 import { describe, expect, it } from 'vitest';
-import { split, take } from '../../../../daemon/extensions/str/str.ts';
+import { split, str, take } from '../../../../daemon/extensions/str/str.ts';
 
 describe('take', () => {
   it.each([
@@ -39,5 +39,32 @@ describe('split', () => {
     ['', -1, ' ', null],
   ])('%j, %d, by %j is %j', (s, n, separators, value) => {
     expect(split(s, n, separators)).toBe(value);
+  });
+});
+
+describe('token_intersect', () => {
+  const intersect = (...args: readonly (string | null | undefined)[]): unknown =>
+    str.functions.token_intersect?.call({} as never, ...args);
+
+  it.each<[string | null, string | null, string | undefined, boolean]>([
+    ['a, b', 'c b', undefined, true],
+    ['a,b', 'ab', undefined, false],
+    ['a,b', 'A,B', undefined, false],
+    ['a, ,', ' ,b', undefined, false],
+    ['', '', undefined, false],
+    [null, 'a', undefined, false],
+    ['a|b c', 'b c|d', '|', true],
+    ['a|b c', 'b|c', '|', false],
+    ['a,b', 'a,b', '', true],
+    ['a,b', 'a', '', false],
+  ])('%j and %j, by %j: %j', (a, b, separators, expected) => {
+    expect(intersect(a, b, separators)).toBe(expected);
+    expect(intersect(b, a, separators)).toBe(expected);
+  });
+
+  it('takes long texts in one pass', () => {
+    const long = Array.from({ length: 100_000 }, (_, n) => `a${n}`).join(',');
+    expect(intersect(long, 'b')).toBe(false);
+    expect(intersect(long, long)).toBe(true);
   });
 });

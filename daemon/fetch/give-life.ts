@@ -1,0 +1,70 @@
+// The life of a response as its own fields have it, given to the fetch: once before the program sees the response, and
+// again where the program asks for it (std.rfc_ttl).
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { BusyObj } from './busyobj.ts';
+import { born, isStrict, lifetime, type SharedLife, sharedLife } from './lifetime.ts';
+
+/** Seconds for which requests for a response that nobody may share do not wait for each other. */
+const HIT_FOR_MISS = 120;
+/** Seconds of life of a response that every use has to revalidate. */
+const ALWAYS_STALE = 0.001;
+
+/** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
+export function giveLife(bo: BusyObj): number {
+  // The Beresp of this moment.
+  const now = bo.log.tPrev;
+  const shared = setLife(bo, now, bo.uncacheable);
+  if (shared?.store === false) {
+    leaveMarker(bo);
+    bo.uncacheable = true;
+  }
+  return now;
+}
+
+/** The same for what the program has made of the response. It stays cacheable or not, as the program has it. */
+export function giveLifeAgain(bo: BusyObj): void {
+  const shared = setLife(bo, bo.ctx.now, bo.mode === 'pass');
+  if (shared?.store !== false) return;
+  leaveMarker(bo);
+  // Without a marker to leave, those who wait have it, and nobody after them.
+  if (!bo.uncacheable) bo.ttl = 0;
+}
+
+/** Returns what a strict cache makes of the response; null for a pass, and for caches that are not. */
+function setLife(bo: BusyObj, now: number, isPass: boolean): SharedLife | null {
+  const { beresp, core, log } = bo;
+  const { params } = core;
+  const strict = isStrict(params);
+  if (isPass && !strict) {
+    bo.tOrigin = born(beresp, now);
+    noLife(bo);
+    return null;
+  }
+  const shared = strict ? sharedLife(beresp, bo.bereq.has('authorization'), now, params) : null;
+  const life = shared ?? lifetime(beresp, now, params, core.lenientDates);
+  bo.tOrigin = life.tOrigin;
+  if (isPass) {
+    noLife(bo);
+    return null;
+  }
+  // A life of nothing would leave nothing to revalidate.
+  bo.ttl = shared !== null && life.ttl <= 0 ? ALWAYS_STALE : life.ttl;
+  bo.grace = life.grace;
+  bo.keep = life.keep;
+  const isCacheable = !bo.uncacheable && shared?.store !== false;
+  log.put(Tag.TTL, `RFC ${life.text} ${isCacheable ? 'cacheable' : 'uncacheable'}`);
+  return shared;
+}
+
+function leaveMarker(bo: BusyObj): void {
+  bo.ttl = HIT_FOR_MISS;
+  bo.grace = 0;
+  bo.keep = 0;
+}
+
+function noLife(bo: BusyObj): void {
+  bo.ttl = -1;
+  bo.grace = 0;
+  bo.keep = 0;
+}
