@@ -297,7 +297,16 @@ function variable(row: VariableRow): Item {
   const versions: string[] = [];
   if (row.since !== undefined) versions.push(`Since version 4.${row.since - 40}.`);
   if (row.until !== undefined) versions.push(`Until version 4.${row.until - 40}.`);
-  return entry(row.name, row.type, row.help, ...uses, ...versions);
+  if (row.newer !== undefined) versions.push(newerText(row.newer));
+  const type = row.also === undefined ? row.type : `${row.type} or ${row.also}`;
+  return entry(row.name, type, row.help, ...uses, ...versions);
+}
+
+/** Since which release Varnish has it, or its newer places. */
+function newerText({ release, was }: NonNullable<VariableRow['newer']>): string {
+  if (was === undefined) return `In Varnish since ${release}.`;
+  const what = was.unset === undefined ? `read in more places than ${places(was.read ?? '')}` : 'unset';
+  return `In Varnish ${what} since ${release}.`;
 }
 
 const RECIPES_INTRO =

@@ -159,6 +159,8 @@ export class RequestSettings {
   clientIdentity: string | null = null;
   /** Stevedore name or null (req.storage). */
   storage: string | null = null;
+  /** req.trace; null until the program sets it. */
+  trace: boolean | null = null;
 }
 
 /** State that a restart resets: the key, and the response. */
@@ -250,6 +252,10 @@ export interface VclBusyobj {
   connectTimeout: number;
   firstByteTimeout: number;
   betweenBytesTimeout: number;
+  /** Whether a kept connection that the backend had closed may be replaced. */
+  retryConnect: boolean;
+  /** bereq.trace; null until the program sets it or req.trace. */
+  trace: boolean | null;
   ttl: number;
   grace: number;
   keep: number;
@@ -315,6 +321,8 @@ export interface VclHost {
 /** The transaction's log for a program; `timestamp` adds a Timestamp record (epoch seconds). */
 export interface VclLog extends MessageLog {
   timestamp(label: string, at: number): void;
+  /** Writes a record that vsl_mask may leave out. */
+  putUnmasked(tag: number, text: string): void;
 }
 
 /** The context passed to every generated function: one per task, for all of its states. */

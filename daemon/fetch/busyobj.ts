@@ -144,6 +144,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   connectTimeout = -1;
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;
+  retryConnect = true;
+  trace: boolean | null;
   ttl = -1;
   grace = 0;
   keep = 0;
@@ -214,6 +216,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.programRef = programRef;
     this.session = req.session;
     this.clientIdentity = settings.clientIdentity;
+    this.trace = settings.trace;
     this.tStart = core.clock.now();
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = attempt.isHitMiss;

@@ -311,7 +311,7 @@ export function answered(bo: BusyObj): Step<BusyObj> {
   if (failure.reason === 'request-body' || failure.reason === 'send-failed')
     log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
-  const again = connection.wasStale && mayRepeat && exchange.tries === 0;
+  const again = connection.wasStale && mayRepeat && bo.retryConnect && exchange.tries === 0;
   exchange.end(failure.close);
   if (!again) return UNANSWERED;
   core.stats.backend_retry++;

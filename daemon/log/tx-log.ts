@@ -201,9 +201,18 @@ export class TxLog implements MessageLog {
     if (!w.scheduled) w.schedule();
   }
 
+  /** Writes a text record that the mask may leave out. */
+  putUnmasked(tag: number, text: string): void {
+    const bytes = Buffer.from(text, 'utf8');
+    this.record(tag, bytes, 0, bytes.length);
+  }
+
   /** Writes a record of raw bytes, src[start..end). The final NUL is added. */
   putBytes(tag: number, src: LentBytes, start: number, end: number): void {
-    if (this.on[tag] === 0) return;
+    if (this.on[tag] !== 0) this.record(tag, src, start, end);
+  }
+
+  private record(tag: number, src: LentBytes, start: number, end: number): void {
     let len = end - start;
     if (len >= this.shared.reclen) len = this.shared.reclen - 1;
     const w = this.writer;

@@ -336,6 +336,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     // As in Varnish: records of such a subroutine are logged, its call and return are not.
     const quiet: VclLog = {
       put: (tag, text) => log.put(tag, text),
+      putUnmasked: (tag, text) => log.putUnmasked(tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),
       putConstant: () => undefined,
       timestamp: () => undefined,

@@ -30,8 +30,15 @@ export interface VariableRow {
   /** First and last language version, 40 or 41; unbounded if absent. */
   since?: number;
   until?: number;
+  /** A type that the value has, too, where only that one fits. */
+  also?: 'INT';
+  /** Not in Varnish 7.1: the release that has it first. With `was` only some places are newer, and these were its places. */
+  newer?: { release: Release; was?: { read?: string; unset?: string } };
   help: string;
 }
+
+/** Releases of Varnish whose language has more than that of 7.1. */
+export type Release = '7.2' | '7.3' | '7.4' | '7.5' | '7.6' | '7.7' | '8.0' | '9.0';
 
 export const STATE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   client: STATES.filter((row) => row.side === 'client').map((row) => row.name),
@@ -58,9 +65,18 @@ function row<
   write: W,
   unset: U,
   help: string,
-  versions?: Pick<VariableRow, 'since' | 'until'>,
+  facts?: Pick<VariableRow, 'since' | 'until' | 'also' | 'newer'>,
 ) {
-  return { name, type, read, write, unset, help, ...versions };
+  return { name, type, read, write, unset, help, ...facts };
+}
+
+const UNSET_SINCE_75 = { newer: { release: '7.5', was: { unset: '' } } } as const;
+
+/** A parameter that programs may read, for `param.<name>`. */
+function param<const N extends string, const T extends VariableType>(name: N, type: T) {
+  return row(`param.${name}`, type, 'all', '', '', `The parameter ${name}, as it is now.`, {
+    newer: { release: '8.0' },
+  });
 }
 
 // biome-ignore format: a row is a line
@@ -80,13 +96,20 @@ export const VARIABLES = [
   row('req.proto', 'STRING', 'client', 'client', '', 'Protocol version of the request.', { until: 40 }),
   row('req.proto', 'STRING', 'client', '', '', 'Protocol version of the request.', { since: 41 }),
   row('req.http.*', 'HEADER', 'client', 'client', 'client', 'A header of the request. Setting replaces all headers of the name.'),
-  row('req.hash', 'BLOB', 'hit miss pass purge deliver', '', '', 'The lookup key of the request, hashed.'),
+  row('req.hash', 'BLOB', 'hit miss pass purge deliver synth pipe', '', '', 'The lookup key of the request, hashed.',
+    { newer: { release: '7.7', was: { read: 'hit miss pass purge deliver' } } }),
   row('req.restarts', 'INT', 'client', '', '', 'How often this request was restarted.'),
   row('req.storage', 'STEVEDORE', 'client', 'client', '', 'Storage that keeps the request body.'),
   row('req.esi_level', 'INT', 'client', '', '', 'Depth of ESI inclusion; 0 for what the client asked for.'),
-  row('req.ttl', 'DURATION', 'client', 'client', '', 'Objects older than this are not taken from the cache.'),
-  row('req.grace', 'DURATION', 'client', 'client', '', 'Upper bound on the grace of objects, for this request.'),
-  row('req.xid', 'STRING', 'client', '', '', 'Id of this request.'),
+  row('req.max_age', 'DURATION', 'client', 'client', 'client', 'Objects older than this are not taken from the cache. -1 if unset.',
+    { newer: { release: '9.0' } }),
+  row('req.ttl', 'DURATION', 'client', 'client', 'client', 'The older name of req.max_age.',
+    { newer: { release: '7.7', was: { unset: '' } } }),
+  row('req.grace', 'DURATION', 'client', 'client', 'client', 'Upper bound on the grace of objects, for this request. -1 if unset.',
+    { newer: { release: '7.7', was: { unset: '' } } }),
+  row('req.trace', 'BOOL', 'client', 'client', '',
+    'Whether the statements that run are logged (VCL_trace), whatever vsl_mask says. Unless set it is what vsl_mask says.', { newer: { release: '7.4' } }),
+  row('req.xid', 'STRING', 'client', '', '', 'Id of this request.', { also: 'INT' }),
   row('req.esi', 'BOOL', 'client', 'client', '',
     'Whether the includes of pages parsed with beresp.do_esi are put in. True unless set; resp.do_esi has taken its place in 4.1.', { until: 40 }),
   row('req.can_gzip', 'BOOL', 'client', '', '', 'Whether the client takes gzip.'),
@@ -104,8 +127,12 @@ export const VARIABLES = [
   row('req_top.proto', 'STRING', 'client', '', '', 'Protocol version of the request at the top of the ESI tree.'),
   row('req_top.time', 'TIME', 'client', '', '', 'When the request at the top of the ESI tree was complete.'),
   row('bereq', 'HTTP', 'backend', '', '', 'The whole backend request, as an argument of functions.'),
-  row('bereq.xid', 'STRING', 'pipe backend', '', '', 'Id of this backend request.'),
+  row('bereq.xid', 'STRING', 'pipe backend', '', '', 'Id of this backend request.', { also: 'INT' }),
   row('bereq.retries', 'INT', 'backend', '', '', 'How often this fetch was retried.'),
+  row('bereq.retry_connect', 'BOOL', 'backend', 'backend', '',
+    'Whether a kept connection that the backend had closed is replaced by another, once, if sending the request twice can do no harm. True unless set.',
+    { newer: { release: '9.0' } }),
+  row('bereq.trace', 'BOOL', 'backend', 'backend', '', 'As req.trace, whose value it has unless set.', { newer: { release: '7.4' } }),
   row('bereq.backend', 'BACKEND', 'pipe backend', 'pipe backend', '', 'Backend or director to fetch from.'),
   row('bereq.body', 'BODY', '', '', 'backend_fetch', 'The body that would be sent; unset drops it and its length.'),
   row('bereq.hash', 'BLOB', 'pipe backend', '', '', 'The lookup key, as req.hash.'),
@@ -115,9 +142,9 @@ export const VARIABLES = [
   row('bereq.proto', 'STRING', 'pipe backend', '', '', 'Protocol version sent to the backend.', { since: 41 }),
   row('bereq.http.*', 'HEADER', 'pipe backend', 'pipe backend', 'pipe backend', 'A header sent to the backend.'),
   row('bereq.uncacheable', 'BOOL', 'backend', '', '', 'Whether this fetch is a pass, so that its result is not kept.'),
-  row('bereq.connect_timeout', 'DURATION', 'pipe backend', 'pipe backend', '', 'How long connecting may take.'),
-  row('bereq.first_byte_timeout', 'DURATION', 'backend', 'backend', '', 'How long the response may take to begin.'),
-  row('bereq.between_bytes_timeout', 'DURATION', 'backend', 'backend', '', 'How long the response may pause.'),
+  row('bereq.connect_timeout', 'DURATION', 'pipe backend', 'pipe backend', 'pipe backend', 'How long connecting may take.', UNSET_SINCE_75),
+  row('bereq.first_byte_timeout', 'DURATION', 'backend', 'backend', 'pipe backend', 'How long the response may take to begin.', UNSET_SINCE_75),
+  row('bereq.between_bytes_timeout', 'DURATION', 'backend', 'backend', 'pipe backend', 'How long the response may pause.', UNSET_SINCE_75),
   row('bereq.is_bgfetch', 'BOOL', 'backend', '', '', 'Whether the client was served from grace and this fetch refreshes.'),
   row('bereq.is_hitmiss', 'BOOL', 'backend', '', '', 'Whether a hit-for-miss marker led to this fetch.'),
   row('bereq.is_hitpass', 'BOOL', 'backend', '', '', 'Whether a hit-for-pass marker led to this fetch.'),
@@ -180,11 +207,26 @@ export const VARIABLES = [
   row('resp.filters', 'STRING', 'deliver synth', 'deliver synth', '', 'Filters the body passes on its way to the client.'),
   row('resp.time', 'TIME', 'deliver synth', '', '', 'When the response was begun.'),
   row('now', 'TIME', 'all', '', '', 'The current time; it stands still within one state.'),
-  row('sess.xid', 'STRING', 'client backend', '', '', 'Id of the session.', { since: 41 }),
-  row('sess.timeout_idle', 'DURATION', 'client', 'client', '', 'How long the session may idle between requests.'),
-  row('sess.timeout_linger', 'DURATION', 'client', 'client', '', 'How long a thread waits on an idle session.'),
-  row('sess.idle_send_timeout', 'DURATION', 'client', 'client', '', 'How long sending may make no progress.'),
-  row('sess.send_timeout', 'DURATION', 'client', 'client', '', 'How long sending a response may take.'),
+  row('sess.xid', 'STRING', 'client backend', '', '', 'Id of the session.', { since: 41, also: 'INT' }),
+  row('sess.timeout_idle', 'DURATION', 'client', 'client', 'client', 'How long the session may idle between requests.', UNSET_SINCE_75),
+  row('sess.timeout_linger', 'DURATION', 'client', 'client', 'client', 'How long a thread waits on an idle session.', UNSET_SINCE_75),
+  row('sess.idle_send_timeout', 'DURATION', 'client', 'client', 'client', 'How long sending may make no progress.', UNSET_SINCE_75),
+  row('sess.send_timeout', 'DURATION', 'client', 'client', 'client', 'How long sending a response may take.', UNSET_SINCE_75),
+  param('backend_idle_timeout', 'DURATION'),
+  param('between_bytes_timeout', 'DURATION'),
+  param('connect_timeout', 'DURATION'),
+  param('default_grace', 'DURATION'),
+  param('default_keep', 'DURATION'),
+  param('default_ttl', 'DURATION'),
+  param('first_byte_timeout', 'DURATION'),
+  param('idle_send_timeout', 'DURATION'),
+  param('max_esi_depth', 'INT'),
+  param('max_restarts', 'INT'),
+  param('max_retries', 'INT'),
+  param('pipe_timeout', 'DURATION'),
+  param('send_timeout', 'DURATION'),
+  param('shortlived', 'DURATION'),
+  param('timeout_idle', 'DURATION'),
   row('storage.*.free_space', 'BYTES', 'client backend', '', '', 'Free space of a storage.'),
   row('storage.*.used_space', 'BYTES', 'client backend', '', '', 'Used space of a storage.'),
   row('storage.*.happy', 'BOOL', 'client backend', '', '', 'Whether a storage takes objects.'),

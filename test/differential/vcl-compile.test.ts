@@ -25,6 +25,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   'pd| acl a -pedantic { "1.2.3.4.5/8"; } sub vcl_recv { if (client.ip ~ a) {} }': 'no address',
   'p41| backend d { .host = "127.0.0.1"; .probe = { .expect_close = true; } }':
     'a field that later versions have',
+  'synth| set resp.body = req.hash;': 'a place that later versions have',
 };
 
 const MADE = 100;

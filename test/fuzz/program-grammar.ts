@@ -6,7 +6,10 @@ import { RETURNS, type ReturnRow } from '../../protocol/tables/returns.ts';
 import { placesToStates, VARIABLES, type VariableRow } from '../../protocol/tables/variables.ts';
 import type { Random } from './random.ts';
 
-const ROWS = VARIABLES as readonly VariableRow[];
+/** The variables that Varnish 7.1 has, in its places: the programs are for it, too. */
+const ROWS = (VARIABLES as readonly VariableRow[])
+  .filter((row) => row.newer === undefined || row.newer.was !== undefined)
+  .map((row) => ({ ...row, ...row.newer?.was }));
 const FIELDS = ['host', 'Cookie', 'X-A', 'n', '"x.y"', 'Content-Type', 'Vary', 'empty', 'none'];
 /** Refused by every compiler. */
 const BAD_PATTERNS = ['(', '[z-a]'];

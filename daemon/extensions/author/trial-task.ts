@@ -73,6 +73,10 @@ export class TrialLog implements VclLog {
     this.#records.push({ tag, text });
   }
 
+  putUnmasked(tag: number, text: string): void {
+    this.put(tag, text);
+  }
+
   putBytes(tag: number, src: LentBytes, start: number, end: number): void {
     this.put(tag, keep(src, start, end).toString('latin1'));
   }
@@ -178,6 +182,8 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     connectTimeout: -1,
     firstByteTimeout: -1,
     betweenBytesTimeout: -1,
+    retryConnect: true,
+    trace: null,
     ttl: 120,
     grace: 10,
     keep: 0,

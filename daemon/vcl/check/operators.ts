@@ -10,7 +10,7 @@ import { type ArithmeticOperator, COMPARABLE } from '../tables/operator-rows.ts'
 import type { Type } from '../tables/type-rows.ts';
 import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { asString, check, convert, joined, type Scope, stringCode } from './type-conversions.ts';
-import { arithmetic, isString, type Typed } from './types.ts';
+import { arithmetic, asNumber, isString, type Typed } from './types.ts';
 
 /** The type in which the operands of ! && || are read: only in a STRING context may they begin with a minus sign. */
 export function truthOf(want: Type): Type {
@@ -43,8 +43,12 @@ export function operation(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want:
 function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOperator, want: Type): Typed {
   const { model } = scope;
   const regexParts = want === 'REGEX';
-  const left = scope.infer(scope, e.left, regexParts ? 'STRING' : want);
-  const right = scope.infer(scope, e.right, rightOf(e.op, left.type));
+  const written = scope.infer(scope, e.left, regexParts ? 'STRING' : want);
+  // An id is a text where texts can be joined, and a number elsewhere.
+  const joins = op === '+' && (want === 'STRING' || want === 'STRINGS' || want === 'HEADER' || regexParts);
+  const left = joins ? written : asNumber(written);
+  const second = scope.infer(scope, e.right, rightOf(e.op, left.type));
+  const right = joins || isString(left.type) ? second : asNumber(second);
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
     if ((e.op === '/' || e.op === '%') && right.code.k === 'constant' && right.code.value === 0) {
@@ -128,8 +132,12 @@ const COMPARISONS: Partial<Record<BinaryOp, BinaryOperator>> = {
 
 function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
-  const left = scope.infer(scope, e.left, want);
-  const right = scope.infer(scope, e.right, isString(left.type) ? 'STRING' : left.type);
+  const first = scope.infer(scope, e.left, want);
+  const second = scope.infer(scope, e.right, isString(first.type) ? 'STRING' : first.type);
+  // An id compares with texts as a text, and with numbers as a number.
+  const texts = isString(first.type) && isString(second.type);
+  const left = texts ? first : asNumber(first);
+  const right = texts ? second : asNumber(second);
   const operator = COMPARISONS[e.op] as BinaryOperator;
   const shown = (t: Typed): string => (t.type === 'STRINGS' || t.type === 'HEADER' ? 'STRING' : t.type);
   if (isString(left.type) && isString(right.type)) {

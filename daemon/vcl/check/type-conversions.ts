@@ -43,6 +43,7 @@ const TEXT_INSTEAD: Partial<Record<Type, string>> = {
 export function convert(scope: Scope, v: Typed, want: Type): Typed {
   const { model } = scope;
   if (v.type === want) return v;
+  if (v.also?.type === want) return v.also;
   if (want === 'STRING' || want === 'STRINGS') return asString(scope, v);
   if (want === 'BOOL') {
     const code = asBool(v);

@@ -22,6 +22,8 @@ export interface Typed {
   span: Span;
   /** A STRING that may be unset (null). */
   nullable?: boolean;
+  /** The value in the other type that it has, for where only that one fits. */
+  also?: Typed;
   /** Content of a literal string. */
   literal?: string;
   /** The parts of a STRINGS, each a STRING. */
@@ -57,6 +59,11 @@ export const TO_STRING: Readonly<
   VCL: null,
   VOID: null,
 };
+
+/** The value as a number, if it has one. */
+export function asNumber(v: Typed): Typed {
+  return v.also ?? v;
+}
 
 /** Types whose helper may give null (an unset value). */
 export const NULLABLE_STRING: ReadonlySet<Type> = new Set(['BACKEND', 'STEVEDORE', 'BLOB']);

@@ -157,10 +157,21 @@ export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Typ
     const code = helper('getHeader', messageCode(message), constant(name.toLowerCase()));
     return { type: 'STRING', code, span, nullable: true, header };
   }
-  const out: Typed = { type: v.row.type as Type, code: helper(variableHelper('get', v.row), CONTEXT), span };
+  if (v.row.name.startsWith(PARAMETER)) {
+    const code = helper('parameterValue', CONTEXT, constant(v.row.name.slice(PARAMETER.length)));
+    return { type: v.row.type as Type, code, span };
+  }
+  const code = helper(variableHelper('get', v.row), CONTEXT);
+  if (v.row.also !== undefined) {
+    const text = helper('intString', CONTEXT, code);
+    return { type: 'STRING', code: text, span, also: { type: v.row.also, code, span } };
+  }
+  const out: Typed = { type: v.row.type as Type, code, span };
   if (v.row.type === 'STRING') out.nullable = true;
   return out;
 }
+
+const PARAMETER = 'param.';
 
 /** Whether a variable has exactly this name. */
 export function isVariable(name: string): boolean {
@@ -187,7 +198,7 @@ type Row = (typeof VARIABLES)[number];
 type Underscored<S extends string> = S extends `${infer A}.${infer B}` ? `${A}_${Underscored<B>}` : S;
 
 /** Rows that are single variables. */
-type Single = Exclude<Row, { name: `${string}*${string}` }>;
+type Single = Exclude<Row, { name: `${string}*${string}` | `param.${string}` }>;
 type Readable = Exclude<Single, { read: '' }>;
 type Writable = Exclude<Single, { write: '' }>;
 type Unsettable = Exclude<Single, { unset: '' }>;

@@ -35,8 +35,17 @@ const unsetAsZero = (n: number): number => Math.max(0, n);
 
 export const backendVariables = {
   get_bereq: (c: VclContext) => bo(c).bereq,
-  get_bereq_xid: (c: VclContext) => String(bo(c).attempt.vxid),
+  get_bereq_xid: (c: VclContext) => bo(c).attempt.vxid,
   get_bereq_retries: (c: VclContext) => bo(c).retries,
+  get_bereq_retry_connect: (c: VclContext) => bo(c).retryConnect,
+  set_bereq_retry_connect: (c: VclContext, v: boolean) => {
+    bo(c).retryConnect = v;
+  },
+  get_bereq_trace: (c: VclContext) => c.tracing,
+  set_bereq_trace: (c: VclContext, v: boolean) => {
+    bo(c).trace = v;
+    c.tracing = v;
+  },
   get_bereq_backend: (c: VclContext) => bo(c).backend,
   set_bereq_backend: (c: VclContext, v: Director | null) => {
     bo(c).backend = v;
@@ -57,13 +66,22 @@ export const backendVariables = {
   set_bereq_connect_timeout: (c: VclContext, v: number) => {
     bo(c).connectTimeout = ownTimeout(v);
   },
+  unset_bereq_connect_timeout: (c: VclContext) => {
+    bo(c).connectTimeout = -1;
+  },
   get_bereq_first_byte_timeout: (c: VclContext) => unsetAsZero(bo(c).firstByteTimeout),
   set_bereq_first_byte_timeout: (c: VclContext, v: number) => {
     bo(c).firstByteTimeout = ownTimeout(v);
   },
+  unset_bereq_first_byte_timeout: (c: VclContext) => {
+    bo(c).firstByteTimeout = -1;
+  },
   get_bereq_between_bytes_timeout: (c: VclContext) => unsetAsZero(bo(c).betweenBytesTimeout),
   set_bereq_between_bytes_timeout: (c: VclContext, v: number) => {
     bo(c).betweenBytesTimeout = ownTimeout(v);
+  },
+  unset_bereq_between_bytes_timeout: (c: VclContext) => {
+    bo(c).betweenBytesTimeout = -1;
   },
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,

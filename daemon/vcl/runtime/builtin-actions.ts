@@ -25,7 +25,12 @@ export function synthetic(ctx: VclContext, text: string): void {
 
 /** Logs that the program passed a trace point. */
 export function trace(ctx: VclContext, point: string): void {
-  ctx.log.put(Tag.VCL_trace, `${ctx.vcl.name} ${point}`);
+  ctx.log.putUnmasked(Tag.VCL_trace, `${ctx.vcl.name} ${point}`);
+}
+
+/** `param.<name>`: seconds, bytes or a number, by the parameter. */
+export function parameterValue(ctx: VclContext, name: string): number {
+  return Number(ctx.host.param(name));
 }
 
 /** ban(): a failure is logged and does not fail the task. */

@@ -49,6 +49,14 @@ function respFiltersOpen(c: VclContext): boolean {
   return false;
 }
 
+const maxAge = (c: VclContext): number => req(c).settings.ttl;
+const setMaxAge = (c: VclContext, v: number): void => {
+  req(c).settings.ttl = Math.max(0, v);
+};
+const unsetMaxAge = (c: VclContext): void => {
+  req(c).settings.ttl = -1;
+};
+
 export const clientVariables = {
   get_local_ip: (c: VclContext) => new VclIp(sess(c).localIp, sess(c).localPort),
   get_remote_ip: (c: VclContext) => new VclIp(sess(c).remoteIp, sess(c).remotePort),
@@ -79,15 +87,25 @@ export const clientVariables = {
     req(c).settings.storage = v;
   },
   get_req_esi_level: (c: VclContext) => req(c).esiLevel,
-  get_req_ttl: (c: VclContext) => req(c).settings.ttl,
-  set_req_ttl: (c: VclContext, v: number) => {
-    req(c).settings.ttl = Math.max(0, v);
-  },
+  get_req_max_age: maxAge,
+  set_req_max_age: setMaxAge,
+  unset_req_max_age: unsetMaxAge,
+  get_req_ttl: maxAge,
+  set_req_ttl: setMaxAge,
+  unset_req_ttl: unsetMaxAge,
   get_req_grace: (c: VclContext) => req(c).settings.grace,
   set_req_grace: (c: VclContext, v: number) => {
     req(c).settings.grace = Math.max(0, v);
   },
-  get_req_xid: (c: VclContext) => String(req(c).attempt.vxid),
+  unset_req_grace: (c: VclContext) => {
+    req(c).settings.grace = -1;
+  },
+  get_req_trace: (c: VclContext) => c.tracing,
+  set_req_trace: (c: VclContext, v: boolean) => {
+    req(c).settings.trace = v;
+    c.tracing = v;
+  },
+  get_req_xid: (c: VclContext) => req(c).attempt.vxid,
   get_req_esi: (c: VclContext) => req(c).settings.esi,
   // A fragment belongs to a page being assembled: as in Varnish it has no effect.
   set_req_esi: (c: VclContext, v: boolean) => {
@@ -154,21 +172,33 @@ export const clientVariables = {
   },
   get_resp_time: (c: VclContext) => c.now,
 
-  get_sess_xid: (c: VclContext) => String(sess(c).vxid),
+  get_sess_xid: (c: VclContext) => sess(c).vxid,
   get_sess_timeout_idle: (c: VclContext) => sess(c).timeoutIdle,
   set_sess_timeout_idle: (c: VclContext, v: number) => {
     sess(c).timeoutIdle = Math.max(0, v);
+  },
+  unset_sess_timeout_idle: (c: VclContext) => {
+    sess(c).timeoutIdle = Number(c.host.param('timeout_idle'));
   },
   get_sess_timeout_linger: (c: VclContext) => sess(c).timeoutLinger,
   set_sess_timeout_linger: (c: VclContext, v: number) => {
     sess(c).timeoutLinger = Math.max(0, v);
   },
+  unset_sess_timeout_linger: (c: VclContext) => {
+    sess(c).timeoutLinger = Number(c.host.param('timeout_linger'));
+  },
   get_sess_idle_send_timeout: (c: VclContext) => sess(c).idleSendTimeout,
   set_sess_idle_send_timeout: (c: VclContext, v: number) => {
     sess(c).idleSendTimeout = Math.max(0, v);
   },
+  unset_sess_idle_send_timeout: (c: VclContext) => {
+    sess(c).idleSendTimeout = Number(c.host.param('idle_send_timeout'));
+  },
   get_sess_send_timeout: (c: VclContext) => sess(c).sendTimeout,
   set_sess_send_timeout: (c: VclContext, v: number) => {
     sess(c).sendTimeout = Math.max(0, v);
+  },
+  unset_sess_send_timeout: (c: VclContext) => {
+    sess(c).sendTimeout = Number(c.host.param('send_timeout'));
   },
 };

@@ -17,7 +17,7 @@ const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name
 export function runState(program: VclProgram, stateId: number, ctx: VclContext): ReturnCode {
   ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
-  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
+  ctx.tracing = traced(ctx);
   ctx.state = stateId;
   let code: ReturnCode;
   try {
@@ -41,7 +41,7 @@ export function runWaitingState(
 ): ReturnCode | null {
   ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
-  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
+  ctx.tracing = traced(ctx);
   ctx.state = stateId;
   const running = steps(ctx);
   const ended = (returned: ReturnCode): ReturnCode => {
@@ -93,7 +93,7 @@ export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, 
   if (steps === null) return runState(program, State.init, ctx);
   ctx.log.putConstant(CALLS[State.init] as PreparedRecords);
   ctx.failure = null;
-  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
+  ctx.tracing = traced(ctx);
   ctx.state = State.init;
   let code: ReturnCode;
   try {
@@ -104,6 +104,12 @@ export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, 
   if (ctx.failure !== null || code === 0) code = RETURN.fail;
   ctx.log.putConstant(RETURNED[code] as PreparedRecords);
   return code;
+}
+
+/** Whether the task's statements are logged: as the program has set it, else by the mask of the log. */
+function traced(ctx: VclContext): boolean {
+  const set = ctx.req === null ? ctx.bo?.trace : ctx.req.settings.trace;
+  return set ?? ctx.log.wants(Tag.VCL_trace);
 }
 
 /** Logs an exception; anything but a VclFailure is a bug of ours or of an extension, and its position is logged,

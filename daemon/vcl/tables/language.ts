@@ -35,7 +35,7 @@ export const STATEMENTS: readonly WordRow[] = [
   word('set', 'set VARIABLE OPERATOR EXPRESSION;',
     'Changes a variable. The operator is `=`, or `+=`, `-=`, `*=`, `/=`, which combine the old value with the new one. A header set to an unset value becomes empty; it is not removed.'),
   word('unset', 'unset VARIABLE;',
-    'Removes a header, all of its lines. Unsetting one that does not exist does nothing. `unset bereq.body;` drops the body of a request to a backend.'),
+    'Removes a header, all of its lines. Unsetting one that does not exist does nothing. `unset bereq.body;` drops the body of a request to a backend. A timeout or limit that is unset has its default again.'),
   word('call', 'call SUB;',
     'Runs a sub. If it returns an action, the state ends with that action; otherwise the caller continues. A sub cannot call itself, directly or through others.'),
   word('return', 'return (ACTION); or return;',

@@ -41,6 +41,9 @@ export class FakeLog {
   /** Tags that are written although few want them. */
   readonly wanted = new Set<number>();
   timestamp(): void {}
+  putUnmasked(tag: number, text: string): void {
+    this.put(tag, text);
+  }
   wants(tag: number): boolean {
     return this.wanted.has(tag);
   }
@@ -218,6 +221,8 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     connectTimeout: -1,
     firstByteTimeout: -1,
     betweenBytesTimeout: -1,
+    retryConnect: true,
+    trace: null,
     ttl: 100,
     grace: 10,
     keep: 0,
