@@ -1,5 +1,5 @@
 // A raw HTTP/2 client: it sends exactly the frames it is given, reads what comes into frames, and keeps the responses by
-// stream. Beside that it acknowledges SETTINGS, answers PING and gives windows back, unless it is told to be passive.
+// stream. Beside that it acknowledges SETTINGS, answers PING and gives windows back, unless it is to be passive.
 // Special case: a peer that sends what is no frame; the bytes stay in `rest`.
 
 import { connect, type Socket } from 'node:net';
@@ -159,7 +159,7 @@ export class Http2Client {
     return found.response();
   }
 
-  /** What has come of a response. */
+  /** As much of a response as has come. */
   soFar(stream: number): Http2Response {
     return this.stream(stream).response();
   }

@@ -14,8 +14,9 @@ import { runs } from '../harness/runs.ts';
 
 const box = new Sandbox('proxyd-http2-attacks');
 const CALM = 11;
-/** Milliseconds of CPU that a connection may cost which is closed for what it does (chosen: it takes a tenth). */
-const CPU = 60;
+/** Milliseconds of CPU that a connection may cost which is closed for what it does, the other client's requests included
+ * (chosen: with all checks of a proxy under test the dearest one took a quarter). */
+const CPU = 1000;
 const LARGE = Buffer.alloc(400_000, 'l');
 let origin: Origin;
 let proxy: RunningProxy;
@@ -156,7 +157,7 @@ describe('a connection is closed for', () => {
       }
     });
     expect((await counted(counter)) - before).toBe(connections);
-    expect(used() - cpu).toBeLessThan(connections * CPU * 20);
+    expect(used() - cpu).toBeLessThan(connections * CPU);
     expect(resident() - memory).toBeLessThan(150 << 20);
     await nothingIsHeld();
   });
@@ -208,7 +209,6 @@ describe('a stream that is reset', () => {
     client.send(numbered('GET(§ /pass/large)', 20));
     await until('answers wait', () => client.soFar(39).status === 200);
     client.send(numbered('RST_STREAM(§) #8', 20));
-    expect((await client.response(client.begin('/none') && 39)).reset).toBe(null);
     client.close();
     await nothingIsHeld();
   });
@@ -223,6 +223,9 @@ describe('a client that stalls', () => {
       expect(await client.end()).toBe(CALM);
     });
     expect((await counted('sc_bankrupt')) - before).toBe(1);
+    expect(await proxy.log('-d', '-g', 'session', '-q', 'SessClose ~ BANKRUPT')).toContain(
+      'no answer has a window',
+    );
     client.close();
     await nothingIsHeld();
   });

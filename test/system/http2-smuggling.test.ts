@@ -115,7 +115,7 @@ async function play(client: Http2Client, stream: number, each: DowngradeCase, ma
   return status > 0 ? String(status) : `reset ${reset}`;
 }
 
-/** What is wrong with the way a case was handled, or null. */
+/** The fault in the way a case was handled, or null. */
 function judge(each: DowngradeCase, mark: string, outcome: string): string | null {
   const seen = received.filter((text) => text.includes(`x-case: ${mark}\r\n`));
   const isRefused = /^(?:reset [1-9]\d*|400|405|501)$/.test(outcome);

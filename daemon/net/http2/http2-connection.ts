@@ -566,7 +566,8 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
       return;
     }
     if (now >= this.refusesFrom) this.refuseMore();
-    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked) this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
+    if (this.running === 0 && now >= this.idleBy && !this.output.isBlocked)
+      this.end(CODE.NO_ERROR, 'RX_CLOSE_IDLE');
   }
 
   /** Every answer has waited for a window for h2_window_timeout: one that waits for an origin still may find one. */
