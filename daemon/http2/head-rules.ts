@@ -26,7 +26,7 @@ const FIELD_RULES = {
   method: row(':method is not a token', 'RFC 9110 9.1'),
   scheme: row(':scheme is neither http nor https', 'RFC 9113 8.3.1'),
   path_empty: row(':path is empty', 'RFC 9113 8.3.1'),
-  path: row(':path does not begin with a slash, or holds a blank or a control character', 'RFC 9113 8.3.1'),
+  path: row(':path does not begin with a slash, or holds a blank, a control character or a fragment', 'RFC 9113 8.3.1'),
   authority: row(':authority is empty, or holds a blank, a control character or user information', 'RFC 9113 8.3.1'),
 };
 

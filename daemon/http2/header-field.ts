@@ -132,12 +132,17 @@ function roleFault(value: string, role: FieldRole): FieldRule | 0 {
       return value === 'https' || value === 'http' ? 0 : 'scheme';
     case PATH:
       if (value === '') return 'path_empty';
-      return isAll(TARGET, value) && (value.charCodeAt(0) === SLASH || value === '*') ? 0 : 'path';
+      // A fragment is no part of it, and whoever reads it from HTTP/1 might cut it off or not.
+      return isAll(TARGET, value) && isPath(value) ? 0 : 'path';
     case AUTHORITY:
       return isAll(TARGET, value) && !value.includes('@') ? 0 : 'authority';
     default:
       return 0;
   }
+}
+
+function isPath(value: string): boolean {
+  return (value.charCodeAt(0) === SLASH && !value.includes('#')) || value === '*';
 }
 
 function isAll(table: Uint8Array, text: string): boolean {

@@ -91,7 +91,7 @@ export const REFUSALS = [
   http2('pseudo_unknown', 'a pseudo-header is none of a request', 'There are :method, :scheme, :authority and :path.'),
   http2('scheme', ':scheme is neither http nor https', 'Send that of the address.'),
   http2('path_empty', ':path is empty', 'Send `/`.'),
-  http2('path', ':path does not begin with a slash, or holds a blank or a control character', 'Send path and query, with %XX for what may not stand there.'),
+  http2('path', ':path does not begin with a slash, or holds a blank, a control character or a fragment', 'Send path and query, with %XX for what may not stand there.'),
   http2('authority', ':authority is empty, or holds a blank, a control character or user information', 'Send host[:port].'),
   http2('pseudo_repeated', 'a pseudo-header stands there twice', 'Send it once.'),
   http2('pseudo_late', 'a pseudo-header follows another field', 'Send pseudo-headers first.'),

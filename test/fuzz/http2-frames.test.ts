@@ -37,7 +37,7 @@ class Played {
     this.one.answer = (req) => this.begin(req);
   }
 
-  /** What is wrong, or null. */
+  /** The fault, or null. */
   run(): string | null {
     for (const event of this.sequence.events) this.play(event);
     this.one.settle();

@@ -116,7 +116,7 @@ function unescaped(text: string): string {
   );
 }
 
-/** What a server has sent, one word for each frame that says something: "200(1)", "RST_STREAM(1) CANCEL", "GOAWAY CALM",
+/** The words for what a server has sent, one word for each frame that says something: "200(1)", "RST_STREAM(1) CANCEL", "GOAWAY CALM",
  * "PING ACK". Its settings and acknowledgements of the client's, windows and bodies are left out. @param status of a block */
 export function toldFrames(frames: readonly Frame[], status: (block: Buffer) => number): string[] {
   return frames.flatMap(({ type, flags, stream, payload }) => {

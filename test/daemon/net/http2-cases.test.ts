@@ -1,5 +1,5 @@
 // The rules of RFC 9113 and RFC 7541 that demand an error, as the table in http2-cases.md has them: however the bytes of a
-// client arrive, it is told the same.
+// client arrive, it gets the same answer.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bytesOfFrames } from '../../harness/http2-notation.ts';
@@ -30,7 +30,7 @@ const cases: Case[] = readFileSync(new URL('http2-cases.md', import.meta.url), '
     return [{ name: `${section}: ${name}`, params, bytes, told }];
   });
 
-/** What a client is told that sends the bytes in these pieces, and whether its connection goes on. */
+/** The words for what a client gets that sends the bytes in these pieces, and whether its connection goes on. */
 function play({ params }: Case, pieces: readonly Buffer[]): string {
   const one = new FakeHttp2(params, false);
   for (const piece of pieces) one.bytes(piece);

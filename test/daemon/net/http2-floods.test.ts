@@ -157,7 +157,7 @@ describe('resets', () => {
 
   it('leave a request counted for as long as it runs, whoever has reset it', () => {
     const one = new FakeHttp2({ h2_max_concurrent_streams: 10 });
-    // What no longer can be stopped.
+    // Requests that can no longer be stopped.
     one.answer = () => undefined;
     for (let i = 0; i < 30; i++) one.frames(`GET(${2 * i + 1} /slow) ; RST_STREAM(${2 * i + 1}) #8`);
     expect(one.ran).toHaveLength(10);

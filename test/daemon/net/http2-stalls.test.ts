@@ -105,7 +105,7 @@ describe('a client that reads nothing', () => {
     for (let i = 0; i < 5000; i++) one.frames(`GET(${2 * i + 1} /${i})`);
     expect(one.wire.paused).toBe(true);
     expect(one.ran.length).toBeLessThan(400);
-    // What waits leaves at once, and nothing else wakes the connection.
+    // All that waits leaves at once, and nothing else wakes the connection.
     one.wire.drain();
     one.settle();
     expect(one.wire.paused).toBe(false);
@@ -175,7 +175,7 @@ describe('uploads that nobody reads', () => {
     expect(kept).toBe(100 * 65535);
     one.frames(`DATA(1) ${'61'.repeat(100)}`);
     expect(one.told()).toBe('RST_STREAM(1) FLOW_CONTROL_ERROR');
-    // What was kept is not kept any longer.
+    // It is not kept any longer.
     expect(one.requests[0]?.session.inputLength).toBe(0);
   });
 
