@@ -7,7 +7,7 @@ import { findBus, startBus } from '../../console/demo/bus-child.ts';
 import { shopOfFleet } from '../../console/demo/shop.ts';
 import { stagehand } from '../../console/demo/stagehand.ts';
 import { NATS_MISSING } from '../harness/nats-server.ts';
-import { alive, installed, processTree, run, Sandbox, until } from '../harness/processes.ts';
+import { alive, type Daemon, installed, processTree, run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
 import { TestTerminal } from '../harness/terminal.ts';
 
@@ -16,14 +16,24 @@ const box = new Sandbox('proxyd-demo-test');
 
 afterAll(() => box.dispose());
 
-/** Starts the plain demo and waits for its first lines; all processes of its tree. */
-async function running(): Promise<{ pid: number; tree: number[] }> {
+/** Starts the plain demo and waits for its first lines. */
+async function running(): Promise<Daemon> {
   const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
   await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
-  const tree = processTree(demo.pid);
-  // The demo itself, the edge network, the manager, the worker.
+  return demo;
+}
+
+/** All processes of a demo: itself, the edge network, the manager, the worker. */
+function processesOf({ pid }: Daemon): number[] {
+  const tree = processTree(pid);
   expect(tree.length).toBeGreaterThanOrEqual(4);
-  return { pid: demo.pid, tree };
+  return tree;
+}
+
+async function leavesNothing(demo: Daemon, signal: NodeJS.Signals): Promise<void> {
+  const tree = processesOf(demo);
+  process.kill(demo.pid, signal);
+  await gone(tree);
 }
 
 const gone = (tree: number[]) =>
@@ -43,7 +53,7 @@ describe('demo', () => {
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
-  it('has purges that clear proxyd and the edge network', async () => {
+  it('has purges that clear proxyd and the edge network, and leaves no process after SIGINT', async () => {
     const demo = box.start('demo', process.execPath, [DEMO, '--plain', '--rate', '200']);
     await until('a purge at both', () => /^edge network: cleared delete url/m.test(demo.stdout), 45_000);
     expect(demo.stdout).toMatch(
@@ -52,30 +62,20 @@ describe('demo', () => {
     expect(demo.stdout).toMatch(
       /^edge network: cleared delete url staging "https:\/\/shop\.example\/products\/0" copies [1-9]\d*$/m,
     );
-    const tree = processTree(demo.pid);
-    process.kill(demo.pid, 'SIGTERM');
-    await gone(tree);
+    await leavesNothing(demo, 'SIGINT');
   });
 
-  it('has a proxy that bans what the drama wants banned, and refuses the program with a mistake', async () => {
-    const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
-    await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
+  it('has a proxy that bans what the drama wants banned and refuses the program with a mistake, and leaves no process after SIGTERM', async () => {
+    const demo = await running();
     const hand = stagehand({ dir: /^Files of the cache: (\S+)$/m.exec(demo.stdout)?.[1] as string });
     expect(await hand.banStatic()).toMatch(/^Banned here\. The edge|^$/);
     expect(await hand.loadBadProgram()).toMatch(/Symbol not found: 'retrun'.*Line 6/);
-    const tree = processTree(demo.pid);
-    process.kill(demo.pid, 'SIGTERM');
-    await gone(tree);
+    await leavesNothing(demo, 'SIGTERM');
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
-    'leaves no process after %s',
-    async (signal) => {
-      const { pid, tree } = await running();
-      process.kill(pid, signal);
-      await gone(tree);
-    },
-  );
+  it.each(['SIGHUP', 'SIGKILL'] as const)('leaves no process after %s', async (signal) => {
+    await leavesNothing(await running(), signal);
+  });
 
   it.skipIf(NATS_MISSING !== null).each(['SIGTERM', 'SIGKILL'] as const)(
     'has a fleet, whose purges reach every proxy, and of which nothing is left after %s',
@@ -117,8 +117,9 @@ describe('demo', () => {
   });
 
   it('ends with a reason when its daemon is killed', async () => {
-    const { pid, tree } = await running();
-    const manager = tree.find((p) => p !== pid && processTree(p).length > 1) as number;
+    const demo = await running();
+    const tree = processesOf(demo);
+    const manager = tree.find((p) => p !== demo.pid && processTree(p).length > 1) as number;
     process.kill(manager, 'SIGKILL');
     await gone(tree);
   });
