@@ -2,7 +2,9 @@
 // again where the program asks for it (std.rfc_ttl).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { BusyObj } from './busyobj.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { Core } from '../transaction/core.ts';
 import { born, isStrict, lifetime, type SharedLife, sharedLife } from './lifetime.ts';
 
 /** Seconds for which requests for a response that nobody may share do not wait for each other. */
@@ -10,8 +12,24 @@ const HIT_FOR_MISS = 120;
 /** Seconds of life of a response that every use has to revalidate. */
 const ALWAYS_STALE = 0.001;
 
+/** The parts of a fetch (BusyObj) that it reads and sets. Times in seconds. */
+interface Living {
+  readonly core: Pick<Core, 'params' | 'lenientDates'>;
+  readonly bereq: HttpMessage;
+  readonly beresp: HttpMessage;
+  readonly log: Pick<TxLog, 'put' | 'tPrev'>;
+  readonly ctx: { readonly now: number };
+  readonly mode: string;
+  uncacheable: boolean;
+  ttl: number;
+  grace: number;
+  keep: number;
+  /** When the response was made at its origin. */
+  tOrigin: number;
+}
+
 /** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
-export function giveLife(bo: BusyObj): number {
+export function giveLife(bo: Living): number {
   // The Beresp of this moment.
   const now = bo.log.tPrev;
   const shared = setLife(bo, now, bo.uncacheable);
@@ -23,7 +41,7 @@ export function giveLife(bo: BusyObj): number {
 }
 
 /** The same for what the program has made of the response. It stays cacheable or not, as the program has it. */
-export function giveLifeAgain(bo: BusyObj): void {
+export function giveLifeAgain(bo: Living): void {
   const shared = setLife(bo, bo.ctx.now, bo.mode === 'pass');
   if (shared?.store !== false) return;
   leaveMarker(bo);
@@ -32,7 +50,7 @@ export function giveLifeAgain(bo: BusyObj): void {
 }
 
 /** Returns what a strict cache makes of the response; null for a pass, and for caches that are not. */
-function setLife(bo: BusyObj, now: number, isPass: boolean): SharedLife | null {
+function setLife(bo: Living, now: number, isPass: boolean): SharedLife | null {
   const { beresp, core, log } = bo;
   const { params } = core;
   const strict = isStrict(params);
@@ -57,13 +75,13 @@ function setLife(bo: BusyObj, now: number, isPass: boolean): SharedLife | null {
   return shared;
 }
 
-function leaveMarker(bo: BusyObj): void {
+function leaveMarker(bo: Living): void {
   bo.ttl = HIT_FOR_MISS;
   bo.grace = 0;
   bo.keep = 0;
 }
 
-function noLife(bo: BusyObj): void {
+function noLife(bo: Living): void {
   bo.ttl = -1;
   bo.grace = 0;
   bo.keep = 0;

@@ -1,41 +1,34 @@
 // The life of a response, calculated a second time from what the program has made of its fields (std.rfc_ttl).
 import { describe, expect, it } from 'vitest';
-import type { BusyObj } from '../../../daemon/fetch/busyobj.ts';
 import { giveLife, giveLifeAgain } from '../../../daemon/fetch/give-life.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
 import { FakeLog, NOW } from '../vcl/fake-task.ts';
 
-type Response = Pick<BusyObj, 'mode' | 'uncacheable' | 'ttl' | 'grace' | 'keep' | 'tOrigin'>;
+interface State {
+  mode: string;
+  uncacheable: boolean;
+  ttl: number;
+}
 
 /** A fetch whose response has Cache-Control: max-age=60, and another life. */
-function fetched(state: Partial<Response> = {}, strict = false): BusyObj {
+function fetched(state: Partial<State> = {}, strict = false) {
   const params = new Params().hot;
   params.http_profile = strict ? 1 : 0;
   const beresp = new HttpMessage(0);
   beresp.status = 200;
   beresp.add('Cache-Control', 'max-age=60');
-  const log = Object.assign(new FakeLog(), { tPrev: NOW });
-  const bo: Partial<Response> = {
-    mode: 'fetch',
-    uncacheable: false,
-    ttl: 1,
-    grace: 2,
-    keep: 3,
-    tOrigin: 0,
-    ...state,
-  };
-  const parts = {
+  return {
+    ...{ mode: 'fetch', uncacheable: false, ttl: 1, grace: 2, keep: 3, tOrigin: 0, ...state },
     beresp,
     bereq: new HttpMessage(0),
-    log,
+    log: Object.assign(new FakeLog(), { tPrev: NOW }),
     core: { params, lenientDates: false },
     ctx: { now: NOW + 5 },
   };
-  return Object.assign(bo, parts) as unknown as BusyObj;
 }
 
-const records = (bo: BusyObj): string[] => (bo.log as unknown as FakeLog).of('TTL');
+const records = (bo: { log: FakeLog }): string[] => bo.log.of('TTL');
 
 describe('a life that is calculated again', () => {
   it('comes from the fields that the response has now, and is logged', () => {
