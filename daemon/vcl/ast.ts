@@ -80,15 +80,24 @@ export interface Field {
   span: Span;
 }
 
+/** `+name` or `-name`, with flags of its own in parentheses. */
+export interface AclFlag {
+  on: boolean;
+  name: string;
+  span: Span;
+  flags: Omit<AclFlag, 'flags'>[];
+}
+
 export type Declaration =
   | { k: 'backend'; name: PathPart; none: boolean; fields: Field[]; span: Span }
   | { k: 'probe'; name: PathPart; fields: Field[]; span: Span }
   | {
       k: 'acl';
       name: PathPart;
-      flags: { on: boolean; name: string; span: Span }[];
+      flags: AclFlag[];
       entries: AclEntry[];
       span: Span;
     }
   | { k: 'sub'; name: PathPart; body: Block; span: Span; end: Span }
+  | { k: 'unused'; name: PathPart; span: Span }
   | { k: 'import'; module: PathPart; as: PathPart | null; from: string | null; span: Span };

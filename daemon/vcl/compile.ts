@@ -137,7 +137,7 @@ function applyDefaultProbe(model: ProgramModel): void {
 /** Registers all names before the checks, because of forward references. */
 function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
   for (const d of declarations) {
-    if (d.k === 'import') continue;
+    if (d.k === 'import' || d.k === 'unused') continue;
     const name = model.subName(d.name.text);
     if (d.k === 'probe' && name.toLowerCase() === 'default') continue;
     if (!model.declared.has(name)) model.declared.set(name, d.k);
@@ -155,6 +155,9 @@ function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): v
       return;
     case 'sub':
       checkSub(model, d, user);
+      return;
+    case 'unused':
+      model.intended.set(d.name.text, d.name.span);
       return;
     case 'backend': {
       claim(model, d.name.text, d.name.span, 'backend');

@@ -46,7 +46,7 @@ export const MESSAGES = {
   noDeclaration: (found: string) =>
     say(
       'syntax',
-      `Expected one of 'acl', 'sub', 'backend', 'probe', 'import', 'include' or 'vcl', found: '${found}'`,
+      `Expected one of 'acl', 'sub', 'backend', 'probe', 'import', 'include', 'unused' or 'vcl', found: '${found}'`,
     ),
   deepExpression: () => say('nesting', 'Expression nested too deeply'),
   longExpression: () => say('nesting', 'Expression too long'),
@@ -192,6 +192,12 @@ export const MESSAGES = {
   // Acls.
   aclFlag: () => say('acl', 'Expected a flag at:'),
   unknownAclFlag: (flag: string) => say('acl', `Unknown ACL flag: '${flag}'`),
+  aclSubFlag: (flag: string, sub: string) => say('acl', `Unknown flag of ${flag}: '${sub}'`),
+  aclReport: () => say('acl', "'report' needs +fold"),
+  aclContained: (shown: string, by: string) => say('acl', `${shown} is left out: it is part of ${by}`),
+  aclHalves: (low: string, high: string, bits: number) =>
+    say('acl', `${low} and ${high} are folded into one of /${bits}`),
+  aclMoreFolds: (count: number) => say('acl', `${count} more entries are folded`),
   aclEntry: (fault: string) => say('acl', fault),
   aclHost: (host: string) => say('acl', `DNS lookup(${host}): name not known`),
   aclFamilies: (host: string) =>

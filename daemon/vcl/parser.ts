@@ -3,8 +3,8 @@
 //
 // After an error it skips to the next declaration and continues, so that one run reports all errors.
 
-import type { AclEntry, Declaration, Field, PathPart } from './ast.ts';
-import { CompileStop, type Span } from './diagnostics.ts';
+import type { AclEntry, AclFlag, Declaration, Field, PathPart } from './ast.ts';
+import { CompileStop } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
 import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
@@ -58,6 +58,9 @@ export class Parser extends StatementParser {
       case 'import':
         this.importModule();
         return;
+      case 'unused':
+        this.unused();
+        return;
       default: {
         const near = declarationHint(word) ?? this.suggestion(word, WORDS);
         this.ts.reporter.fail(MESSAGES.noDeclaration(t.text), spanOf(t), near);
@@ -101,6 +104,12 @@ export class Parser extends StatementParser {
     }
     const end = this.op(';');
     this.declarations.push({ k: 'import', module, as, from, span: spanOf(start, end) });
+  }
+
+  private unused(): void {
+    const start = this.ts.next();
+    const name = this.name('the name of a backend, probe, acl or sub');
+    this.declarations.push({ k: 'unused', name, span: spanOf(start, this.op(';')) });
   }
 
   private backend(): void {
@@ -148,20 +157,35 @@ export class Parser extends StatementParser {
   private acl(): void {
     const start = this.ts.next();
     const name = this.name('the name of an acl');
-    const flags: { on: boolean; name: string; span: Span }[] = [];
-    while (this.at('op', '+') || this.at('op', '-')) {
-      const sign = this.ts.next();
-      if (this.ts.peek().start !== sign.end) {
-        this.ts.reporter.fail(MESSAGES.aclFlag(), spanOf(sign), 'Flags are written like +log.');
+    const flags: AclFlag[] = [];
+    while (this.atSign()) {
+      const flag = this.aclFlag();
+      const own: Omit<AclFlag, 'flags'>[] = [];
+      if (this.at('op', '(')) {
+        this.ts.next();
+        while (this.atSign()) own.push(this.aclFlag());
+        this.op(')');
       }
-      const flag = this.name('an acl flag');
-      flags.push({ on: sign.text === '+', name: flag.text, span: flag.span });
+      flags.push({ ...flag, flags: own });
     }
     const entries: AclEntry[] = [];
     this.op('{');
     while (!this.at('op', '}')) entries.push(this.aclEntry());
     this.op('}');
     this.declarations.push({ k: 'acl', name, flags, entries, span: spanOf(start) });
+  }
+
+  private atSign(): boolean {
+    return this.at('op', '+') || this.at('op', '-');
+  }
+
+  private aclFlag(): Omit<AclFlag, 'flags'> {
+    const sign = this.ts.next();
+    if (this.ts.peek().start !== sign.end) {
+      this.ts.reporter.fail(MESSAGES.aclFlag(), spanOf(sign), 'Flags are written like +log.');
+    }
+    const { text, span } = this.name('an acl flag');
+    return { on: sign.text === '+', name: text, span };
   }
 
   private aclEntry(): AclEntry {

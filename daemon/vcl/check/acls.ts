@@ -5,19 +5,28 @@ import { isIP } from 'node:net';
 import type { AclEntry, Declaration } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
-import { type AclNetwork, packedAcl } from '../runtime/acl.ts';
+import { packedAcl } from '../runtime/acl.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
 import { ACL_FLAGS } from '../tables/language.ts';
 import { type Code, constant, data, helper } from '../typed-program.ts';
+import { folded, type PlacedNetwork } from './fold-acl.ts';
 import type { ProgramModel } from './program-model.ts';
 
 /** Code that creates the acl. */
 export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
   const on = new Map<string, boolean>(ACL_FLAGS.map((row) => [row.flag, row.on]));
+  let reports = true;
   for (const f of d.flags) {
-    if (on.has(f.name)) on.set(f.name, f.on);
-    else {
+    if (on.has(f.name)) {
+      on.set(f.name, f.on);
+      for (const own of f.flags) {
+        if (f.name !== 'fold' || own.name !== 'report') {
+          reporter.error(MESSAGES.aclSubFlag(f.name, own.name), own.span);
+        } else if (!f.on) reporter.error(MESSAGES.aclReport(), own.span);
+        else reports = own.on;
+      }
+    } else {
       const near = nearest(f.name, on.keys());
       reporter.error(
         MESSAGES.unknownAclFlag(f.name),
@@ -27,7 +36,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     }
   }
   const pedantic = on.get('pedantic') === true;
-  const networks: AclNetwork[] = [];
+  const networks: PlacedNetwork[] = [];
   const seen = new Map<string, { negate: boolean; span: Span }>();
   for (const e of d.entries) {
     const n = readAclEntry(e);
@@ -53,10 +62,11 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
         reporter.error(MESSAGES.aclConflict(), e.span, undefined, [{ message: 'vs:', span: before.span }]);
       }
       seen.set(key, { negate: e.negate, span: e.span });
-      networks.push({ bytes: net.bytes, bits: net.bits, negate: e.negate, shown: net.shown });
+      networks.push({ bytes: net.bytes, bits: net.bits, negate: e.negate, shown: net.shown, span: e.span });
     }
   }
-  return helper('aclFrom', constant(d.name.text), data(packedAcl(on.get('log') === true, networks)));
+  const all = on.get('fold') === true ? folded(networks, reports ? reporter : null) : networks;
+  return helper('aclFrom', constant(d.name.text), data(packedAcl(on.get('log') === true, all)));
 }
 
 interface Network {

@@ -142,6 +142,8 @@ export class ProgramModel {
   pem = new PemFiles({});
   isOffline = false;
   extensionNames: readonly string[] = [];
+  /** Names that the program calls unused (`unused NAME;`), with where it does. */
+  readonly intended = new FoldedMap<Span>();
   /** Names that were used before their declaration. */
   readonly forwardUses = new Set<string>();
   readonly #hoisted = new Map<string, Code>();

@@ -2,7 +2,7 @@
 // and the headers that a state uses.
 
 import { type KeptHeads, STATES, type StateFacts } from '../../contract/program.ts';
-import type { Note, Span } from '../diagnostics.ts';
+import { type Note, nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { LIMITS } from '../tables/language.ts';
 import { countSteps } from '../typed-program.ts';
@@ -45,6 +45,14 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
     for (const c of sub.calls) markUsed(c.name);
   };
   for (const name of model.subValues) markUsed(name);
+  for (const [name, span] of model.intended) {
+    if (model.declared.has(name)) markUsed(model.subName(name));
+    else if (!model.brokenNames.has(name)) {
+      const near = nearest(name, model.declared.keys());
+      const hint = near === null ? undefined : `Did you mean '${near}'?`;
+      model.reporter.error(MESSAGES.notFound(name), span, hint);
+    }
+  }
   const unused = (kind: string, name: string, span: Span): void => {
     const message = MESSAGES.unused(kind, name);
     if (unusedIsError) {
@@ -58,7 +66,8 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
     if (sym.kind !== 'backend' && sym.kind !== 'acl' && sym.kind !== 'probe') continue;
     const isDefault = sym.kind === 'backend' && sym.name === model.defaultBackend;
     const isDefaultProbe = sym.kind === 'probe' && sym.name === 'default';
-    if (!sym.used && !isDefault && !isDefaultProbe && !model.forwardUses.has(sym.name)) {
+    const isIntended = model.intended.has(sym.name);
+    if (!sym.used && !isIntended && !isDefault && !isDefaultProbe && !model.forwardUses.has(sym.name)) {
       unused(sym.kind, sym.name, sym.span);
     }
   }

@@ -26,6 +26,8 @@ export const DECLARATIONS: readonly WordRow[] = [
     'A subroutine. One named as a state (`vcl_recv`) runs in that state; others run when they are called. A state may be defined several times: the parts run in their order, and the builtin program’s part last.'),
   word('import', 'import NAME [as OTHER] [from "PATH"];',
     'Makes the functions and objects of an extension available as `NAME.function()`. Without `from` it is a built-in one or a file in vmod_path.'),
+  word('unused', 'unused NAME;',
+    'Says that a backend, probe, acl or sub may stay unused, which else is an error.'),
   word('include', 'include [+glob] "FILE";',
     'Puts the text of a file in this place. It may stand anywhere, also inside a sub. `./FILE` is beside the including file; other relative names are looked for in vcl_path, then among the files of the package.'),
 ];
@@ -53,6 +55,7 @@ const flag = <F extends string>(flag: F, on: boolean, help: string) => ({ flag, 
 export const ACL_FLAGS = [
   flag('pedantic', true, 'Refuse a network whose address has bits beyond its mask, such as "192.0.2.1"/24. With `-pedantic` these bits are ignored.'),
   flag('log', false, 'Log each match and each failed match as a VCL_acl record.'),
+  flag('fold', false, 'Leave out entries that are part of others, and join adjacent ones, with a warning for each; `+fold(-report)` does it without. Addresses match as before, but the log names other networks, joined ones with `fixed: folded`. The default in Varnish 8.0 and later.'),
   flag('table', false, 'Accepted and without effect: every acl is a table here.'),
 ] as const;
 
