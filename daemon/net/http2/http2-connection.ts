@@ -1,119 +1,52 @@
-// The streams of a connection of HTTP/2 (RFC 9113 sections 5 and 8). Each request of a client is a stream, which the machine
-// of requests runs as it does any other; requests run beside each other, and what they answer leaves in one write a turn
-// (frame-output.ts), the most urgent first (ready-streams.ts).
-//
-// Caution: any call into a stream may end it, and any error the connection.
+// A connection of HTTP/2 over time: the bytes that come, what leaves in one write a turn (frame-output.ts), the most urgent first
+// (ready-streams.ts), and the ways in which it ends.
 
-import { Tag } from '../../../protocol/tables/tags.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
-import {
-  CODE,
-  codeName,
-  type ErrorCode,
-  FIRST_FRAME_SIZE,
-  FLAG,
-  FRAME,
-  frameName,
-  MAX_31,
-  PREFACE,
-  read31,
-  read32,
-} from '../../http2/frames.ts';
-import { HEAD_RULES } from '../../http2/head-rules.ts';
-import type { HeaderField } from '../../http2/header-field.ts';
-import { HpackDecoder } from '../../http2/hpack-decoder.ts';
-import {
-  type HeadFault,
-  Http2RequestHead,
-  quoteField,
-  trailerFault,
-} from '../../http2/http2-request-head.ts';
-import { parsePriority } from '../../http2/priority.ts';
-import { noteRefusal, refuseRequest, refuseStream } from '../../transaction/refuse.ts';
-import { Request } from '../../transaction/request.ts';
-import { keepBuffers, takeBuffers } from '../../transaction/request-buffers.ts';
+import { CODE, FRAME, MAX_31, PREFACE } from '../../http2/frames.ts';
 import { FrameReader } from './frame-reader.ts';
-import { type BlockUser, HeaderBlocks } from './header-blocks.ts';
-import { Http2Control, type Http2Owner } from './http2-control.ts';
-import { ENOUGH, Http2Stream, type StreamHost } from './http2-stream.ts';
-import { RapidResets } from './rapid-resets.ts';
-import { ReadyStreams } from './ready-streams.ts';
+import type { Http2Owner } from './http2-control.ts';
+import { ENOUGH, type Http2Stream } from './http2-stream.ts';
+import { Http2Streams } from './http2-streams.ts';
 
 /** Bytes of bodies that a connection sends in a turn. */
 const A_TURN = 256 * 1024;
 /** Heads and control frames that wait for a client that reads nothing, before nothing more is read of it. */
 const MOST_BACKLOG = 256 * 1024;
-/** Streams reset from here of which the client may still send something. */
-const REMEMBERED = 256;
 /** Seconds in which a client learns that its connection is to end, before its new streams are refused. */
 const NOTICE = 1;
-/** Frames that a client may send about a request beside it (chosen: some give a window back for each frame of it). */
-const OF_A_REQUEST = 4;
-/** DATA of fewer bytes is work rather than a body (chosen), and the part of an empty one that it counts for. */
-const SMALL = 64;
-const A_SMALL_ONE = 1 / 4;
-/** Heads that are so many times larger than any may be stood for more than was sent (chosen: Huffman's code makes less of
- * the largest block). */
-const A_BOMB = 4;
 const NEVER = Number.POSITIVE_INFINITY;
+/** Echoed by the client. */
+const OUR_PING: Buffer = Buffer.from('shutdown', 'latin1');
 
-export class Http2Connection extends Http2Control implements StreamHost, BlockUser {
-  readonly ready = new ReadyStreams<Http2Stream>();
-  readonly limits: RapidResets;
+export class Http2Connection extends Http2Streams {
   movedAt: number;
   private readonly reader: FrameReader;
-  private readonly blocks: HeaderBlocks;
-  private readonly decoder: HpackDecoder;
-  private readonly head: Http2RequestHead;
-  private readonly streams = new Map<number, Http2Stream>();
-  /** Streams that were reset from here. */
-  private readonly forgotten = new Set<number>();
-  private readonly streamWindow: number;
-  /** Of our SETTINGS: the parameter may change meanwhile. */
-  private readonly tableSize: number;
   /** Bytes of the preface that have come. */
   private prefaced: number;
-  /** Streams above it were announced as not served. */
-  private lastServed = MAX_31;
   /** What came is read in a later turn, or when there is room. */
   private waits = false;
   private rest: Buffer | null = null;
   private scheduled = false;
   private drained: Http2Stream[] = [];
-  /** When a connection without streams is given up; one within a header block; one that has been told to end. */
-  private idleBy: number;
-  private blockBy = NEVER;
-  /** When one is given up of which every answer waits for a window. */
+  /** When one is given up of which every answer waits for a window; when one that has been told to end refuses streams. */
   private bankruptBy = NEVER;
+  private refusesFrom = NEVER;
   /** Bytes sent since `movedAt`. */
   private moved = 0;
-  private refusesFrom = NEVER;
 
   /** @param prefaced bytes of the preface that have been read already */
   constructor(owner: Http2Owner, prefaced: number) {
     super(owner);
-    const { params, requestLimits, clock } = this.core;
+    const { params, clock, stats } = this.core;
     this.prefaced = prefaced;
-    this.streamWindow = params.h2_initial_window_size;
-    this.tableSize = params.h2_header_table_size;
     this.reader = new FrameReader(this, params.h2_max_frame_size);
-    this.blocks = new HeaderBlocks(this, Math.max(requestLimits.maxSize, FIRST_FRAME_SIZE) * 2);
-    this.decoder = new HpackDecoder(Math.max(params.h2_header_table_size, 4096));
-    this.head = new Http2RequestHead();
-    this.limits = new RapidResets(params, clock.now());
     this.movedAt = clock.now();
-    this.idleBy = clock.now() + owner.timeoutIdle;
-    this.core.stats.h2_sess++;
+    stats.h2_sess++;
     this.sendSettings();
   }
 
   get takesFrames(): boolean {
     return !this.isOver && !this.waits;
-  }
-
-  /** Requests under way, and answers that have not left. */
-  get running(): number {
-    return this.streams.size;
   }
 
   // Bytes of the client.
@@ -151,6 +84,12 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.owner.pauseReading();
   }
 
+  protected requestBegun(): void {
+    const { turns } = this.core;
+    turns.tookLong();
+    if (!turns.mayContinue() || this.output.backlog > MOST_BACKLOG) this.giveWay();
+  }
+
   /** Nothing more is read in this turn: others have theirs. */
   private giveWay(): void {
     if (this.waits) return;
@@ -177,334 +116,6 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     for (const stream of [...this.streams.values()]) if (!stream.inputEnded) stream.left();
     this.flush();
     this.endIfIdle();
-  }
-
-  // Frames of streams.
-
-  protected get blockOf(): number {
-    return this.blocks.stream;
-  }
-
-  protected streamFrame(
-    type: number,
-    flags: number,
-    id: number,
-    buf: LentBytes,
-    start: number,
-    end: number,
-  ): void {
-    switch (type) {
-      case FRAME.DATA:
-        this.data(flags, id, buf, start, end);
-        break;
-      case FRAME.HEADERS:
-        this.headers(flags, id, buf, start, end);
-        break;
-      case FRAME.CONTINUATION:
-        if (this.blocks.stream === 0) this.fail(CODE.PROTOCOL_ERROR, 'CONTINUATION without HEADERS');
-        else if (start < end || this.bears(type)) this.blocks.go(flags, buf, start, end);
-        break;
-      case FRAME.WINDOW_UPDATE:
-        this.streamWindowUpdate(id, read31(buf, start));
-        break;
-      case FRAME.RST_STREAM:
-        if (end - start !== 4) this.wrongLength(type, start, end);
-        else if (this.hasBegun(id, type)) this.rstStream(id, read32(buf, start));
-        break;
-      case FRAME.PRIORITY:
-        // Priorities of RFC 7540 are read and ignored (RFC 9113 section 5.3.2).
-        if (end - start === 5) this.bears(type);
-        else if (!this.isBegun(id)) this.wrongLength(type, start, end);
-        else this.streamError(id, CODE.FRAME_SIZE_ERROR, `PRIORITY of ${end - start} bytes`);
-        break;
-      default:
-        this.priorityUpdate(buf, start, end);
-    }
-  }
-
-  /** Whether the stream has begun; an error of the connection otherwise (RFC 9113 section 5.1). */
-  private hasBegun(id: number, type: number): boolean {
-    if (this.isBegun(id)) return true;
-    this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of stream ${id}, which has not begun`);
-    return false;
-  }
-
-  private isBegun(id: number): boolean {
-    return id <= this.lastStream && id % 2 === 1;
-  }
-
-  private headers(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
-    const isPadded = (flags & FLAG.PADDED) !== 0;
-    const from = start + (isPadded ? 1 : 0) + ((flags & FLAG.PRIORITY) !== 0 ? 5 : 0);
-    if (from > end) {
-      this.wrongLength(FRAME.HEADERS, start, end);
-      return;
-    }
-    const to = isPadded ? end - (buf[start] as number) : end;
-    if (from > to) {
-      this.fail(CODE.PROTOCOL_ERROR, 'padding of HEADERS longer than its frame');
-      return;
-    }
-    this.blocks.begin(id, flags, buf, from, to);
-    if (this.blocks.stream !== 0) this.blockBy = this.now() + this.owner.timeoutIdle;
-  }
-
-  blockTooLong(): void {
-    this.core.stats.h2_flood_continuation++;
-    this.fail(CODE.ENHANCE_YOUR_CALM, 'too long a header block');
-  }
-
-  block(id: number, flags: number, buf: LentBytes, start: number, end: number): void {
-    this.blockBy = NEVER;
-    const ends = (flags & FLAG.END_STREAM) !== 0;
-    const stream = this.streams.get(id);
-    if (id % 2 === 0) this.fail(CODE.PROTOCOL_ERROR, `stream ${id} is none of a client's`);
-    else if (id > this.lastStream) this.open(id, ends, buf, start, end);
-    else if (stream !== undefined && !stream.isGone) this.trailers(stream, ends, buf, start, end);
-    else if (this.decode(buf, start, end, ignore)) this.closedStream(id, FRAME.HEADERS);
-  }
-
-  /** A frame of a stream that is over. One that we have reset may still get what was on its way (RFC 9113 section 5.1). */
-  private closedStream(id: number, type: number): void {
-    if (this.forgotten.has(id)) this.bears(type);
-    else this.fail(CODE.STREAM_CLOSED, `${frameName(type)} of stream ${id}, which is closed`);
-  }
-
-  /** Every block is decoded, so that the table stays in step. */
-  private decode(buf: LentBytes, start: number, end: number, take: (field: HeaderField) => void): boolean {
-    const wrong = this.decoder.decode(buf, start, end, this.core.params.h2_max_header_list_size, take);
-    if (wrong === null) return true;
-    this.fail(CODE.COMPRESSION_ERROR, wrong);
-    return false;
-  }
-
-  private open(id: number, ends: boolean, buf: LentBytes, start: number, end: number): void {
-    const { core, owner, head } = this;
-    this.lastStream = id;
-    if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
-      if (!this.decode(buf, start, end, ignore)) return;
-      core.stats.h2_streams_refused++;
-      this.sendRst(id, CODE.REFUSED_STREAM);
-      this.bears(FRAME.HEADERS);
-      return;
-    }
-    const buffers = takeBuffers(core);
-    const stream = new Http2Stream(this, owner, id, buffers, {
-      send: this.settings.initialWindow,
-      receive: this.streamWindow,
-      follows: !ends,
-    });
-    const req = new Request(core, stream, buffers, owner.requests.run);
-    stream.req = req;
-    head.begin(req.http, core.requestLimits);
-    if (!this.decode(buf, start, end, head.take)) return;
-    const judged = head.end();
-    const fault = this.decoder.oversized ? TOO_LARGE : judged;
-    stream.declared = head.contentLength;
-    core.stats.h2_streams++;
-    req.open(end - start, this.now());
-    this.streams.set(id, stream);
-    const isBomb = head.bytes > core.requestLimits.maxSize * A_BOMB;
-    if (isBomb) core.stats.h2_flood_hpack++;
-    if (fault !== null && !isBomb && HEAD_RULES[fault.rule].consequence === 'refuse') {
-      // It has one reading, and its client may learn that it is too large.
-      refuseRequest(req, { name: fault.rule, place: fault.place, status: 400, close: 'RX_OVERFLOW' });
-      return;
-    }
-    if (fault !== null || (ends && head.contentLength > 0)) {
-      refuseStream(req, fault?.rule ?? 'length_short', fault?.place ?? '');
-      this.streamError(id, isBomb ? CODE.ENHANCE_YOUR_CALM : CODE.PROTOCOL_ERROR, '');
-      stream.requestDone();
-      return;
-    }
-    this.patience.earnFrames(OF_A_REQUEST);
-    const priority = req.http.get('priority');
-    if (priority !== null) stream.prioritise(parsePriority(priority));
-    owner.requests.start(req);
-    const { turns } = core;
-    turns.tookLong();
-    if (!turns.mayContinue() || this.output.backlog > MOST_BACKLOG) this.giveWay();
-  }
-
-  /** A second block of a stream ends its body; the fields are judged and dropped (RFC 9113 section 8.1). */
-  private trailers(stream: Http2Stream, ends: boolean, buf: LentBytes, start: number, end: number): void {
-    let wrong: HeaderField | null = null;
-    const take = (field: HeaderField): void => {
-      if (wrong === null && trailerFault(field) !== null) wrong = field;
-    };
-    if (!this.decode(buf, start, end, take)) return;
-    if (stream.inputEnded)
-      this.streamError(stream.id, CODE.STREAM_CLOSED, 'HEADERS after the end of the request');
-    else if (wrong !== null) this.refuseTrailer(stream, wrong);
-    else if (!ends) this.streamError(stream.id, CODE.PROTOCOL_ERROR, 'trailers that do not end the stream');
-    else {
-      this.core.stats.h2_trailers++;
-      if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
-    }
-  }
-
-  private refuseTrailer(stream: Http2Stream, field: HeaderField): void {
-    const rule = trailerFault(field);
-    const { log } = stream.req.ended ? this.owner : stream.req;
-    if (rule !== null) noteRefusal(log, this.core.stats, 'request body', rule, quoteField(field));
-    this.streamError(stream.id, CODE.PROTOCOL_ERROR, '');
-  }
-
-  private data(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
-    const size = end - start;
-    if (!this.hasBegun(id, FRAME.DATA)) return;
-    const isPadded = (flags & FLAG.PADDED) !== 0;
-    if (isPadded && size === 0) {
-      this.wrongLength(FRAME.DATA, start, end);
-      return;
-    }
-    const from = isPadded ? start + 1 : start;
-    const to = isPadded ? end - (buf[start] as number) : end;
-    if (from > to) {
-      this.fail(CODE.PROTOCOL_ERROR, 'padding of DATA longer than its frame');
-      return;
-    }
-    this.receiveWindow -= size;
-    if (this.receiveWindow < 0) {
-      this.fail(CODE.FLOW_CONTROL_ERROR, 'DATA beyond the window of the connection');
-      return;
-    }
-    this.widen();
-    const stream = this.streams.get(id);
-    if (stream === undefined || stream.isGone) {
-      this.closedStream(id, FRAME.DATA);
-      return;
-    }
-    const ends = (flags & FLAG.END_STREAM) !== 0;
-    if (to - from >= SMALL) this.patience.earn(to - from);
-    else if (!ends && !this.bears(FRAME.DATA, to === from ? 1 : A_SMALL_ONE)) return;
-    if (stream.inputEnded) {
-      this.streamError(id, CODE.STREAM_CLOSED, 'DATA after the end of the request');
-      return;
-    }
-    stream.receiveWindow -= size;
-    if (stream.receiveWindow < 0) {
-      this.streamError(id, CODE.FLOW_CONTROL_ERROR, 'DATA beyond the window of its stream');
-      return;
-    }
-    // Padding is used at once.
-    if (size > to - from) this.credit(stream, size - (to - from));
-    if (!stream.data(buf, from, to, ends)) this.streamError(id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
-  }
-
-  /** The window of the connection is not what holds a client back: those of its streams are. */
-  private widen(): void {
-    const { h2_rx_window_low_water, h2_rx_window_increment } = this.core.params;
-    if (this.receiveWindow >= h2_rx_window_low_water || this.receiveWindow + h2_rx_window_increment > MAX_31)
-      return;
-    this.receiveWindow += h2_rx_window_increment;
-    this.sendNumber(FRAME.WINDOW_UPDATE, 0, h2_rx_window_increment);
-  }
-
-  credit(stream: Http2Stream, bytes: number): void {
-    if (bytes === 0 || stream.isGone || stream.inputEnded) return;
-    stream.uncredited += bytes;
-    // Half a window at a time, or what a client that has less waits for.
-    if (stream.uncredited < this.streamWindow / 2) return;
-    stream.receiveWindow += stream.uncredited;
-    this.sendNumber(FRAME.WINDOW_UPDATE, stream.id, stream.uncredited);
-    stream.uncredited = 0;
-  }
-
-  private streamWindowUpdate(id: number, bytes: number): void {
-    if (!this.hasBegun(id, FRAME.WINDOW_UPDATE) || !this.bears(FRAME.WINDOW_UPDATE)) return;
-    const stream = this.streams.get(id);
-    if (bytes === 0) this.streamError(id, CODE.PROTOCOL_ERROR, 'WINDOW_UPDATE of no bytes');
-    else if (stream === undefined || stream.isGone) return;
-    else if (stream.sendWindow + bytes > MAX_31)
-      this.streamError(id, CODE.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE makes the window too large');
-    else stream.windowBy(bytes);
-  }
-
-  private rstStream(id: number, _code: number): void {
-    const stream = this.streams.get(id);
-    this.core.stats.h2_rst_received++;
-    if (stream === undefined || stream.isGone) {
-      this.bears(FRAME.RST_STREAM);
-      return;
-    }
-    const isBorne = this.mayReset(stream.tHead);
-    stream.left();
-    if (!isBorne) this.tooRapid('h2_flood_reset');
-  }
-
-  private mayReset(begun: number): boolean {
-    const now = this.now();
-    if (now - begun <= this.limits.rapidReset) this.core.stats.h2_rst_rapid++;
-    return this.limits.mayReset(begun, now);
-  }
-
-  private tooRapid(counter: 'h2_flood_reset' | 'h2_flood_error'): void {
-    if (this.isOver) return;
-    this.core.stats[counter]++;
-    this.fail(CODE.ENHANCE_YOUR_CALM, 'too many streams were begun and reset', 'RAPID_RESET');
-  }
-
-  private priorityUpdate(buf: LentBytes, start: number, end: number): void {
-    if (end - start < 4) {
-      this.wrongLength(FRAME.PRIORITY_UPDATE, start, end);
-      return;
-    }
-    if (!this.bears(FRAME.PRIORITY_UPDATE)) return;
-    const id = read31(buf, start);
-    if (id === 0) this.fail(CODE.PROTOCOL_ERROR, 'PRIORITY_UPDATE of no stream');
-    // One of a stream that has not begun may come before it; it is not kept (RFC 9218 section 7.1).
-    else this.streams.get(id)?.prioritise(parsePriority(keep(buf, start + 4, end).toString('latin1')));
-  }
-
-  /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
-  private streamError(id: number, code: ErrorCode, words: string): void {
-    const { core, owner } = this;
-    if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
-    core.stats.h2_rst_sent++;
-    const stream = this.streams.get(id);
-    const begun = stream?.tHead ?? this.now();
-    if (stream === undefined) this.sendRst(id, code);
-    else stream.breakOff(code);
-    if (!this.mayReset(begun)) this.tooRapid('h2_flood_error');
-  }
-
-  sendReset(stream: Http2Stream, code: ErrorCode): void {
-    this.sendRst(stream.id, code);
-  }
-
-  private sendRst(id: number, code: ErrorCode): void {
-    if (this.isOver) return;
-    this.sendNumber(FRAME.RST_STREAM, id, code);
-    this.forgotten.add(id);
-    if (this.forgotten.size <= REMEMBERED) return;
-    const [oldest] = this.forgotten;
-    this.forgotten.delete(oldest as number);
-  }
-
-  streamOver(stream: Http2Stream): void {
-    if (!this.streams.delete(stream.id)) return;
-    keepBuffers(this.core, stream.buffers);
-    if (this.streams.size > 0) return;
-    if (this.isOver) {
-      this.owner.http2Over();
-      return;
-    }
-    this.idleBy = this.now() + this.owner.timeoutIdle;
-    this.endIfIdle();
-  }
-
-  protected windowsBy(bytes: number): boolean {
-    if (bytes === 0) return true;
-    for (const stream of [...this.streams.values()]) {
-      if (stream.sendWindow + bytes > MAX_31) return false;
-      stream.windowBy(bytes);
-    }
-    return true;
-  }
-
-  protected settingsTaken(): void {
-    this.decoder.limit(this.tableSize);
   }
 
   // What is sent.
@@ -634,16 +245,4 @@ export class Http2Connection extends Http2Control implements StreamHost, BlockUs
     this.leaveAll();
     this.output.drop();
   }
-
-  protected leaveAll(): void {
-    for (const stream of [...this.streams.values()]) stream.left();
-  }
 }
-
-/** Echoed by the client. */
-const OUR_PING: Buffer = Buffer.from('shutdown', 'latin1');
-const NOTHING: Buffer = Buffer.alloc(0);
-const TOO_LARGE: HeadFault = { rule: 'overflow', place: '' };
-const WRONG_LENGTH = 'its body has another length than content-length says';
-
-function ignore(): void {}
