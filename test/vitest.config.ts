@@ -85,6 +85,7 @@ export default defineConfig({
           ...compiled,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          setupFiles: ['test/harness/threads-of-file.ts'],
           env: poisoned,
           sequence: { groupOrder: 2 },
         },

@@ -33,10 +33,19 @@ const PROGRAMS: Record<Product, Record<Tool, string>> = {
 export const ROOT = new URL('../..', import.meta.url).pathname;
 
 const TOLD_THREADS = process.env.PROXYD_TEST_THREADS;
+let chosenThreads = TOLD_THREADS;
 /** Do proxies under test overwrite lent and freed memory, and check each step (debug +req_state)? */
 const POISON = process.env.PROXYD_POISON === '1';
 /** Worker threads of a proxy under test that says nothing of them. */
-export const WORKER_THREADS = Number(TOLD_THREADS ?? usableCores(MOST_THREADS));
+export function workerThreads(): number {
+  return Number(chosenThreads ?? usableCores(MOST_THREADS));
+}
+
+/** From now on proxies that say nothing of threads have this many, unless the environment says otherwise; undefined: as many as a
+ * daemon has by default. */
+export function chooseThreads(count: string | undefined): void {
+  chosenThreads = TOLD_THREADS ?? count;
+}
 
 /** Command and leading arguments that start a tool; ours run from dist/, as package.json's `bin` names them. */
 export function command(product: Product, tool: Tool): [string, string[]] {
@@ -216,8 +225,8 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
   if (programFile !== null) args.push('-f', programFile);
   else if (options.backend !== undefined) args.push('-b', options.backend);
   for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
-  if (TOLD_THREADS !== undefined && options.product !== 'varnish' && !options.asInstalled)
-    args.push('-p', `worker_threads=${TOLD_THREADS}`);
+  if (chosenThreads !== undefined && options.product !== 'varnish' && !options.asInstalled)
+    args.push('-p', `worker_threads=${chosenThreads}`);
   if (POISON && options.product !== 'varnish' && !options.asInstalled && options.params?.debug === undefined)
     args.push('-p', 'debug=+req_state');
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isOfAnyThreads } from './any-threads.js';
 import { build } from './build/build.js';
 import { forgetReport, readReport, writeReport } from './tier-reports.js';
 
@@ -20,10 +21,6 @@ const REPLAY = {
   PROXYD_PEERS: 'replay',
   PROXYD_TEST_THREADS: process.env.PROXYD_TEST_THREADS ?? '1',
 };
-/** Files of test/system whose subject is not the worker: they would play the same with any number of threads. */
-const OF_ANY_THREADS =
-  /^(attach|console|counter-readers|demo|documents|edge-fake|edge-setup|events|fleet|gather|health|outputs|package|privileges|programs-offline|readonly|third-party|tools|varnish)\b/;
-
 /** More files than these fail together for a reason of their own. */
 const MOST_ONCE_MORE = 30;
 
@@ -55,7 +52,7 @@ const extra = split < 0 ? [] : process.argv.slice(split + 1);
 /** Files of test/system that the number of the worker's threads may change, and that do not choose it themselves. */
 function ofThreads() {
   return readdirSync(join(root, 'test/system'))
-    .filter((name) => name.endsWith('.test.ts') && !OF_ANY_THREADS.test(name))
+    .filter((name) => name.endsWith('.test.ts') && !isOfAnyThreads(name))
     .map((name) => `test/system/${name}`)
     .filter((file) => {
       const text = readFileSync(join(root, file), 'utf8');

@@ -5,7 +5,7 @@ import { field, type Response } from '../harness/http-client.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
-import { type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
+import { type RunningProxy, startProxy, workerThreads } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-fleet');
 let nats: NatsServer;
@@ -99,7 +99,7 @@ describe.skipIf(NATS_MISSING !== null)(
             node: 'b',
             hit_rate: expect.any(Number),
             requests: expect.any(Number),
-            threads: WORKER_THREADS,
+            threads: workerThreads(),
           },
         ]);
       for (const { console } of await json(a(), 'fleet.nodes', '-j'))

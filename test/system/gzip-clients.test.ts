@@ -10,14 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';
 import { type Action, Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
-import { backendProgram, type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
+import { backendProgram, type RunningProxy, startProxy, workerThreads } from '../harness/proxy.ts';
 
 const MB = 1024 * 1024;
 /** Unpacked bytes of a bomb. */
 const SIZE = 1024 * MB;
 const STORE = 32;
 /** Extra MB besides the store: each thread has its own heap, whose garbage is collected late. */
-const ROOM = 60 + 40 * WORKER_THREADS;
+const ROOM = 60 + 40 * workerThreads();
 const FRESH = { 'Cache-Control': 'max-age=1000' };
 const PACKED = { ...FRESH, 'Content-Encoding': 'gzip' };
 const PROGRAM = `

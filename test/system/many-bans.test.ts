@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
-import { type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
+import { type RunningProxy, startProxy, workerThreads } from '../harness/proxy.ts';
 
 /** Bans of a request, and conditions of each: the second is never looked at, but counts. */
 const A_REQUEST = 50;
@@ -76,13 +76,13 @@ describe('an object under thousands of new bans', () => {
     // Each thread goes its own way through the bans until one of them is done.
     const once = 2000 * CONDITIONS;
     await until('the tests', async () => (await tests()) - before >= once);
-    expect((await tests()) - before).toBeLessThanOrEqual(WORKER_THREADS * once);
+    expect((await tests()) - before).toBeLessThanOrEqual(workerThreads() * once);
     for (const c of all) c.close();
   });
 
   it('holds up nobody else', async () => {
     await proxy.get('/b');
-    const [slow, ...others] = (await clients(1 + 2 * WORKER_THREADS)) as [
+    const [slow, ...others] = (await clients(1 + 2 * workerThreads())) as [
       ClientConnection,
       ...ClientConnection[],
     ];

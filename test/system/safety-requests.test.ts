@@ -7,7 +7,7 @@ import { framings, type HostileRequest, heads, strayBytes } from '../harness/hos
 import { ClientConnection } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
-import { backendProgram, type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
+import { backendProgram, type RunningProxy, startProxy, workerThreads } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-hostile');
 const WARM = 'GET /warm HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -114,7 +114,7 @@ describe('afterwards', () => {
     expect(proxy.workerPid()).toBe(worker);
     expect((await proxy.get('/warm', { host: 'a' })).body.toString()).toBe('fine\n');
     // Each thread keeps a connection to the origin; one of them had one before.
-    const others = WORKER_THREADS - 1;
+    const others = workerThreads() - 1;
     await until('all sessions are gone', () => openFiles() <= files + others);
   });
 });
