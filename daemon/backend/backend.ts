@@ -14,6 +14,7 @@ import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
 import { connectOrigin } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
+import { ConnectionQueue } from './connection-queue.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
 import type { ConnectionOwner, ReadBuffer } from './exchange-roles.ts';
 import type { SecureWay } from './handshake.ts';
@@ -51,6 +52,8 @@ export interface BackendEnvironment {
     | 'backend_conn'
     | 'backend_fail'
     | 'backend_busy'
+    | 'backend_wait'
+    | 'backend_wait_fail'
     | 'backend_unhealthy'
     | 'backend_reuse'
     | 'backend_recycle'
@@ -61,6 +64,9 @@ export interface BackendEnvironment {
     readonly connect_timeout: number;
     readonly first_byte_timeout: number;
     readonly between_bytes_timeout: number;
+    /** Most fetches that wait for a connection, and seconds; none waits if either is 0. */
+    readonly backend_wait_limit: number;
+    readonly backend_wait_timeout: number;
     /** IPv6 first unless 0. */
     readonly prefer_ipv6: number;
   };
@@ -109,6 +115,7 @@ export class Backend implements Director, ConnectionOwner {
   private readonly addressRefresh: AddressRefresh | null;
   private readonly row: BackendRow | null;
   private readonly tls: TlsClient | null;
+  private readonly queue: ConnectionQueue;
   private ended = false;
 
   /**
@@ -138,6 +145,7 @@ export class Backend implements Director, ConnectionOwner {
     this.poolSuffix = `${decl.preamble === undefined ? '' : `|${decl.preamble}`}${tls === null ? '' : `|TLS ${tls.key}`}`;
     this.poolKeys = addresses.map((at) => this.poolKey(at));
     this.addressRefresh = addressRefresh(this, env);
+    this.queue = this.makeQueue();
     this.health = new BackendHealth(
       decl.name,
       now,
@@ -215,9 +223,42 @@ export class Backend implements Director, ConnectionOwner {
   acquire(
     opts: AcquireOptions,
   ): OriginConnection | OriginFailure | Promise<OriginConnection | OriginFailure> {
-    const refused = this.admit(opts.now);
+    const refused = this.usable(opts.now);
     if (refused !== null) return refused;
+    // Who comes later does not overtake.
+    if (this.queue.length > 0 || !this.enter()) {
+      const timeout = this.patience();
+      return timeout > 0 ? this.queued(opts, timeout) : this.busy();
+    }
+    return this.entered(opts);
+  }
+
+  /** Seconds that one more fetch may wait for a connection; 0 if it may not. */
+  private patience(): number {
+    const { decl, env } = this;
+    const limit = decl.waitLimit ?? env.params.backend_wait_limit;
+    return this.queue.length < limit ? (decl.waitTimeout ?? env.params.backend_wait_timeout) : 0;
+  }
+
+  private async queued(opts: AcquireOptions, timeout: number): Promise<OriginConnection | OriginFailure> {
+    const { stats } = this.env;
+    stats.backend_wait++;
+    const end = await this.queue.wait(timeout);
+    if (end === 'entered') return this.entered({ ...opts, now: this.env.now() });
+    stats.backend_wait_fail++;
+    return end === 'sick' ? this.sick() : this.busy();
+  }
+
+  private entered(
+    opts: AcquireOptions,
+  ): OriginConnection | OriginFailure | Promise<OriginConnection | OriginFailure> {
     const { env } = this;
+    if (this.dialer.addresses.length === 0) {
+      this.leave();
+      this.counters.fail_other++;
+      env.stats.backend_fail++;
+      return new OriginFailure('unresolved', this.vclName);
+    }
     if (opts.fresh !== true && this.decl.proxyHeader === undefined) {
       const { poolKeys } = this;
       for (let i = 0; i < poolKeys.length; i++) {
@@ -287,31 +328,38 @@ export class Backend implements Director, ConnectionOwner {
     return max === 0 || this.inUseHere < max - 1;
   }
 
-  /** Takes a connection's place under max_connections, or returns the failure. */
-  private admit(now: number): OriginFailure | null {
-    const { env, counters } = this;
+  private usable(now: number): OriginFailure | null {
     if (this.decl.none === true) return new OriginFailure('no-backend');
-    if (!this.healthy(now)) {
-      counters.unhealthy++;
-      env.stats.backend_unhealthy++;
-      return new OriginFailure('unhealthy', this.vclName);
-    }
-    if (!this.enter(this.decl.maxConnections ?? 0)) {
-      counters.busy++;
-      env.stats.backend_busy++;
-      return new OriginFailure('busy', this.vclName);
-    }
-    if (this.dialer.addresses.length === 0) {
-      this.leave();
-      counters.fail_other++;
-      env.stats.backend_fail++;
-      return new OriginFailure('unresolved', this.vclName);
-    }
-    return null;
+    return this.healthy(now) ? null : this.sick();
   }
 
-  private enter(max: number): boolean {
+  private sick(): OriginFailure {
+    this.counters.unhealthy++;
+    this.env.stats.backend_unhealthy++;
+    return new OriginFailure('unhealthy', this.vclName);
+  }
+
+  private busy(): OriginFailure {
+    this.counters.busy++;
+    this.env.stats.backend_busy++;
+    return new OriginFailure('busy', this.vclName);
+  }
+
+  private makeQueue(): ConnectionQueue {
+    const isUsable = (): boolean => this.health.usable;
+    return new ConnectionQueue({
+      enter: () => this.enter(),
+      get isUsable() {
+        return isUsable();
+      },
+      now: () => this.env.now(),
+    });
+  }
+
+  /** Takes a connection's place under max_connections. */
+  private enter(): boolean {
     const { row } = this;
+    const max = this.decl.maxConnections ?? 0;
     const isFree = row === null ? max === 0 || this.inUseHere < max : row.enter(max);
     // The counter is this thread's part; the parts of all threads are summed when published.
     if (isFree) this.counters.conn = ++this.inUseHere;
@@ -321,6 +369,7 @@ export class Backend implements Director, ConnectionOwner {
   private leave(): void {
     this.counters.conn = --this.inUseHere;
     this.row?.leave();
+    if (this.queue.length > 0) this.queue.passOn();
     if (this.ended && this.inUseHere === 0) this.row?.release();
   }
 

@@ -62,7 +62,8 @@ export async function resolveBackend(
 
 /** The address of a declaration that needs no resolver; null for a name, a string for an invalid port. */
 export function literalAddress(decl: AnyDecl): OriginAddress | string | null {
-  if (decl.path !== undefined) return { kind: 'unix', path: decl.path };
+  // The system's name of an abstract socket, `@name`, begins with NUL.
+  if (decl.path !== undefined) return { kind: 'unix', path: decl.path.replace(/^@/, '\0') };
   const port = portOf(decl);
   if (port === null) return `port "${decl.port}" is not valid`;
   const address = hostName(decl);

@@ -17,6 +17,9 @@ export interface BackendDecl {
   firstByteTimeout?: number;
   betweenBytesTimeout?: number;
   maxConnections?: number;
+  /** Most fetches that wait for a connection, and seconds that one waits. */
+  waitLimit?: number;
+  waitTimeout?: number;
   proxyHeader?: number;
   probe?: ProbeDecl;
   /** Bytes sent on every new connection, in base64. */

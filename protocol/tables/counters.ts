@@ -95,6 +95,8 @@ export const MAIN_COUNTERS = [
   row('backend_conn', 'c', 'i', 'info', 'Backend connections opened'),
   row('backend_unhealthy', 'c', 'i', 'info', 'Fetches refused: backend sick'),
   row('backend_busy', 'c', 'i', 'info', 'Fetches refused: backend at its connection limit'),
+  row('backend_wait', 'c', 'i', 'info', 'Fetches that waited for a connection: backend at its limit'),
+  row('backend_wait_fail', 'c', 'i', 'info', 'Fetches that waited for a connection in vain'),
   row('backend_fail', 'c', 'i', 'info', 'Backend connections that failed'),
   row('backend_reuse', 'c', 'i', 'info', 'Fetches on a connection from the pool'),
   row('backend_recycle', 'c', 'i', 'info', 'Backend connections returned to the pool'),

@@ -213,6 +213,8 @@ export const VARIABLES = [
   row('sess.idle_send_timeout', 'DURATION', 'client', 'client', 'client', 'How long sending may make no progress.', UNSET_SINCE_75),
   row('sess.send_timeout', 'DURATION', 'client', 'client', 'client', 'How long sending a response may take.', UNSET_SINCE_75),
   param('backend_idle_timeout', 'DURATION'),
+  param('backend_wait_limit', 'INT'),
+  param('backend_wait_timeout', 'DURATION'),
   param('between_bytes_timeout', 'DURATION'),
   param('connect_timeout', 'DURATION'),
   param('default_grace', 'DURATION'),

@@ -17,8 +17,8 @@ import { check, checkBlob, type Scope } from './type-conversions.ts';
  * their type. */
 const VALUE_CHECKS: Readonly<Record<string, (value: never) => string | null>> = {
   path: (v: string) =>
-    !v.startsWith('/')
-      ? 'Must be an absolute path'
+    !v.startsWith('/') && !/^@./.test(v)
+      ? 'Must be an absolute path, or @ with the name of an abstract socket'
       : v.length > LIMITS.socketPath.value
         ? `Path too long for a Unix domain socket (${LIMITS.socketPath.value} characters)`
         : null,
@@ -121,6 +121,7 @@ function checkPath(scope: Scope, path: string, span: Span): void {
     reporter.error(MESSAGES.pathVersion(), span);
     return;
   }
+  if (path.startsWith('@')) return;
   try {
     if (!statSync(path).isSocket()) reporter.error(MESSAGES.noSocket(), span);
   } catch (error) {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
 import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { buildBackends } from '../../../daemon/backend/directory.ts';
@@ -12,6 +13,7 @@ import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { literalAddress } from '../../../daemon/backend/resolve.ts';
 import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
@@ -68,6 +70,8 @@ beforeEach(() => {
       connect_timeout: 3.5,
       first_byte_timeout: 60,
       between_bytes_timeout: 60,
+      backend_wait_limit: 0,
+      backend_wait_timeout: 0,
       backend_local_error_holddown: 10,
       backend_remote_error_holddown: 0.25,
       prefer_ipv6: 0,
@@ -836,6 +840,67 @@ describe('acquire', () => {
     expect(await connection(backend)).toBe(conn);
     conn.destroy();
     expect(backend.inUse).toBe(0);
+  });
+
+  it('lets fetches wait for a connection, in turn, and counts them', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port, { maxConnections: 1, waitLimit: 2, waitTimeout: 60 });
+    const first = await connection(backend);
+    const order: string[] = [];
+    const waits = ['a', 'b'].map(async (name) => {
+      const got = await connection(backend);
+      order.push(name);
+      return got;
+    });
+    expect((await failure(backend)).text).toBe('backend default: busy');
+    await get(first);
+    first.release();
+    const second = await (waits[0] as Promise<OriginConnection>);
+    expect([second === first, order, backend.inUse]).toEqual([true, ['a'], 1]);
+    second.destroy();
+    // It was closed: the next one opens another.
+    const third = await (waits[1] as Promise<OriginConnection>);
+    expect(third).not.toBe(first);
+    third.destroy();
+    expect([stats.backend_wait, stats.backend_wait_fail, stats.backend_busy]).toEqual([2, 0, 1]);
+    expect(backend.inUse).toBe(0);
+  });
+
+  it('lets them wait as the parameters say, and no longer, or until the backend is sick', async () => {
+    const at = await origin(OK);
+    Object.assign(env.params, { backend_wait_limit: 5, backend_wait_timeout: 3 });
+    let now = 0;
+    env = { ...env, now: () => now };
+    const backend = backendAt(at.port, { maxConnections: 1 });
+    const held = await connection(backend);
+    const late = failure(backend);
+    now = 2.9;
+    const sick = failure(backend);
+    now = 3;
+    expect((await late).text).toBe('backend default: busy');
+    backend.health.admin = 'sick';
+    expect((await sick).text).toBe('backend default: unhealthy');
+    expect([stats.backend_wait, stats.backend_wait_fail, stats.backend_busy]).toEqual([2, 2, 1]);
+    backend.health.admin = 'auto';
+    const own = backendAt(at.port, { maxConnections: 1, waitTimeout: 0 });
+    const other = await connection(own);
+    expect((await failure(own)).text).toBe('backend default: busy');
+    expect(stats.backend_wait).toBe(2);
+    for (const conn of [held, other]) conn.destroy();
+  });
+
+  it('reaches an abstract socket', async () => {
+    const name = `proxyd-test-${process.pid}`;
+    const server = createServer((socket) => socket.once('data', () => socket.end(OK)));
+    await new Promise<void>((listening) => server.listen(`\0${name}`, listening));
+    cleanup.push(() => server.close());
+    const decl = { name: 'default', path: `@${name}` };
+    const address = literalAddress(decl);
+    expect(address).toEqual({ kind: 'unix', path: `\0${name}` });
+    const backend = new Backend(decl, 'p', [address as OriginAddress], newVbeCounters(), env, 0);
+    const conn = await connection(backend);
+    expect((await get(conn)).body.text).toBe('ok');
+    conn.destroy();
   });
 
   it('refuses for a sick backend until it is healthy again', async () => {

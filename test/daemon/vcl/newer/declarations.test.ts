@@ -155,3 +155,19 @@ describe('a folded acl', () => {
     },
   );
 });
+
+describe('a backend', () => {
+  it('may say how many fetches wait for a connection, and how long', () => {
+    const text = `${HEAD}backend b { .host = "127.0.0.1"; .max_connections = 1; .wait_limit = 3; .wait_timeout = 1.5s; } unused b;`;
+    const { program } = compile({ name: 'a.vcl', text }, {});
+    expect(program?.backends[1]).toMatchObject({ maxConnections: 1, waitLimit: 3, waitTimeout: 1.5 });
+    for (const wrong of ['.wait_limit = 1s;', '.wait_limit = -1;', '.wait_timeout = 3;'])
+      expect(compiled(`backend b { .host = "127.0.0.1"; ${wrong} } unused b;`).errors, wrong).not.toEqual([]);
+  });
+
+  it('may be at an abstract socket, which has a name', () => {
+    expect(compiled('backend b { .path = "@origin"; } unused b;')).toEqual({ errors: [], warnings: [] });
+    for (const path of ['@', 'origin', `@${'a'.repeat(107)}`])
+      expect(compiled(`backend b { .path = "${path}"; } unused b;`).errors, path).toHaveLength(1);
+  });
+});
