@@ -63,7 +63,12 @@ class Played {
   }
 
   private begin(req: Request): void {
-    if (!(req.session instanceof Http2Stream)) throw new Error('a request of no stream');
+    if (!(req.session instanceof Http2Stream)) {
+      // A preface that was changed may be a request of HTTP/1.
+      req.ended = true;
+      req.session.requestDone();
+      return;
+    }
     this.paths.set(req.session.id, req.http.url);
     this.waiting.push(req);
     // Some cannot be stopped at once.

@@ -52,7 +52,7 @@ export class FakeHttp2 extends FakeSession {
     if (greets) this.receive(Buffer.concat([PREFACE, settingsFrame()]));
   }
 
-  /** What the client sends, and all that follows from it. */
+  /** All that the client sends, and all that follows from it. */
   frames(text: string): this {
     this.receive(bytesOfFrames(text));
     this.settle();
@@ -89,7 +89,7 @@ export class FakeHttp2 extends FakeSession {
     return this.parsed;
   }
 
-  /** What is said to the client, in words. */
+  /** The words for all that the client has got. */
   told(): string {
     const reader = new HpackReader();
     const status = (block: Buffer): number =>

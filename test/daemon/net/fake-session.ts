@@ -100,7 +100,7 @@ export class FakeWire implements ClientWire {
   }
 }
 
-/** What the sessions of a thread share. */
+/** Parts that the sessions of a thread share. */
 export interface SharedParts {
   readonly stats: MainCounters;
   readonly esi: EsiState;
