@@ -16,9 +16,43 @@ export const BASIC_OVER_HTTP2: Record<string, Known> = {
   ...Object.fromEntries(Object.entries(KNOWN_DIFFERENCES).map(([name, each]) => [name, alike(each)])),
 };
 
+/** RFC 9113 section 8.1. */
+const UNREAD: Known = {
+  reason: 'an upload that nobody wants is not read: it is neither waited for nor counted',
+  parts: ['log'],
+};
+
+/** They take a kept connection: over HTTP/2 a pipe is a pass. */
+const STALE: Known = {
+  reason: 'whether the origin’s connection of the case before is seen to be closed hangs on the moment',
+  parts: PARTS,
+};
+
 export const MACHINE_OVER_HTTP2: Record<string, Known> = {
   ...Object.fromEntries(
-    // What clients get instead is written as HTTP/1 says it.
+    // The status lines are written as HTTP/1 says it.
     Object.entries(MACHINE_KNOWN).map(([name, { client: _client, ...each }]) => [name, each]),
   ),
+  'filters of a delivery': {
+    reason:
+      'a stream whose answer cannot be made is reset at once; Varnish leaves it open until the connection is idle for long',
+    parts: ['client', 'log'],
+  },
+  'synth fails': {
+    reason:
+      'RespProtocol HTTP/1.1 comes before the status, as for every other answer of HTTP/2; Varnish leaves it out here',
+    parts: ['log'],
+  },
+  'one waits and leaves': {
+    reason:
+      'what a client that has left would have got is counted in ReqAcct, as over HTTP/1; Varnish counts nothing over HTTP/2',
+    parts: ['log'],
+  },
+  'body not wanted': UNREAD,
+  'body and a page': UNREAD,
+  'body sent and retried': STALE,
+  'pipe fails': STALE,
+  'pipe of a body': STALE,
+  'pipe of a cached body': STALE,
+  'pipe after a restart': STALE,
 };

@@ -6,7 +6,7 @@ import type { ClientConnection, Response } from '../harness/http-client.ts';
 import { Http2Client } from '../harness/http2-client.ts';
 import { FLAG, FRAME, frame, requestFrame } from '../harness/http2-frames.ts';
 
-/** What scenarios do with a connection, whatever it speaks. */
+/** All that scenarios do with a connection, whatever it speaks. */
 export type PlayedConnection = Pick<
   ClientConnection,
   'localPort' | 'ended' | 'send' | 'response' | 'finish' | 'close' | 'rest' | 'closedByPeer'

@@ -37,7 +37,7 @@ export interface Suite {
   program: string;
   params?: Record<string, string>;
   storage?: string[];
-  /** What clients speak; HTTP/1 unless it says otherwise. */
+  /** The protocol of clients; HTTP/1 unless it says otherwise. */
   protocol?: 'HTTP/2';
   /** Cases after which the counters are read, before any other case is played. */
   counted?: (c: Case) => boolean;
