@@ -46,11 +46,8 @@ export function setConnection(req: Request): void {
   const { resp, body } = req;
   // How the body is framed is not a program's business (SAFETY rule 2).
   resp.unset('transfer-encoding');
-  if (req.session.stream !== null) {
-    // A stream ends by itself, and nothing of HTTP/1's connections goes over it (RFC 9113 section 8.2.2).
-    resp.unset('connection');
-    return;
-  }
+  // A stream ends by itself, and what a program says of a connection is not sent over it (RFC 9113 section 8.2.2).
+  if (req.session.stream !== null) return;
   const own = resp.has('connection');
   const ends = own && connectionHas(resp, 'close');
   if (ends) req.closeAfter('RESP_CLOSE');

@@ -11,7 +11,7 @@ import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { Step } from '../transaction/drive.ts';
-import { answerFramed } from '../transaction/framed-text.ts';
+import { answerStatus } from '../transaction/framed-text.ts';
 import type { Request } from '../transaction/request.ts';
 import { logStatus } from './deliver.ts';
 import { openChain } from './delivery.ts';
@@ -107,7 +107,7 @@ function lastResort(req: Request): Step<Request> {
     return FINISH;
   }
   session.closeAfter = 'VCL_FAILURE';
-  if (session.stream !== null) req.attempt.headBytesOut = answerFramed(session.stream, LAST_STATUS);
+  if (session.stream !== null) req.attempt.headBytesOut = answerStatus(session.stream, LAST_STATUS);
   else {
     session.write(own(LAST_WORDS));
     req.attempt.headBytesOut = LAST_WORDS.length;

@@ -5,6 +5,13 @@ import { own } from '../flow/piece.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { StreamAnswer } from './client-session.ts';
 
+/** A status and nothing else; returns the bytes of its head. */
+export function answerStatus(stream: StreamAnswer, status: number): number {
+  const head = new HttpMessage(Tag.RespMethod);
+  head.status = status;
+  return stream.head(head, true);
+}
+
 /** Sends it whole; returns the bytes of its head. @param text in ASCII, '' for no body */
 export function answerFramed(stream: StreamAnswer, status: number, text = ''): number {
   const head = new HttpMessage(Tag.RespMethod);

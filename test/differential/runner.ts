@@ -18,6 +18,7 @@ import { delay, type Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { caseInputs } from './case-input.ts';
 import type { Case } from './cases.ts';
+import { ONLY_HTTP1, type PlayedConnection, RequestsOverHttp2 } from './requests-over-http2.ts';
 import { CaseTimes } from './slow-machine.ts';
 
 /** Observations of one case, as lines of text. */
@@ -36,6 +37,8 @@ export interface Suite {
   program: string;
   params?: Record<string, string>;
   storage?: string[];
+  /** The protocol of clients; HTTP/1 unless it says otherwise. */
+  protocol?: 'HTTP/2';
   /** Cases after which the counters are read, before any other case is played. */
   counted?: (c: Case) => boolean;
   /** Takes the counters that were read. */
@@ -47,6 +50,7 @@ export class Player {
   readonly #origin: Origin;
   readonly #port: number;
   readonly #ids: IdNames;
+  readonly #protocol: 'HTTP/2' | undefined;
   readonly lines: string[] = [];
   /** Client ports of the connections opened, in order. */
   readonly ports: number[] = [];
@@ -54,20 +58,21 @@ export class Player {
   readonly pages = new Set<string>();
   /** A response of this case was cut. */
   cut = false;
-  #connection: ClientConnection | null = null;
+  #connection: PlayedConnection | null = null;
   /** The connections of other clients, while another one acts. */
-  readonly #clients = new Map<string, ClientConnection | null>();
+  readonly #clients = new Map<string, PlayedConnection | null>();
   #client = '';
 
-  constructor(origin: Origin, port: number, ids: IdNames) {
+  constructor(origin: Origin, port: number, ids: IdNames, protocol?: 'HTTP/2') {
+    this.#protocol = protocol;
     this.#origin = origin;
     this.#port = port;
     this.#ids = ids;
   }
 
-  async #open(): Promise<ClientConnection> {
+  async #open(): Promise<PlayedConnection> {
     if (this.#connection === null || this.#connection.ended) {
-      this.#connection = await ClientConnection.open(this.#port, 6000);
+      this.#connection = await openPlayed(this.#port, this.#protocol);
       this.ports.push(this.#connection.localPort);
       this.lines.push('connect');
     }
@@ -88,7 +93,7 @@ export class Player {
     const page = isOwnPage(response.body) ? String(response.body.length) : null;
     if (page !== null) this.pages.add(page);
     for (const [name, value] of response.fields) {
-      const shown = name === 'Content-Length' && value === page ? 'PAGE' : value;
+      const shown = /^content-length$/i.test(name) && value === page ? 'PAGE' : value;
       this.lines.push(normaliseText(`${name}: ${shown}`, this.#ids));
     }
     // How much of a cut body still came through is a matter of luck.
@@ -230,10 +235,37 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
   });
 }
 
+/** Connects as a client of the protocol. */
+export function openPlayed(port: number, protocol?: 'HTTP/2'): Promise<PlayedConnection> {
+  return protocol === undefined ? ClientConnection.open(port, 6000) : RequestsOverHttp2.open(port);
+}
+
+function paramsOf({ params = {}, protocol }: Suite): Record<string, string> {
+  if (protocol === undefined) return params;
+  return {
+    ...params,
+    feature: ['+http2', ...(params.feature === undefined ? [] : [params.feature])].join(','),
+  };
+}
+
+/** How many frames a session of HTTP/2 had, and how long the control frames were, is each product's own affair. */
+export function hideFrames(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/^- ReqAcct .*/, '- ReqAcct FRAMES'));
+}
+
 /** Everything that the answers to a suite hang on, by case name. */
-export function suiteInputs({ cases, program, params, storage }: Suite): Promise<Map<string, string>> {
+export function suiteInputs({
+  cases,
+  program,
+  params,
+  storage,
+  protocol,
+}: Suite): Promise<Map<string, string>> {
   const text = readFileSync(new URL(program, import.meta.url), 'utf8');
-  return caseInputs(JSON.stringify([text, params ?? {}, storage ?? []]), cases);
+  return caseInputs(
+    JSON.stringify([text, params ?? {}, storage ?? [], ...(protocol === undefined ? [] : [protocol])]),
+    cases,
+  );
 }
 
 /** Plays all cases and returns what was seen, by case name. */
@@ -252,7 +284,7 @@ export async function playCases(
     product,
     program,
     dir,
-    params: suite.params ?? {},
+    params: paramsOf(suite),
     ...(suite.storage === undefined ? {} : { storage: suite.storage }),
   });
   try {
@@ -263,7 +295,7 @@ export async function playCases(
     for (const [i, test] of [...first, ...rest].entries()) {
       if (i === first.length && i > 0) suite.onCounters?.(product, await countersAtRest(proxy));
       const ids = new IdNames();
-      const player = new Player(origin, proxy.port, ids);
+      const player = new Player(origin, proxy.port, ids, suite.protocol);
       const seen: Seen = { client: player.lines, origin: [], log: [], failure: null };
       const before = origin.requests.length;
       test.script?.(origin);
@@ -291,10 +323,14 @@ export async function playCases(
       return new Map(played.map((p) => [p.test.name, p.seen]));
     }
     for (const p of played) {
+      if (p.seen.failure?.startsWith(ONLY_HTTP1)) {
+        Object.assign(p.seen, { client: [], origin: [], log: [] });
+        continue;
+      }
       p.seen.log = p.player.ports.flatMap((port) => {
         const group = groups.get(port)?.shift();
         if (group === undefined) return ['no session in the log for this connection'];
-        const lines = hidePages(normaliseGroup(group, p.ids), p.player.pages);
+        const lines = hidePages(hideFrames(normaliseGroup(group, p.ids)), p.player.pages);
         return p.player.cut ? lines.map((l) => l.replace(/(ReqAcct .* H )\d+ H$/, '$1CUT H')) : lines;
       });
     }

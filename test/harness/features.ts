@@ -1,4 +1,4 @@
-// What clients and programs can do with one request, each with its outcome: the same whatever the protocol.
+// Features that clients and programs ask for with one request, each with its outcome: the same whatever the protocol.
 import { gzipSync } from 'node:zlib';
 import { type Origin, respond, respondChunked } from './origin.ts';
 import { delay } from './processes.ts';
@@ -58,8 +58,6 @@ export interface Row {
   readonly wants: Partial<Omit<Answer, 'fields'>> & { readonly fields?: Record<string, unknown> };
   /** How many requests the origin gets. */
   readonly fetches?: number;
-  /** The answers have different fields: HTTP/1 has only a line for it. */
-  readonly differs?: true;
 }
 
 const on = (fields: Record<string, string>, body: string | Buffer, status = '200 OK') => {
@@ -393,7 +391,6 @@ export const FEATURES: readonly Row[] = [
   {
     name: 'a program that fails in vcl_synth',
     path: '/synth/fail',
-    differs: true,
     wants: { status: 500, body: Buffer.alloc(0) },
   },
   {

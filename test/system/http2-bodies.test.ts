@@ -18,7 +18,7 @@ let origin: Origin;
 let proxy: RunningProxy;
 let client: Http2Client;
 
-/** Takes nothing of a connection until it is told to; then counts what came, which a chunk of no bytes ends. */
+/** Takes nothing of a connection until take() is called; then counts what came, which a chunk of no bytes ends. */
 let take = (): void => {};
 const slow = createServer({ pauseOnConnect: true }, (socket) => {
   let received = 0;
@@ -75,7 +75,7 @@ function open(stream: number, path: string, request: Http2Request = {}): void {
   client.send(requestFrame(stream, path, { ...POST, ...request }));
 }
 
-/** What the client may still send in a stream after having sent `sent` bytes. */
+/** Bytes that the client may still send in a stream after having sent `sent` bytes. */
 function windowOf(stream: number, sent: number): number {
   let window = WINDOW - sent;
   for (const { type, stream: id, payload } of client.frames)
@@ -136,7 +136,7 @@ describe('an upload', () => {
     expect([answer.status, answer.complete]).toEqual([200, true]);
     await client.until(() => resets(1).length > 0, 'RST_STREAM');
     expect(resets(1)).toEqual([0]);
-    // What is still on its way is no error.
+    // Bytes that are still on their way are no error.
     client.send(frame(FRAME.DATA, 0, 1, PIECE), requestFrame(3, '/synth'));
     expect((await client.response(3)).status).toBe(200);
   });

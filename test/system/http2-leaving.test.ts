@@ -45,7 +45,7 @@ interface Row {
   readonly name: string;
   readonly path: string;
   readonly request?: Http2Request;
-  /** What is sent of a body. */
+  /** Sent of a body. */
   readonly data?: Buffer;
   /** Serves the URL; what it waits for is settled when the client has gone. */
   readonly serves?: (path: string, gone: Promise<void>) => void;
@@ -53,7 +53,7 @@ interface Row {
   readonly cached?: true;
   /** It is time to leave: when the answer, or the origin, has come so far. */
   readonly when: 'asked' | 'head' | 'stalled' | 'sent';
-  /** What another one gets of the same URL afterwards. */
+  /** Another one gets this of the same URL afterwards. */
   readonly later?: Buffer;
 }
 
