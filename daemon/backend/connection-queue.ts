@@ -54,9 +54,10 @@ export class ConnectionQueue {
     const { waiters, backend } = this;
     while (!backend.isUsable && waiters.length > 0) this.next('sick');
     this.passOn();
+    // Who came first gives up first: all have the same patience, unless a parameter has changed meanwhile.
     const now = backend.now();
-    for (let i = waiters.length - 1; i >= 0; i--) {
-      if ((waiters[i] as Waiter).until <= now) waiters.splice(i, 1)[0]?.done('too-long');
+    for (let first = waiters[0]; first !== undefined && first.until <= now; first = waiters[0]) {
+      this.next('too-long');
     }
     this.rest();
   }

@@ -16,6 +16,8 @@ const values = recording('parameters');
 
 /** Ours alone, or of later releases. */
 const OWN = new Set([
+  'backend_wait_limit',
+  'backend_wait_timeout',
   'esi_parallel',
   'fleet_catch_up',
   'fleet_gap',
