@@ -225,7 +225,7 @@ export class Backend implements Director, ConnectionOwner {
   ): OriginConnection | OriginFailure | Promise<OriginConnection | OriginFailure> {
     const refused = this.usable(opts.now);
     if (refused !== null) return refused;
-    // Who comes later does not overtake.
+    // One that comes later does not overtake.
     if (this.queue.length > 0 || !this.enter()) {
       const timeout = this.patience();
       return timeout > 0 ? this.queued(opts, timeout) : this.busy();

@@ -58,7 +58,9 @@ describe('a request', () => {
     expect(lines).toEqual(['host: www.Example.com:8443', 'accept: */*', 'te: trailers', 'x-empty: ']);
     expect(msg.keys.slice(0, msg.n)).toEqual(['scheme', 'host', 'accept', 'te', 'x-empty']);
     expect(msg.get('host')).toBe('www.Example.com:8443');
-    expect(msg.names).toBe(['scheme', 'host', 'accept', 'te', 'x-empty'].reduce((bits, key) => bits | nameBit(key), 0));
+    expect(msg.names).toBe(
+      ['scheme', 'host', 'accept', 'te', 'x-empty'].reduce((bits, key) => bits | nameBit(key), 0),
+    );
   });
 
   it('has its scheme as a header, where it stood', () => {
