@@ -1,4 +1,4 @@
-// What programs for Varnish 7.2 to 9.0 say, in a running daemon: second tries that are refused, traces of single
+// Programs for Varnish 7.2 to 9.0 in a running daemon: second tries that are refused, traces of single
 // requests, parameters, and fetches that wait for a connection to an abstract socket.
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
