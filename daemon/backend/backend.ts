@@ -7,80 +7,29 @@
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { Director, DirectorListing } from '../contract/context.ts';
 import type { BackendDecl } from '../contract/program.ts';
-import type { HeadLimits } from '../http1/head-parser.ts';
-import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
+import type { VbeCounters } from '../stats/counter-fields.ts';
 import { errorText } from '../system-error.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
+import type { BackendEnvironment } from './backend-surroundings.ts';
 import { connectOrigin } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
 import { ConnectionQueue } from './connection-queue.ts';
-import { Dialer, type DialerParams } from './dialer.ts';
-import type { ConnectionOwner, ReadBuffer } from './exchange-roles.ts';
+import { Dialer } from './dialer.ts';
+import type { ConnectionOwner } from './exchange-roles.ts';
 import type { SecureWay } from './handshake.ts';
 import { BackendHealth } from './health.ts';
-import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
-import type { PiecePacer } from './piece-pacer.ts';
-import type { ConnectionPool } from './pool.ts';
 import { Probe, type ProbeOwner } from './probe.ts';
 import type { PollWay } from './probe-poll.ts';
-import type { ProbeSchedule } from './probe-schedule.ts';
 import { probeSettings } from './probe-settings.ts';
 import { ProbeWindow } from './probe-window.ts';
-import type { OpenWire, ProbeWire } from './probe-wire.ts';
+import type { ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
-import type { NameLookup } from './resolve.ts';
 import { secureWires } from './secure-wire.ts';
 import type { BackendRow } from './shared-backends.ts';
-import type { TlsClient, TlsClients } from './tls-client.ts';
+import type { TlsClient } from './tls-client.ts';
 import { TLS_FAILED } from './tls-failures.ts';
-
-/** The environment that all backends of a worker share. */
-export interface BackendEnvironment {
-  readonly pool: ConnectionPool;
-  readonly holdDown: HoldDown;
-  readonly probes: ProbeSchedule;
-  /** Opens the connections of probes. */
-  readonly wires: OpenWire;
-  readonly tlsClients: TlsClients;
-  readonly readBuffer: ReadBuffer;
-  /** Paces the writes of request bodies. */
-  readonly pacer: PiecePacer;
-  readonly stats: Pick<
-    MainCounters,
-    | 'backend_conn'
-    | 'backend_fail'
-    | 'backend_busy'
-    | 'backend_wait'
-    | 'backend_wait_fail'
-    | 'backend_unhealthy'
-    | 'backend_reuse'
-    | 'backend_recycle'
-  >;
-  /** Current values: parameters may change while the worker runs. */
-  readonly limits: HeadLimits;
-  readonly params: DialerParams & {
-    readonly connect_timeout: number;
-    readonly first_byte_timeout: number;
-    readonly between_bytes_timeout: number;
-    /** Most fetches that wait for a connection, and seconds; none waits if either is 0. */
-    readonly backend_wait_limit: number;
-    readonly backend_wait_timeout: number;
-    /** IPv6 first unless 0. */
-    readonly prefer_ipv6: number;
-  };
-  /** Epoch seconds. */
-  now(): number;
-  /** Writes a Backend_health record. */
-  healthLog(text: string): void;
-  /** Adds an event when a probe has changed its verdict. */
-  healthChanged(text: string): void;
-  /** Reports to the operator. */
-  note(text: string): void;
-  /** The system's resolver when absent. */
-  readonly names?: NameLookup;
-}
 
 export interface AcquireOptions {
   /** Seconds; a negative value means the backend's or the parameter's. */
@@ -225,7 +174,7 @@ export class Backend implements Director, ConnectionOwner {
   ): OriginConnection | OriginFailure | Promise<OriginConnection | OriginFailure> {
     const refused = this.usable(opts.now);
     if (refused !== null) return refused;
-    // One that comes later does not overtake.
+    // Latecomers do not overtake.
     if (this.queue.length > 0 || !this.enter()) {
       const timeout = this.patience();
       return timeout > 0 ? this.queued(opts, timeout) : this.busy();

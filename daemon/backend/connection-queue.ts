@@ -54,7 +54,7 @@ export class ConnectionQueue {
     const { waiters, backend } = this;
     while (!backend.isUsable && waiters.length > 0) this.next('sick');
     this.passOn();
-    // The first to come is the first to give up: all have the same patience, unless a parameter has changed meanwhile.
+    // The first to come gives up first: all have the same patience, unless a parameter has changed meanwhile.
     const now = backend.now();
     for (let first = waiters[0]; first !== undefined && first.until <= now; first = waiters[0]) {
       this.next('too-long');

@@ -10,7 +10,8 @@ import type { Director } from '../contract/context.ts';
 import { ExtensionError } from '../contract/failure.ts';
 import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
 import { newVbeCounters } from '../stats/counter-fields.ts';
-import { Backend, type BackendEnvironment } from './backend.ts';
+import { Backend } from './backend.ts';
+import type { BackendEnvironment } from './backend-surroundings.ts';
 import { literalAddress } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
 

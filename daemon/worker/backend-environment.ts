@@ -1,7 +1,7 @@
 // The environment that a worker's backends share: pool, clock, counters, parameters, and the log of their probes.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { BackendEnvironment } from '../backend/backend.ts';
+import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import { handleWires } from '../backend/handle-wire.ts';
 import { HoldDown } from '../backend/hold-down.ts';
 import { PiecePacer } from '../backend/piece-pacer.ts';

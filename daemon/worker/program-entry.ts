@@ -6,7 +6,8 @@
 // load or warm-up itself waits for it; calls in between see the temperature that the program is changing to.
 
 import type { CommandReply } from '../../protocol/messages.ts';
-import type { Backend, BackendEnvironment } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
+import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import { buildBackends } from '../backend/directory.ts';
 import { RunTimeBackends } from '../backend/run-time-backends.ts';
 import type { BackendRow } from '../backend/shared-backends.ts';

@@ -3,7 +3,7 @@
 // every part has its folder.
 
 import type { CommandReply } from '../../protocol/messages.ts';
-import type { BackendEnvironment } from '../backend/backend.ts';
+import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
 import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';

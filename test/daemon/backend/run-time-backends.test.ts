@@ -1,6 +1,7 @@
 // Backends created at run time: one per description, up to a limit, and removed when unused.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Backend, BackendEnvironment } from '../../../daemon/backend/backend.ts';
+import type { Backend } from '../../../daemon/backend/backend.ts';
+import type { BackendEnvironment } from '../../../daemon/backend/backend-surroundings.ts';
 import { RunTimeBackends } from '../../../daemon/backend/run-time-backends.ts';
 import type { Director } from '../../../daemon/contract/context.ts';
 

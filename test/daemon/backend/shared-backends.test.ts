@@ -1,7 +1,8 @@
 // Rows of backends shared by several threads: lookup by key, limits across all threads, health from the first thread,
 // and no leftovers. The threads are views of one memory here.
 import { expect, it, vi } from 'vitest';
-import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
+import { Backend } from '../../../daemon/backend/backend.ts';
+import type { BackendEnvironment } from '../../../daemon/backend/backend-surroundings.ts';
 import { BackendHealth } from '../../../daemon/backend/health.ts';
 import type { Probe, ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type BackendRow, SharedBackends } from '../../../daemon/backend/shared-backends.ts';
