@@ -303,9 +303,10 @@ export abstract class Http2Control implements FrameUser {
     if (this.isOver) return;
     const { core, owner } = this;
     core.stats.h2_goaway++;
-    core.stats[GOAWAYS.get(code) ?? 'h2_goaway_other']++;
+    const [counter, usual] = ENDS.get(code) ?? ANOTHER_END;
+    core.stats[counter]++;
     owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: ${words}`);
-    this.end(code, reason ?? REASONS.get(code) ?? 'RX_JUNK', words);
+    this.end(code, reason ?? usual, words);
   }
 
   /** Ends the connection with a last frame; requests that are under way are given up. */
@@ -366,16 +367,16 @@ const FLOODS: ReadonlyMap<number, Http2Counter> = new Map<number, Http2Counter>(
   [FRAME.CONTINUATION, 'h2_flood_continuation'],
 ]);
 
-const GOAWAYS: ReadonlyMap<ErrorCode, Http2Counter> = new Map<ErrorCode, Http2Counter>([
-  [CODE.PROTOCOL_ERROR, 'h2_goaway_protocol'],
-  [CODE.FLOW_CONTROL_ERROR, 'h2_goaway_flow'],
-  [CODE.FRAME_SIZE_ERROR, 'h2_goaway_frame_size'],
-  [CODE.STREAM_CLOSED, 'h2_goaway_closed'],
-  [CODE.COMPRESSION_ERROR, 'h2_goaway_compression'],
-  [CODE.ENHANCE_YOUR_CALM, 'h2_goaway_calm'],
+/** How a connection that ends with a code is counted, and its reason in SessClose. */
+const ENDS: ReadonlyMap<ErrorCode, readonly [counter: Http2Counter, reason: CloseReason]> = new Map<
+  ErrorCode,
+  readonly [Http2Counter, CloseReason]
+>([
+  [CODE.PROTOCOL_ERROR, ['h2_goaway_protocol', 'RX_JUNK']],
+  [CODE.FLOW_CONTROL_ERROR, ['h2_goaway_flow', 'OVERLOAD']],
+  [CODE.FRAME_SIZE_ERROR, ['h2_goaway_frame_size', 'RX_JUNK']],
+  [CODE.STREAM_CLOSED, ['h2_goaway_closed', 'RX_JUNK']],
+  [CODE.COMPRESSION_ERROR, ['h2_goaway_compression', 'RX_JUNK']],
+  [CODE.ENHANCE_YOUR_CALM, ['h2_goaway_calm', 'OVERLOAD']],
 ]);
-
-const REASONS: ReadonlyMap<ErrorCode, CloseReason> = new Map<ErrorCode, CloseReason>([
-  [CODE.FLOW_CONTROL_ERROR, 'OVERLOAD'],
-  [CODE.ENHANCE_YOUR_CALM, 'OVERLOAD'],
-]);
+const ANOTHER_END = ['h2_goaway_other', 'RX_JUNK'] as const;
