@@ -312,7 +312,7 @@ function newerText({ release, was }: NonNullable<VariableRow['newer']>): string 
 const RECIPES_INTRO =
   'Each is a whole program, and each is tested. Replace the backend with your own, or copy the subs into your program.';
 const BUILTIN_INTRO =
-  'Its subs run after yours of the same name. `proxyd -x builtin` prints it; with http_profile=rfc9111 some subs differ.';
+  'Its subs run after yours of the same name. `proxyd -x builtin` prints it; with http_profile=rfc9111 or varnish_release=9.0 some subs differ.';
 
 /** The page after its title. */
 export function languagePage(

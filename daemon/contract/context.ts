@@ -2,6 +2,7 @@
 // worker implements them; the runtime only uses them. Units: times in seconds (epoch for points in time), sizes in
 // bytes.
 
+import type { Changes } from '../../protocol/tables/release-changes.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { ExtensionFilter } from './body-filter.ts';
 import type {
@@ -417,6 +418,8 @@ export interface ProgramObject {
 export interface VclProgram {
   readonly name: string;
   readonly compiled: CompiledProgram;
+  /** What holds of it where releases of Varnish differ. */
+  readonly changes: Changes;
   /** Directors by VCL name: declared backends and those created in vcl_init. */
   readonly directors: Map<string, Director>;
   readonly defaultDirector: Director | null;

@@ -1,6 +1,7 @@
 // A compiled config program: plain data, made by the manager and sent to the worker, which loads it (VclProgram in
 // context.ts).
 
+import type { Release } from '../../protocol/tables/release-changes.ts';
 import { STATES as STATE_ROWS } from '../../protocol/tables/states.ts';
 
 /** A `backend` declaration. A field that the program does not give is absent: the parameter's default applies, if
@@ -132,6 +133,8 @@ export interface CompiledProgram {
   keeps: KeptHeads;
   /** VCL syntax version, 40 or 41. */
   syntax: number;
+  /** Whose meaning it has where releases of Varnish differ (varnish_release when it was compiled). */
+  release: Release;
   /** Extensions imported. */
   imports: string[];
   /** The imported extensions that are loaded from files. */

@@ -12,10 +12,15 @@ sub vcl_recv {
 }
 
 sub vcl_builtin_recv {
+	call vcl_req_url;
 	call vcl_req_host;
 	call vcl_req_method;
 	call vcl_req_authorization;
 	call vcl_req_cookie;
+}
+
+# Empty under varnish_release=7.1: any form of URL is looked up.
+sub vcl_req_url {
 }
 
 # Hosts compare without regard to case; HTTP/1.1 demands one (RFC 9112 section 3.2).
@@ -129,6 +134,7 @@ sub vcl_synth {
 }
 
 sub vcl_builtin_synth {
+	call vcl_resp_status;
 	set resp.http.Content-Type = "text/html; charset=utf-8";
 	set resp.http.Retry-After = "5";
 	set resp.body = {"<!DOCTYPE html>
@@ -143,6 +149,10 @@ sub vcl_builtin_synth {
 </body>
 </html>
 "};
+}
+
+# Empty under varnish_release=7.1.
+sub vcl_resp_status {
 }
 
 # ---- The backend side
@@ -164,6 +174,7 @@ sub vcl_backend_response {
 }
 
 sub vcl_builtin_backend_response {
+	call vcl_beresp_range;
 	if (bereq.uncacheable) {
 		return (deliver);
 	}
@@ -171,6 +182,10 @@ sub vcl_builtin_backend_response {
 	call vcl_beresp_cookie;
 	call vcl_beresp_control;
 	call vcl_beresp_vary;
+}
+
+# Empty under varnish_release=7.1.
+sub vcl_beresp_range {
 }
 
 sub vcl_beresp_stale {

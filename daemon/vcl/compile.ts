@@ -3,6 +3,7 @@
 // The builtin program is parsed after the user's; subs of the same name that begin with vcl_ are joined in source
 // order, so the user's code runs first and the builtin's follows if it did not return.
 
+import { changesOf, type Release } from '../../protocol/tables/release-changes.ts';
 import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
 import type { ExtensionLookup, ImportRequest, OutsideLookup } from '../contract/extension.ts';
 import type { CompiledProgram } from '../contract/program.ts';
@@ -46,6 +47,8 @@ export interface CompileOptions extends ReaderOptions {
   isOffline?: boolean;
   /** Parameter http_profile: profile of the builtin program. Default classic. */
   profile?: Profile;
+  /** Parameter varnish_release: whose meaning the program has where releases of Varnish differ. Default 7.1. */
+  release?: Release;
   /** Without the builtin program; for tests of the compiler. */
   noBuiltin?: boolean;
 }
@@ -66,7 +69,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   parser.program(true);
   const userCount = parser.declarations.length;
   if (options.noBuiltin !== true) {
-    stream.open('<builtin>', builtinText(options.profile));
+    stream.open('<builtin>', builtinText(options.profile, options.release));
     parser.program(false);
   }
   const storages = ['Transient', ...(options.storages ?? ['s0'])];
@@ -81,6 +84,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
   model.pem = new PemFiles(options);
+  model.changes = changesOf(options.release ?? '7.1');
   model.isOffline = options.isOffline ?? false;
   model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
@@ -116,6 +120,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     facts: stateFacts(model),
     keeps: keptHeads(model),
     syntax: stream.topSyntax,
+    release: options.release ?? '7.1',
     imports: model.imports,
     modules: model.modules.map((m) => m.module),
     labels: [...model.labelsUsed],

@@ -3,6 +3,7 @@
 // text is compiled here.
 
 import { compileFunction } from 'node:vm';
+import { changesOf } from '../../protocol/tables/release-changes.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Director, ExtensionEvent, ProgramObject, VclContext, VclProgram } from '../contract/context.ts';
@@ -73,6 +74,7 @@ export function* loadSteps(
   return {
     name,
     compiled,
+    changes: changesOf(compiled.release),
     directors,
     defaultDirector: compiled.defaultBackend === null ? null : backend(compiled.defaultBackend),
     makeBackend: null,

@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inPackage } from '../../protocol/files/package-files.ts';
+import type { Release } from '../../protocol/tables/release-changes.ts';
 
 export interface OwnProgram {
   /** Full name of its file. */
@@ -50,7 +51,7 @@ function read(folder: string): Map<string, OwnProgram> {
   );
 }
 
-// The text of the builtin program, by profile.
+// The text of the builtin program, by profile and release.
 
 /** Values of the parameter http_profile. */
 export type Profile = 'classic' | 'rfc9111';
@@ -58,11 +59,15 @@ export type Profile = 'classic' | 'rfc9111';
 /** A sub in the builtin files; it ends with a brace at the start of a line. */
 const SUB = /^sub (\w+) \{\n(?:.*\n)*?\}\n/gm;
 
-/** Text of the builtin program; a profile's file replaces the subs it contains. */
-export function builtinText(profile: Profile = 'classic'): string {
-  const text = source('builtin.vcl');
-  if (profile === 'classic') return text;
-  const other = source(`builtin-${profile}.vcl`);
+/** Text of the builtin program; the files of a profile and of a release replace the subs they contain. */
+export function builtinText(profile: Profile = 'classic', release: Release = '7.1'): string {
+  let text = source('builtin.vcl');
+  if (profile !== 'classic') text = withSubs(text, source(`builtin-${profile}.vcl`));
+  if (release !== '7.1') text = withSubs(text, source(`builtin-${release}.vcl`));
+  return text;
+}
+
+function withSubs(text: string, other: string): string {
   const subs = new Map([...other.matchAll(SUB)].map(([sub, name]) => [name as string, sub]));
   return text.replace(SUB, (sub, name: string) => subs.get(name) ?? sub);
 }

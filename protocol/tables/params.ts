@@ -3,6 +3,8 @@
 // the reason: they can be set without effect, and are not listed. Values are texts in display form ('120.000',
 // '0.25k', 'on'); daemon/params parses them.
 
+import { RELEASE_CHANGES, RELEASES } from './release-changes.ts';
+
 export type ParamType =
   /** Seconds with fractions, shown with three digits. */
   | 'timeout'
@@ -54,6 +56,12 @@ export interface ParamRow {
   readonly choices?: readonly string[];
   readonly bits?: readonly BitRow[];
   readonly help: string;
+}
+
+function releaseHelp(): string {
+  const rows = Object.values(RELEASE_CHANGES).filter(({ here }) => here === 'parameter');
+  const topics = rows.map(({ topic, since }) => `${topic} (${since})`).join(', ');
+  return `Whose meaning a program has where Varnish changed one between 7.1 and 9.0. It counts for programs loaded after it; vcl.list tells the release of those that do not follow 7.1, and proxyd --lint --release 9.0 lists what a program meets. What was only added is there with both.\n\nIt decides about: ${topics}.`;
 }
 
 /** Maximum threads of a worker. */
@@ -290,6 +298,8 @@ export const PARAMS = [
     'How long work that takes many steps (pages of fragments, waiting lists, lists, loads, purges by key) may keep a thread before everybody else gets a turn. More makes such work a little cheaper and others wait longer.'),
   row('validator_keep', 'timeout', '3600.000', { min: '0.000', unit: 'seconds', flags: ['obj_sticky'] },
     'Under http_profile=rfc9111, how long a response with an ETag or a Last-Modified is kept at least when it is no longer fresh, so that the origin need not send it again.'),
+  row('varnish_release', 'choice', '7.1', { choices: RELEASES, flags: ['must_reload'] },
+    releaseHelp()),
   row('vary_notice', 'uint', '10', { min: '1', unit: 'variants' },
     'A lookup that has to look at this many variants leaves a Notice in the log.'),
   row('vcc_err_unref', 'bool', 'on', { unit: 'bool' }, 'A program that declares what it never uses is refused.'),

@@ -35,6 +35,7 @@ const OWN = new Set([
   'tls_ja3',
   'turn_budget',
   'validator_keep',
+  'varnish_release',
   'worker_threads',
   'xkey_fields',
   'xkey_space',

@@ -92,7 +92,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/keyed-heap': [],
   'daemon/lowest-first': [],
   'daemon/contract': ['protocol', 'daemon/http1', 'daemon/large-map'],
-  'daemon/differences': [],
+  'daemon/differences': ['protocol'],
   'daemon/threads': [],
   'daemon/turns': [],
   'daemon/log': ['protocol', 'daemon/http1', 'daemon/threads'],

@@ -93,7 +93,7 @@ export const VCL_COMMANDS = {
 
 const LINE_WIDTH = 80;
 
-/** The columns of vcl.list. The target of a label, or the number of a program's labels, comes last. */
+/** The columns of vcl.list. A release other than 7.1 follows the name, as nothing does in Varnish. The target of a label, or the number of a program's labels, comes last. */
 function formatList(list: readonly ProgramInfo[]): string {
   const rows = list.map((p) => [
     p.status,
@@ -101,6 +101,7 @@ function formatList(list: readonly ProgramInfo[]): string {
     p.temperature,
     (p.busy === null ? '-' : String(p.busy)).padStart(6),
     p.name,
+    ...(p.release === null || p.release === '7.1' ? [] : [`[${p.release}]`]),
     ...(p.target !== null
       ? ['->', p.target + switches(p.users)]
       : p.labels > 0
@@ -140,7 +141,9 @@ function jsonProgram(p: ProgramInfo): string {
     const end = p.busy === null ? '    }' : '      }';
     members.push(`"label": {\n      "name": ${JSON.stringify(p.target)}${refs}\n${end}`);
   }
-  // Not in Varnish, hence last: state and temperature in one word, as its releases before 7 print them.
+  // Not in Varnish, hence last.
+  if (p.release !== null) members.push(`"varnish_release": "${p.release}"`);
+  // Also: state and temperature in one word, as its releases before 7 print them.
   members.push(`"state_temperature": "${p.state}/${p.temperature}"`);
   return `\n  {\n    ${members.join(',\n    ')}\n}`;
 }

@@ -4,6 +4,7 @@ import { helpText, optstring, versionLine } from '../../../protocol/command-line
 import { COMMANDS } from '../../../protocol/tables/commands.ts';
 import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
 import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
+import { RELEASES } from '../../../protocol/tables/release-changes.ts';
 import { TAGS } from '../../../protocol/tables/tags.ts';
 import type { OptionRow } from '../../../protocol/tables/tool-row.ts';
 
@@ -22,7 +23,8 @@ function letter({ flags }: OptionRow): string {
 }
 
 export function versionText(version: string): string {
-  return `${versionLine('proxyd', version)}\nNode ${process.versions.node}, ${process.platform} ${process.arch}\n`;
+  const releases = `Programs mean what they mean in Varnish ${RELEASES[0]}, with -p varnish_release=${RELEASES[1]} in ${RELEASES[1]}\n`;
+  return `${versionLine('proxyd', version)}\n${releases}Node ${process.versions.node}, ${process.platform} ${process.arch}\n`;
 }
 
 export async function documentText(what: string): Promise<string> {

@@ -31,7 +31,7 @@ export type Compile = (source: SourceText) => Promise<CompiledProgram | Compiled
 /** Compiler options that are plain data. */
 export type PlainOptions = Pick<
   CompileOptions,
-  'vclPath' | 'unsafePath' | 'errUnref' | 'profile' | 'storages' | 'labels' | 'isOffline'
+  'vclPath' | 'unsafePath' | 'errUnref' | 'profile' | 'release' | 'storages' | 'labels' | 'isOffline'
 >;
 
 /** Answers to the requests of earlier passes. */

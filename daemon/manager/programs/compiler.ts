@@ -7,6 +7,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
+import { RELEASES } from '../../../protocol/tables/release-changes.ts';
 import type { DescribedModule, ImportRequest } from '../../contract/extension.ts';
 import type { ModuleCopies, ModuleDescriber } from '../../extensions/load/describe.ts';
 import type { StorageSpec } from '../../link.ts';
@@ -110,6 +111,7 @@ function optionsOf(
     unsafePath: params.bool('vcc_unsafe_path'),
     errUnref: params.bool('vcc_err_unref'),
     profile: params.num('http_profile') === 1 ? 'rfc9111' : 'classic',
+    release: RELEASES[params.num('varnish_release')] ?? '7.1',
     storages: storages.map((s) => s.name).filter((name) => name !== 'Transient'),
     labels: [...labels()],
   };

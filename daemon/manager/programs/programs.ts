@@ -7,6 +7,7 @@
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { STATE } from '../../../protocol/tables/commands.ts';
+import type { Release } from '../../../protocol/tables/release-changes.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
 import { wordProblem } from '../../commands/read-command.ts';
 import { bad, cannot, ok } from '../../commands/reply.ts';
@@ -35,6 +36,8 @@ export interface ProgramInfo {
   temperature: ProgramStatus['temperature'];
   /** Transactions that use it; null without a worker. */
   busy: number | null;
+  /** Whose meaning it has (varnish_release when it was loaded); null for a label. */
+  release: Release | null;
   /** Labels that point to it. */
   labels: number;
   target: string | null;
@@ -323,6 +326,7 @@ export class Programs {
           state: 'cold',
           temperature: s.temperature,
           busy: s.refs,
+          release: null,
           labels: 0,
           target: null,
           users: 0,
@@ -350,6 +354,7 @@ export class Programs {
       state: isLabel ? 'label' : e.state,
       temperature: s?.temperature ?? (isLabel || e.warm ? 'warm' : 'cold'),
       busy: s?.refs ?? null,
+      release: isLabel ? null : e.compiled.release,
       labels: isLabel ? 0 : labelsOf(this.entries, e).length,
       target: isLabel ? e.target.name : null,
       users: isLabel ? usersOf(this.entries, e).length : 0,

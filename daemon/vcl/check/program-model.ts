@@ -1,6 +1,7 @@
 // The state of one compilation: symbols, hoisted constants, subs with the variables they use and the subs they call.
 // Filled by the checker, read by the code generator. One object per compilation.
 
+import { type Changes, changesOf } from '../../../protocol/tables/release-changes.ts';
 import type {
   DescribedModule,
   Extension,
@@ -141,6 +142,8 @@ export class ProgramModel {
   /** Certificates and keys that backends name. */
   pem = new PemFiles({});
   isOffline = false;
+  /** What holds of the program where releases of Varnish differ. */
+  changes: Changes = changesOf('7.1');
   extensionNames: readonly string[] = [];
   /** Names that the program calls unused (`unused NAME;`), with where it does. */
   readonly intended = new FoldedMap<Span>();

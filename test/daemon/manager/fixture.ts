@@ -26,6 +26,7 @@ export const fakeCompile: Compile = async ({ name, text }) =>
         facts: {},
         keeps: { request: false, fetch: false },
         syntax: 41,
+        release: '7.1' as const,
         imports: [],
         modules: [],
         labels: [],

@@ -23,6 +23,7 @@ const compile: Compile = async ({ name, text }) => ({
     facts: {},
     keeps: { request: false, fetch: false },
     syntax: 41,
+    release: '7.1' as const,
     imports: [],
     modules: [],
     positions: '',

@@ -1,0 +1,81 @@
+// What Varnish changed between 7.1 and 9.0 in a way that a program, a client or a script notices: one row each. Code asks
+// the rows of a program (`program.changes`), and param.show, proxy-vcl(7), the list of daemon/differences and
+// `proxyd --lint --release 9.0` are made from them. What was only added is not here: it is there always.
+// Sources: the public release notes and upgrade notes of each release (doc/sphinx/whats-new, doc/changes.rst).
+
+/** Values of the parameter varnish_release. */
+export const RELEASES = ['7.1', '9.0'] as const;
+
+export type Release = (typeof RELEASES)[number];
+
+export interface ReleaseChange {
+  /** The release of Varnish that brought it. */
+  readonly since: '7.2' | '7.3' | '7.4' | '7.5' | '7.6' | '7.7' | '8.0' | '9.0';
+  /** A few words, which begin the entry. */
+  readonly topic: string;
+  /** Behaviour of 7.1. Markdown, one or two sentences. */
+  readonly before: string;
+  /** Behaviour of the newer release. Markdown, one or two sentences. */
+  readonly after: string;
+  /**
+   * `parameter`: follows varnish_release. `always`: the newer behaviour in both, because it mends a defect.
+   */
+  readonly here: 'parameter' | 'always';
+  /** The reason for `here`, or what to do. Markdown, one sentence. */
+  readonly why: string;
+}
+
+const follows = (
+  since: ReleaseChange['since'],
+  topic: string,
+  before: string,
+  after: string,
+  why: string,
+): ReleaseChange & { here: 'parameter' } => ({ since, topic, before, after, here: 'parameter', why });
+
+const mended = (
+  since: ReleaseChange['since'],
+  topic: string,
+  before: string,
+  after: string,
+  why: string,
+): ReleaseChange & { here: 'always' } => ({ since, topic, before, after, here: 'always', why });
+
+// biome-ignore format: a row is one change, not eight lines
+export const RELEASE_CHANGES = {
+  unknownMethods: follows('8.0', 'Unknown methods',
+    'The builtin program makes a tunnel (`return (pipe)`) of a request whose method it does not know.',
+    'It answers 501 and closes the connection.',
+    'To keep the tunnel for a method, return it from `vcl_req_method`.'),
+  targetForm: follows('9.0', 'Form of the URL',
+    'The builtin program looks up whatever `req.url` is.',
+    'It answers 400 unless `req.url` begins with a slash; OPTIONS may ask for `*`, and CONNECT is left to `vcl_req_method`.',
+    'Programs that give `req.url` another form return from `vcl_req_url`.'),
+  strayContentRange: follows('7.6', 'Content-Range in a whole response',
+    'A Content-Range in a response that is neither 206 nor 416 is kept.',
+    'The builtin program removes it (`vcl_beresp_range`).',
+    'RFC 9110 section 14.4 gives it no meaning there.'),
+  closesMalformed: mended('7.7', 'Malformed requests',
+    'Some malformed requests get their 400 on a connection that stays open.',
+    'The connection is closed after any malformed request.',
+    'Nobody knows where the next request would begin.'),
+} as const satisfies Record<string, ReleaseChange>;
+
+export type ChangeName = keyof typeof RELEASE_CHANGES;
+
+/** For each change that follows the parameter, whether the newer behaviour holds. */
+export type Changes = {
+  readonly [N in ChangeName as (typeof RELEASE_CHANGES)[N]['here'] extends 'parameter' ? N : never]: boolean;
+};
+
+function changesFor(release: Release): Changes {
+  const names = Object.entries(RELEASE_CHANGES).filter(([, { here }]) => here === 'parameter');
+  return Object.freeze(Object.fromEntries(names.map(([name]) => [name, release === '9.0']))) as Changes;
+}
+
+const CHANGES: Readonly<Record<Release, Changes>> = { '7.1': changesFor('7.1'), '9.0': changesFor('9.0') };
+
+/** The changes under a value of varnish_release. */
+export function changesOf(release: Release): Changes {
+  return CHANGES[release];
+}
