@@ -418,7 +418,7 @@ export interface ProgramObject {
 export interface VclProgram {
   readonly name: string;
   readonly compiled: CompiledProgram;
-  /** What holds of it where releases of Varnish differ. */
+  /** Its flags where releases of Varnish differ. */
   readonly changes: Changes;
   /** Directors by VCL name: declared backends and those created in vcl_init. */
   readonly directors: Map<string, Director>;

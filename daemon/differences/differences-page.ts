@@ -24,7 +24,7 @@ export function differencesPage(): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** What newer releases of Varnish changed, and which of it depends on varnish_release. */
+/** The changes of newer releases of Varnish, by whether they depend on varnish_release. */
 function releaseParts(): string[] {
   const all: readonly ReleaseChange[] = Object.values(RELEASE_CHANGES);
   const list = (here: ReleaseChange['here']): string =>

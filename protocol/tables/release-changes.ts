@@ -1,4 +1,4 @@
-// What Varnish changed between 7.1 and 9.0 in a way that a program, a client or a script notices: one row each. Code asks
+// Changes of Varnish between 7.1 and 9.0 that a program, a client or a script notices: one row each. Code asks
 // the rows of a program (`program.changes`), and param.show, proxy-vcl(7), the list of daemon/differences and
 // `proxyd --lint --release 9.0` are made from them. What was only added is not here: it is there always.
 // Sources: the public release notes and upgrade notes of each release (doc/sphinx/whats-new, doc/changes.rst).

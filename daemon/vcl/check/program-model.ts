@@ -142,7 +142,7 @@ export class ProgramModel {
   /** Certificates and keys that backends name. */
   pem = new PemFiles({});
   isOffline = false;
-  /** What holds of the program where releases of Varnish differ. */
+  /** Its flags where releases of Varnish differ. */
   changes: Changes = changesOf('7.1');
   extensionNames: readonly string[] = [];
   /** Names that the program calls unused (`unused NAME;`), with where it does. */
