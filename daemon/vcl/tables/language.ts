@@ -180,7 +180,7 @@ export const PROBE_FIELDS = [
   field('request', 'STRING', 'GET of .url with a Host header', 'The whole request, a string for each line, without line ends.'),
   field('expected_response', 'INT', `${expectedResponse}`, 'The status that counts as good, 100 to 999.'),
   field('expect_close', 'BOOL', 'true',
-    'Whether the response is complete only when the backend closes the connection. With false the end of the head completes it.'),
+    'Whether the backend must close the connection before the timeout. With false what has come until then is judged, which takes a backend that closes nothing the whole timeout.'),
   field('timeout', 'DURATION', `${timeout}s`, 'How long a poll may take.'),
   field('interval', 'DURATION', `${interval}s`, 'Time from the start of one poll to the start of the next.'),
   field('initial', 'INT', '.threshold less 1',
