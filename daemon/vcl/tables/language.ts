@@ -148,6 +148,8 @@ export const BACKEND_FIELDS = [
   field('wait_timeout', 'DURATION', 'parameter backend_wait_timeout', 'How long a fetch waits for a connection.'),
   field('proxy_header', 'INT', 'none', 'Version of the PROXY protocol to begin each connection with: 1 or 2.'),
   field('preamble', 'BLOB', 'none', 'Bytes to begin each connection with, in base64: `:AAEC:`.'),
+  field('via', 'BACKEND', 'none', 'Another backend, declared before, to connect through: the connection is made to its address and begins with a preamble of the PROXY protocol, version 2, that names the address of this one and its `.authority`. That backend’s timeouts are the defaults of this one. It cannot have a `.via` itself, and not both may have `.ssl`.'),
+  field('authority', 'STRING', 'the value of .host_header, else of .host', 'The name of this backend for that of `.via`; "" sends none. A port at its end is left out. It cannot be an address.'),
   field('probe', 'PROBE', 'probe default, if declared', 'The health check: the name of a probe, or `{ … }` with the attributes of one.'),
   flagField('ssl', '0', 'Whether TLS is spoken to the backend, 1 or 0: version 1.2 or 1.3, its certificate verified against the authorities of the system. Not together with `.path`. Its parts are in proxy-tls(7).'),
   flagField('ssl_sni', '1', 'Whether the backend is asked for its name (SNI). Addresses are never asked for.'),
