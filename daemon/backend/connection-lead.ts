@@ -1,6 +1,7 @@
-// What begins a backend's connections, ahead of the first request: the PROXY preamble that names the destination behind
-// another backend (`.via`), the declared `.preamble`, and the preamble of `.proxy_header`, which is for one request. With
-// TLS they go in front of the handshake; but where TLS is spoken to the backend of `.via`, all of them go inside.
+// The bytes that begin a backend's connections, ahead of the first request: the PROXY preamble that names the
+// destination behind another backend (`.via`), the declared `.preamble`, and the preamble of `.proxy_header`, which is
+// for one request. With TLS they go in front of the handshake; but where TLS is spoken to the backend of `.via`, all of
+// them go inside.
 
 import type { BackendDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
@@ -62,7 +63,7 @@ export class ConnectionLead {
     return { client: this.tls, lead: hasLead ? (local) => this.onProbe(local) as Buffer : null };
   }
 
-  /** What a probe writes ahead of its request. */
+  /** Bytes that a probe writes ahead of its request. */
   ofProbe(local: ProbeWire['local']): Buffer | null {
     return this.isOutside ? null : this.onProbe(local);
   }

@@ -1,4 +1,4 @@
-// `.via` and `.authority` of a backend: which backend may be gone through, and what it is told. The timeouts of that
+// `.via` and `.authority` of a backend: which backend may be gone through, and under which name. The timeouts of that
 // backend become defaults here, so that whoever reads a declaration sees those that hold.
 
 import { isIP } from 'node:net';

@@ -128,7 +128,7 @@ describe('a connection through another backend', () => {
     return got;
   }
 
-  /** What the proxy has got on its first connection. */
+  /** Bytes that the proxy has got on its first connection. */
   async function begun(fields: string): Promise<string> {
     const conn = await connected((await build(`backend d { .via = p; ${fields} }`)).get('d'));
     conn.socket.write('#');
