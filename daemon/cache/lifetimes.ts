@@ -15,6 +15,8 @@ export interface Attributes {
   vxid: number;
   /** Of OF_ATTRIBUTES (objcore.ts). */
   flags: number;
+  /** Whether those who wait for it may have it although it was stale when it came. */
+  servesWaiters?: boolean;
 }
 
 /** Lifetimes set by a soft purge: ttl from now, negative for how long ago it ended; a negative grace or keep is unchanged. */
@@ -23,6 +25,9 @@ export interface SoftPurge {
   grace: number;
   keep: number;
 }
+
+/** How long an object that only waiting requests may have stays at least, in seconds (chosen): they are woken in waves. */
+const WAKING = 2;
 
 /** The least ttl: an object without one cannot be stale. */
 const LEAST = 0.001;
@@ -37,7 +42,10 @@ export class Lifetimes {
   setAttributes(oc: Oc, a: Attributes): void {
     const { objcores, transfers } = this.state;
     const transfer = transfers.get(oc);
-    if (transfer !== undefined) transfer.stamp = a.vxid | 0;
+    if (transfer !== undefined) {
+      transfer.stamp = a.vxid | 0;
+      transfer.servesWaiters = a.servesWaiters === true;
+    }
     objcores.setDouble(oc, row.T_ORIGIN, a.tOrigin);
     objcores.setDouble(oc, row.TTL, a.ttl);
     objcores.setDouble(oc, row.GRACE, a.grace);
@@ -54,12 +62,10 @@ export class Lifetimes {
   /** When the object expires: the end of ttl, grace and keep. */
   endOf(oc: Oc): number {
     const { objcores } = this.state;
-    return (
-      objcores.getDouble(oc, row.T_ORIGIN) +
-      objcores.getDouble(oc, row.TTL) +
-      objcores.getDouble(oc, row.GRACE) +
-      objcores.getDouble(oc, row.KEEP)
-    );
+    const life =
+      objcores.getDouble(oc, row.TTL) + objcores.getDouble(oc, row.GRACE) + objcores.getDouble(oc, row.KEEP);
+    const isForWaiters = (objcores.get(oc, row.META) & row.OF_FOR_WAITERS) !== 0;
+    return objcores.getDouble(oc, row.T_ORIGIN) + (isForWaiters ? Math.max(life, WAKING) : life);
   }
 
   isFresh(oc: Oc, now: number): boolean {

@@ -182,7 +182,8 @@ export class ObjectFilling {
     }
     const oh = objcores.get(oc, row.OBJHEAD);
     this.life.ref(oc);
-    objcores.publish(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
+    const shared = this.isForWaiters(oc, oh, meta) ? row.OF_FOR_WAITERS : 0;
+    objcores.publish(oc, row.META, withState(meta | row.OF_INDEXED | shared, row.STATE_STREAM));
     this.lifetimes.mail(oc);
     objheads.unlink(oh, oc);
     objcores.set(oc, row.VARIANT, 0);
@@ -190,6 +191,13 @@ export class ObjectFilling {
     objheads.linkFirst(oh, oc);
     objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
     return true;
+  }
+
+  /** Whether an object that later requests do not find, as it has no ttl, is for those who wait for it (varnish_release=9.0). */
+  private isForWaiters(oc: Oc, oh: Oh, meta: number): boolean {
+    const { objcores, objheads, transfers } = this.state;
+    if (transfers.get(oc)?.servesWaiters !== true || (meta & row.OF_MARKER) !== 0) return false;
+    return objcores.getDouble(oc, row.TTL) <= 0 && objheads.hasWaiters(oh);
   }
 
   /** Adds an object, also a marker, to its surrogate keys. One that must not be found, because a key was purged since its fetch

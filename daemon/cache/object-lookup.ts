@@ -187,7 +187,7 @@ export class ObjectLookup {
         else expecting = true;
         continue;
       }
-      if (objcores.getDouble(current, row.TTL) <= 0) continue;
+      if (objcores.getDouble(current, row.TTL) <= 0 && !this.cameForWaiter(current, meta, q)) continue;
       if ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited) continue;
       if ((meta & row.OF_TAGGED) !== 0 && this.tagPurges.pending && this.isPurged(current)) {
         this.gone.push(current);
@@ -226,7 +226,7 @@ export class ObjectLookup {
         continue;
       }
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
-      if (origin + usable > q.now) {
+      if (origin + usable > q.now || ttl <= 0) {
         if (crowd !== 0) out.variants = this.variantsBefore(oh, current);
         return this.fresh(current, meta, origin + usable - q.now, q, out, oh, varying);
       }
@@ -249,6 +249,15 @@ export class ObjectLookup {
     if (busy) return LookupAnswer.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
     return LookupAnswer.MISS;
+  }
+
+  /** Whether an object without a ttl arrived while the request waited, which is as good as a fetch of its own. */
+  private cameForWaiter(oc: Oc, meta: number, q: LookupQuery): boolean {
+    return (
+      q.waited &&
+      (meta & row.OF_FOR_WAITERS) !== 0 &&
+      this.state.objcores.getDouble(oc, row.T_ORIGIN) >= q.now
+    );
   }
 
   /** The crowd whose index the lookup uses; 0 when it walks the chain. */

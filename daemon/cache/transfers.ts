@@ -19,6 +19,8 @@ export interface ProgressSource {
 }
 
 export class Transfer implements ProgressSource {
+  /** Those who wait for the object may have it although it has no ttl. */
+  servesWaiters = false;
   /** The objects that a forced miss replaces when it is finished. */
   replaces: 'nothing' | 'variant' | 'all' = 'nothing';
   /** Body bytes the response announced; -1 when unknown. */

@@ -261,6 +261,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
     keep: bo.keep,
     vxid: bo.attempt.vxid,
     flags,
+    servesWaiters: bo.programRef.program.changes.sharedArrivals && !bo.uncacheable,
   });
   const vary = beresp.getAll('vary');
   if (

@@ -150,7 +150,10 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   core.stats.n_pipe++;
   const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, untouched) => {
     core.stats.n_pipe--;
-    bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
+    bo.log.put(
+      Tag.BackendClose,
+      `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE', bo.ctx.vcl.changes)}`,
+    );
     if (untouched && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
       session.interruptPipe();

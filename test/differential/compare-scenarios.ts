@@ -5,19 +5,30 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sandbox } from '../harness/processes.ts';
 import { LUCK } from './luck.ts';
 import { MODE, type Reference, recording } from './recording.ts';
-import { NOT_LOADED, playScenarios, scenarioInput, scenarios, titleOf } from './scenario-play.ts';
+import {
+  FOLDERS,
+  type Folder,
+  NOT_LOADED,
+  playScenarios,
+  scenarioInput,
+  scenarios,
+  titleOf,
+} from './scenario-play.ts';
 import { CaseTimes } from './slow-machine.ts';
 import { varnishKnows } from './varnish-modules.ts';
 
 /** Imports of a program; Varnish has some of them in a package of its own. */
 const imports = (program: string): string[] =>
   [...program.matchAll(/\bimport (\w+)/g)].map((m) => m[1] ?? '');
-/** @param among the files whose names match */
-export function compareScenarios(among: RegExp): void {
-  const all = scenarios().filter(({ file }) => among.test(file));
+/**
+ * @param among the files whose names match
+ * @param folder whose scenarios; it says which release they are played on
+ */
+export function compareScenarios(among: RegExp, folder: Folder = 'scenarios'): void {
+  const all = scenarios(folder).filter(({ file }) => among.test(file));
   const list = all.filter((s) => varnishKnows(...imports(s.program)));
   const files = [...new Set(list.map((s) => s.file))];
-  const recordings = files.map((file) => recording(`scenarios/${file}`));
+  const recordings = files.map((file) => recording(`${folder}/${file}`, FOLDERS[folder]));
   if (list.length < all.length) {
     console.warn(
       `${all.length - list.length} scenarios skipped: their extensions are not installed for Varnish`,
@@ -32,8 +43,8 @@ export function compareScenarios(among: RegExp): void {
 
     beforeAll(async () => {
       const [theirs, own] = await Promise.all([
-        MODE === 'replay' ? null : playScenarios(box, 'varnish', list),
-        MODE === 'record' ? [] : playScenarios(box, 'proxyd', list, times),
+        MODE === 'replay' ? null : playScenarios(box, 'varnish', list, undefined, folder),
+        MODE === 'record' ? [] : playScenarios(box, 'proxyd', list, times, folder),
       ]);
       ours = own;
       const seen = new Map(list.map((scenario, i) => [scenario, theirs?.[i] ?? []]));

@@ -120,9 +120,15 @@ export class Recording {
 }
 
 /** The recording of a test file, or of a part of it. While Varnish is recorded no test of the file runs, only what
- * comes before all of them. */
-export function recording(name: string): Recording {
+ * comes before all of them.
+ * @param release of Varnish that it is played on: the one found in PATH must be it (other-releases.sh unpacks some) */
+export function recording(name: string, release = '7.1'): Recording {
   if (MODE === 'record') beforeEach(({ skip }) => skip('Varnish is recorded'));
+  if (MODE !== 'replay' && !installedVersion().startsWith(`varnish-${release}.`)) {
+    throw new Error(
+      `${name} is compared with Varnish ${release}, and the one in PATH is ${installedVersion()}`,
+    );
+  }
   return new Recording(name);
 }
 

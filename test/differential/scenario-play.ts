@@ -41,7 +41,11 @@ export interface Scenario {
   onlyHere: string[];
 }
 
-const FOLDER = new URL('scenarios/', import.meta.url).pathname;
+/** Folders of scenarios, and the release that each is played on. Ours has the meanings of 9.0 for a newer one. */
+export const FOLDERS = { scenarios: '7.1', 'scenarios-newer': '7.7' } as const;
+export type Folder = keyof typeof FOLDERS;
+
+const folderPath = (folder: Folder): string => new URL(`${folder}/`, import.meta.url).pathname;
 const FRESH = { 'Cache-Control': 'max-age=100' };
 const ONLY_HERE = 'only here ';
 const LOOSE = 'loose';
@@ -84,12 +88,12 @@ backend default { .host = "127.0.0.1"; .port = "@ORIGIN@"; }
 export const NOT_LOADED = 'not loaded';
 
 /** All of them, or those of the files whose names match the environment's SCENARIOS. */
-export function scenarios(): Scenario[] {
+export function scenarios(folder: Folder = 'scenarios'): Scenario[] {
   const all: Scenario[] = [];
   const chosen = new RegExp(process.env.SCENARIOS ?? '');
-  for (const file of readdirSync(FOLDER).sort()) {
+  for (const file of readdirSync(folderPath(folder)).sort()) {
     if (!chosen.test(file)) continue;
-    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const text = readFileSync(join(folderPath(folder), file), 'utf8');
     for (const part of text.split(/^## /m).slice(1)) {
       const [name = '', ...lines] = part.split('\n');
       const at = lines.indexOf('--');
@@ -123,6 +127,7 @@ export async function playScenarios(
   product: Product,
   list: readonly Scenario[],
   times = new CaseTimes(),
+  folder: Folder = 'scenarios',
 ): Promise<string[][]> {
   const origin = await Origin.start();
   for (const [url, reply] of Object.entries(ORIGIN_REPLIES)) origin.on(url, reply);
@@ -134,6 +139,7 @@ export async function playScenarios(
     ...{ vcc_err_unref: 'off', feature: '+http_date_postel' },
     // One fragment after the other, as in Varnish: parallel fetches have tests of their own.
     ...(product === 'proxyd' ? { esi_parallel: '1' } : {}),
+    ...(product === 'proxyd' && folder !== 'scenarios' ? { varnish_release: '9.0' } : {}),
   };
   const proxy = await startProxy(box, { product, program, dir, params, args: ['-i', 'id'] });
   try {
