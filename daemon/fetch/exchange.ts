@@ -119,6 +119,14 @@ export class Exchange {
   }
 }
 
+/** Text of the FetchError record of a head that did not come. */
+function failureText({ ctx }: BusyObj, { reason, text }: OriginFailure, reused: boolean): string {
+  if (reason === 'first-byte-timeout' && reused) return `${text} (reused connection)`;
+  if (reason === 'closed-before-head' && ctx.vcl.changes.endOfInputWords)
+    return 'HTC eof (Unexpected end of input)';
+  return text;
+}
+
 /** Stands for a head of which nothing has come. */
 const UNKNOWN = new OriginFailure('aborted');
 
@@ -308,8 +316,7 @@ export function answered(bo: BusyObj): Step<BusyObj> {
     log.put(Tag.BerespReason, 'Service Unavailable');
   }
   if (failure.detail !== '') log.put(Tag.FetchError, failure.detail);
-  const waited = connection.reused && failure.reason === 'first-byte-timeout';
-  log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
+  log.put(Tag.FetchError, failureText(bo, failure, connection.reused));
   if (failure.reason === 'request-body' || failure.reason === 'send-failed')
     log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);

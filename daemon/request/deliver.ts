@@ -84,7 +84,7 @@ function addVia({ core, ctx, resp }: Request): void {
 
 function afterDeliver(req: Request, ret: ReturnCode): Step<Request> {
   const { core, resp, log, ctx } = req;
-  log.timestamp('Process', core.clock.now());
+  if (ret === RETURN.deliver || !ctx.vcl.changes.processOnlyAtEnd) log.timestamp('Process', core.clock.now());
   switch (ret) {
     case RETURN.deliver:
       break;
