@@ -63,9 +63,7 @@ export class Lifetimes {
   endOf(oc: Oc): number {
     const { objcores } = this.state;
     const life =
-      objcores.getDouble(oc, row.TTL) +
-      objcores.getDouble(oc, row.GRACE) +
-      objcores.getDouble(oc, row.KEEP);
+      objcores.getDouble(oc, row.TTL) + objcores.getDouble(oc, row.GRACE) + objcores.getDouble(oc, row.KEEP);
     const isForWaiters = (objcores.get(oc, row.META) & row.OF_FOR_WAITERS) !== 0;
     return objcores.getDouble(oc, row.T_ORIGIN) + (isForWaiters ? Math.max(life, WAKING) : life);
   }

@@ -3,6 +3,7 @@
 // harm (RFC 9110 section 9.2.2): never after a body.
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { Changes } from '../../protocol/tables/release-changes.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
@@ -113,7 +114,7 @@ export class Exchange {
       return;
     }
     if (reason !== null) connection.destroy();
-    const why = closeText(reason ?? connection.closeReason);
+    const why = closeText(reason ?? connection.closeReason, bo.ctx.vcl.changes);
     bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${vclName} close ${why}`);
   }
 }
@@ -121,8 +122,9 @@ export class Exchange {
 /** Stands for a head of which nothing has come. */
 const UNKNOWN = new OriginFailure('aborted');
 
-/** The words BackendClose uses for a reason; null unless a peer caused it. */
-export function closeText(reason: CloseReason | null): string {
+/** How BackendClose says a reason; null unless a peer caused it. */
+export function closeText(reason: CloseReason | null, { backendCloseNames }: Changes): string {
+  if (backendCloseNames) return reason ?? 'null';
   switch (reason) {
     case null:
       return 'Not Closing';

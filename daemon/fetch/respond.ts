@@ -36,9 +36,11 @@ import { answer, failed, logBeresp, retry } from './try-origin.ts';
 /** Takes the answer's head over; returns the framing of its body. */
 function takeResponse(bo: BusyObj): BodyFraming {
   const { beresp, core } = bo;
-  // The Beresp of this moment.
-  const now = bo.log.tPrev;
+  const now = core.clock.now();
+  const { headersBeforeBeresp } = bo.ctx.vcl.changes;
+  if (!headersBeforeBeresp) bo.log.timestamp('Beresp', now);
   logBeresp(bo);
+  if (headersBeforeBeresp) bo.log.timestamp('Beresp', now);
   const { leniencies } = bo.exchange.connection as OriginConnection;
   let framing = responseBody(beresp, bo.bereq.method, leniencies);
   if (leniencies.any) settleLength(beresp, framing);
@@ -119,8 +121,7 @@ function keyOf(own: string, target: string): string | null {
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
 export function respond(bo: BusyObj): Step<BusyObj> {
-  const { core, ctx, log, exchange } = bo;
-  log.timestamp('Beresp', core.clock.now());
+  const { ctx, log, exchange } = bo;
   const framing = takeResponse(bo);
   if (isOriginFailure(bo.beresp.status)) {
     const instead = serveStale(bo);

@@ -63,8 +63,7 @@ export function deliver(req: Request): Step<Request> {
   const age = Math.max(0, Math.floor(now - facts.tOriginOf(oc)));
   if (age === 0) resp.put('age', NO_AGE, NO_AGE_RECORD);
   else resp.put('age', `Age: ${age}`);
-  // A line of its own, as Varnish adds it.
-  if (resp.has('via')) resp.add('Via', core.via, 'via');
+  if (resp.has('via')) addVia(req);
   else resp.put('via', core.viaLine, core.viaRecord);
   if (core.params.http_gzip_support !== 0 && facts.has(oc, OF_GZIPPED) && !req.canGzip) weakenEtag(resp);
   if (core.params.http_range_support !== 0 && resp.status === 200 && !req.attempt.isPass) {
@@ -73,6 +72,14 @@ export function deliver(req: Request): Step<Request> {
   ctx.now = now;
   if (req.attempt.isHit && !req.attempt.counted) hits.count(oc);
   return inClientState(req, State.deliver, afterDeliver);
+}
+
+/** Varnish adds a line of its own to a Via up to 7.1, and to the end of the line since then. */
+function addVia({ core, ctx, resp }: Request): void {
+  if (ctx.vcl.changes.requestVia) {
+    resp.join('via');
+    resp.set('Via', `${resp.get('via')}, ${core.via}`);
+  } else resp.add('Via', core.via, 'via');
 }
 
 function afterDeliver(req: Request, ret: ReturnCode): Step<Request> {

@@ -12,7 +12,7 @@ import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { keepBuffers, takeBuffers } from '../transaction/request-buffers.ts';
-import { forwardedFor, logRequest } from './receive.ts';
+import { addOwnFields, logRequest } from './receive.ts';
 import { RECV } from './request-steps.ts';
 
 /** Called at the end of the request. */
@@ -107,9 +107,10 @@ export function beginFragment(place: Place, page: Request, part: PlanInclude, gz
   attempt.vxid = core.newVxid();
   attempt.tStart = now;
   core.stats.esi_req++;
-  page.log.open().text('req ').int(attempt.vxid).text(' esi').close(Tag.Link);
+  const kind = page.ctx.vcl.changes.esiLevelInLog ? ` esi ${req.esiLevel}` : ' esi';
+  page.log.open().text('req ').int(attempt.vxid).text(kind).close(Tag.Link);
   log.begin(attempt.vxid, 'c');
-  log.open().text('req ').int(page.attempt.vxid).text(' esi').close(Tag.Begin);
+  log.open().text('req ').int(page.attempt.vxid).text(kind).close(Tag.Begin);
   log.timestamp('Start', now);
   http.copyFrom(page.http0 ?? page.http);
   http.log = log;
@@ -119,7 +120,7 @@ export function beginFragment(place: Place, page: Request, part: PlanInclude, gz
   req.keepOriginal();
   req.takeProgram(page.firstProgram as NonNullable<typeof page.firstProgram>);
   logRequest(req);
-  forwardedFor(req);
+  addOwnFields(req);
   req.resume(RECV);
 }
 

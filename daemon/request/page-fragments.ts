@@ -50,7 +50,7 @@ export class PageFragments implements Page, StartsAhead {
     if (this.isTooDeep) {
       req.log.put(
         Tag.VCL_Error,
-        `ESI depth limit reach (param max_esi_depth = ${req.core.params.max_esi_depth})`,
+        `ESI depth limit ${req.ctx.vcl.changes.esiDepthWords ? 'reached' : 'reach'} (param max_esi_depth = ${req.core.params.max_esi_depth})`,
       );
       done(true);
       return;

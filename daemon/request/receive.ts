@@ -105,7 +105,7 @@ export function transport(req: Request): Step<Request> {
     }
   }
   saveOriginal(req);
-  forwardedFor(req);
+  addOwnFields(req);
   return RECV;
 }
 
@@ -189,8 +189,19 @@ function saveOriginal(req: Request): void {
   if (req.programRef?.keepsRequest === true || req.core.esi.pages) req.keepOriginal();
 }
 
-/** Adds the client's address. A rollback undoes this, as in Varnish. */
-export function forwardedFor(req: Request): void {
+/** Adds the client's address and, since 7.2, this proxy to Via. A rollback undoes this, as in Varnish. */
+export function addOwnFields(req: Request): void {
+  forwardedFor(req);
+  if (!req.ctx.vcl.changes.requestVia) return;
+  const { core, http } = req;
+  if (http.has('via')) {
+    http.join('via');
+    http.set('Via', `${http.get('via')}, ${core.via}`);
+  } else if (http.n >= core.requestLimits.maxFields) loseField(req, core.viaLine);
+  else http.put('via', core.viaLine, core.viaOfRequest);
+}
+
+function forwardedFor(req: Request): void {
   const { http } = req;
   if (http.has('x-forwarded-for')) {
     http.join('x-forwarded-for');
@@ -310,7 +321,7 @@ function normaliseEncoding(req: Request): void {
 /** Another program takes over: the request begins again in it, as it came from the client. */
 function switchProgram(req: Request, to: ProgramRef): void {
   req.switchProgram(to);
-  forwardedFor(req);
+  addOwnFields(req);
 }
 
 export function restart(req: Request): Step<Request> {

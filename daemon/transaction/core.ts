@@ -75,6 +75,8 @@ export interface Core {
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
+  /** The same line as a ReqHeader record. */
+  readonly viaOfRequest: PreparedRecords;
   /** Left by ended fetches for the next ones: FetchBuffers of fetch/, which no other code looks into. */
   readonly spareFetchBuffers: object[];
   /** Background fetches under way. */

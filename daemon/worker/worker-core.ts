@@ -87,6 +87,7 @@ export abstract class WorkerCore implements Core {
   readonly via: string;
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
+  readonly viaOfRequest: PreparedRecords;
   readonly pool: ConnectionPool;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly storages = new Map<string, SmaCounters>();
@@ -134,6 +135,7 @@ export abstract class WorkerCore implements Core {
     this.via = `1.1 ${init.identity} (proxyd/0.1)`;
     this.viaLine = flat(`Via: ${this.via}`);
     this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
+    this.viaOfRequest = constantRecord(Tag.ReqHeader, this.viaLine);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
     this.turns.follow(() => this.params.turn_budget * 1000);
