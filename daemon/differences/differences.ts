@@ -36,7 +36,7 @@ const TOOLS = 'Log and tools';
 // biome-ignore format: a row is one difference, not seven lines
 export const DIFFERENCES: readonly Difference[] = [
   row(NAMES, 'Commands',
-    'They are `proxyd`, `proxyadm`, `proxylog`, `proxyncsa`, `proxystat`, `proxytop` and `proxyhist`.',
+    'They are `proxyd`, `proxyadm`, `proxylog`, `proxylog-json`, `proxyncsa`, `proxystat`, `proxytop` and `proxyhist`.',
     'The names are neutral. Flags, output and exit codes are the same, so that scripts need no other change.'),
   row(NAMES, 'X-Proxy-Id',
     'This header takes the place of `X-Varnish`. Programs that mention `X-Varnish` compile, but they remove nothing and find nothing; `--lint` lists the places.',
