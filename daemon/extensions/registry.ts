@@ -17,6 +17,7 @@ import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
 import { querystring } from './querystring/querystring.ts';
+import { re2 } from './re2/re2.ts';
 import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
@@ -56,6 +57,7 @@ const ALL: readonly Extension[] = [
   edge,
   paywall,
   querystring,
+  re2,
   fleet,
 ];
 
