@@ -9,6 +9,7 @@ import { digest } from './digest/digest.ts';
 import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
+import { geoip2 } from './geoip2/geoip2.ts';
 import { goto } from './goto/goto.ts';
 import { h2 } from './h2/h2.ts';
 import { header } from './header/header.ts';
@@ -58,6 +59,7 @@ const ALL: readonly Extension[] = [
   paywall,
   querystring,
   re2,
+  geoip2,
   fleet,
 ];
 
