@@ -255,6 +255,11 @@ export interface VclBusyobj {
   betweenBytesTimeout: number;
   /** Whether a kept connection that the backend had closed may be replaced. */
   retryConnect: boolean;
+  /** Bytes that an uncacheable response may be ahead of its client; 0 for the usual number. */
+  transitBuffer: number;
+  /** Seconds that a pipe may last in all, unless 0; and what the parameter says. */
+  taskDeadline: number;
+  readonly usualTaskDeadline: number;
   /** bereq.trace; null until the program sets it or req.trace. */
   trace: boolean | null;
   ttl: number;

@@ -26,7 +26,7 @@ import type { BodyFraming } from '../http1/framing.ts';
 import { logBodyReader } from '../log/body-records.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
-import { StoreSink } from '../transaction/store-flow.ts';
+import { StoreSink, TRANSIT } from '../transaction/store-flow.ts';
 import type { BusyObj } from './busyobj.ts';
 import { STORED } from './fetch-steps.ts';
 import { replaceStale } from './prepare.ts';
@@ -294,7 +294,7 @@ export class BodyFetch {
     const asserts = core.stepChecks !== null;
     const isPrivate = bo.uncacheable && !bo.isBgFetch;
     const reader = !isPrivate ? 'none' : attempt.doStream ? 'streaming' : 'whole';
-    const store = new StoreSink(core.cache.filling, bo.oc, reader);
+    const store = new StoreSink(core.cache.filling, bo.oc, reader, null, bo.transitBuffer || TRANSIT);
     if (chain !== null) this.queue = new KeepingQueue(asserted(chain.connect(store, asserts), asserts));
     const source: Source<AnyPiece> = {
       start: (sink) => connection.readBody(framing, sink),
@@ -321,9 +321,19 @@ export class BodyFetch {
 
   private passed(reason: Abort | null): void {
     this.settled = true;
+    this.countTransit();
     if (reason !== null) this.failure = failureOf(reason);
     else if (this.chain !== null) this.failure = this.keepFindings(this.chain);
     if (this.parked) this.bo.resume(STORED);
+  }
+
+  /** Counts the bytes of a body that is for one reader. */
+  private countTransit(): void {
+    const { core, uncacheable, isBgFetch, transitBuffer, oc } = this.bo;
+    if (!uncacheable || isBgFetch) return;
+    const length = core.cache.reading.bodyLength(oc);
+    if (transitBuffer > 0) core.stats.transit_buffered += length;
+    else core.stats.transit_stored += length;
   }
 
   /** Keeps what the filters have found out about the body. */

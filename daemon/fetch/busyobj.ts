@@ -145,6 +145,9 @@ export class BusyObj implements VclBusyobj, Transaction {
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;
   retryConnect = true;
+  transitBuffer: number;
+  taskDeadline: number;
+  readonly usualTaskDeadline: number;
   trace: boolean | null;
   ttl = -1;
   grace = 0;
@@ -217,6 +220,9 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.session = req.session;
     this.clientIdentity = settings.clientIdentity;
     this.trace = settings.trace;
+    this.transitBuffer = core.params.transit_buffer;
+    this.usualTaskDeadline = core.params.pipe_task_deadline;
+    this.taskDeadline = this.usualTaskDeadline;
     this.tStart = core.clock.now();
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = attempt.isHitMiss;

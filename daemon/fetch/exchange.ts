@@ -124,7 +124,7 @@ const UNKNOWN = new OriginFailure('aborted');
 
 /** How BackendClose says a reason; null unless a peer caused it. */
 export function closeText(reason: CloseReason | null, { backendCloseNames }: Changes): string {
-  if (backendCloseNames) return reason ?? 'NULL';
+  if (backendCloseNames) return reason ?? 'null';
   switch (reason) {
     case null:
       return 'Not Closing';

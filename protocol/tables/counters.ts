@@ -95,6 +95,8 @@ export const MAIN_COUNTERS = [
   row('backend_conn', 'c', 'i', 'info', 'Backend connections opened'),
   row('backend_unhealthy', 'c', 'i', 'info', 'Fetches refused: backend sick'),
   row('backend_busy', 'c', 'i', 'info', 'Fetches refused: backend at its connection limit'),
+  row('transit_stored', 'c', 'B', 'diag', 'Bytes of uncacheable response bodies that were stored without a transit_buffer'),
+  row('transit_buffered', 'c', 'B', 'diag', 'Bytes of uncacheable response bodies that were stored up to a transit_buffer'),
   row('backend_wait', 'c', 'i', 'info', 'Fetches that waited for a connection: backend at its limit'),
   row('backend_wait_fail', 'c', 'i', 'info', 'Fetches that waited for a connection in vain'),
   row('backend_fail', 'c', 'i', 'info', 'Backend connections that failed'),
