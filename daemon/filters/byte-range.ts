@@ -26,7 +26,7 @@ export const RANGE: DeliveryFilter = {
     const { from, to } = part;
     if (!isOpen || to === 0) body.length = to - from;
     body.isPart = true;
-    if (isOpen || !body.isSource) return (next) => new RangeFlow(next, from, to);
+    if (!body.isSource) return (next) => new RangeFlow(next, from, to);
     body.from = from;
     body.to = to;
     return BY_READING;
