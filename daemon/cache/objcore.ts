@@ -32,6 +32,9 @@ export const LRU_TIME = 20;
 export const FETCHER = LRU_TIME;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;
+/** The same word of an object that a purge or a ban has taken out of the index. */
+export const WHY_GONE = HEAP_POS;
+export const INVALIDATED = -1;
 /** Neighbours among the objects of one key. */
 export const KEY_PREV = 22;
 export const KEY_NEXT = 23;
