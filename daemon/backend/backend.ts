@@ -14,18 +14,17 @@ import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
 import type { BackendEnvironment } from './backend-surroundings.ts';
 import { connectOrigin } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
+import { ConnectionLead } from './connection-lead.ts';
 import { ConnectionQueue } from './connection-queue.ts';
 import { Dialer } from './dialer.ts';
 import type { ConnectionOwner } from './exchange-roles.ts';
-import type { SecureWay } from './handshake.ts';
 import { BackendHealth } from './health.ts';
 import { OriginFailure } from './origin-failure.ts';
 import { Probe, type ProbeOwner } from './probe.ts';
 import type { PollWay } from './probe-poll.ts';
 import { probeSettings } from './probe-settings.ts';
 import { ProbeWindow } from './probe-window.ts';
-import type { ProbeWire } from './probe-wire.ts';
-import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
+import type { ProxyEnds } from './proxy-header.ts';
 import { secureWires } from './secure-wire.ts';
 import type { BackendRow } from './shared-backends.ts';
 import type { TlsClient } from './tls-client.ts';
@@ -57,19 +56,24 @@ export class Backend implements Director, ConnectionOwner {
   inUseHere = 0;
   private readonly env: BackendEnvironment;
   private readonly dialer: Dialer;
-  private readonly preamble: Buffer | null;
-  private readonly poolSuffix: string;
-  /** Pool keys of the addresses, in the same order. */
-  private poolKeys: readonly string[];
+  private readonly lead: ConnectionLead;
+  /** Where connections end: the dialer's addresses, unless they go through another backend. */
+  private destinations: readonly OriginAddress[];
+  /** Pool keys of the dialer's addresses, in the same order. */
+  private poolKeys: readonly string[] = [];
+  /** The backend of `.via`. */
+  private readonly via: Backend | null;
+  /** Backends whose connections go through this one. */
+  private readonly behind = new Set<Backend>();
   private readonly addressRefresh: AddressRefresh | null;
   private readonly row: BackendRow | null;
-  private readonly tls: TlsClient | null;
   private readonly queue: ConnectionQueue;
   private ended = false;
 
   /**
    * @param row state shared with other threads; null with one thread
-   * @param tls how to speak TLS; null without it
+   * @param tls how to speak TLS, with the backend of `.via` if that does; null without it
+   * @param via the backend that connections go through; null for none
    */
   constructor(
     decl: BackendDecl,
@@ -80,19 +84,21 @@ export class Backend implements Director, ConnectionOwner {
     now: number,
     row: BackendRow | null = null,
     tls: TlsClient | null = null,
+    via: Backend | null = null,
   ) {
     this.decl = decl;
     this.row = row;
-    this.tls = tls;
+    this.via = via;
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
     if (decl.probe === undefined) counters.happy = ALL_GOOD;
     this.env = env;
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
-    this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
-    this.poolSuffix = `${decl.preamble === undefined ? '' : `|${decl.preamble}`}${tls === null ? '' : `|TLS ${tls.key}`}`;
-    this.poolKeys = addresses.map((at) => this.poolKey(at));
+    this.lead = new ConnectionLead(decl, tls, via?.decl ?? null);
+    this.destinations = addresses;
+    via?.behind.add(this);
+    this.aim();
     this.addressRefresh = addressRefresh(this, env);
     this.queue = this.makeQueue();
     this.health = new BackendHealth(
@@ -112,14 +118,24 @@ export class Backend implements Director, ConnectionOwner {
     return this.row === null ? this.inUseHere : this.row.inUse;
   }
 
-  /** Tried in order. Empty when the name has no address. */
+  /** Tried in order; of a backend behind another one the first is the destination. Empty when the name has no address. */
   get addresses(): readonly OriginAddress[] {
-    return this.dialer.addresses;
+    return this.destinations;
   }
 
   set addresses(addresses: readonly OriginAddress[]) {
-    this.dialer.addresses = addresses;
-    this.poolKeys = addresses.map((at) => this.poolKey(at));
+    this.destinations = addresses;
+    this.aim();
+    for (const backend of this.behind) backend.aim();
+  }
+
+  private aim(): void {
+    const { via, dialer, lead, destinations } = this;
+    const [destination] = destinations;
+    lead.aim(destination);
+    if (via === null) dialer.addresses = destinations;
+    else dialer.addresses = destination === undefined ? [] : via.addresses;
+    this.poolKeys = dialer.addresses.map((at) => this.poolKey(at));
   }
 
   healthy(_now: number): boolean {
@@ -145,6 +161,7 @@ export class Backend implements Director, ConnectionOwner {
   /** The backend is removed, with its program or alone; its shared row is released after the last connection. */
   end(): void {
     this.ended = true;
+    this.via?.behind.delete(this);
     if (this.inUseHere === 0) this.row?.release();
   }
 
@@ -157,15 +174,9 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
-  /** The preamble of a request of this client; null unless the program declares one, and with TLS, where it goes in front
-   * of the handshake. */
+  /** The preamble of a request of this client; null if there is none in front of its head. */
   requestLead(client: ProxyEnds | null): Buffer | null {
-    return this.tls === null ? this.proxyLead(client) : null;
-  }
-
-  private proxyLead(client: ProxyEnds | null): Buffer | null {
-    const version = this.decl.proxyHeader;
-    return version === undefined || client === null ? null : proxyHeader(version, client);
+    return this.lead.ofRequest(client);
   }
 
   /** A connection for one exchange: a kept one, else a new one. */
@@ -224,13 +235,13 @@ export class Backend implements Director, ConnectionOwner {
     const { env } = this;
     const own = this.decl.connectTimeout ?? env.params.connect_timeout;
     const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
-    const tls = this.secureWay(opts.client);
+    const tls = this.lead.secureWay(opts.client);
     const got = await this.dialer.dial(opts.now, (at) =>
       connectOrigin(at, { timeout, owner: this, key: this.poolKey(at), tls }, env),
     );
     if ('made' in got) {
       env.stats.backend_conn++;
-      if (this.preamble !== null && tls === null) got.made.socket.write(this.preamble);
+      if (this.lead.opening !== null) got.made.socket.write(this.lead.opening);
       return this.begin(got.made, false);
     }
     env.stats.backend_fail++;
@@ -240,14 +251,6 @@ export class Backend implements Director, ConnectionOwner {
       this.vclName,
       got.words ?? `fail errno ${errorText(got)}`,
     );
-  }
-
-  /** Null without TLS. */
-  private secureWay(client: ProxyEnds | null): SecureWay | null {
-    if (this.tls === null) return null;
-    const parts = [this.preamble, this.proxyLead(client)].filter((part) => part !== null);
-    const lead = Buffer.concat(parts);
-    return { client: this.tls, lead: parts.length === 0 ? null : () => lead };
   }
 
   keep(conn: OriginConnection): void {
@@ -267,7 +270,7 @@ export class Backend implements Director, ConnectionOwner {
   }
 
   private poolKey(at: OriginAddress): string {
-    return addressKey(at) + this.poolSuffix;
+    return addressKey(at) + this.lead.key;
   }
 
   /** Whether one more fetch leaves a connection under max_connections for others. */
@@ -339,18 +342,12 @@ export class Backend implements Director, ConnectionOwner {
       owner.probed(window.good >= settings.threshold, window.happy);
       return null;
     }
-    const { tls } = this;
-    const hasLead = this.preamble !== null || decl.proxyHeader !== undefined;
+    const { lead } = this;
+    const secure = lead.secureProbe;
     const way: PollWay = {
       dial: () => this.dialer.begin(env.now()),
-      open:
-        tls === null
-          ? env.wires
-          : secureWires(env.readBuffer, {
-              client: tls,
-              lead: hasLead ? (local) => this.probeLead(local) as Buffer : null,
-            }),
-      lead: (wire) => (tls === null ? this.probeLead(wire.local) : null),
+      open: secure === null ? env.wires : secureWires(env.readBuffer, secure),
+      lead: (wire) => lead.ofProbe(wire.local),
     };
     const isQuiet = this.row?.isFirst === false;
     return new Probe(owner, settings, way, env.probes, {
@@ -362,13 +359,6 @@ export class Backend implements Director, ConnectionOwner {
         if (!isQuiet) env.healthChanged(`${this.displayName} went ${word}: ${text}`);
       },
     });
-  }
-
-  private probeLead(local: ProbeWire['local']): Buffer | null {
-    const version = this.decl.proxyHeader;
-    const parts = this.preamble === null ? [] : [this.preamble];
-    if (version !== undefined) parts.push(probeProxyHeader(version, local));
-    return parts.length === 0 ? null : Buffer.concat(parts);
   }
 }
 

@@ -59,10 +59,11 @@ export async function buildBackends(
   await turns.over(decls.entries(), ([i, decl]) => {
     const vbe = counters(`${programName}.${decl.name}`);
     const row = decl.none === true ? null : rowOf(decl.name);
-    backends.set(
-      decl.name,
-      new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row, clients.get(decl.name) ?? null),
-    );
+    // Declared ahead of those that use it.
+    const via = decl.via === undefined ? null : (backends.get(decl.via) ?? null);
+    const tls = clients.get(decl.name) ?? clients.get(decl.via ?? '') ?? null;
+    const backend = new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row, tls, via);
+    backends.set(decl.name, backend);
   });
   return { backends, problems };
 }

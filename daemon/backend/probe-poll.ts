@@ -2,8 +2,7 @@
 // whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
 import { latin1Text } from '../http1/latin1.ts';
-import { keep, type LentBytes } from '../http1/lent-bytes.ts';
-import { endOfHead } from '../http1/modern-head.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import { errorText, type SystemError, TIMED_OUT } from '../system-error.ts';
 import { addressFamily } from './address.ts';
 import { Deadline } from './deadline.ts';
@@ -35,7 +34,6 @@ export interface PollOwner {
 
 /** Bytes kept of a response, as in Varnish. */
 const KEPT = 127;
-const NONE = Buffer.alloc(0);
 
 export class ProbePoll implements WireUser {
   private readonly settings: ProbeSettings;
@@ -47,8 +45,6 @@ export class ProbePoll implements WireUser {
   private readonly deadline = new Deadline(() => this.timedOut());
   /** The first bytes of the response. */
   private kept = '';
-  /** Last bytes read, while the end of the head is searched. */
-  private tail: Buffer = NONE;
   private wire: ProbeWire | null = null;
   private over = false;
 
@@ -87,7 +83,9 @@ export class ProbePoll implements WireUser {
 
   private timedOut(): void {
     if (this.bits.length > 0) {
-      this.broke(`Poll error ${errorText(TIMED_OUT)}`);
+      // An origin that need not close has had its time to answer.
+      if (!this.settings.expectClose) this.ended();
+      else this.broke(`Poll error ${errorText(TIMED_OUT)}`);
       return;
     }
     const error = this.wire?.lateness ?? TIMED_OUT;
@@ -98,16 +96,11 @@ export class ProbePoll implements WireUser {
   received(buf: LentBytes, start: number, end: number): void {
     const room = Math.min(KEPT - this.kept.length, end - start);
     if (room > 0) this.kept += latin1Text(buf, start, start + room);
-    if (this.settings.expectClose) return;
-    const text = Buffer.concat([this.tail, keep(buf, start, end)]);
-    if (endOfHead(text, 0, text.length) >= 0) this.answered();
-    else this.tail = text.subarray(-2);
   }
 
   ended(): void {
     if (this.kept === '') this.finish(0, 'Empty response');
-    else if (this.settings.expectClose) this.answered();
-    else this.broke('Unexpected close');
+    else this.answered();
   }
 
   failed(error: SystemError, what: 'connect' | 'read' | 'write'): void {
@@ -131,7 +124,7 @@ export class ProbePoll implements WireUser {
     this.finish(0, text);
   }
 
-  /** The response is complete: its first line decides. */
+  /** No more of the response is waited for: its first line decides. */
   private answered(): void {
     const line = (/^[^\r\n]*/.exec(this.kept) as RegExpExecArray)[0];
     const status = /^HTTP\/\d+(?:\.\d*)?\s+\+?(\d+)/.exec(line)?.[1];

@@ -30,6 +30,10 @@ export interface BackendDecl {
   /** Addresses of the host when the program was compiled, in the resolver's order; absent for numeric addresses and
    * paths. They let a restarted worker do without a name server. */
   addresses?: string[];
+  /** Name of the backend that connections go through, one declared before. */
+  via?: string;
+  /** Name of the destination for the backend of `via`; '' for none. */
+  authority?: string;
   /** TLS to the backend; absent: none. */
   tls?: BackendTls;
 }
@@ -55,7 +59,10 @@ export interface BackendTls {
 }
 
 /** A backend created at run time. `host` is an address. */
-export type RunTimeDecl = Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses' | 'tls'>;
+export type RunTimeDecl = Omit<
+  BackendDecl,
+  'name' | 'none' | 'resolve' | 'addresses' | 'via' | 'authority' | 'tls'
+>;
 
 /** A `probe` declaration. A field that the program does not give is absent; vcl-probe(7) lists the defaults. */
 export interface ProbeDecl {

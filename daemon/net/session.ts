@@ -363,9 +363,9 @@ export class Session
   }
 
   /** The pipe is over; the request ends like any other and the connection with it. */
-  pipeEnded(): void {
+  pipeEnded(reason: CloseReason): void {
     this.interruptPipe();
-    this.closeAfter ??= 'TX_PIPE';
+    this.closeAfter ??= reason;
   }
 
   bodyBegins(): void {

@@ -1,14 +1,17 @@
 // return (pipe): the request goes to the origin as it is, and from then on bytes pass both ways unread, until both sides
-// have ended or nothing moved for pipe_timeout. A side's end is passed on alone, so a half-closed exchange still finishes.
+// have ended, nothing moved for pipe_timeout, or bereq.task_deadline is over. A side's end is passed on alone, so a
+// half-closed exchange still finishes.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
+import { Deadline } from '../backend/deadline.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { CUT } from '../backend/tls-failures.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
-import { addHost, closeText, resolve } from '../fetch/exchange.ts';
+import { closeText } from '../fetch/close-text.ts';
+import { addHost, resolve } from '../fetch/exchange.ts';
 import { DISCARD, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
@@ -148,12 +151,14 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
   core.stats.n_pipe++;
-  const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, untouched) => {
+  const { changes } = bo.ctx.vcl;
+  const left =
+    bo.taskDeadline > 0 ? bo.tStart + bo.taskDeadline - core.clock.now() : Number.POSITIVE_INFINITY;
+  const limits = { idle: core.params.pipe_timeout, left: Math.max(0, left) };
+  const run = new Pipe(session, conn, limits, (bytes, untouched, end) => {
     core.stats.n_pipe--;
-    bo.log.put(
-      Tag.BackendClose,
-      `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE', bo.ctx.vcl.changes)}`,
-    );
+    const reason = end === 'deadline' || (end === 'idle' && changes.pipeTimeouts) ? 'RX_TIMEOUT' : 'TX_PIPE';
+    bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText(reason, changes)}`);
     if (untouched && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
       session.interruptPipe();
@@ -171,7 +176,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
     backend.counters.pipe_in += bytes.toClient;
     endPipe(core, bo);
     session.closeAfter = null;
-    session.pipeEnded();
+    session.pipeEnded(reason);
     req.resume(FINISH);
   });
   // The client's body comes only after this.
@@ -203,6 +208,15 @@ function endBereq(bo: BusyObj): void {
   bo.programRef.refs--;
 }
 
+/** Why a pipe is over: its ends, or one of its limits. */
+type PipeEnd = 'closed' | 'idle' | 'deadline';
+
+/** Seconds without any byte, and until the pipe is over in any case. */
+interface PipeLimits {
+  readonly idle: number;
+  readonly left: number;
+}
+
 interface PipeBytes {
   fromClient: number;
   toClient: number;
@@ -212,32 +226,33 @@ interface PipeBytes {
 class Pipe {
   private readonly session: ClientSession;
   private readonly conn: OriginConnection;
-  private readonly done: (bytes: PipeBytes, untouched: boolean) => void;
-  private readonly timeout: number;
+  private readonly done: (bytes: PipeBytes, untouched: boolean, end: PipeEnd) => void;
+  private readonly limits: PipeLimits;
+  private readonly deadline = new Deadline(() => this.finish('deadline'));
   private readonly bytes: PipeBytes = { fromClient: 0, toClient: 0 };
   private client: Writer | null = null;
   private originDone = false;
   private over = false;
 
   /**
-   * @param timeout seconds without any byte
-   * @param done gets the bytes that passed, and whether the origin has left before any did
+   * @param done gets the bytes that passed, whether the origin has left before any did, and the reason
    */
   constructor(
     session: ClientSession,
     conn: OriginConnection,
-    timeout: number,
-    done: (bytes: PipeBytes, untouched: boolean) => void,
+    limits: PipeLimits,
+    done: (bytes: PipeBytes, untouched: boolean, end: PipeEnd) => void,
   ) {
     this.session = session;
     this.conn = conn;
-    this.timeout = timeout;
+    this.limits = limits;
     this.done = done;
   }
 
   start(head: Buffer): void {
     const origin = this.conn.socket;
-    origin.setTimeout(this.timeout * 1000, () => this.finish());
+    origin.setTimeout(this.limits.idle * 1000, () => this.finish('idle'));
+    this.deadline.start(this.limits.left);
     origin.on('end', () => {
       // Without close_notify it is as without TLS: whether more was to come, nobody knows who does not know the protocol.
       const { endError } = this.conn;
@@ -283,17 +298,18 @@ class Pipe {
   /** An origin whose request said `Connection: close` needs nothing more once it has answered. */
   private originEnded(reset: boolean): void {
     this.originDone = true;
-    this.finish(reset);
+    this.finish('closed', reset);
   }
 
   /** @param broken the origin's answer did not come to its end, and the client shall see that */
-  private finish(broken = false): void {
+  private finish(end: PipeEnd = 'closed', broken = false): void {
     if (this.over) return;
     this.over = true;
+    this.deadline.stop();
     this.conn.destroy();
     const { fromClient, toClient } = this.bytes;
     const untouched = this.originDone && toClient === 0 && fromClient === 0;
     if (broken && !untouched) this.session.reset('TX_PIPE');
-    this.done(this.bytes, untouched);
+    this.done(this.bytes, untouched, end);
   }
 }

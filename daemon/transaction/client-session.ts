@@ -62,7 +62,7 @@ export interface ClientSession extends VclSession, BodyCarrier, SharedOutput {
   /** The pipe's other end is being replaced: bytes wait for the next sink, and a client that leaves is noticed. */
   interruptPipe(): void;
   /** The pipe is over; the request ends like any other and the connection with it. */
-  pipeEnded(): void;
+  pipeEnded(reason: CloseReason): void;
   /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
   close(reason: CloseReason): void;
   /** Cuts the connection: what was promised cannot be delivered. */

@@ -199,8 +199,8 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
   }
 }
 
-/** Bytes that a body for one reader may be ahead of it. */
-const TRANSIT = 256 * 1024;
+/** Bytes that a body for one reader may be ahead of it, unless the program says another number. */
+export const TRANSIT = 256 * 1024;
 
 /** Fills the body of an object. */
 export class StoreSink implements Sink<AnyPiece> {
@@ -209,6 +209,7 @@ export class StoreSink implements Sink<AnyPiece> {
   private readonly oc: Oc;
   private readonly reader: 'none' | 'whole' | 'streaming';
   private readonly sendTurns: SendTurns | null;
+  private readonly ahead: number;
   private writer: Writer | null = null;
   private state: 'open' | 'full' | 'over' = 'open';
 
@@ -216,17 +217,20 @@ export class StoreSink implements Sink<AnyPiece> {
    * @param reader of a body for one reader only, which goes when that has left: `streaming` when it reads along, so that
    * the body must not be far ahead of it; `none` where the body is anybody's
    * @param sendTurns counts the bytes, where they come from the store itself
+   * @param ahead bytes that the body may be ahead of a reader who reads along
    */
   constructor(
     filling: Cache['filling'],
     oc: Oc,
     reader: 'none' | 'whole' | 'streaming',
     sendTurns: SendTurns | null = null,
+    ahead = TRANSIT,
   ) {
     this.filling = filling;
     this.oc = oc;
     this.reader = reader;
     this.sendTurns = sendTurns;
+    this.ahead = ahead;
     if (reader !== 'none') filling.onConsume(oc, () => this.moved());
   }
 
@@ -269,7 +273,7 @@ export class StoreSink implements Sink<AnyPiece> {
       this.stop('no-reader');
       return true;
     }
-    return reader === 'streaming' && filling.inTransit(oc) > TRANSIT;
+    return reader === 'streaming' && filling.inTransit(oc) > this.ahead;
   }
 
   /** The one reader has used bytes up, or has left. */

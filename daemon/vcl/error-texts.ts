@@ -166,6 +166,16 @@ export const MESSAGES = {
   pathVersion: () => say('backend', 'Backends with a .path need VCL 4.1 or higher'),
   noSocket: () => say('backend', 'Backend path: Not a socket:'),
   unknownPath: (why: string) => say('backend', `Backend path: Cannot stat: ${why}`),
+  viaAndPath: () => say('backend', 'Cannot set both .via and .path.'),
+  viaStacked: () => say('backend', 'Cannot stack .via backends'),
+  viaTls: (name: string) =>
+    say('backend', `TLS within TLS: .ssl of this backend and of '${name}' exclude each other`),
+  viaName: () => say('backend', 'Field .via takes the name of a backend'),
+  authorityAddress: (field: string) => {
+    const origin = field === 'authority' ? '' : ' used as authority';
+    return say('backend', `.${field}${origin} can not be an ip address with .via.`);
+  },
+  authorityLength: () => say('backend', '.authority is longer than 255 characters'),
   sslAndPath: () => say('backend', 'TLS is spoken over TCP: .ssl and .path exclude each other'),
   sslAttribute: (name: string) => say('backend', `'.${name}' without '.ssl = 1' has no effect`),
   sslContradiction: (one: string, other: string) => say('backend', `'.${one}' contradicts '.${other}'`),

@@ -12,6 +12,7 @@ import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
 import { checkTls, isTlsAttribute, type TlsAttributes } from './backend-tls.ts';
 import { check, checkBlob, type Scope } from './type-conversions.ts';
+import { checkVia, viaName } from './via-backends.ts';
 
 /** Validators by attribute: the reason why a value is not allowed, or null. Other attributes accept any value of
  * their type. */
@@ -45,6 +46,7 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   }
   const attributes: TlsAttributes = {};
   readFields(scope, d.fields, BACKEND_FIELDS, decl, attributes);
+  const givenHeader = decl.hostHeader;
   const host = valueSpan(d.fields, 'host');
   const path = valueSpan(d.fields, 'path');
   if (host !== undefined && path !== undefined) {
@@ -61,6 +63,7 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   );
   const tls = checkTls(scope, decl, attributes, spans, d.name.span);
   if (tls !== undefined) decl.tls = tls;
+  checkVia(scope, decl, givenHeader, d);
   return decl;
 }
 
@@ -216,6 +219,7 @@ function fieldValue(scope: Scope, f: Field, { type, digits }: FieldRow): unknown
     reporter.error(message, first?.span ?? f.nameSpan, near === null ? undefined : `Did you mean '${near}'?`);
     return undefined;
   }
+  if (type === 'BACKEND') return viaName(scope, first, f.nameSpan);
   if (first === undefined) {
     reporter.error(MESSAGES.fieldWithoutBlock(f.name), f.nameSpan);
     return undefined;

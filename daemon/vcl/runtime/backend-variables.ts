@@ -87,6 +87,17 @@ export const backendVariables = {
   unset_bereq_between_bytes_timeout: (c: VclContext) => {
     bo(c).betweenBytesTimeout = -1;
   },
+  get_bereq_filters: (c: VclContext) => bo(c).bodyFilters ?? '',
+  set_bereq_filters: (c: VclContext, v: string | null) => {
+    bo(c).bodyFilters = v ?? '';
+  },
+  get_bereq_task_deadline: (c: VclContext) => bo(c).taskDeadline,
+  set_bereq_task_deadline: (c: VclContext, v: number) => {
+    bo(c).taskDeadline = Math.max(0, v);
+  },
+  unset_bereq_task_deadline: (c: VclContext) => {
+    bo(c).taskDeadline = bo(c).usualTaskDeadline;
+  },
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,
   get_bereq_is_hitpass: (c: VclContext) => bo(c).isHitPass,
@@ -124,6 +135,10 @@ export const backendVariables = {
       c.log.put(Tag.VCL_Error, 'Ignoring attempt to reset beresp.uncacheable');
     } else bo(c).uncacheable = v;
     logTtl(c);
+  },
+  get_beresp_transit_buffer: (c: VclContext) => bo(c).transitBuffer,
+  set_beresp_transit_buffer: (c: VclContext, v: number) => {
+    bo(c).transitBuffer = Math.max(0, v);
   },
   // The remaining TTL from now on: the time already lived is added.
   get_beresp_ttl: (c: VclContext) => Math.max(0, bo(c).ttl) - bo(c).age,
