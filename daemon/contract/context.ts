@@ -148,6 +148,12 @@ export interface VclObject {
   readonly canEsi: boolean;
 }
 
+/** obj_stale.*: the object that a 304 confirms. */
+export interface VclStaleObject extends VclObject {
+  /** False once a purge or a ban has removed it. */
+  readonly isValid: boolean;
+}
+
 /** Settings of a program in req.* and client.*. They survive a restart; a switch to another program resets them. */
 export class RequestSettings {
   esi = true;
@@ -243,6 +249,8 @@ export interface VclBusyobj {
   readonly bereq: HttpMessage;
   readonly beresp: HttpMessage;
   readonly attempt: VclFetchAttempt;
+  /** In vcl_backend_refresh: the stale object. */
+  readonly stale: VclStaleObject | null;
   readonly retries: number;
   readonly isBgFetch: boolean;
   uncacheable: boolean;
