@@ -6,7 +6,7 @@ import type { Director, DirectorListing, VclContext } from '../../contract/conte
 import type { RunTimeDecl } from '../../contract/program.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from '../directors/row.ts';
 import type { Answer } from './names.ts';
-import { inUseOf, Refresh, type Times } from './refresh.ts';
+import { inUseOf, Refresh, type Times } from './follow-name.ts';
 
 /** A host is looked up by what its director says. */
 export interface DomainOptions extends Times {

@@ -5,7 +5,7 @@ import type { Director, DirectorListing, VclContext } from '../../contract/conte
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from '../directors/row.ts';
 import type { Domain } from './domain.ts';
 import type { Target } from './names.ts';
-import { firstOf, inUseOf, Refresh, type Times } from './refresh.ts';
+import { firstOf, inUseOf, Refresh, type Times } from './follow-name.ts';
 
 export interface ServiceOptions extends Times {
   /** `d(service)` */
