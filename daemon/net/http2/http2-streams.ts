@@ -63,6 +63,9 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private readonly blocks: HeaderBlocks;
   private readonly decoder: HpackDecoder;
   private readonly head = new Http2RequestHead();
+  /** The ids that a client passed over last, between these two. */
+  private skippedAfter = 0;
+  private skippedBefore = 0;
   /** Streams that were reset from here. */
   private readonly forgotten = new Set<number>();
   /** Of our SETTINGS: the parameters may change meanwhile. */
@@ -171,9 +174,17 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     else if (this.decode(buf, start, end, ignore)) this.closedStream(id, FRAME.HEADERS);
   }
 
+  /** Whether a client passed over it when it opened a later one: it can never be opened (RFC 9113 section 5.1.1). Only the
+   * streams passed over last are known. */
+  private wasSkipped(id: number): boolean {
+    return id > this.skippedAfter && id < this.skippedBefore;
+  }
+
   /** A frame of a stream that is over. One that we have reset may still get what was on its way (RFC 9113 section 5.1). */
   private closedStream(id: number, type: number): void {
     if (this.forgotten.has(id)) this.bears(type);
+    else if (this.wasSkipped(id))
+      this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of stream ${id}, which was passed over`);
     else this.fail(CODE.STREAM_CLOSED, `${frameName(type)} of stream ${id}, which is closed`);
   }
 
@@ -187,6 +198,10 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
 
   private open(id: number, ends: boolean, buf: LentBytes, start: number, end: number): void {
     const { core, owner, head } = this;
+    if (id > this.lastStream + 2) {
+      this.skippedAfter = this.lastStream;
+      this.skippedBefore = id;
+    }
     this.lastStream = id;
     if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
       if (!this.decode(buf, start, end, ignore)) return;

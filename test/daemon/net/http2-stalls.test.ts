@@ -221,7 +221,7 @@ describe('GOAWAY of a client', () => {
     req.ended = true;
     req.session.requestDone();
     one.settle();
-    expect(one.told()).toBe('204(1) ; GOAWAY NO_ERROR');
+    expect([one.told(), one.session.isOpen]).toEqual(['204(1)', false]);
     expect(one.stats.sc_rem_close).toBe(1);
   });
 
