@@ -94,6 +94,7 @@ export abstract class WorkerCore implements Core {
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
+  tracesAll = false;
   lenientLf = false;
   http2Plain = false;
   http2Tls = true;
@@ -268,6 +269,7 @@ export abstract class WorkerCore implements Core {
       this.hotHeads.renameId(this.idHeader.key);
     }
     this.lenientDates = allParams.feature('http_date_postel');
+    this.tracesAll = allParams.feature('trace');
     this.lenientLf = allParams.feature('lenient_lf');
     this.http2Plain = allParams.feature('http2');
     this.http2Tls = !allParams.featureDenied('http2');
