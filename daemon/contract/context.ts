@@ -199,6 +199,9 @@ export interface VclRequest {
   /** The default of resp.filters. */
   usualRespFilters(): string;
   readonly respIsStreaming: boolean;
+  /** req.filters, and whether they could be set: not once the body is being read, nor without one. */
+  readonly bodyFilters: string;
+  setBodyFilters(text: string): boolean;
   /** std.cache_req_body: whether the body is cached, or a Waiting; the limit is in bytes. */
   cacheBody(limit: number): boolean | Waiting;
   /** std.late_100_continue: request the body only when it is needed, not at the end of vcl_recv. */
@@ -255,6 +258,8 @@ export interface VclBusyobj {
   betweenBytesTimeout: number;
   /** Whether a kept connection that the backend had closed may be replaced. */
   retryConnect: boolean;
+  /** bereq.filters; null until the program sets them. */
+  bodyFilters: string | null;
   /** Bytes that an uncacheable response may be ahead of its client; 0 for the usual number. */
   transitBuffer: number;
   /** Seconds that a pipe may last in all, unless 0; and what the parameter says. */

@@ -1,113 +1,21 @@
-// The body of a fetch in both directions: the client's to the origin, and the origin's into the store, through its filters
-// where it has any.
-//
-// A client's body that fails midway cuts the origin connection: the origin must never take half a body for a whole one
-// (SAFETY rule 3). A private body may be ahead of its reader by a fixed amount (StoreSink); a cacheable one is bounded by
-// its storage. When the last client of a private body has left, the fetch ends.
+// The body of a fetch: the origin's into the store, through its filters where it has any. A private body
+// may be ahead of its reader by the transit buffer (StoreSink); a cacheable one is bounded by its storage. When the last client of a private body has left, the fetch ends.
 
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
-import { Deadline } from '../backend/deadline.ts';
 import { OF_ESI } from '../cache/objcore.ts';
 import type { FetchChain } from '../filters/chain.ts';
-import {
-  type Abort,
-  asserted,
-  DISCARD,
-  Flow,
-  type Room,
-  type Sink,
-  type Source,
-  type Writer,
-} from '../flow/flow.ts';
-import { type AnyPiece, copyOf, NOTHING, own, type Piece } from '../flow/piece.ts';
+import { KeepingQueue } from '../filters/keeping-queue.ts';
+import { type Abort, asserted, DISCARD, Flow, type Source } from '../flow/flow.ts';
+import type { AnyPiece } from '../flow/piece.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { logBodyReader } from '../log/body-records.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
-import type { UploadSource } from '../transaction/request-body.ts';
 import { StoreSink, TRANSIT } from '../transaction/store-flow.ts';
 import type { BusyObj } from './busyobj.ts';
 import { STORED } from './fetch-steps.ts';
 import { replaceStale } from './prepare.ts';
-
-/**
- * Resolves to null when all of it was handed over, or the origin wants no more of it; else to what went wrong.
- * @param patience seconds that the origin may take nothing
- */
-export function sendBody(
-  to: OriginConnection,
-  body: UploadSource,
-  patience: number,
-  asserts = false,
-): Promise<FetchFailure | null> {
-  return new Promise((settle) => {
-    const sink = new Upload(to, patience);
-    const flow = new Flow<AnyPiece>(body, sink, asserts, (reason) => {
-      sink.close();
-      settle(reason === null || reason === 'first-byte-timeout' ? reason : 'request-body');
-    });
-    flow.start();
-  });
-}
-
-class Upload implements Sink<AnyPiece> {
-  readonly gathers = 0;
-  private readonly to: OriginConnection;
-  private readonly patience: number;
-  private readonly stalled: Deadline;
-  private writer: Writer | null = null;
-  private isFull = false;
-
-  constructor(to: OriginConnection, patience: number) {
-    this.to = to;
-    this.patience = patience;
-    this.stalled = new Deadline(() => this.stop('first-byte-timeout'));
-    to.onDrain = () => {
-      this.stalled.stop();
-      if (this.isUnwanted || !this.isFull) return;
-      this.isFull = false;
-      this.writer?.room();
-    };
-  }
-
-  connect(writer: Writer): void {
-    this.writer = writer;
-  }
-
-  write(piece: AnyPiece): Room {
-    if (this.isUnwanted) return 'wait';
-    if (this.to.write(piece) === 'more') return 'more';
-    this.isFull = true;
-    this.stalled.start(this.patience);
-    return 'wait';
-  }
-
-  end(): Room {
-    return 'more';
-  }
-
-  flush(): void {}
-
-  abort(): void {}
-
-  close(): void {
-    this.stalled.stop();
-    this.writer = null;
-  }
-
-  /** An origin that has answered or gone does not want the rest. */
-  private get isUnwanted(): boolean {
-    const { to } = this;
-    if (to.isOpen && !to.answered) return false;
-    this.stop('enough');
-    return true;
-  }
-
-  private stop(reason: Abort): void {
-    this.writer?.stop(reason);
-  }
-}
 
 /** Texts of Fetch_Body: streamed, and not. */
 const KIND = {
@@ -167,89 +75,6 @@ export function bodyOver(bo: BusyObj): boolean {
 export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
   bo.attempt.framing = framing;
   (bo.exchange.connection as OriginConnection).readBody(framing, DISCARD);
-}
-
-/** Pieces that may wait for the filters before the origin does. */
-const PIECES = 4;
-
-/** Copies of what comes from an origin, for filters, which take one piece at a time. */
-class KeepingQueue implements Sink<AnyPiece>, Writer {
-  readonly gathers = 0;
-  /** The body has come to its end. */
-  ended = false;
-  private readonly next: Sink;
-  private writer: Writer | null = null;
-  private readonly queue: Piece[] = [];
-  /** `corked`: everything there is comes first, so that the filters know the last piece as such. */
-  private state: 'corked' | 'open' | 'full' | 'ended' = 'corked';
-  /** The writer waits. */
-  private stops = false;
-
-  constructor(next: Sink) {
-    this.next = next;
-    next.connect(this);
-  }
-
-  connect(writer: Writer): void {
-    this.writer = writer;
-  }
-
-  write(piece: AnyPiece): Room {
-    this.queue.push(own(copyOf(piece)));
-    this.pour();
-    this.stops = this.queue.length > PIECES;
-    return this.stops ? 'wait' : 'more';
-  }
-
-  end(piece: AnyPiece): Room {
-    if (piece.length > 0) this.queue.push(own(copyOf(piece)));
-    this.ended = true;
-    return this.pour();
-  }
-
-  flush(): void {}
-
-  abort(reason: Abort): void {
-    this.state = 'ended';
-    this.next.abort(reason);
-  }
-
-  uncork(): void {
-    if (this.state === 'corked') this.room();
-  }
-
-  room(): void {
-    if (this.state === 'ended') {
-      this.writer?.room();
-      return;
-    }
-    this.state = 'open';
-    const room = this.pour();
-    if (this.ended) {
-      if (room === 'more') this.writer?.room();
-    } else if (this.stops && this.queue.length <= PIECES) {
-      this.stops = false;
-      this.writer?.room();
-    }
-  }
-
-  stop(reason: Abort): void {
-    this.state = 'ended';
-    this.writer?.stop(reason);
-  }
-
-  private pour(): Room {
-    while (this.state === 'open' && (this.queue.length > 0 || this.ended)) {
-      const piece = this.queue.shift() ?? NOTHING;
-      if (this.ended && this.queue.length === 0) {
-        this.state = 'ended';
-        return this.next.end(piece);
-      }
-      const room = this.next.write(piece);
-      if (room === 'wait' && this.state === 'open') this.state = 'full';
-    }
-    return 'wait';
-  }
 }
 
 /** The body of an answer on its way into the store. */

@@ -32,6 +32,7 @@ import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
 import type { Request } from '../transaction/request.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
+import type { RequestFilters } from '../transaction/request-filters.ts';
 import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
 import { giveLifeAgain } from './give-life.ts';
@@ -145,6 +146,12 @@ export class BusyObj implements VclBusyobj, Transaction {
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;
   retryConnect = true;
+  bodyFilters: string | null = null;
+  /** Filters of the client's body, and that body's way through them, once it is open. */
+  readonly requestFilters: RequestFilters | null;
+  requestChain: FetchChain | null = null;
+  /** Bytes of that body behind them; -1 if nobody knows. */
+  filteredLength = -1;
   transitBuffer: number;
   taskDeadline: number;
   readonly usualTaskDeadline: number;
@@ -237,6 +244,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.place = req.fragment;
     this.keptBody = req.cachedBody;
     this.keptBody?.hold();
+    this.requestFilters = this.keptBody === null ? req.filters : null;
     this.body = this.keptBody === null ? req.body : new KeptBodySource(this.keptBody);
   }
 

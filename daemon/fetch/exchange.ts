@@ -3,11 +3,12 @@
 // harm (RFC 9110 section 9.2.2): never after a body.
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
-import type { Changes } from '../../protocol/tables/release-changes.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure, uploadFailure } from '../backend/origin-failure.ts';
+import type { DeliveryFilter } from '../filters/filter.ts';
+import type { FilterList } from '../filters/filter-table.ts';
 import { DISCARD } from '../flow/flow.ts';
 import type { Piece } from '../flow/piece.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
@@ -20,9 +21,11 @@ import { NO_ERROR } from '../system-error.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
-import { sendBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
+import { closeText } from './close-text.ts';
 import { ACQUIRE, ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
+import { sendBody } from './upload.ts';
+import { chooseUploadFilters, openUploadFilters, type UploadFilters } from './upload-filters.ts';
 
 /** Directors in a row at most. */
 const MAX_DIRECTORS = 100;
@@ -42,6 +45,11 @@ export class Exchange {
   failure: OriginFailure | null = null;
   /** How the request's body is framed; null before the first try. */
   framing: BodyFraming | null = null;
+  /** The filters of bereq.filters, and those that the body passes; null before the first try. */
+  filterList: FilterList<DeliveryFilter> | null = null;
+  filters: UploadFilters | null = null;
+  /** All of the request's body was handed over. */
+  isBodyWhole = false;
   tries = 0;
   /** How often a fragment ahead of its turn has waited for a connection. */
   waits = 0;
@@ -119,41 +127,16 @@ export class Exchange {
   }
 }
 
+/** Text of the FetchError record of a head that did not come. */
+function failureText({ ctx }: BusyObj, { reason, text }: OriginFailure, reused: boolean): string {
+  if (reason === 'first-byte-timeout' && reused) return `${text} (reused connection)`;
+  if (reason === 'closed-before-head' && ctx.vcl.changes.endOfInputWords)
+    return 'HTC eof (Unexpected end of input)';
+  return text;
+}
+
 /** Stands for a head of which nothing has come. */
 const UNKNOWN = new OriginFailure('aborted');
-
-/** How BackendClose says a reason; null unless a peer caused it. */
-export function closeText(reason: CloseReason | null, { backendCloseNames }: Changes): string {
-  if (backendCloseNames) return reason ?? 'null';
-  switch (reason) {
-    case null:
-      return 'Not Closing';
-    case 'REM_CLOSE':
-      return 'Client Closed';
-    case 'RX_BODY':
-      return 'Failure receiving req.body';
-    case 'RX_TIMEOUT':
-      return 'Receive timeout';
-    case 'RX_OVERFLOW':
-      return 'Received buffer overflow';
-    case 'TX_ERROR':
-      return 'Error transaction';
-    case 'OVERLOAD':
-      return 'Out of some resource';
-    case 'TX_PIPE':
-      return 'Piped transaction';
-    case 'RESP_CLOSE':
-      return 'Backend/VCL requested close';
-    case 'REQ_CLOSE':
-      return 'Client requested close';
-    case 'REQ_HTTP10':
-      return 'Proto < HTTP/1.1';
-    case 'RX_JUNK':
-      return 'Received junk data';
-    default:
-      return 'Received bad req/resp';
-  }
-}
 
 /** Finds out where bereq goes, and begins to connect. */
 export function connect(bo: BusyObj): Step<BusyObj> {
@@ -171,9 +154,12 @@ export function connect(bo: BusyObj): Step<BusyObj> {
     log.put(Tag.FetchError, 'Illegal request line');
     return UNANSWERED;
   }
+  const list = chooseUploadFilters(bo);
+  if (list === false) return UNANSWERED;
   bo.respBackend = backend;
   addHost(bo, backend);
   bo.exchange = new Exchange(bo, backend);
+  bo.exchange.filterList = list;
   return acquire(bo, backend);
 }
 
@@ -230,7 +216,8 @@ export function connected(bo: BusyObj): Step<BusyObj> {
   exchange.opened = null;
   exchange.connection = connection;
   if (connection === null) return UNANSWERED;
-  exchange.framing ??= frameBody(bo);
+  exchange.filters ??= openUploadFilters(bo, exchange.filterList);
+  exchange.framing ??= frameBody(bo, exchange.filters);
   const head = requestBytes(core, backend.requestLead(bo.session), bereq);
   connection.sendHead(head, exchange.framing);
   // The request said so, and the origin may rely on it.
@@ -246,15 +233,23 @@ export function connected(bo: BusyObj): Step<BusyObj> {
 /** The client's body goes out while an early answer may already come in. */
 function upload(bo: BusyObj, connection: OriginConnection, body: UploadSource): Step<BusyObj> {
   const { exchange } = bo;
+  const filters = exchange.filters as UploadFilters;
+  if (filters.isUnreadable) {
+    exchange.bodyFailure = 'request-body';
+    return SENT;
+  }
   bo.bodySent = !body.replayable;
   sendBody(
     connection,
     body,
     firstByteTimeout(bo, exchange.backend as Backend),
+    filters.chains,
     bo.core.stepChecks !== null,
   ).then(
-    (failure) => {
+    ({ failure, isWhole }) => {
       exchange.bodyFailure = failure;
+      exchange.isBodyWhole = isWhole;
+      filters.report();
       bo.resume(SENT);
     },
     (error: unknown) => {
@@ -283,7 +278,8 @@ export function sent(bo: BusyObj): Step<BusyObj> {
     return ANSWERED;
   }
   // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
-  if (body?.complete === true) connection.endBody();
+  const isCut = exchange.filters?.chains.length !== 0 && !exchange.isBodyWhole;
+  if (body?.complete === true && !isCut) connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
   return exchange.awaitHead();
@@ -308,8 +304,7 @@ export function answered(bo: BusyObj): Step<BusyObj> {
     log.put(Tag.BerespReason, 'Service Unavailable');
   }
   if (failure.detail !== '') log.put(Tag.FetchError, failure.detail);
-  const waited = connection.reused && failure.reason === 'first-byte-timeout';
-  log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
+  log.put(Tag.FetchError, failureText(bo, failure, connection.reused));
   if (failure.reason === 'request-body' || failure.reason === 'send-failed')
     log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
@@ -374,9 +369,9 @@ function announce(
 }
 
 /** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
-function frameBody(bo: BusyObj): BodyFraming {
+function frameBody(bo: BusyObj, filters: UploadFilters): BodyFraming {
   const { bereq, body } = bo;
-  if (body?.chunked === true) {
+  if (body !== null && filters.length < 0) {
     bereq.unset('content-length');
     bereq.set('Transfer-Encoding', 'chunked');
     return CHUNKED;
@@ -388,8 +383,8 @@ function frameBody(bo: BusyObj): BodyFraming {
     if (length !== null && length !== '0') bereq.unset('content-length');
     return NO_BODY;
   }
-  if (length !== String(body.length)) bereq.set('Content-Length', String(body.length));
-  return { kind: 'length', length: body.length };
+  if (length !== String(filters.length)) bereq.set('Content-Length', String(filters.length));
+  return { kind: 'length', length: filters.length };
 }
 
 /** The request's head, after a PROXY preamble where there is one, in the worker's shared output buffer. */

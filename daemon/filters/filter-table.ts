@@ -81,6 +81,10 @@ class Side<F extends Filter> {
 const FETCH = new Side(TABLE.filter((row) => row.side === 'fetch'));
 const DELIVERY = new Side(TABLE.filter((row) => row.side === 'delivery'));
 
+/** Of the bodies of requests: a page of edge-side includes or a range is no request. */
+const REQUEST_FETCH = new Side(FETCH.filters.filter((row) => row !== ESI_FETCHED && row !== ESI_GZIP));
+const REQUEST_SENT = new Side<DeliveryFilter>([GUNZIP_DELIVERED]);
+
 export const NO_FETCH_FILTERS = FETCH.ofBits(0);
 
 /** The filters of a fetched body when the program names none. */
@@ -105,6 +109,28 @@ export function namedFetchFilters(
   extensions: readonly ImportedExtension[],
 ): FilterList<FetchFilter> | UnknownFilter {
   return FETCH.ofText(text, (name) => ownFilter(extensions, name, 'fetch') as FetchFilter | undefined);
+}
+
+/** As namedFetchFilters, for the body of a request as it comes from its client (req.filters). */
+export function namedRequestFilters(
+  text: string,
+  extensions: readonly ImportedExtension[],
+): FilterList<FetchFilter> | UnknownFilter {
+  return REQUEST_FETCH.ofText(
+    text,
+    (name) => ownFilter(extensions, name, 'fetch') as FetchFilter | undefined,
+  );
+}
+
+/** As namedDeliveryFilters, for the body of a request as it goes to an origin (bereq.filters). */
+export function namedUploadFilters(
+  text: string,
+  extensions: readonly ImportedExtension[],
+): FilterList<DeliveryFilter> | UnknownFilter {
+  return REQUEST_SENT.ofText(
+    text,
+    (name) => ownFilter(extensions, name, 'delivery') as DeliveryFilter | undefined,
+  );
 }
 
 /** The filters of a delivered body when the program names none. */

@@ -15,14 +15,14 @@ import { type AnyPiece, LentPiece, type Piece } from './piece.ts';
 export type Room = 'more' | 'wait';
 
 /** Why the body of a request broke off. */
-export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'storage' | 'closed';
+export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'storage' | 'closed' | 'filter';
 
 /**
  * Why a body did not pass from its source to its sink. `filter`: a filter found it broken, and has logged how; `length`: it
  * has another length than its head says; `object`: the fetch of what is delivered failed; `left`: whoever asked for it
  * has gone; `enough`: the sink needs no more of it, which is no failure.
  */
-export type Abort = FetchFailure | BodyError | 'filter' | 'length' | 'object' | 'left' | 'enough';
+export type Abort = FetchFailure | BodyError | 'length' | 'object' | 'left' | 'enough';
 
 /** The side that writes to a sink. */
 export interface Writer {

@@ -51,7 +51,7 @@ export class Params {
     for (const [name, value] of Object.entries(initial)) this.store(name, value);
   }
 
-  /** What Varnish has changed, by varnish_release. */
+  /** Changes of Varnish that hold, by varnish_release. */
   get changes(): Changes {
     return changesOf(RELEASES[this.hot.varnish_release] ?? RELEASES[0]);
   }
@@ -98,7 +98,7 @@ export class Params {
 
   /** Stores a value that was validated elsewhere (the worker's side of a change); unknown names are ignored. */
   apply(name: string, value: ParamValue): void {
-    // What is at its default has the one of the new release.
+    // A value at its default becomes the default of the new release.
     const untouched = name === 'varnish_release' ? NEWER.filter((row) => this.isDefault(row)) : [];
     this.store(name, value);
     for (const row of untouched) this.store(row.name, this.defaultOf(row));

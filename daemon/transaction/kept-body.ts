@@ -9,11 +9,13 @@ import type { Cache } from '../cache/cache.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { VclKeptBody } from '../contract/context.ts';
 import { Waiting } from '../contract/waiting.ts';
-import { type Abort, Flow, type Room, type Sink, type Writer } from '../flow/flow.ts';
+import { KeepingQueue } from '../filters/keeping-queue.ts';
+import { type Abort, asserted, Flow, type Room, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, type Holder, NOTHING, type Piece, stored } from '../flow/piece.ts';
 import { NO_ERROR } from '../system-error.ts';
 import type { Request } from './request.ts';
 import type { UploadSource } from './request-body.ts';
+import { openRequestFilters } from './request-filters.ts';
 import { SLICE, StoreSink } from './store-flow.ts';
 
 /** The roles of the cache that a body needs. */
@@ -132,9 +134,15 @@ export function cacheBody(req: Request, limit: number): boolean | Waiting {
     body.failed = 'overflow';
     return false;
   }
+  const chain = req.filters === null ? undefined : openRequestFilters(req.filters, req.http, core);
+  if (chain === null) {
+    body.failed = 'filter';
+    return false;
+  }
   return new Waiting((done) => {
+    const asserts = core.stepChecks !== null;
     // Before the client is asked to send it.
-    const kept = KeptBody.begin(core.cache, req.bodyStorage, body.length);
+    const kept = KeptBody.begin(core.cache, req.bodyStorage, chain === undefined ? body.length : -1);
     if (kept === null) {
       log.put(Tag.FetchError, NO_ROOM);
       body.failed = 'storage';
@@ -142,18 +150,25 @@ export function cacheBody(req: Request, limit: number): boolean | Waiting {
       return;
     }
     const into = new Limited(kept.sink, limit, (reason) => log.put(Tag.FetchError, reason));
-    const flow = new Flow<AnyPiece>(body, into, core.stepChecks !== null, (reason) => {
+    const queue =
+      chain?.works === true ? new KeepingQueue(asserted(chain.connect(into, asserts), asserts)) : null;
+    const flow = new Flow<AnyPiece>(body, queue ?? into, asserts, (reason) => {
+      chain?.report();
       if (reason !== null) {
+        // A filter may find out at the very end.
+        if (reason === 'filter') body.failed ??= 'filter';
         kept.release();
         done(false);
         return;
       }
       kept.complete();
       req.cachedBody = kept;
-      if (body.chunked) stateLength(req, kept.length);
+      if (body.chunked || kept.length !== body.length) stateLength(req, kept.length);
+      if (chain !== undefined) stateCoding(req);
       done(true);
     });
     flow.start();
+    queue?.uncork();
   });
 }
 
@@ -200,6 +215,15 @@ class Limited implements Sink<AnyPiece>, Writer {
   stop(reason: Abort): void {
     this.log(reason === 'overflow' ? TOO_BIG : NO_ROOM);
     this.writer?.stop(reason);
+  }
+}
+
+/** A head that is taken back goes with the same body. */
+function stateCoding({ http, http0 }: Request): void {
+  for (const name of ['Content-Encoding', 'Vary']) {
+    const value = http.get(name.toLowerCase());
+    if (value === null) http0?.unset(name.toLowerCase());
+    else http0?.set(name, value);
   }
 }
 

@@ -31,6 +31,11 @@ export interface UploadSource extends Source<AnyPiece> {
   readonly replayable: boolean;
 }
 
+/** Reasons that are not the body's own. */
+function isUseless(reason: Abort): reason is 'overflow' | 'storage' | 'filter' {
+  return reason === 'overflow' || reason === 'storage' || reason === 'filter';
+}
+
 export class RequestBody implements UploadSource {
   readonly replayable = false;
   readonly chunked: boolean;
@@ -84,11 +89,11 @@ export class RequestBody implements UploadSource {
     if (!this.complete && this.failed === null) this.carrier.bodyWanted();
   }
 
-  /** The rest is discarded by the session; for `overflow` and `storage` the body has failed. */
+  /** The rest is discarded by the session; where it is of no use to its sink the body has failed. */
   stop(reason: Abort): void {
     this.sink = null;
     this.paused = false;
-    if (reason === 'overflow' || reason === 'storage') this.fail(reason);
+    if (isUseless(reason)) this.fail(reason);
   }
 
   get wantsData(): boolean {
@@ -129,7 +134,7 @@ export class RequestBody implements UploadSource {
 
   /** The log's text for a body that broke off; null when it did not, or when that was logged already. */
   get fault(): string | null {
-    if (this.failed === null || this.failed === 'overflow' || this.failed === 'storage') return null;
+    if (this.failed === null || isUseless(this.failed)) return null;
     return this.decoder?.fault ?? 'straight insufficient bytes';
   }
 

@@ -41,6 +41,7 @@ import { noteRefusal, refuseHead } from './refuse.ts';
 import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
 import type { ObjectView, RequestBuffers } from './request-buffers.ts';
+import type { RequestFilters } from './request-filters.ts';
 
 const HTTP_2 = constantRecord(Tag.ReqProtocol, 'HTTP/2.0');
 const NO_STRANDS: readonly string[] = [];
@@ -96,6 +97,8 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   /** Set while parked: called by abort(). */
   onAbort: (() => void) | null = null;
   body: RequestBody | null = null;
+  /** req.filters; null where the body passes none. */
+  filters: RequestFilters | null = null;
   headBytesIn = 0;
   /** 100 Continue, also from before a restart: accounted with the head of the response. */
   interimBytesOut = 0;
@@ -246,6 +249,18 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
 
   usualRespFilters(): string {
     return usualDeliveryFilters(this, this.core.params).text;
+  }
+
+  get bodyFilters(): string {
+    return this.filters?.text ?? '';
+  }
+
+  setBodyFilters(text: string): boolean {
+    const { body, programRef, log } = this;
+    if (body === null || body.complete || body.started || this.cachedBody !== null || programRef === null)
+      return false;
+    this.filters = /\S/.test(text) ? { text, programRef, log } : null;
+    return true;
   }
 
   cacheBody(limit: number): boolean | Waiting {

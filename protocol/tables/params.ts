@@ -50,7 +50,7 @@ export interface ParamRow {
   /** A bound by another parameter: its name, and an offset. */
   readonly minBy?: readonly [param: string, plus: number];
   readonly maxBy?: readonly [param: string, plus: number];
-  /** What is different under varnish_release=9.0. */
+  /** Differences under varnish_release=9.0. */
   readonly since9?: { readonly default?: string; readonly max?: string };
   /** Zero is accepted, too, though it is less than the minimum. */
   readonly orZero?: true;
@@ -109,6 +109,8 @@ const FEATURES = [
     'Refuse header values, set by the program, with control characters. Those that would end the line are refused in any case.'),
   bit('busy_stats_rate', 'No effect here: counters are right at every moment.'),
   bit('trace', 'Log the statements of programs (VCL_trace) unless req.trace or bereq.trace says otherwise. Under varnish_release=7.1 that is so in any case, and vsl_mask leaves the records out.'),
+  bit('vcl_req_reset',
+    'For programs under varnish_release=9.0, end the request of a client that has left with a Reset timestamp and status 408 in the log.'),
   bit('lenient_lf',
     'Take LF alone for the end of a line in the heads of requests, as typed by hand into netcat. All else stays strict, chunks included.'),
 ] as const;
@@ -201,7 +203,7 @@ export const PARAMS = [
     'The life of an object when neither the response nor the program gives one.'),
   row('esi_parallel', 'uint', '16', { min: '1', max: '256', unit: 'fragments' },
     'How many ESI includes of one page are fetched at the same time. They are written in the order of the page; 1 fetches each when its turn comes, as Varnish does.'),
-  row('feature', 'bits', '+validate_headers', { since9: { default: '+https_scheme,+validate_headers' }, bits: FEATURES }, 'Switches for small things.'),
+  row('feature', 'bits', '+validate_headers', { since9: { default: '+https_scheme,+validate_headers,+vcl_req_reset' }, bits: FEATURES }, 'Switches for small things.'),
   row('fetch_chunksize', 'bytes', '16k', { min: '4k', unit: 'bytes', flags: ['experimental'] },
     'No effect here: a body takes storage in pieces of the size in which it arrives.'),
   row('fetch_maxchunksize', 'bytes', '0.25G', { min: '64k', unit: 'bytes', flags: ['experimental'] },

@@ -48,7 +48,8 @@ describe('parameters', () => {
   it('of never let requests take their time', async () => {
     for (const name of ['connect_timeout', 'first_byte_timeout', 'between_bytes_timeout', 'send_timeout'])
       await set(name, 'never');
-    for (const name of ['idle_send_timeout', 'pipe_timeout', 'cli_timeout', 'startup_timeout']) await set(name, 'never');
+    for (const name of ['idle_send_timeout', 'pipe_timeout', 'cli_timeout', 'startup_timeout'])
+      await set(name, 'never');
     expect((await proxy.get('/never')).status).toBe(200);
     expect(await shown('cli_timeout')).toBe('never [seconds]');
     for (const name of ['idle_send_timeout', 'pipe_timeout', 'cli_timeout', 'startup_timeout'])

@@ -83,6 +83,10 @@ export const backendVariables = {
   unset_bereq_between_bytes_timeout: (c: VclContext) => {
     bo(c).betweenBytesTimeout = -1;
   },
+  get_bereq_filters: (c: VclContext) => bo(c).bodyFilters ?? '',
+  set_bereq_filters: (c: VclContext, v: string | null) => {
+    bo(c).bodyFilters = v ?? '';
+  },
   get_bereq_task_deadline: (c: VclContext) => bo(c).taskDeadline,
   set_bereq_task_deadline: (c: VclContext, v: number) => {
     bo(c).taskDeadline = Math.max(0, v);

@@ -82,6 +82,10 @@ export const clientVariables = {
   set_req_proto: (c: VclContext, v: string | null) => req(c).http.setProto(wireText(c, 'req.proto', v)),
   get_req_hash: (c: VclContext) => createHash('sha256').update(req(c).attempt.hashKey, 'latin1').digest(),
   get_req_restarts: (c: VclContext) => req(c).restarts,
+  get_req_filters: (c: VclContext) => req(c).bodyFilters,
+  set_req_filters: (c: VclContext, v: string | null) => {
+    if (!req(c).setBodyFilters(v ?? '')) softFail(c, 'req.filters not settable');
+  },
   get_req_storage: (c: VclContext) => req(c).settings.storage,
   set_req_storage: (c: VclContext, v: string | null) => {
     req(c).settings.storage = v;

@@ -10,6 +10,7 @@ function newCore(): Core {
     host: {},
     cache: { references: { ref: () => undefined } },
     clock: { now: () => 5 },
+    params: { transit_buffer: 0, pipe_task_deadline: 0 },
     spareFetchBuffers: [],
     newVxid: () => 7,
     newLog: () => ({ begun: 0 }),
@@ -25,6 +26,7 @@ function request(core: Core): Request {
     attempt: { vxid: 3, hashKey: '/', isHitMiss: false, isHitPass: false },
     cachedBody: null,
     body: null,
+    filters: null,
   } as unknown as Request;
 }
 

@@ -1,7 +1,7 @@
 // The client's body on its way to an origin: backpressure, origins that answer early, leave, or never take it.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OriginConnection } from '../../../daemon/backend/connection.ts';
-import { sendBody } from '../../../daemon/fetch/body.ts';
+import { sendBody } from '../../../daemon/fetch/upload.ts';
 import type { Room } from '../../../daemon/flow/flow.ts';
 import type { AnyPiece } from '../../../daemon/flow/piece.ts';
 import { RequestBody } from '../../../daemon/transaction/request-body.ts';
@@ -23,7 +23,9 @@ class Upload {
       { bodyBegins: () => undefined, bodyWanted: () => this.wanted++, bodySettled: () => {} },
       length,
     );
-    this.result = sendBody(this as unknown as OriginConnection, this.body, 60, true);
+    this.result = sendBody(this as unknown as OriginConnection, this.body, 60, [], true).then(
+      ({ failure }) => failure,
+    );
     void this.result.then((value) => {
       this.settled = value;
     });

@@ -1,5 +1,5 @@
-// What later releases of Varnish take as values of parameters, which 7.1 refuses, and what varnish_release changes of
-// parameters themselves. The texts are those of Varnish 7.7.
+// Values of parameters that later releases of Varnish take and 7.1 refuses, and changes of parameters themselves by
+// varnish_release. The texts are those of Varnish 7.7.
 import { describe, expect, it } from 'vitest';
 import { Params } from '../../../daemon/params/parameter-set.ts';
 import { isListed, showJson, showLong } from '../../../daemon/params/show.ts';

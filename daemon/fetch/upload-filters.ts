@@ -1,0 +1,71 @@
+// The filters of a request's body in one exchange: those of req.filters, opened once, since they read a body that can be
+// read once; and those of bereq.filters, for each exchange anew. They mend bereq, and make its framing: a body whose length
+// they change goes in chunks.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { DeliveryChain } from '../filters/chain.ts';
+import type { DeliveryFilter } from '../filters/filter.ts';
+import { type FilterList, namedUploadFilters } from '../filters/filter-table.ts';
+import { openRequestFilters } from '../transaction/request-filters.ts';
+import type { BusyObj } from './busyobj.ts';
+import type { UploadChain } from './upload.ts';
+
+/** The filters of one exchange. */
+export interface UploadFilters {
+  /** Those that have something to do. */
+  readonly chains: readonly UploadChain[];
+  /** Bytes of the body after them, -1 if nobody knows. */
+  readonly length: number;
+  /** The client's body cannot be read: a filter of it does not exist. */
+  readonly isUnreadable: boolean;
+  /** Logs what they did. */
+  report(): void;
+}
+
+/** The list of bereq.filters, null for none; false after an unknown name, which is logged. */
+export function chooseUploadFilters({
+  bodyFilters,
+  ctx,
+  log,
+}: BusyObj): FilterList<DeliveryFilter> | null | false {
+  if (bodyFilters === null || !/\S/.test(bodyFilters)) return null;
+  const list = namedUploadFilters(bodyFilters, ctx.vcl.extensions);
+  log.putConstant(list.record);
+  if (!('unknown' in list)) return list;
+  log.put(Tag.Error, list.unknown);
+  log.put(Tag.FetchError, 'Failure to push processors');
+  return false;
+}
+
+/** Opens the filters of a body that is about to be sent. */
+export function openUploadFilters(bo: BusyObj, list: FilterList<DeliveryFilter> | null): UploadFilters {
+  const { requestFilters, bereq, core, log, body } = bo;
+  const given = body?.length ?? 0;
+  let isUnreadable = false;
+  if (requestFilters !== null && bo.requestChain === null && body !== null) {
+    bo.requestChain = openRequestFilters(requestFilters, bereq, core);
+    isUnreadable = bo.requestChain === null;
+    bo.filteredLength = bereq.has('content-length') ? given : -1;
+  }
+  const { requestChain } = bo;
+  const before = requestChain?.works === true ? bo.filteredLength : given;
+  const sending =
+    list === null || body === null
+      ? null
+      : new DeliveryChain(
+          {
+            ...{ head: bereq, log, stats: core.stats, params: core.params, request: bereq },
+            ...{ gzipped: true, unpacked: -1, length: before, openPage: null },
+          },
+          list,
+        );
+  return {
+    chains: [requestChain, sending].filter((chain) => chain?.works === true) as UploadChain[],
+    length: sending?.works === true ? sending.length : before,
+    isUnreadable,
+    report: () => {
+      requestChain?.report();
+      sending?.report(0, Number.POSITIVE_INFINITY);
+    },
+  };
+}
