@@ -24,7 +24,11 @@ const EXCLUDE_REGEX = option('-X', '[taglist:]regex', 'Exclude by regex');
 
 /** For every tool that attaches to a daemon like Varnish's. */
 export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
-export const DIRECTORY = option('-n', 'dir', 'Working directory of the daemon; else its default places');
+export const DIRECTORY = option(
+  '-n',
+  'dir',
+  'Working directory of the daemon; else PROXYD_DEFAULT_N or VARNISH_DEFAULT_N of the environment, or its default places',
+);
 export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');
 export const ATTACH_TIMEOUT = option('-t', 'seconds|off', 'How long to try to attach');
 export const VERSION = option(

@@ -217,12 +217,12 @@ describe.skipIf(!found)('proxyd', () => {
     expect(own.err).toMatch(/^Error: (invalid|unknown) option|^Error: option requires an argument -- 'n'/);
   });
 
-  // -A is Varnish 9's.
-  it('gives the same letters, and -A', () => {
+  // They are Varnish 9's.
+  it('gives the same letters, and -A and -E', () => {
     const letters = (command: string, lead: string[]): string =>
       spawnSync(command, [...lead, '-x', 'optstring'], { encoding: 'utf8' }).stdout;
     expect(letters(process.execPath, [join(ROOT, bin.proxyd as string)])).toBe(
-      letters('varnishd', []).replace('a:', 'a:A:'),
+      letters('varnishd', []).replace('a:', 'a:A:').replace('Cd', 'CdE:'),
     );
   });
 });
