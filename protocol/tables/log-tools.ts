@@ -143,6 +143,7 @@ export const PROXYNCSA: ToolRow = {
     HALF_GROUPING,
     HELP,
     option('-j', '', 'Values escaped so that a format of -F may be JSON'),
+    option('-k', 'num', 'Exit after this many transactions'),
     LIMIT,
     DIRECTORY,
     PID_FILE,
@@ -153,6 +154,7 @@ export const PROXYNCSA: ToolRow = {
     ATTACH_TIMEOUT,
     VERSION,
     option('-w', 'filename', 'Write to a file'),
+    option('--release', '7.1|9.0', 'Which of several headers is shown, and the words for the handling, as in this release of Varnish (default: varnish_release of the daemon)'),
     OPTSTRING,
   ],
 };
