@@ -2,6 +2,7 @@
 // before the programs do, and knows nothing of listeners, calls, or the start and stop of a worker (worker.ts).
 
 import { randomInt } from 'node:crypto';
+import type { Changes } from '../../protocol/tables/release-changes.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache } from '../cache/cache.ts';
@@ -193,6 +194,10 @@ export abstract class WorkerCore implements Core {
 
   newVxid(): number {
     return this.vxids.next();
+  }
+
+  get changes(): Changes {
+    return this.allParams.changes;
   }
 
   lastVxid(): number {

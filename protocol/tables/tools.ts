@@ -54,6 +54,7 @@ export const PROXYSTAT: ToolRow = {
   // biome-ignore format: a row is a line
   options: [
     option('-1', '', 'All counters once, as text; so without a terminal'),
+    option('-c', '', 'The live view, and nothing else without a terminal'),
     option('-f', 'glob', 'Include by glob, exclude with a leading ^'),
     HELP,
     option('-I', 'glob', 'Include by glob'),
