@@ -200,7 +200,11 @@ export class Manager implements ManagerServices {
         },
         log,
         autoRestart: () => this.params.bool('auto_restart'),
-        timeouts: () => ({ cli: this.timeout, ping: this.params.num('ping_interval') }),
+        timeouts: () => ({
+          cli: this.timeout,
+          startup: this.params.num('startup_timeout'),
+          ping: this.params.num('ping_interval'),
+        }),
         panicked: (text) => {
           const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
           this.panics.record(report);

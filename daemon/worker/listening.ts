@@ -94,7 +94,8 @@ export class Listening {
     };
     const depth = backlog();
     if (handle !== undefined && handle !== null) server.listen(handle as object, depth, done);
-    else if (spec.path !== undefined) server.listen({ path: spec.path, backlog: depth }, done);
+    else if (spec.path !== undefined)
+      server.listen({ path: spec.path.replace(/^@/, '\0'), backlog: depth }, done);
     else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog: depth }, done);
   }
 

@@ -39,8 +39,8 @@ export interface SupervisorHost {
   log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
   /** Whether a dead worker is replaced (auto_restart). */
   autoRestart(): boolean;
-  /** Seconds: cli_timeout and ping_interval. */
-  timeouts(): { cli: number; ping: number };
+  /** Seconds: cli_timeout, startup_timeout and ping_interval. */
+  timeouts(): { cli: number; startup: number; ping: number };
   panicked(text: string): void;
   happened(kind: EventKind, text: string): void;
   turned(turn: TurnReport, thread: number): void;
