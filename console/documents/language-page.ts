@@ -305,8 +305,11 @@ function variable(row: VariableRow): Item {
 /** Since which release Varnish has it, or its newer places. */
 function newerText({ release, was }: NonNullable<VariableRow['newer']>): string {
   if (was === undefined) return `In Varnish since ${release}.`;
-  const what = was.unset === undefined ? `read in more places than ${places(was.read ?? '')}` : 'unset';
-  return `In Varnish ${what} since ${release}.`;
+  const uses = (['read', 'write', 'unset'] as const).filter((use) => was[use] !== undefined);
+  if (uses.length > 1 || was.unset === undefined) {
+    return `In Varnish in more places than ${places(was.read ?? '')} since ${release}.`;
+  }
+  return `In Varnish unset since ${release}.`;
 }
 
 const RECIPES_INTRO =

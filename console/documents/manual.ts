@@ -23,6 +23,7 @@ import { type DocumentedExtension, extensionPage } from './extension-page.ts';
 import { type DocumentedLanguage, type LanguageTexts, languagePage } from './language-page.ts';
 import { markdown } from './markdown.ts';
 import { ncsaPage } from './ncsa-page.ts';
+import { objectsSections } from './objects-page.ts';
 import { queryPage } from './query-page.ts';
 import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
 import { tlsPage } from './tls-page.ts';
@@ -54,6 +55,7 @@ export function manualPages(
     for (const { flags, argument = '', help, hidden } of options) {
       if (hidden !== true) page.push(item(flags, argument, help.replaceAll('\n', '\n\n')));
     }
+    if (name === 'proxylog-json') page.push(objectsSections());
     // Only for tools that look for a daemon.
     if (options.some(({ flags }) => flags === '-n'))
       page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));

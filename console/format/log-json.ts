@@ -26,7 +26,7 @@ function transactionJson(tx: LogTransaction, group: number): string {
     const record = {
       tag: tagRow(tag)?.name ?? String(tag),
       side,
-      data: decode(payloadText(bytes, at)),
+      data: textOf(payloadText(bytes, at)),
     };
     records.push(tx.level === 0 ? { ...record, vxid } : record);
   }
@@ -34,7 +34,8 @@ function transactionJson(tx: LogTransaction, group: number): string {
   return `${JSON.stringify({ version: LOG_LINE_VERSION, group, type, vxid, parent, level, reason, records })}\n`;
 }
 
-function decode(latin1: string): string {
+/** Bytes of a record as text: UTF-8 if they are, else a character each. */
+export function textOf(latin1: string): string {
   if (!/[\x80-\xff]/.test(latin1)) return latin1;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(latin1, 'latin1'));

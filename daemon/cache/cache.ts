@@ -69,7 +69,7 @@ export class Cache {
       this.filling = new ObjectFilling(state, store, lru, lifetimes, life);
       this.reading = new ObjectReading(state, store, this.receiver);
       this.facts = new ObjectFacts(state);
-      this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, this.maintenance);
+      this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, tester, this.maintenance);
       this.bans = new BanService(state, tester);
       this.storages = state.stevedores;
     } finally {

@@ -26,12 +26,16 @@ export const INLINE_AT = 16;
 export const EXTENT = 17;
 export const LRU_PREV = 18;
 export const LRU_NEXT = 19;
-/** Sixteenths of a second since the cache's epoch at the last move to the young end. */
+/** Ticks since the cache's epoch at the last move to the young end, and how many of them a second has. */
 export const LRU_TIME = 20;
+export const LRU_TICKS = 16;
 /** The same word while one of several threads fetches the object: that thread's number plus one. */
 export const FETCHER = LRU_TIME;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;
+/** The same word of an object that a purge or a ban has taken out of the index. */
+export const WHY_GONE = HEAP_POS;
+export const INVALIDATED = -1;
 /** Neighbours among the objects of one key. */
 export const KEY_PREV = 22;
 export const KEY_NEXT = 23;

@@ -2,6 +2,8 @@
 //
 // Caution: a fetch under way may bring what is older than the purge, so a purge removes it from the key.
 
+import type { HttpMessage } from '../http1/message.ts';
+import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
 import type { Lifetimes, SoftPurge } from './lifetimes.ts';
 import type { CacheMaintenance } from './maintenance.ts';
@@ -17,6 +19,7 @@ export class ObjectInvalidation {
   private readonly lifetimes: Lifetimes;
   private readonly life: ObjectLife;
   private readonly tagPurges: TagPurges;
+  private readonly tester: BanTester;
   private readonly maintenance: CacheMaintenance;
 
   constructor(
@@ -24,12 +27,14 @@ export class ObjectInvalidation {
     lifetimes: Lifetimes,
     life: ObjectLife,
     tagPurges: TagPurges,
+    tester: BanTester,
     maintenance: CacheMaintenance,
   ) {
     this.state = state;
     this.lifetimes = lifetimes;
     this.life = life;
     this.tagPurges = tagPurges;
+    this.tester = tester;
     this.maintenance = maintenance;
   }
 
@@ -78,6 +83,29 @@ export class ObjectInvalidation {
       this.maintenance.sample();
       return count;
     });
+  }
+
+  /**
+   * Whether a purge or a ban has removed an object, to which the caller has a reference, or a newer ban matches it: that one
+   * is then removed, as by a lookup. An object that has expired, was evicted or was replaced is as valid as it was. Never
+   * waits: with more new bans than may be tested in a turn it counts as valid.
+   * @param request for the bans on requests
+   */
+  isInvalidated(oc: Oc, request: HttpMessage, now: number): boolean {
+    return this.state.lock.hold(() => this.judge(oc, request, now));
+  }
+
+  private judge(oc: Oc, request: HttpMessage, now: number): boolean {
+    const { objcores, bans, counters, tags } = this.state;
+    const meta = objcores.get(oc, row.META);
+    if ((meta & row.OF_DYING) !== 0) return objcores.get(oc, row.WHY_GONE) === row.INVALIDATED;
+    if ((meta & row.OF_INDEXED) === 0) return false;
+    if ((meta & row.OF_TAGGED) !== 0 && this.tagPurges.pending && tags.doomOf(oc) === Doom.HARD) return true;
+    const isTested = objcores.get(oc, row.BAN) === bans.current;
+    if (isTested || this.tester.test(oc, request, now) !== 'banned') return false;
+    counters.bans_obj_killed++;
+    this.life.invalidate(oc);
+    return true;
   }
 
   /** Removes an object that another one replaces; holders of references keep it. */

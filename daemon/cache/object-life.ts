@@ -58,12 +58,21 @@ export class ObjectLife {
     counters.exp_received++;
     // As in Varnish: a purge ends an object's time.
     counters.n_expired++;
-    this.kill(oc, false);
+    this.invalidate(oc, false);
   }
 
   /** Removes an object from the index; holders of references keep it. `mailed`: counted as mail to the expiry thread, as
    * in Varnish. */
   kill(oc: Oc, mailed = true): void {
+    this.remove(oc, mailed, 0);
+  }
+
+  /** The same for a purge or a ban: a fetch that holds the object can tell. */
+  invalidate(oc: Oc, mailed = true): void {
+    this.remove(oc, mailed, row.INVALIDATED);
+  }
+
+  private remove(oc: Oc, mailed: boolean, why: number): void {
     const { objcores, tags, expiryHeap, events, counters, objheads } = this.state;
     let meta = objcores.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return;
@@ -73,6 +82,7 @@ export class ObjectLife {
     }
     objcores.set(oc, row.META, (meta & ~row.OF_INDEXED) | row.OF_DYING);
     expiryHeap.remove(oc);
+    objcores.set(oc, row.WHY_GONE, why);
     if (mailed) {
       events.removed(oc, this.lifetimes.endOf(oc));
       counters.exp_mailed++;

@@ -35,7 +35,7 @@ export class ObjectLookup {
   private readonly tester: BanTester;
   private readonly tagPurges: TagPurges;
   private readonly isShared: boolean;
-  /** Objects to be killed after the walk. */
+  /** Purged and banned objects, to be removed after the walk. */
   private readonly gone: Oc[] = [];
   private readonly crowdSearch: CrowdSearch;
   /** Of the key; 0 when it has no index, or Vary is ignored. */
@@ -145,7 +145,7 @@ export class ObjectLookup {
       return LookupAnswer.MISS;
     }
     const found = this.search(oh, q, out);
-    while (this.gone.length > 0) this.life.kill(this.gone.pop() as Oc);
+    while (this.gone.length > 0) this.life.invalidate(this.gone.pop() as Oc);
     // Unless UNTESTED, the key still has an object.
     if (this.looked >= CROWDED && found !== LookupAnswer.UNTESTED) objheads.makeCrowd(oh);
     return found;

@@ -4,17 +4,16 @@
 // the LRU. Never evicts.
 
 import type { CacheState } from './cache-state.ts';
-import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU, storageIn, T_ORIGIN } from './objcore.ts';
+import { HITS, LRU_TICKS, LRU_TIME, META, type Oc, OF_IN_LRU, storageIn, T_ORIGIN } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
 
-const TICKS = 16;
 /** The count saturates here; threads may exceed it by a hit each. */
 const MOST_HITS = 0x7fff0000;
 
 export class ObjectLru {
   private readonly state: CacheState;
   private readonly objcores: RowTable;
-  private ticks = TICKS;
+  private ticks = LRU_TICKS;
 
   constructor(state: CacheState) {
     this.state = state;
@@ -23,7 +22,7 @@ export class ObjectLru {
 
   /** Moves the LRU's clock forward; never back. */
   tick(now: number): void {
-    this.ticks = Math.max(this.ticks, Math.floor((now - this.state.epoch) * TICKS));
+    this.ticks = Math.max(this.ticks, Math.floor((now - this.state.epoch) * LRU_TICKS));
   }
 
   /** Counts a hit on an object. */
@@ -35,7 +34,7 @@ export class ObjectLru {
   touch(oc: Oc, now: number): void {
     if ((this.objcores.get(oc, META) & OF_IN_LRU) === 0) return;
     this.tick(now);
-    if (this.ticks - this.objcores.get(oc, LRU_TIME) < this.state.limits.lruInterval * TICKS) return;
+    if (this.ticks - this.objcores.get(oc, LRU_TIME) < this.state.limits.lruInterval * LRU_TICKS) return;
     const { lock, counters } = this.state;
     // A hit does not wait for the lock: while another thread holds it, the object stays where it is until its next hit.
     if (!lock.tryEnter()) return;

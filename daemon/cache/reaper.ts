@@ -44,7 +44,7 @@ export class Reaper {
     counters.exp_received += count;
     // As in Varnish: a purge ends an object's time.
     counters.n_expired += count;
-    this.removeAll(ocs, count);
+    this.removeAll(ocs, count, row.INVALIDATED);
   }
 
   /** The same for expired objects. */
@@ -58,10 +58,10 @@ export class Reaper {
       }
     }
     counters.n_expired += count;
-    this.removeAll(ocs, count);
+    this.removeAll(ocs, count, 0);
   }
 
-  private removeAll(ocs: Int32Array, count: number): void {
+  private removeAll(ocs: Int32Array, count: number, why: number): void {
     const { inUse } = this;
     const { objcores, tags, expiryHeap, objheads, counters } = this.state;
     // The words needed are in the second half of a row, in one or two cache lines.
@@ -85,7 +85,7 @@ export class Reaper {
     this.unrefBans(ocs, unused);
     this.store.discardAll(ocs, unused);
     counters.n_objectcore -= unused;
-    this.killUsed(used);
+    this.killUsed(used, why);
   }
 
   private unrefBans(ocs: Int32Array, count: number): void {
@@ -105,10 +105,13 @@ export class Reaper {
   }
 
   /** References keep the rows from being reused while readers of others are called. */
-  private killUsed(count: number): void {
+  private killUsed(count: number, why: number): void {
     const { inUse, life } = this;
     for (let i = 0; i < count; i++) life.ref(inUse[i] as Oc);
-    for (let i = 0; i < count; i++) life.kill(inUse[i] as Oc, false);
+    for (let i = 0; i < count; i++) {
+      if (why === row.INVALIDATED) life.invalidate(inUse[i] as Oc, false);
+      else life.kill(inUse[i] as Oc, false);
+    }
     for (let i = 0; i < count; i++) life.deref(inUse[i] as Oc);
   }
 }

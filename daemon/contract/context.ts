@@ -27,6 +27,9 @@ export interface Director {
   healthy(now: number, ctx?: VclContext | null): boolean;
   /** Selects the backend for this fetch; null if none is usable. */
   resolve(ctx: VclContext): Director | null;
+  /** Asked where resolve() has named nothing: settles when asking again may name something, as after the first lookup of
+   * a name. Null where waiting is of no use; never rejects. */
+  pending?(ctx: VclContext): Promise<void> | null;
   /** Connections in use, of all its backends. */
   readonly inUse: number;
   /** Its row of backend.list; null if not listed. Listed are those in VclProgram.directors. */
@@ -145,6 +148,12 @@ export interface VclObject {
   readonly canEsi: boolean;
 }
 
+/** obj_stale.*: the object that a 304 confirms. */
+export interface VclStaleObject extends VclObject {
+  /** False once a purge or a ban has removed it. */
+  readonly isValid: boolean;
+}
+
 /** Settings of a program in req.* and client.*. They survive a restart; a switch to another program resets them. */
 export class RequestSettings {
   esi = true;
@@ -240,6 +249,8 @@ export interface VclBusyobj {
   readonly bereq: HttpMessage;
   readonly beresp: HttpMessage;
   readonly attempt: VclFetchAttempt;
+  /** In vcl_backend_refresh: the stale object. */
+  readonly stale: VclStaleObject | null;
   readonly retries: number;
   readonly isBgFetch: boolean;
   uncacheable: boolean;

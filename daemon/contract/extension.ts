@@ -48,7 +48,8 @@ export interface ExtensionObject {
   /** Called when the program is discarded, the last created object first. Must not throw. */
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   destroy?: (self: any) => void;
-  /** Continues long initialization after vcl_init; false when complete. Only then is the program loaded. */
+  /** Continues long initialization after vcl_init; false when complete. Only then is the program loaded. A thrown
+   * ExtensionError fails the load. */
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   prepare?: (self: any) => boolean;
   methods: Readonly<Record<string, ExtensionMethod>>;

@@ -36,7 +36,7 @@ const TOOLS = 'Log and tools';
 // biome-ignore format: a row is one difference, not seven lines
 export const DIFFERENCES: readonly Difference[] = [
   row(NAMES, 'Commands',
-    'They are `proxyd`, `proxyadm`, `proxylog`, `proxyncsa`, `proxystat`, `proxytop` and `proxyhist`.',
+    'They are `proxyd`, `proxyadm`, `proxylog`, `proxylog-json`, `proxyncsa`, `proxystat`, `proxytop` and `proxyhist`.',
     'The names are neutral. Flags, output and exit codes are the same, so that scripts need no other change.'),
   row(NAMES, 'X-Proxy-Id',
     'This header takes the place of `X-Varnish`. Programs that mention `X-Varnish` compile, but they remove nothing and find nothing; `--lint` lists the places.',
@@ -56,7 +56,7 @@ export const DIFFERENCES: readonly Difference[] = [
     '`Upgrade: h2c` is not answered: the request is served over HTTP/1. Clients that know that HTTP/2 is spoken begin with it.',
     'RFC 9113 has given that upgrade up, and browsers never asked for it. Requests that change their protocol half-way are how requests are smuggled.'),
   row(MESSAGES, 'Strict heads over HTTP/2',
-    'A stream is reset (`PROTOCOL_ERROR`) where RFC 9113 calls a request malformed and Varnish serves it: fields about a connection of HTTP/1, pseudo-headers after other fields, no `:scheme`, a `:path` that begins with no slash, a value with a blank around it, `:authority` and Host that differ. `http_req_size` and `http_req_hdr_len` hold over HTTP/2, too. Trailers of requests are dropped (`MAIN.h2_trailers`), where Varnish ends the connection.',
+    'A stream is reset (`PROTOCOL_ERROR`) where RFC 9113 calls a request malformed and Varnish serves it: fields about a connection of HTTP/1, pseudo-headers after other fields in a head that names a host, no `:scheme`, a `:path` that begins with no slash, a value with a blank around it, `:authority` and Host that differ. `http_req_size` and `http_req_hdr_len` hold over HTTP/2, too. Trailers of requests are dropped (`MAIN.h2_trailers`), where Varnish ends the connection.',
     'These requests mean something else once they are written as HTTP/1. Each has its words in the log (`Error`) and its counter (`MAIN.refused_…`).'),
   row(MESSAGES, 'HTTP/2 that breaks the rules',
     'Connections end with the code that RFC 9113 names, also where Varnish names another one or goes on; the words are in the session\'s log (`Error`), and `MAIN.h2_goaway_…` counts by code. Floods that the protocol allows end with `ENHANCE_YOUR_CALM` (`MAIN.h2_flood_…`). Connections that are idle for `timeout_idle`, and those of a worker that stops, end with GOAWAY.',
@@ -127,6 +127,9 @@ export const DIFFERENCES: readonly Difference[] = [
   row(LANGUAGE, 'tcp',
     'The extension loads, but its functions only return the values that mean failure: nothing is paced, and no round-trip time is known. The log says so (`VCL_Error`).',
     'Node has no access to the socket options that they need.'),
+  row(LANGUAGE, 're2',
+    'A search fails the transaction where the instructions of the pattern times the bytes of the text exceed 1000 times `pcre2_match_limit`. Patterns that come with a call have at most 5,000 instructions.',
+    'A large pattern and a long text would hold up other requests.'),
   row(LANGUAGE, 'xkey and saintmode',
     '`xkey.purge()` counts objects, not pairs of object and key. The text of `saintmode.status()` is complete JSON.',
     'The number is the one that an editor expects, and the text can be parsed.'),

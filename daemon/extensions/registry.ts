@@ -7,8 +7,10 @@ import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { digest } from './digest/digest.ts';
 import { directors } from './directors/directors.ts';
+import { dynamic } from './dynamic/dynamic.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
+import { geoip2 } from './geoip2/geoip2.ts';
 import { goto } from './goto/goto.ts';
 import { h2 } from './h2/h2.ts';
 import { header } from './header/header.ts';
@@ -17,6 +19,7 @@ import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
 import { querystring } from './querystring/querystring.ts';
+import { re2 } from './re2/re2.ts';
 import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
@@ -56,6 +59,9 @@ const ALL: readonly Extension[] = [
   edge,
   paywall,
   querystring,
+  re2,
+  geoip2,
+  dynamic,
   fleet,
 ];
 

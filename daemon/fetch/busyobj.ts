@@ -17,6 +17,7 @@ import {
   VclContext,
   type VclFetchAttempt,
   type VclSession,
+  type VclStaleObject,
 } from '../contract/context.ts';
 import type { PeerTls } from '../contract/peer-tls.ts';
 import { endPrivs } from '../contract/priv.ts';
@@ -36,6 +37,7 @@ import type { RequestFilters } from '../transaction/request-filters.ts';
 import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
 import { giveLifeAgain } from './give-life.ts';
+import { StaleView } from './stale-view.ts';
 
 export class FetchAttempt implements VclFetchAttempt {
   readonly vxid: number;
@@ -43,7 +45,7 @@ export class FetchAttempt implements VclFetchAttempt {
   was304 = false;
   /** The stale object stands in for an error of the origin. */
   standsIn = false;
-  /** vcl_backend_response has taken the request back: its answer is not for keeping. */
+  /** The program has taken the request back after it was answered: its answer is not for keeping. */
   rolledBack = false;
   /** Why the stale object's body could not be copied. */
   copyFailure: FetchFailure | null = null;
@@ -193,6 +195,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   headBytesIn = 0;
   bodyBytesIn = 0;
   private readonly buffers: FetchBuffers;
+  private staleView: StaleView | null = null;
   private readonly run: (bo: BusyObj, step: Step<BusyObj>) => void;
 
   /**
@@ -258,6 +261,12 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.buffers.giveBack(this.core);
   }
 
+  get stale(): VclStaleObject | null {
+    if (this.ctx.state !== State.backend_refresh || this.staleOc === 0) return null;
+    this.staleView ??= new StaleView(this);
+    return this.staleView.show(this.staleOc, this.ctx.now);
+  }
+
   get age(): number {
     return Math.max(0, this.ctx.now - this.tOrigin);
   }
@@ -278,7 +287,8 @@ export class BusyObj implements VclBusyobj, Transaction {
 
   rollback(): void {
     this.bereq.copyFrom(this.bereq0);
-    if (this.ctx.state !== State.backend_response) return;
+    const { state } = this.ctx;
+    if (state !== State.backend_response && state !== State.backend_refresh) return;
     // For a retry: there is nothing left to deliver.
     this.attempt.rolledBack = true;
     this.exchange.giveUp();

@@ -28,11 +28,11 @@ interface Living {
   tOrigin: number;
 }
 
-/** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
-export function giveLife(bo: Living): number {
+/** ttl, grace and keep from the fields of the response; a pass has no life of its own. Tells the time they count from. */
+export function giveLife(bo: Living, fields: HttpMessage = bo.beresp): number {
   // The Beresp of this moment.
   const now = bo.log.tPrev;
-  const shared = setLife(bo, now, bo.uncacheable);
+  const shared = setLife(bo, fields, now, bo.uncacheable);
   if (shared?.store === false) {
     leaveMarker(bo);
     bo.uncacheable = true;
@@ -42,7 +42,7 @@ export function giveLife(bo: Living): number {
 
 /** The same for what the program has made of the response. It stays cacheable or not, as the program has it. */
 export function giveLifeAgain(bo: Living): void {
-  const shared = setLife(bo, bo.ctx.now, bo.mode === 'pass');
+  const shared = setLife(bo, bo.beresp, bo.ctx.now, bo.mode === 'pass');
   if (shared?.store !== false) return;
   leaveMarker(bo);
   // Without a marker to leave, those who wait have it, and nobody after them.
@@ -50,17 +50,17 @@ export function giveLifeAgain(bo: Living): void {
 }
 
 /** Returns what a strict cache makes of the response; null for a pass, and for caches that are not. */
-function setLife(bo: Living, now: number, isPass: boolean): SharedLife | null {
-  const { beresp, core, log } = bo;
+function setLife(bo: Living, fields: HttpMessage, now: number, isPass: boolean): SharedLife | null {
+  const { core, log } = bo;
   const { params } = core;
   const strict = isStrict(params);
   if (isPass && !strict) {
-    bo.tOrigin = born(beresp, now);
+    bo.tOrigin = born(fields, now);
     noLife(bo);
     return null;
   }
-  const shared = strict ? sharedLife(beresp, bo.bereq.has('authorization'), now, params) : null;
-  const life = shared ?? lifetime(beresp, now, params, core.lenientDates);
+  const shared = strict ? sharedLife(fields, bo.bereq.has('authorization'), now, params) : null;
+  const life = shared ?? lifetime(fields, now, params, core.lenientDates);
   bo.tOrigin = life.tOrigin;
   if (isPass) {
     noLife(bo);

@@ -23,6 +23,7 @@ import type { BusyObj } from './busyobj.ts';
 import { giveLife } from './give-life.ts';
 import { isStrict } from './lifetime.ts';
 import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
+import { decidesRefresh, mergedFields, takeRefreshed } from './refresh.ts';
 import {
   awaitTemplate,
   isConditional,
@@ -143,6 +144,10 @@ export function respond(bo: BusyObj): Step<BusyObj> {
   }
   bo.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
+  if (is304 && decidesRefresh(bo)) {
+    ctx.now = giveLife(bo, mergedFields(bo));
+    return inState(bo, State.backend_refresh, (_bo, ret) => afterRefresh(bo, framing, ret));
+  }
   const merged = is304 && isConditional(bo) ? mergeStale(bo) : null;
   ctx.now = giveLife(bo);
   if (merged !== null) logMerged(bo, merged);
@@ -153,6 +158,29 @@ export function respond(bo: BusyObj): Step<BusyObj> {
     return failed(bo);
   }
   return inState(bo, State.backend_response, (_bo, ret) => afterResponse(bo, framing, ret));
+}
+
+function afterRefresh(bo: BusyObj, framing: BodyFraming, ret: ReturnCode): Step<BusyObj> {
+  if (!takeRefreshed(bo, ret)) return refused(bo, ret);
+  return inState(bo, State.backend_response, (_bo, code) => afterResponse(bo, framing, code));
+}
+
+/** The program does not want this response. */
+function refused(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
+  const { core, ctx, exchange } = bo;
+  if (ret === RETURN.retry) exchange.giveUp();
+  else exchange.end('RESP_CLOSE');
+  switch (ret) {
+    case RETURN.retry:
+      return retry(bo);
+    case RETURN.error:
+      return answer(bo, ctx.synthStatus, ctx.synthReason);
+    case RETURN.abandon:
+      return DONE;
+    default:
+      core.stats.vcl_fail++;
+      return DONE;
+  }
 }
 
 function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Step<BusyObj> {
@@ -168,21 +196,7 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
     ret = RETURN.deliver;
     bo.hitForPass = bo.mode !== 'pass';
   }
-  if (ret !== RETURN.deliver) {
-    if (ret === RETURN.retry) exchange.giveUp();
-    else exchange.end('RESP_CLOSE');
-    switch (ret) {
-      case RETURN.retry:
-        return retry(bo);
-      case RETURN.error:
-        return answer(bo, ctx.synthStatus, ctx.synthReason);
-      case RETURN.abandon:
-        return DONE;
-      default:
-        core.stats.vcl_fail++;
-        return DONE;
-    }
-  }
+  if (ret !== RETURN.deliver) return refused(bo, ret);
   // The program might have mended it. Where nothing here cuts parts out, what the origin says of its own goes by unread.
   const isJudged = !bo.attempt.was304 && core.params.http_range_support !== 0;
   const misfit = isJudged ? contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params)) : null;

@@ -28,7 +28,7 @@ import { isStrict, sharedLife } from './lifetime.ts';
 import { prepareObject } from './prepare.ts';
 
 /** Whether the stale object has a body that a new one may take over: markers never had one to speak of. */
-function hasTemplate(bo: BusyObj): boolean {
+export function hasTemplate(bo: BusyObj): boolean {
   return bo.staleOc !== 0 && !bo.core.cache.facts.isUncacheable(bo.staleOc);
 }
 

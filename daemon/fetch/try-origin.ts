@@ -23,7 +23,8 @@ import { type BusyObj, FetchAttempt } from './busyobj.ts';
 import { connect } from './exchange.ts';
 import { ATTEMPT } from './fetch-steps.ts';
 import { replaceStale, storeObject } from './prepare.ts';
-import { addCondition, serveStale } from './revalidation.ts';
+import { addCondition, hasTemplate, serveStale } from './revalidation.ts';
+import { isInvalidated } from './stale-view.ts';
 
 export function makeBereq(bo: BusyObj, req: Request): void {
   const { bereq, core, log } = bo;
@@ -113,7 +114,16 @@ export function attempt(bo: BusyObj): Step<BusyObj> {
   const { ctx, log } = bo;
   // The Start or the Retry of this moment.
   ctx.now = log.tPrev;
+  forgetInvalidated(bo);
   return inState(bo, State.backend_fetch, afterBackendFetch);
+}
+
+/** Asks for the whole in place of a stale object that has been purged or banned since it was looked up. */
+function forgetInvalidated(bo: BusyObj): void {
+  if (!hasTemplate(bo) || !isInvalidated(bo)) return;
+  bo.bereq.unset('if-modified-since');
+  bo.bereq.unset('if-none-match');
+  bo.dropStale();
 }
 
 function afterBackendFetch(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {

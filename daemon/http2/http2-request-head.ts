@@ -53,6 +53,8 @@ export class Http2RequestHead {
   private msg: HttpMessage | null = null;
   private limits: HeadLimits | null = null;
   private fault: HeadFault | null = null;
+  /** A pseudo-header behind another field. */
+  private late: HeadFault | null = null;
   private exceeded: HeadFault | null = null;
   /** 1 << role of each pseudo-header so far, and of PLAIN after the first other field. */
   private seen = 0;
@@ -78,6 +80,7 @@ export class Http2RequestHead {
     this.scheme = '';
     this.contentLength = -1;
     this.fault = null;
+    this.late = null;
     this.exceeded = null;
     this.seen = 0;
     this.n = 0;
@@ -110,7 +113,7 @@ export class Http2RequestHead {
     const { msg } = this;
     if (msg === null) return null;
     msg.proto = PROTOCOL;
-    const fault = this.fault ?? this.pseudoFault(msg);
+    const fault = this.fault ?? this.lateFault() ?? this.pseudoFault(msg);
     if (fault === null) this.joinCrumbs(msg);
     this.bytes += msg.method.length + msg.url.length + PROTOCOL.length + START_LINE_REST;
     msg.filled(this.n, this.names);
@@ -132,7 +135,7 @@ export class Http2RequestHead {
     const { msg } = this;
     if (msg === null) return;
     const { role, value } = field;
-    if ((this.seen & (1 << PLAIN)) !== 0) this.fail('pseudo_late', field);
+    if ((this.seen & (1 << PLAIN)) !== 0) this.late ??= { rule: 'pseudo_late', place: quoteField(field) };
     if ((this.seen & (1 << role)) !== 0) this.fail('pseudo_repeated', field);
     if (this.fault !== null) return;
     this.seen |= 1 << role;
@@ -210,6 +213,12 @@ export class Http2RequestHead {
       this.joinedCrumbs = crumbs;
     }
     msg.lines[cookieAt] = this.joinedLine;
+  }
+
+  /** Pseudo-headers come first (RFC 9113 section 8.3). A head that names no host at all may have them in any place: the
+   * clients of vtc(7) write such, Varnish takes them, and nothing in them can be read in two ways. */
+  private lateFault(): HeadFault | null {
+    return this.host === null ? null : this.late;
   }
 
   private pseudoFault(msg: HttpMessage): HeadFault | null {

@@ -25,7 +25,7 @@ import type { Request } from '../transaction/request.ts';
 import { ObjectHolder } from '../transaction/store-flow.ts';
 import { askForUnwanted, drainAtOnce } from './finish.ts';
 import { judgesStatuses, writeStored } from './fragment-body.ts';
-import { FAIL, FINISH, inClientState, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
+import { FAIL, FINISH, inClientState, RESET, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 /** As a rule the age of an object that was just fetched. */
@@ -41,7 +41,7 @@ export function deliver(req: Request): Step<Request> {
   const { core, resp, log, ctx, attempt } = req;
   const { oc } = attempt;
   const { facts, hits, reading } = core.cache;
-  if (req.aborted) return FINISH;
+  if (req.aborted) return RESET;
   if (req.body !== null) {
     askForUnwanted(req, req.body);
     drainAtOnce(req);
@@ -84,7 +84,7 @@ function addVia({ core, ctx, resp }: Request): void {
 
 function afterDeliver(req: Request, ret: ReturnCode): Step<Request> {
   const { core, resp, log, ctx } = req;
-  log.timestamp('Process', core.clock.now());
+  if (ret === RETURN.deliver || !ctx.vcl.changes.processOnlyAtEnd) log.timestamp('Process', core.clock.now());
   switch (ret) {
     case RETURN.deliver:
       break;

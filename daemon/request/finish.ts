@@ -13,6 +13,7 @@ import { answerFramed } from '../transaction/framed-text.ts';
 import { KEEP_ALIVE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
+import { FINISH } from './request-steps.ts';
 
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
 
@@ -104,6 +105,19 @@ export function answerBare(req: Request, status: number, reason: string): void {
   );
   attempt.headBytesOut = head.length;
   session.write(own(head));
+}
+
+/** The client left before its response: since 7.5 the log has what it would have got. */
+export function reset(req: Request): Step<Request> {
+  const { core, ctx, log } = req;
+  if (core.logsResets && ctx.vcl.changes.requestReset) {
+    log.timestamp('Reset', core.clock.now());
+    log.put(Tag.RespProtocol, 'HTTP/1.1');
+    log.put(Tag.RespStatus, '408');
+    log.put(Tag.RespReason, 'Client disconnected');
+    core.stats.req_reset++;
+  }
+  return FINISH;
 }
 
 export function finish(req: Request): Step<Request> {

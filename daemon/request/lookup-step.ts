@@ -5,7 +5,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupAnswer } from '../cache/lookup-query.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
-import { FINISH, HIT, LOOKUP, MISS, PASS } from './request-steps.ts';
+import { HIT, LOOKUP, MISS, PASS, RESET } from './request-steps.ts';
 
 export function lookup(req: Request): Step<Request> {
   const { core, log, lookup: out } = req;
@@ -69,13 +69,13 @@ export function lookup(req: Request): Step<Request> {
           stats.busy_wakeup++;
           // As in Varnish: it comes in again.
           stats.client_req++;
-          req.resume(req.aborted ? FINISH : LOOKUP);
+          req.resume(req.aborted ? RESET : LOOKUP);
         },
       });
       req.onAbort = () => {
         cancel();
         stats.busy_killed++;
-        req.resume(FINISH);
+        req.resume(RESET);
       };
       return PARKED;
     }
@@ -88,7 +88,7 @@ export function lookup(req: Request): Step<Request> {
       });
       req.onAbort = () => {
         cancel();
-        req.resume(FINISH);
+        req.resume(RESET);
       };
       return PARKED;
     }
@@ -111,7 +111,7 @@ function deferred(req: Request): Step<Request> {
   });
   req.onAbort = () => {
     cancel();
-    req.resume(FINISH);
+    req.resume(RESET);
   };
   return PARKED;
 }

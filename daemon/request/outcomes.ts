@@ -16,7 +16,7 @@ import { afterWriting } from '../transaction/program-state.ts';
 import { purgeRest } from '../transaction/purge-objects.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
-import { DELIVER, FAIL, FETCH, FINISH, inClientState, PASS, RESTART, SYNTH } from './request-steps.ts';
+import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
 
 /** The records of a builtin vcl_hit. */
 const PLAIN = new PreparedRecords([
@@ -174,7 +174,7 @@ function otherReturn(req: Request, ret: number): Step<Request> {
 export function fetch(req: Request): Step<Request> {
   const { core } = req;
   const { oc } = req.attempt;
-  if (req.aborted) return FINISH;
+  if (req.aborted) return RESET;
   if (core.cache.facts.isFailed(oc)) {
     // Not even an error object could be made.
     req.log.timestamp('Fetch', core.clock.now());
@@ -194,7 +194,7 @@ export function fetch(req: Request): Step<Request> {
   });
   req.onAbort = () => {
     wait.leave();
-    req.resume(FINISH);
+    req.resume(RESET);
   };
   return PARKED;
 }
@@ -211,7 +211,7 @@ function replaceOthers(req: Request): Step<Request> {
   req.attempt.replacesOthers = false;
   purgeRest(req);
   return afterWriting(req, State.deliver, RETURN.deliver as ReturnCode, (_req, ret) => {
-    if (req.aborted) return FINISH;
+    if (req.aborted) return RESET;
     if (ret === RETURN.deliver) return DELIVER;
     req.dropObject();
     req.attempt.synthStatus = req.ctx.synthStatus;

@@ -245,11 +245,12 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
     req.hostless &&
     ret !== RETURN.synth &&
     !req.isHttp10 &&
+    req.session.stream === null &&
     !http.has('host') &&
     req.esiLevel === 0 &&
     http.method !== 'PRI'
   ) {
-    // The builtin program answers 400; one that returns before it must not get further either.
+    // RFC 9112 section 3.2, of HTTP/1.1 alone. The builtin program answers 400; one that returns before it must not get further either.
     noteRefusal(req.log, core.stats, 'request', 'host_missing', '');
     req.attempt.synthStatus = 400;
     req.attempt.synthReason = 'Bad Request';

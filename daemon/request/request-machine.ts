@@ -4,7 +4,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { deliver } from './deliver.ts';
-import { finish } from './finish.ts';
+import { finish, reset } from './finish.ts';
 import { lookup } from './lookup-step.ts';
 import { fetch, hit, miss, pass, purge } from './outcomes.ts';
 import { pipe } from './pipe.ts';
@@ -29,6 +29,7 @@ bindSteps<Request>([
   [steps.RESTART, restart],
   [steps.FAIL, fail],
   [steps.FINISH, finish],
+  [steps.RESET, reset],
 ]);
 
 const driver = new Driver<Request>({ broke, done, name });

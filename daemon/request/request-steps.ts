@@ -28,6 +28,8 @@ export const RESTART = step<Request>('restart');
 /** The program failed. */
 export const FAIL = step<Request>('fail');
 export const FINISH = step<Request>('finish');
+/** The client left before its response. */
+export const RESET = step<Request>('reset');
 
 /** States whose steps hold references to objects or a bereq, which a failed program makes them give back. */
 const HOLDING: ReadonlySet<number> = new Set([State.hit, State.miss, State.pipe]);
@@ -42,6 +44,6 @@ export function inClientState(req: Request, stateId: number, after: AfterState<R
     tx.resp.raw = null;
     if (!tx.aborted) return after(tx, code);
     if (HOLDING.has(stateId)) after(tx, RETURN.fail);
-    return FINISH;
+    return RESET;
   });
 }

@@ -60,6 +60,8 @@ export interface Core {
   readonly http2Plain: boolean;
   /** Whether TLS listeners offer HTTP/2 (unless feature -http2). */
   readonly http2Tls: boolean;
+  /** The vcl_req_reset feature. */
+  readonly logsResets: boolean;
   readonly esi: EsiState;
   readonly stats: MainCounters;
   readonly cache: Cache;

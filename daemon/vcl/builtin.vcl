@@ -168,6 +168,39 @@ sub vcl_builtin_backend_fetch {
 	}
 }
 
+# A 304 has confirmed a stale object. With varnish_release=7.1 only where the program has a part in it.
+sub vcl_backend_refresh {
+	call vcl_builtin_backend_refresh;
+	return (merge);
+}
+
+sub vcl_builtin_backend_refresh {
+	call vcl_refresh_valid;
+	call vcl_refresh_conditions;
+	call vcl_refresh_status;
+}
+
+# What has been purged meanwhile must not come back. A retry asks for the whole.
+sub vcl_refresh_valid {
+	if (!obj_stale.is_valid) {
+		return (error(503, "Invalid object for refresh"));
+	}
+}
+
+# Nobody asked for a 304.
+sub vcl_refresh_conditions {
+	if (!bereq.http.If-Modified-Since && !bereq.http.If-None-Match) {
+		return (error(503, "Unexpected 304"));
+	}
+}
+
+# A 304 speaks of a 200 (RFC 9110 section 15.4.5).
+sub vcl_refresh_status {
+	if (obj_stale.status != 200) {
+		return (error(503, "Invalid object for refresh (status)"));
+	}
+}
+
 sub vcl_backend_response {
 	call vcl_builtin_backend_response;
 	return (deliver);

@@ -8,6 +8,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Director, ExtensionEvent, ProgramObject, VclContext, VclProgram } from '../contract/context.ts';
 import type { Extension, ExtensionLookup, ExtensionObject } from '../contract/extension.ts';
+import { VclFailure } from '../contract/failure.ts';
 import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../contract/priv.ts';
 import { type CompiledProgram, type ReturnCode, STATES, State } from '../contract/program.ts';
 import type { WaitingState } from '../contract/waiting.ts';
@@ -130,7 +131,12 @@ export function* initSteps(program: VclProgram, ctx: VclContext): Generator<void
   const code = yield* runInit(program, ctx);
   endPrivs(ctx.priv);
   if (code !== RETURN.ok) return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
-  for (const proceed of program.preparations) while (proceed()) yield;
+  try {
+    for (const proceed of program.preparations) while (proceed()) yield;
+  } catch (error) {
+    if (error instanceof VclFailure) return error.message;
+    throw error;
+  }
   return null;
 }
 

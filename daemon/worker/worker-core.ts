@@ -97,6 +97,7 @@ export abstract class WorkerCore implements Core {
   lenientLf = false;
   http2Plain = false;
   http2Tls = true;
+  logsResets = true;
   readonly ticketKeys = new TicketKeys();
   readonly tls: TlsServices = {
     contexts: new ServerContexts(this.ticketKeys),
@@ -271,6 +272,7 @@ export abstract class WorkerCore implements Core {
     this.lenientLf = allParams.feature('lenient_lf');
     this.http2Plain = allParams.feature('http2');
     this.http2Tls = !allParams.featureDenied('http2');
+    this.logsResets = !allParams.featureDenied('vcl_req_reset');
     this.esi.set((bit) => allParams.feature(bit));
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));

@@ -128,6 +128,7 @@ export const MAIN_COUNTERS = [
   row('sess_queued', 'c', 'i', 'info', 'Sessions that had to wait for a thread'),
   row('sess_dropped', 'c', 'i', 'info', 'Sessions dropped for want of a thread'),
   row('req_dropped', 'c', 'i', 'info', 'Requests dropped under load'),
+  row('req_reset', 'c', 'i', 'info', 'Requests ended because their client had left (varnish_release=9.0)'),
   row('n_object', 'g', 'i', 'info', 'Objects with a head in storage'),
   row('n_objectcore', 'g', 'i', 'info', 'Object cores, marks and fetches under way included'),
   row('n_objecthead', 'g', 'i', 'info', 'Distinct lookup keys'),

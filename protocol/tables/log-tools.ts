@@ -83,6 +83,43 @@ export const PROXYLOG: ToolRow = {
   ],
 };
 
+export const PROXYLOG_JSON: ToolRow = {
+  ...TOOL,
+  name: 'proxylog-json',
+  summary: 'show the log of proxyd as JSON objects',
+  text: `Writes an object for each request of a client, a line each: request and response as the other side has seen them, how the request was handled, times, links to other transactions. The members are listed below; \`-i\`, \`-I\`, \`-x\` and \`-X\` leave out those whose records they leave out. Requests to backends are shown with -b, fragments of pages with -E. With -g request all transactions of a group are one list; with -g probe there is an object for each probe of a backend. The form is that of varnishlog-json(1). SIGHUP has it open its file again in the background and ends it in the foreground; SIGUSR1 writes incomplete transactions. ${FULL_DISK}`,
+  // biome-ignore format: a row is a line
+  options: [
+    option('-a', '', 'Append to the file of -w'),
+    option('-b', '', 'Requests to backends'),
+    option('-c', '', 'Requests of clients (default)'),
+    CASELESS,
+    HELD,
+    DAEMON,
+    option('-E', '', 'Requests of clients and ESI subrequests'),
+    option('-g', 'request|vxid|probe', 'An object a transaction (vxid, the default), a list a group (request), or an object a probe'),
+    HELP,
+    INCLUDE,
+    INCLUDE_REGEX,
+    option('-k', 'num', 'Exit after this many transactions'),
+    LIMIT,
+    DIRECTORY,
+    option('-p', '', 'Over several lines, indented'),
+    PID_FILE,
+    QUERY_FILE,
+    QUERY,
+    INPUT,
+    RATE,
+    ATTACH_TIMEOUT,
+    TRANSACTION_TIMEOUT,
+    VERSION,
+    option('-w', 'filename', 'Write to a file'),
+    EXCLUDE,
+    EXCLUDE_REGEX,
+    OPTSTRING,
+  ],
+};
+
 export const PROXYNCSA: ToolRow = {
   ...TOOL,
   name: 'proxyncsa',

@@ -102,6 +102,9 @@ const FEATURES = [
   bit('validate_headers',
     'Refuse header values, set by the program, with control characters. Those that would end the line are refused in any case.'),
   bit('busy_stats_rate', 'No effect here: counters are right at every moment.'),
+  bit('vcl_req_reset',
+    'Under varnish_release=9.0, end the request of a client that has left with a Reset timestamp and status 408 in the log. On unless it is switched off.',
+    true),
   bit('lenient_lf',
     'Take LF alone for the end of a line in the heads of requests, as typed by hand into netcat. All else stays strict, chunks included.'),
 ] as const;

@@ -33,4 +33,6 @@ export const STATES = [
   row('backend_error', 'backend', 'No response could be fetched, or return (error(…)) asked for one. Fill beresp; it can be cached like a fetched one.'),
   row('init', null, 'The program has been loaded. Make objects with new; nothing can be fetched yet.'),
   row('fini', null, 'The program is being discarded, and no request uses it any more.'),
+  row('backend_refresh', 'backend',
+    'The origin has confirmed a stale object with a 304; obj_stale describes it. Decides which headers the object has from now on. Runs with varnish_release=9.0, and where a program has this sub or adds to those that the builtin one calls here.'),
 ] as const;

@@ -33,7 +33,7 @@ export interface VariableRow {
   /** A type that the value has, too, where only that one fits. */
   also?: 'INT';
   /** Not in Varnish 7.1: the release that has it first. With `was` only some places are newer, and these were its places. */
-  newer?: { release: Release; was?: { read?: string; unset?: string } };
+  newer?: { release: Release; was?: { read?: string; write?: string; unset?: string } };
   help: string;
 }
 
@@ -69,6 +69,19 @@ function row<
 ) {
   return { name, type, read, write, unset, help, ...facts };
 }
+
+/** The places of beresp. */
+const RESPONSES = 'backend_response backend_error backend_refresh';
+/** Those before 8.0; below, what of a row vcl_backend_refresh has, too. */
+const BEFORE_REFRESH = 'backend_response backend_error';
+const REFRESH = { newer: { release: '8.0', was: { read: BEFORE_REFRESH } } } as const;
+const REFRESH_SET = {
+  newer: { release: '8.0', was: { read: BEFORE_REFRESH, write: BEFORE_REFRESH } },
+} as const;
+const REFRESH_UNSET = {
+  newer: { release: '8.0', was: { read: BEFORE_REFRESH, write: BEFORE_REFRESH, unset: BEFORE_REFRESH } },
+} as const;
+const STALE = { newer: { release: '8.0' } } as const;
 
 const UNSET_SINCE_75 = { newer: { release: '7.5', was: { unset: '' } } } as const;
 
@@ -154,41 +167,56 @@ export const VARIABLES = [
   row('bereq.is_hitmiss', 'BOOL', 'backend', '', '', 'Whether a hit-for-miss marker led to this fetch.'),
   row('bereq.is_hitpass', 'BOOL', 'backend', '', '', 'Whether a hit-for-pass marker led to this fetch.'),
   row('bereq.time', 'TIME', 'pipe backend', '', '', 'When the first attempt was prepared; retries do not change it.'),
-  row('beresp', 'HTTP', 'backend_response backend_error', '', '', 'The whole backend response, as an argument of functions.'),
+  row('beresp', 'HTTP', RESPONSES, '', '', 'The whole backend response, as an argument of functions.', REFRESH),
   row('beresp.body', 'BODY', '', 'backend_error', '', 'Body of a response made in vcl_backend_error.'),
-  row('beresp.proto', 'STRING', 'backend_response backend_error', 'backend_response backend_error', '',
-    'Protocol version of the backend response.', { until: 40 }),
-  row('beresp.proto', 'STRING', 'backend_response backend_error', '', '', 'Protocol version of the backend response.', { since: 41 }),
-  row('beresp.status', 'INT', 'backend_response backend_error', 'backend_response backend_error', '',
-    'Status of the backend response; setting it sets the usual reason too.'),
-  row('beresp.reason', 'STRING', 'backend_response backend_error', 'backend_response backend_error', '', 'Reason phrase of the backend response.'),
-  row('beresp.http.*', 'HEADER', 'backend_response backend_error', 'backend_response backend_error', 'backend_response backend_error',
-    'A header of the backend response.'),
-  row('beresp.do_esi', 'BOOL', 'backend_response backend_error', 'backend_response backend_error', '',
-    'Parse the body for ESI as it is fetched. False unless set.'),
-  row('beresp.do_stream', 'BOOL', 'backend_response backend_error', 'backend_response backend_error', '', 'Deliver while fetching. True unless set.'),
-  row('beresp.do_gzip', 'BOOL', 'backend_response backend_error', 'backend_response backend_error', '', 'Compress the body for storage.'),
-  row('beresp.do_gunzip', 'BOOL', 'backend_response backend_error', 'backend_response backend_error', '', 'Unpack the body for storage.'),
-  row('beresp.was_304', 'BOOL', 'backend_response backend_error', '', '', 'Whether a 304 confirmed an object we had.'),
-  row('beresp.uncacheable', 'BOOL', 'backend_response backend_error', 'backend_response backend_error', '',
-    'Keep the result from later requests; cannot be taken back.'),
+  row('beresp.proto', 'STRING', RESPONSES, RESPONSES, '',
+    'Protocol version of the backend response.', { until: 40, ...REFRESH_SET }),
+  row('beresp.proto', 'STRING', RESPONSES, '', '', 'Protocol version of the backend response.', { since: 41, ...REFRESH }),
+  row('beresp.status', 'INT', RESPONSES, RESPONSES, '',
+    'Status of the backend response; setting it sets the usual reason too.', REFRESH_SET),
+  row('beresp.reason', 'STRING', RESPONSES, RESPONSES, '', 'Reason phrase of the backend response.', REFRESH_SET),
+  row('beresp.http.*', 'HEADER', RESPONSES, RESPONSES, RESPONSES,
+    'A header of the backend response.', REFRESH_UNSET),
+  row('beresp.do_esi', 'BOOL', RESPONSES, RESPONSES, '',
+    'Parse the body for ESI as it is fetched. False unless set.', REFRESH_SET),
+  row('beresp.do_stream', 'BOOL', RESPONSES, RESPONSES, '', 'Deliver while fetching. True unless set.', REFRESH_SET),
+  row('beresp.do_gzip', 'BOOL', RESPONSES, RESPONSES, '', 'Compress the body for storage.', REFRESH_SET),
+  row('beresp.do_gunzip', 'BOOL', RESPONSES, RESPONSES, '', 'Unpack the body for storage.', REFRESH_SET),
+  row('beresp.was_304', 'BOOL', RESPONSES, '', '', 'Whether a 304 confirmed an object we had.', REFRESH),
+  row('beresp.uncacheable', 'BOOL', RESPONSES, RESPONSES, '',
+    'Keep the result from later requests; cannot be taken back.', REFRESH_SET),
   row('beresp.transit_buffer', 'BYTES', 'backend_response', 'backend_response', '',
     'How many bytes of an uncacheable response may be ahead of its client while it is delivered as it comes. The parameter transit_buffer unless set; 0 for 256 kilobytes.',
     { newer: { release: '7.3' } }),
-  row('beresp.ttl', 'DURATION', 'backend_response backend_error', 'backend_response backend_error', '', 'Remaining time to live of the object.'),
-  row('beresp.age', 'DURATION', 'backend_response backend_error', '', '', 'Age the object came with.'),
-  row('beresp.grace', 'DURATION', 'backend_response backend_error', 'backend_response backend_error', '',
-    'How long the object may serve after its TTL while it is refreshed.'),
-  row('beresp.keep', 'DURATION', 'backend_response backend_error', 'backend_response backend_error', '',
-    'How long after grace the object may serve conditional fetches.'),
-  row('beresp.backend', 'BACKEND', 'backend_response backend_error', '', '', 'The backend that answered.'),
-  row('beresp.backend.name', 'STRING', 'backend_response backend_error', '', '', 'Name of the backend that answered.'),
+  row('beresp.ttl', 'DURATION', RESPONSES, RESPONSES, '', 'Remaining time to live of the object.', REFRESH_SET),
+  row('beresp.age', 'DURATION', RESPONSES, '', '', 'Age the object came with.', REFRESH),
+  row('beresp.grace', 'DURATION', RESPONSES, RESPONSES, '',
+    'How long the object may serve after its TTL while it is refreshed.', REFRESH_SET),
+  row('beresp.keep', 'DURATION', RESPONSES, RESPONSES, '',
+    'How long after grace the object may serve conditional fetches.', REFRESH_SET),
+  row('beresp.backend', 'BACKEND', RESPONSES, '', '', 'The backend that answered.', REFRESH),
+  row('beresp.backend.name', 'STRING', RESPONSES, '', '', 'Name of the backend that answered.', REFRESH),
   row('beresp.backend.ip', 'IP', 'backend_response', '', '', 'Address of the backend that answered.', { until: 40 }),
-  row('beresp.storage', 'STEVEDORE', 'backend_response backend_error', 'backend_response backend_error', '', 'Storage that will keep the object.'),
-  row('beresp.storage_hint', 'STRING', 'backend_response backend_error', 'backend_response backend_error', '',
-    'Name of the storage that will keep the object.', { until: 40 }),
+  row('beresp.storage', 'STEVEDORE', RESPONSES, RESPONSES, '', 'Storage that will keep the object.', REFRESH_SET),
+  row('beresp.storage_hint', 'STRING', RESPONSES, RESPONSES, '',
+    'Name of the storage that will keep the object.', { until: 40, ...REFRESH_SET }),
   row('beresp.filters', 'STRING', 'backend_response', 'backend_response', '', 'Filters the body passes on its way into the cache.'),
-  row('beresp.time', 'TIME', 'backend_response backend_error', '', '', 'When the response head was complete.'),
+  row('beresp.time', 'TIME', RESPONSES, '', '', 'When the response head was complete.', REFRESH),
+  row('obj_stale.proto', 'STRING', 'backend_refresh', '', '', 'Protocol version stored with the stale object.', STALE),
+  row('obj_stale.status', 'INT', 'backend_refresh', '', '', 'Status stored with the stale object.', STALE),
+  row('obj_stale.reason', 'STRING', 'backend_refresh', '', '', 'Reason phrase stored with the stale object.', STALE),
+  row('obj_stale.hits', 'INT', 'backend_refresh', '', '', 'How many hits the stale object had.', STALE),
+  row('obj_stale.http.*', 'HEADER', 'backend_refresh', '', '', 'A header stored with the stale object.', STALE),
+  row('obj_stale.ttl', 'DURATION', 'backend_refresh', '', '', 'Remaining time to live of the stale object; usually below 0.', STALE),
+  row('obj_stale.age', 'DURATION', 'backend_refresh', '', '', 'Age of the stale object.', STALE),
+  row('obj_stale.grace', 'DURATION', 'backend_refresh', '', '', 'Grace of the stale object.', STALE),
+  row('obj_stale.keep', 'DURATION', 'backend_refresh', '', '', 'Keep of the stale object.', STALE),
+  row('obj_stale.time', 'TIME', 'backend_refresh', '', '', 'When the stale object was made, by the clock of its origin.', STALE),
+  row('obj_stale.uncacheable', 'BOOL', 'backend_refresh', '', '', 'Whether the stale object is for one request only.', STALE),
+  row('obj_stale.storage', 'STEVEDORE', 'backend_refresh', '', '', 'Storage that keeps the stale object.', STALE),
+  row('obj_stale.can_esi', 'BOOL', 'backend_refresh', '', '', 'Whether the body was parsed for ESI.', STALE),
+  row('obj_stale.is_valid', 'BOOL', 'backend_refresh', '', '',
+    'Whether the stale object may still be used: no purge and no ban has removed it since it was looked up.', STALE),
   row('obj.proto', 'STRING', 'hit', '', '', 'Protocol version stored with the object.'),
   row('obj.status', 'INT', 'hit', '', '', 'Status stored with the object.'),
   row('obj.reason', 'STRING', 'hit', '', '', 'Reason phrase stored with the object.'),

@@ -43,7 +43,7 @@ const OWN = new Set([
   'xkey_space',
 ]);
 /** http2 keeps its minus, so that it is not as before when it is switched off. */
-const OWN_BITS = new Set(['lenient_lf', 'http2']);
+const OWN_BITS = new Set(['lenient_lf', 'http2', 'vcl_req_reset']);
 /** Their defaults are the products' own directories. */
 const OWN_DEFAULT = new Set(['vcl_path', 'vmod_path']);
 /** Varnish has given these log tags up; here they are written, though masked by default. */

@@ -10,6 +10,8 @@ import type { Random } from './random.ts';
 const ROWS = (VARIABLES as readonly VariableRow[])
   .filter((row) => row.newer === undefined || row.newer.was !== undefined)
   .map((row) => ({ ...row, ...row.newer?.was }));
+/** Its states. */
+const OF_71 = STATES.filter((state) => state !== 'backend_refresh');
 const FIELDS = ['host', 'Cookie', 'X-A', 'n', '"x.y"', 'Content-Type', 'Vary', 'empty', 'none'];
 /** Refused by every compiler. */
 const BAD_PATTERNS = ['(', '[z-a]'];
@@ -38,8 +40,8 @@ export class ProgramGrammar {
     parts.push(`acl ac ${r.pick(['', '+log', '-pedantic', '+log +table'])} { ${this.#entries()} }`);
     parts.push('sub use { if (client.ip ~ ac) { set req.backend_hint = e; } }');
     parts.push('sub vcl_pass { call use; }');
-    const helpers = r.times(2, () => this.#sub(r.pick(STATES), true));
-    const states = r.times(4, () => this.#sub(r.pick(STATES), false));
+    const helpers = r.times(2, () => this.#sub(r.pick(OF_71), true));
+    const states = r.times(4, () => this.#sub(r.pick(OF_71), false));
     return [...parts, ...helpers, ...states].join(r.pick(['\n', ' ', '\n# c\n', '/* c */']));
   }
 

@@ -87,6 +87,7 @@ describe('commands', () => {
       'proxyd',
       'proxyadm',
       'proxylog',
+      'proxylog-json',
       'proxyncsa',
       'proxystat',
       'proxytop',

@@ -35,7 +35,7 @@ describe('manual pages', () => {
     expect(page('proxy-vcl.7')).toMatch(/\\fBdeliver\\fR[\s\S]*\\fBreq\.url\\fR/);
   });
 
-  it.each(['proxylog', 'proxyncsa', 'proxystat', 'proxytop', 'proxyhist'])(
+  it.each(['proxylog', 'proxylog-json', 'proxyncsa', 'proxystat', 'proxytop', 'proxyhist'])(
     'of %s names every option',
     async (name) => {
       const asked = await run(process.execPath, [join(ROOT, pkg.bin[name] as string), '--optstring']);

@@ -25,6 +25,7 @@ const CLIENTS = 64;
 const PATIENCE = 60_000;
 
 const box = new Sandbox('proxyd-readers');
+afterAll(() => box.dispose());
 const passing = `${box.dir}/passing.mjs`;
 writeFileSync(
   passing,
@@ -116,7 +117,7 @@ describe('an object that goes while a client has yet to read it', () => {
 
   /** Several turns of the loop, in which all is done that can be. */
   async function settle(): Promise<void> {
-    for (let i = 0; i < 12; i++) await proxy.get('/n/99999');
+    for (let i = 0; i < 12; i++) await proxy.get('/none', { method: 'PURGE' });
   }
 
   /** Asks for what is stored by now, and does not read. */
@@ -209,10 +210,7 @@ describe('a random history', () => {
   beforeAll(async () => {
     proxy = await start(origin, listener, 'malloc,6m');
   });
-  afterAll(async () => {
-    origin.close();
-    await box.dispose();
-  });
+  afterAll(() => origin.close());
 
   /** One thing done to a URL, and what is wrong with the answer. */
   async function act(random: Random): Promise<string> {

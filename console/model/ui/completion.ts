@@ -121,4 +121,5 @@ const BAN_FIELDS = [
   'obj.age',
   'obj.grace',
   'obj.keep',
+  'obj.last_hit',
 ];

@@ -33,7 +33,7 @@ type BanTest =
     }
   | {
       kind: 'time';
-      field: 'obj.ttl' | 'obj.age' | 'obj.grace' | 'obj.keep';
+      field: 'obj.ttl' | 'obj.age' | 'obj.grace' | 'obj.keep' | 'obj.last_hit';
       operator: BanOperator;
       /** Seconds. */
       argument: number;
@@ -47,7 +47,7 @@ export interface BanExpression {
   usesRequest: boolean;
   /** Whether it has tests on the object. */
   usesObject: boolean;
-  /** Whether it tests ttl or age, which are those of the moment when the ban was made. */
+  /** Whether it tests ttl, age or last_hit, which are those of the moment when the ban was made. */
   usesTime: boolean;
 }
 
@@ -62,9 +62,14 @@ export interface BanSubject {
   readonly http: BanHead;
   readonly ttl: number;
   readonly age: number;
+  /** Since the last hit, or since it was stored, as far as the LRU knows. */
+  readonly unused: number;
   readonly grace: number;
   readonly keep: number;
 }
+
+/** Fields whose value changes as time goes by. */
+const OF_MOMENT: ReadonlySet<string> = new Set(['obj.ttl', 'obj.age', 'obj.last_hit']);
 
 const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~', '!~'];
 const TIME_OPERATORS: readonly string[] = ['==', '!=', '>', '>=', '<', '<='];
@@ -92,7 +97,7 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
     text: texts.join(' && '),
     usesRequest: tests.some((test) => test.field === 'req.url' || test.field === 'req.http'),
     usesObject: tests.some((test) => test.field !== 'req.url' && test.field !== 'req.http'),
-    usesTime: tests.some((test) => test.field === 'obj.ttl' || test.field === 'obj.age'),
+    usesTime: tests.some((test) => OF_MOMENT.has(test.field)),
   };
 }
 
@@ -122,7 +127,7 @@ function gapIn(words: readonly string[], i: number): string | null {
 }
 
 /** Whether all tests hold for an object; `request` is null where there is none. `since`: seconds from the ban to the moment
- * of the subject's ttl and age. */
+ * of the subject's ttl, age and last hit. */
 export function banMatches(
   ban: BanExpression,
   subject: BanSubject,
@@ -175,7 +180,8 @@ function parseTest(
     case 'obj.ttl':
     case 'obj.age':
     case 'obj.grace':
-    case 'obj.keep': {
+    case 'obj.keep':
+    case 'obj.last_hit': {
       if (!TIME_OPERATORS.includes(operator)) {
         return `expected conditional (==, !=, >, >=, < or <=) got "${operator}"`;
       }
@@ -217,15 +223,23 @@ function textTest(
   return { kind: 'text', field, header, operator: operator as BanOperator, argument, regex };
 }
 
+function timeOf(field: (BanTest & { kind: 'time' })['field'], subject: BanSubject, since: number): number {
+  switch (field) {
+    case 'obj.ttl':
+      return subject.ttl + since;
+    case 'obj.age':
+      return subject.age - since;
+    case 'obj.last_hit':
+      return subject.unused - since;
+    case 'obj.grace':
+      return subject.grace;
+    default:
+      return subject.keep;
+  }
+}
+
 function timeHolds(test: BanTest & { kind: 'time' }, subject: BanSubject, since: number): boolean {
-  const value =
-    test.field === 'obj.ttl'
-      ? subject.ttl + since
-      : test.field === 'obj.age'
-        ? subject.age - since
-        : test.field === 'obj.grace'
-          ? subject.grace
-          : subject.keep;
+  const value = timeOf(test.field, subject, since);
   switch (test.operator) {
     case '==':
       return value === test.argument;

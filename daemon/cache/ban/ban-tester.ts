@@ -30,7 +30,14 @@ export class BanTester {
   /** For the next test: most finish in the turn in which they began. */
   private walk = new BanWalk();
   readonly turns: TestTurns;
-  private readonly subject = { http: this.storedHead as BanHead, age: 0, ttl: 0, grace: 0, keep: 0 };
+  private readonly subject = {
+    http: this.storedHead as BanHead,
+    age: 0,
+    unused: 0,
+    ttl: 0,
+    grace: 0,
+    keep: 0,
+  };
 
   constructor(state: CacheState, store: ObjectStore, lifetimes: Lifetimes) {
     this.state = state;
@@ -101,10 +108,20 @@ export class BanTester {
       subject.http = this.storedHead;
     }
     subject.age = now - objcores.getDouble(oc, row.T_ORIGIN);
+    subject.unused = now - this.lastHit(oc);
     subject.ttl = objcores.getDouble(oc, row.TTL) - subject.age;
     subject.grace = objcores.getDouble(oc, row.GRACE);
     subject.keep = objcores.getDouble(oc, row.KEEP);
     return subject;
+  }
+
+  /** Epoch seconds; of an object that cannot be evicted yet, when it was made. */
+  private lastHit(oc: Oc): number {
+    const { objcores, epoch } = this.state;
+    const isInLru = (objcores.get(oc, row.META) & row.OF_IN_LRU) !== 0;
+    return isInLru
+      ? epoch + objcores.get(oc, row.LRU_TIME) / row.LRU_TICKS
+      : objcores.getDouble(oc, row.T_ORIGIN);
   }
 }
 

@@ -195,7 +195,7 @@ export class Lurker {
     }
     if (isCutOff) {
       counters.bans_lurker_obj_killed_cutoff++;
-      this.life.kill(oc);
+      this.life.invalidate(oc);
       return 'tested';
     }
     const began = round.place > 0;
@@ -238,7 +238,7 @@ export class Lurker {
       }
       counters.bans_lurker_obj_killed++;
       events.banned(oc);
-      this.life.kill(oc);
+      this.life.invalidate(oc);
       return 'banned';
     }
     return subject === null ? 'nothing' : 'tested';

@@ -172,6 +172,7 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     bereq: question(Tag.BereqMethod, ctx, asked),
     beresp: answer(Tag.BerespMethod, ctx),
     attempt: { vxid: 3, was304: false, doStream: true, synthBody: null },
+    stale: null,
     retries: 0,
     isBgFetch: false,
     uncacheable: false,

@@ -11,17 +11,12 @@ import { VclFailure } from '../../contract/failure.ts';
 import { type HttpMessage, MSG_HEADER, MSG_UNSET } from '../../http1/message.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
+import { refuseStored } from '../changeable-head.ts';
 import { byName, row } from '../extension-rows.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):/;
-
-/** A cached object is shared by all readers. */
-function writable(ctx: VclContext, http: HttpMessage, name: string): void {
-  const obj = ctx.bo === null ? ctx.req?.obj : null;
-  if (obj != null && http === obj.http) throw new VclFailure(`header.${name}(): obj cannot be changed`);
-}
 
 function add(http: HttpMessage, name: string, value: string): void {
   if (!TOKEN.test(name)) throw new VclFailure(`header: "${shown(name)}" is no name of a field`);
@@ -44,12 +39,12 @@ function valuesOf(ref: HeaderRef): string[] {
 }
 
 function append(ctx: VclContext, to: HeaderRef, value: string | null): void {
-  writable(ctx, to.http, 'append');
+  refuseStored(ctx, to.http, 'header.append()');
   add(to.http, to.name, value ?? '');
 }
 
 function copy(ctx: VclContext, from: HeaderRef, to: HeaderRef): void {
-  writable(ctx, to.http, 'copy');
+  refuseStored(ctx, to.http, 'header.copy()');
   const values = valuesOf(from);
   if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
     // Varnish's module copies its own copies until the workspace is full.
@@ -64,7 +59,7 @@ function get(ctx: VclContext, from: HeaderRef, re: BoundedRegex): string | null 
 
 function remove(ctx: VclContext, from: HeaderRef, re: BoundedRegex): void {
   const { http } = from;
-  writable(ctx, http, 'remove');
+  refuseStored(ctx, http, 'header.remove()');
   const key = from.name.toLowerCase();
   http.removeWhere(0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
 }
@@ -76,7 +71,7 @@ function substituteLines(
   template: string | null,
   all: boolean,
 ): void {
-  writable(ctx, http, 'regsub');
+  refuseStored(ctx, http, 'header.regsub()');
   const substitute = all ? regsuball : regsub;
   for (let i = 0; i < http.n; i++) {
     const line = http.lines[i] as string;

@@ -195,7 +195,7 @@ function lifetime(seconds: unknown): number {
 
 const HAS_RESP = new Set(['deliver', 'synth']);
 const HAS_OBJ = new Set(['hit', 'deliver']);
-const HAS_BERESP = new Set(['backend_response', 'backend_error']);
+const HAS_BERESP = new Set(['backend_refresh', 'backend_response', 'backend_error']);
 
 export class Context implements OutsideContext {
   readonly abi = EXTENSION_INTERFACE;

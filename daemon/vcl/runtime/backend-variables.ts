@@ -1,8 +1,8 @@
-// Getters and setters of bereq.* and beresp.*. Setting a lifetime logs a TTL record, as Varnish does.
+// Getters and setters of bereq.*, beresp.* and obj_stale.*. Setting a lifetime logs a TTL record, as Varnish does.
 
 import { createHash } from 'node:crypto';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclBusyobj, VclContext } from '../../contract/context.ts';
+import type { Director, VclBusyobj, VclContext, VclStaleObject } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
 import { roundedNumber } from '../../log/rounded-number.ts';
 import { VclIp } from './ip.ts';
@@ -11,6 +11,10 @@ import { stevedoreString } from './string-values.ts';
 
 function bo(ctx: VclContext): VclBusyobj {
   return ctx.bo as VclBusyobj;
+}
+
+function stale(ctx: VclContext): VclStaleObject {
+  return bo(ctx).stale as VclStaleObject;
 }
 
 function logTtl(c: VclContext): void {
@@ -172,4 +176,18 @@ export const backendVariables = {
     bo(c).filters = v ?? '';
   },
   get_beresp_time: (c: VclContext) => c.now,
+
+  get_obj_stale_proto: (c: VclContext) => stale(c).http.proto,
+  get_obj_stale_status: (c: VclContext) => stale(c).http.status,
+  get_obj_stale_reason: (c: VclContext) => stale(c).http.reason,
+  get_obj_stale_hits: (c: VclContext) => stale(c).hits,
+  get_obj_stale_ttl: (c: VclContext) => stale(c).ttl,
+  get_obj_stale_age: (c: VclContext) => stale(c).age,
+  get_obj_stale_grace: (c: VclContext) => stale(c).grace,
+  get_obj_stale_keep: (c: VclContext) => stale(c).keep,
+  get_obj_stale_time: (c: VclContext) => c.now - stale(c).age,
+  get_obj_stale_uncacheable: (c: VclContext) => stale(c).uncacheable,
+  get_obj_stale_storage: (c: VclContext) => stale(c).storageName,
+  get_obj_stale_can_esi: (c: VclContext) => stale(c).canEsi,
+  get_obj_stale_is_valid: (c: VclContext) => stale(c).isValid,
 };

@@ -1,7 +1,13 @@
 // Headers of the messages a program sees. Values are validated before they are set: a control character could inject
 // header lines.
 
-import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../../contract/context.ts';
+import type {
+  VclBusyobj,
+  VclContext,
+  VclObject,
+  VclRequest,
+  VclStaleObject,
+} from '../../contract/context.ts';
 import { VclFailure } from '../../contract/failure.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { hasFeature, takesField } from './limits.ts';
@@ -28,6 +34,10 @@ export function http_resp(ctx: VclContext): HttpMessage {
 
 export function http_obj(ctx: VclContext): HttpMessage {
   return ((ctx.req as VclRequest).obj as VclObject).http;
+}
+
+export function http_obj_stale(ctx: VclContext): HttpMessage {
+  return ((ctx.bo as VclBusyobj).stale as VclStaleObject).http;
 }
 
 export function http_bereq(ctx: VclContext): HttpMessage {

@@ -85,6 +85,11 @@ describe('a request', () => {
     expect(lines).toEqual([`host: ${authority}`]);
   });
 
+  it('may have its pseudo-headers anywhere if it names no host, as the clients of vtc(7) write them', () => {
+    const { fault, lines } = headOf([['x', '1'], ...GET]);
+    expect([fault, lines]).toEqual([null, ['x: 1', 'scheme: https']]);
+  });
+
   it('has the crumbs of its cookie in one line where the first one was', () => {
     const pairs: Pair[] = [...GET, ['cookie', 'a=1'], ['accept', '*/*'], ['cookie', 'b=2'], ['cookie', 'c']];
     const { msg, lines } = headOf(pairs);
@@ -186,7 +191,8 @@ const BROKEN: readonly (readonly [rule: HeadRuleName, pairs: readonly Pair[]])[]
     (value) => ['authority', [...GET, [':authority', value]]] as const,
   ),
   ...[...GET, AUTHORITY].map((pair) => ['pseudo_repeated', [...GET, AUTHORITY, pair]] as const),
-  ...[...GET, AUTHORITY].map((pair) => ['pseudo_late', [['accept', 'x'], pair]] as const),
+  ...GET.map((pair) => ['pseudo_late', [['host', 'a'], pair]] as const),
+  ['pseudo_late', [['accept', 'x'], AUTHORITY]],
   ['pseudo_late', [...GET, ['cookie', 'x'], AUTHORITY]],
   ['pseudo_late', [...GET, ['host', 'www.example.com'], AUTHORITY]],
   ['pseudo_late', [...GET, ['content-length', '1'], AUTHORITY]],

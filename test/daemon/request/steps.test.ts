@@ -91,7 +91,7 @@ describe('lookup', () => {
   it('ends when the client leaves meanwhile, and gives up its turn', () => {
     const { fake, req, left } = untested();
     req.abort();
-    expect([fake.resumed, left, fake.stats.busy_killed]).toEqual([['finish'], [1], 0]);
+    expect([fake.resumed, left, fake.stats.busy_killed]).toEqual([['reset'], [1], 0]);
   });
 
   /** A request that finds a stale object, whose refresh it may begin, while objects up to time 100 are held back. */
@@ -129,7 +129,7 @@ describe('lookup', () => {
     const { fake, req } = heldBack(99);
     req.abort();
     req.core.held.letGo();
-    expect(fake.resumed).toEqual(['finish']);
+    expect(fake.resumed).toEqual(['reset']);
   });
 });
 
@@ -223,7 +223,7 @@ describe('fetch', () => {
   it('ends when the client has left', () => {
     const req = new FakeCore().request();
     req.aborted = true;
-    expect(fetch(req).name).toBe('finish');
+    expect(fetch(req).name).toBe('reset');
   });
 });
 

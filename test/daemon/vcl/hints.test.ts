@@ -113,7 +113,7 @@ const CASES: Record<string, readonly (readonly [program: string, hint: string])[
     ],
     [
       'deliver| unset §beresp.http.Server;',
-      'It can be unset in: backend_response backend_error. Here it is resp.http.Server.',
+      'It can be unset in: backend_response backend_error backend_refresh. Here it is resp.http.Server.',
     ],
     ['recv| set req.http.x = §obj.http.x;', 'It can be read in: hit.'],
   ],
@@ -145,7 +145,7 @@ const CASES: Record<string, readonly (readonly [program: string, hint: string])[
     ['recv| return (§lookup);', 'return (lookup) is legal in: vcl_hash. Did you mean: return (hash)?'],
     [
       'recv| return (§error(404));',
-      'return (error) is legal in: vcl_backend_fetch, vcl_backend_response. Did you mean: return (synth(503))?',
+      'return (error) is legal in: vcl_backend_fetch, vcl_backend_refresh, vcl_backend_response. Did you mean: return (synth(503))?',
     ],
     [
       'backend_error| return (§restart);',

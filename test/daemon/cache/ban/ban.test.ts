@@ -43,6 +43,7 @@ const SUBJECT: BanSubject = {
   ]),
   ttl: 100,
   age: 20,
+  unused: 8,
   grace: 10,
   keep: 0,
 };
@@ -58,6 +59,8 @@ describe('ban expressions', () => {
     [['obj.status', '>', '200'], 'expected conditional (==, !=, ~ or !~) got ">"'],
     [['obj.ttl', '~', '5'], 'expected conditional (==, !=, >, >=, < or <=) got "~"'],
     [['obj.ttl', '>', '5'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "5"'],
+    [['obj.last_hit', '~', '5s'], 'expected conditional (==, !=, >, >=, < or <=) got "~"'],
+    [['obj.last_hit', '>', 'x'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "x"'],
     [['obj.age', '>', '1m30s'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "1m30s"'],
     [['req.url', '==', 'a', '||', 'req.url', '==', 'b'], 'Found "||" expected &&'],
     [['req.url', '==', 'a', '&&', 'x'], 'Wrong number of arguments'],
@@ -101,6 +104,9 @@ describe('ban expressions', () => {
     ['obj.age <= 20s', true],
     ['obj.grace == 10s', true],
     ['obj.keep != 0s', false],
+    ['obj.last_hit > 7s', true],
+    ['obj.last_hit >= 8s', true],
+    ['obj.last_hit > 8s', false],
   ])('%s holds: %s', (text, holds) => {
     expect(banMatches(parsed(text), SUBJECT, REQUEST)).toBe(holds);
   });

@@ -148,6 +148,26 @@ describe('the ban lurker', () => {
     expect(['/0', '/1', '/2'].map((url) => bench.ask(url))).toEqual(['HIT', 'GRACE', 'HIT']);
   });
 
+  // Varnish 8.0, changes-8.0.rst: obj.last_hit.
+  it('removes what has not been hit for a while, as of the moment of the ban', () => {
+    const bench = new Bench();
+    for (const [i, url] of ['/hit', '/unhit', '/late'].entries()) bench.put(url, i + 1, 'x');
+    const hit = (url: string): void => {
+      const [, out] = bench.lookup(url);
+      bench.cache.hits.touch(out.oc, bench.now);
+      bench.cache.references.deref(out.oc);
+    };
+    bench.now += 8;
+    hit('/hit');
+    bench.now += 4;
+    ban(bench, 'obj.last_hit > 10s');
+    bench.now += 50;
+    work(bench);
+    expect(['/hit', '/unhit', '/late'].map((url) => bench.ask(url))).toEqual(['HIT', 'MISS', 'MISS']);
+    ban(bench, 'obj.last_hit < 1s');
+    expect(bench.ask('/hit')).toBe('HIT');
+  });
+
   it('counts a ban that lookups have outdated in the middle of its round once', () => {
     const bench = new Bench();
     for (let i = 0; i < 9; i++) bench.put(`/${i}`, i + 1, 'x');
