@@ -32,7 +32,7 @@ interface LintOptions {
   files: string[];
   json: boolean;
   params: Params;
-  /** What changes with it is to be told; null: nothing. */
+  /** Changes for the program with this one are told, too; null: none. */
   release: Release | null;
 }
 

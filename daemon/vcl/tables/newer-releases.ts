@@ -1,5 +1,5 @@
-// What newer releases of Varnish have taken out of the language or made read-only: the checker refuses it in programs
-// that follow such a release, and lint rules name it in others.
+// Parts of the language that newer releases of Varnish have removed or made read-only: the checker refuses them in
+// programs that follow such a release, and lint rules name them in others.
 // Sources: upgrade notes of 7.7, 8.0 and 9.0; "protected headers" in vcl-var(7) of 7.7.
 
 import type { Changes } from '../../../protocol/tables/release-changes.ts';

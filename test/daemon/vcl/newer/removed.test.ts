@@ -1,4 +1,4 @@
-// What newer releases have taken out of the language or made read-only: refused with varnish_release=9.0, found by the
+// Parts of the language that newer releases have removed or made read-only: refused with varnish_release=9.0, found by the
 // lint with 7.1. Sources: what 7.7.0 refuses (protected headers, places of req.is_hitmiss, paths of +glob); upgrade notes of
 // 8.0 and 9.0 (removed functions and variables).
 import { describe, expect, it } from 'vitest';
