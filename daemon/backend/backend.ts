@@ -61,6 +61,8 @@ export class Backend implements Director, ConnectionOwner {
   private destinations: readonly OriginAddress[];
   /** Pool keys of the dialer's addresses, in the same order. */
   private poolKeys: readonly string[] = [];
+  /** How to speak TLS, with the backend of `.via` if that does; null without it. */
+  readonly tls: TlsClient | null;
   /** The backend of `.via`. */
   private readonly via: Backend | null;
   /** Backends whose connections go through this one. */
@@ -89,6 +91,7 @@ export class Backend implements Director, ConnectionOwner {
     this.decl = decl;
     this.row = row;
     this.via = via;
+    this.tls = tls;
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;

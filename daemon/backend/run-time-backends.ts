@@ -111,9 +111,13 @@ export class RunTimeBackends {
       throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);
     const name = placeOf(given);
     const row = owner.rowOf(key, name);
-    const decl: BackendDecl = { ...given, name: this.freeName(name, row?.number ?? 1) };
+    const { shownAs: _, ...rest } = given;
+    const decl: BackendDecl = { ...rest, name: this.freeName(name, row?.number ?? 1) };
     const now = env.now();
-    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now, row);
+    const via = given.via === undefined ? null : (owner.backends.get(given.via) ?? null);
+    const counters = newVbeCounters();
+    const tls = via?.tls ?? null;
+    const backend = new Backend(decl, owner.name, [address], counters, env, now, row, tls, via);
     owner.backends.set(decl.name, backend);
     owner.directors.set(decl.name, backend);
     owner.made(backend);
@@ -152,6 +156,8 @@ export class RunTimeBackends {
   }
 }
 
-function placeOf({ host = '', port = '80', path }: RunTimeDecl): string {
-  return path ?? (host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`);
+function placeOf({ host = '', port = '80', path, shownAs }: RunTimeDecl): string {
+  return (
+    shownAs ?? path ?? (host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`)
+  );
 }

@@ -27,6 +27,9 @@ export interface Director {
   healthy(now: number, ctx?: VclContext | null): boolean;
   /** Selects the backend for this fetch; null if none is usable. */
   resolve(ctx: VclContext): Director | null;
+  /** Asked where resolve() has named nothing: settles when asking again may name something, as after the first lookup of
+   * a name. Null where waiting is of no use; never rejects. */
+  pending?(ctx: VclContext): Promise<void> | null;
   /** Connections in use, of all its backends. */
   readonly inUse: number;
   /** Its row of backend.list; null if not listed. Listed are those in VclProgram.directors. */

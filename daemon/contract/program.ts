@@ -58,11 +58,11 @@ export interface BackendTls {
   key: string | null;
 }
 
-/** A backend created at run time. `host` is an address. */
-export type RunTimeDecl = Omit<
-  BackendDecl,
-  'name' | 'none' | 'resolve' | 'addresses' | 'via' | 'authority' | 'tls'
->;
+/** A backend created at run time. `host` is an address; `via` names a backend that is declared. */
+export interface RunTimeDecl extends Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses' | 'tls'> {
+  /** Its name, where that is not its place. */
+  shownAs?: string;
+}
 
 /** A `probe` declaration. A field that the program does not give is absent; vcl-probe(7) lists the defaults. */
 export interface ProbeDecl {

@@ -7,6 +7,7 @@ import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { digest } from './digest/digest.ts';
 import { directors } from './directors/directors.ts';
+import { dynamic } from './dynamic/dynamic.ts';
 import { edge } from './edge/edge.ts';
 import { fleet } from './fleet/fleet.ts';
 import { geoip2 } from './geoip2/geoip2.ts';
@@ -60,6 +61,7 @@ const ALL: readonly Extension[] = [
   querystring,
   re2,
   geoip2,
+  dynamic,
   fleet,
 ];
 

@@ -19,11 +19,11 @@ import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import { NO_ERROR } from '../system-error.ts';
 import type { Core } from '../transaction/core.ts';
-import { PARKED, type Step } from '../transaction/drive.ts';
+import { PARKED, type Step, waitFor } from '../transaction/drive.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { closeText } from './close-text.ts';
-import { ACQUIRE, ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
+import { ACQUIRE, ANSWERED, CHOOSE, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
 import { sendBody } from './upload.ts';
 import { chooseUploadFilters, openUploadFilters, type UploadFilters } from './upload-filters.ts';
 
@@ -138,13 +138,25 @@ function failureText({ ctx }: BusyObj, { reason, text }: OriginFailure, reused: 
 /** Stands for a head of which nothing has come. */
 const UNKNOWN = new OriginFailure('aborted');
 
-/** Finds out where bereq goes, and begins to connect. */
+/** Finds out where bereq goes, once its director knows, and begins to connect. */
 export function connect(bo: BusyObj): Step<BusyObj> {
-  const { log, bereq } = bo;
   bo.respEnds = null;
   bo.respTls = null;
+  const backend = chosen(bo);
+  if (backend !== null) return connectTo(bo, backend);
+  const pending = pendingChoice(bo);
+  if (pending === null) return connectNow(bo);
+  return waitFor(bo, (proceed) => void pending.then(() => proceed(CHOOSE)));
+}
+
+/** Begins to connect to the backend that the director names now. */
+export function connectNow(bo: BusyObj): Step<BusyObj> {
   const backend = resolve(bo);
-  if (backend === null) return UNANSWERED;
+  return backend === null ? UNANSWERED : connectTo(bo, backend);
+}
+
+function connectTo(bo: BusyObj, backend: Backend): Step<BusyObj> {
+  const { log, bereq } = bo;
   if (bo.body?.started === true) {
     // An earlier fetch of a restarted request took it: an empty one would look like all of it (SAFETY rule 3).
     log.put(Tag.FetchError, 'Request body was read before');
@@ -326,13 +338,25 @@ function firstByteTimeout(bo: BusyObj, backend: Backend): number {
   return bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
 }
 
-/** The backend that the director of this fetch names now; null when it names none, which is logged. */
-export function resolve(bo: BusyObj): Backend | null {
+/** The backend that the director of this fetch names now; null when it names none. */
+export function chosen(bo: BusyObj): Backend | null {
   let found = bo.backend;
   for (let depth = 0; found !== null && depth < MAX_DIRECTORS; depth++) {
     found = found.resolve(bo.ctx);
     if (found instanceof Backend) return found;
   }
+  return null;
+}
+
+/** Settles when a director that has named nothing may name a backend; null where there is nothing to wait for. */
+export function pendingChoice(bo: BusyObj): Promise<void> | null {
+  return bo.backend?.pending?.(bo.ctx) ?? null;
+}
+
+/** The same; that there is none is logged. */
+export function resolve(bo: BusyObj): Backend | null {
+  const found = chosen(bo);
+  if (found !== null) return found;
   const none = bo.backend === null || bo.backend instanceof Backend;
   bo.log.put(Tag.FetchError, none ? 'No backend' : `Director ${bo.backend?.vclName} returned no backend`);
   return null;

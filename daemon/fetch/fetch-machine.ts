@@ -9,7 +9,7 @@ import type { Oc } from '../cache/objcore.ts';
 import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
-import { acquireLater, answered, connected, sent } from './exchange.ts';
+import { acquireLater, answered, connected, connectNow, sent } from './exchange.ts';
 import * as steps from './fetch-steps.ts';
 import { isStrict } from './lifetime.ts';
 import { respond, stored } from './respond.ts';
@@ -18,6 +18,7 @@ import { attempt, failed, interimForwarder, makeBereq, soon, unanswered } from '
 
 bindSteps<BusyObj>([
   [steps.ATTEMPT, attempt],
+  [steps.CHOOSE, connectNow],
   [steps.CONNECTED, connected],
   [steps.ACQUIRE, acquireLater],
   [steps.SENT, sent],

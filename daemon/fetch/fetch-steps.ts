@@ -6,6 +6,8 @@ import type { BusyObj } from './busyobj.ts';
 
 /** vcl_backend_fetch, and the way to a connection. */
 export const ATTEMPT = step<BusyObj>('attempt');
+/** The director may name a backend now. */
+export const CHOOSE = step<BusyObj>('choose');
 /** There is a connection, or there will be none. */
 export const CONNECTED = step<BusyObj>('connected');
 /** The wait of a fragment for a connection that others can spare is over. */

@@ -11,6 +11,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { OF_GZIPPED, OF_RECODED } from '../cache/objcore.ts';
 import { Flow } from '../flow/flow.ts';
 import { weakenEtag } from '../http1/conditional.ts';
+import { parseDate } from '../http1/date.ts';
 import {
   HttpMessage,
   MSG_HEADER,
@@ -97,8 +98,9 @@ export interface Merged {
 /** Asks the origin whether the stale object is still good, where there is one that a 304 may bring back. */
 export function addCondition(bo: BusyObj): void {
   if (!hasTemplate(bo)) return;
-  const { modified, etag } = validators(bo);
-  if (modified !== null) bo.bereq.add('If-Modified-Since', modified, 'if-modified-since');
+  const { modified, etag, isOld } = validators(bo);
+  if (modified !== null && (isOld || !bo.ctx.vcl.changes.oldModified))
+    bo.bereq.add('If-Modified-Since', modified, 'if-modified-since');
   if (etag !== null) bo.bereq.add('If-None-Match', etag, 'if-none-match');
 }
 
@@ -111,11 +113,16 @@ export function isConditional(bo: BusyObj): boolean {
   return modified !== null || etag !== null;
 }
 
-function validators(bo: BusyObj): { modified: string | null; etag: string | null } {
+/** @returns `isOld`: the Last-Modified is older than the response, so that it names no other version of that second */
+function validators(bo: BusyObj): { modified: string | null; etag: string | null; isOld: boolean } {
   const stale = new HttpMessage(Tag.ObjMethod);
   bo.core.cache.reading.head(bo.staleOc, stale);
-  if (stale.status !== 200) return { modified: null, etag: null };
-  return { modified: stale.get('last-modified'), etag: stale.get('etag') };
+  if (stale.status !== 200) return { modified: null, etag: null, isOld: false };
+  const modified = stale.get('last-modified');
+  const made = parseDate(stale.get('date') ?? '');
+  const changed = parseDate(modified ?? '');
+  const isOld = made !== null && changed !== null && made - changed >= 1;
+  return { modified, etag: stale.get('etag'), isOld };
 }
 
 /** Makes beresp the stale object's response, with what the 304 says newer. */

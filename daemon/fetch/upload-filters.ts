@@ -3,12 +3,32 @@
 // they change goes in chunks.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { VclContext } from '../contract/context.ts';
+import type { FetchChain } from '../filters/chain.ts';
 import { DeliveryChain } from '../filters/chain.ts';
 import type { DeliveryFilter } from '../filters/filter.ts';
 import { type FilterList, namedUploadFilters } from '../filters/filter-table.ts';
-import { openRequestFilters } from '../transaction/request-filters.ts';
-import type { BusyObj } from './busyobj.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { Core } from '../transaction/core.ts';
+import type { UploadSource } from '../transaction/request-body.ts';
+import { openRequestFilters, type RequestFilters } from '../transaction/request-filters.ts';
 import type { UploadChain } from './upload.ts';
+
+/** The part of a fetch that its upload's filters depend on. */
+interface Uploading {
+  readonly core: Core;
+  readonly ctx: VclContext;
+  readonly log: TxLog;
+  readonly bereq: HttpMessage;
+  readonly body: UploadSource | null;
+  /** bereq.filters. */
+  readonly bodyFilters: string | null;
+  readonly requestFilters: RequestFilters | null;
+  /** Those of req.filters, once they are open, and the length after them, -1 if nobody knows. */
+  requestChain: FetchChain | null;
+  filteredLength: number;
+}
 
 /** The filters of one exchange. */
 export interface UploadFilters {
@@ -27,7 +47,7 @@ export function chooseUploadFilters({
   bodyFilters,
   ctx,
   log,
-}: BusyObj): FilterList<DeliveryFilter> | null | false {
+}: Uploading): FilterList<DeliveryFilter> | null | false {
   if (bodyFilters === null || !/\S/.test(bodyFilters)) return null;
   const list = namedUploadFilters(bodyFilters, ctx.vcl.extensions);
   log.putConstant(list.record);
@@ -38,7 +58,7 @@ export function chooseUploadFilters({
 }
 
 /** Opens the filters of a body that is about to be sent. */
-export function openUploadFilters(bo: BusyObj, list: FilterList<DeliveryFilter> | null): UploadFilters {
+export function openUploadFilters(bo: Uploading, list: FilterList<DeliveryFilter> | null): UploadFilters {
   const { requestFilters, bereq, core, log, body } = bo;
   const given = body?.length ?? 0;
   let isUnreadable = false;

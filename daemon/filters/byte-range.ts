@@ -5,7 +5,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Room, Sink } from '../flow/flow.ts';
 import type { Piece } from '../flow/piece.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { answerRange, rangeFault } from '../http1/range.ts';
+import { answerRange, type RangeAnswer, rangeFault, requestedRange } from '../http1/range.ts';
 import {
   BY_READING,
   type DeliveredBody,
@@ -19,11 +19,12 @@ export const RANGE: DeliveryFilter = {
   side: 'delivery',
   wanted: ({ http, resp }, params) => asksForRange(http, resp, params),
   open(body) {
-    if (body.length < 0 || !asksForRange(body.request, body.head, body.params)) return null;
+    const isOpen = body.length < 0;
+    if ((isOpen && !body.cutsOpenBodies) || !asksForRange(body.request, body.head, body.params)) return null;
     const part = makePartial(body);
     if (part === null) return null;
     const { from, to } = part;
-    body.length = to - from;
+    if (!isOpen || to === 0) body.length = to - from;
     body.isPart = true;
     if (!body.isSource) return (next) => new RangeFlow(next, from, to);
     body.from = from;
@@ -48,24 +49,32 @@ function asksForRange(request: HttpMessage, head: HttpMessage, params: FilterPar
 function makePartial({ request, head, log, length }: DeliveredBody): Part | null {
   const range = wantedRange(request, head);
   if (range === null) return null;
-  const answer = answerRange(range, length);
+  const answer = length < 0 ? answerOpen(range) : answerRange(range, length);
   if (answer.kind === 'whole') return null;
   let part: Part = { from: 0, to: 0 };
   if (answer.kind === 'part') {
-    head.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length}`);
+    head.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length < 0 ? '*' : length}`);
     head.status = 206;
     head.reason = 'Partial Content';
     part = answer;
   } else {
     if (log.wants(Tag.Debug))
       log.put(Tag.Debug, `RANGE_FAIL ${rangeFault(range) ?? 'low range beyond object'}`);
-    head.set('Content-Range', `bytes */${length}`);
+    if (length >= 0) head.set('Content-Range', `bytes */${length}`);
     head.status = 416;
     head.reason = 'Requested Range Not Satisfiable';
   }
   head.logStatusLine(log);
-  setLength(head, part.to - part.from);
+  if (length >= 0 || answer.kind !== 'part') setLength(head, part.to - part.from);
   return part;
+}
+
+/** The part of a body whose length nobody knows: only one with two ends, of which less may come. */
+function answerOpen(range: string): RangeAnswer {
+  const asked = requestedRange(range);
+  if (asked === null) return /^bytes=/i.test(range) ? { kind: 'unsatisfiable' } : { kind: 'whole' };
+  const { low, high } = asked;
+  return low < 0 || high < 0 ? { kind: 'whole' } : { kind: 'part', from: low, to: high + 1 };
 }
 
 /** Content-Length as it is now; a header that says so already stays where it is. */

@@ -110,12 +110,15 @@ export interface DeliveryScope extends ChainScope {
   readonly unpacked: number;
   readonly length: number;
   readonly openPage: (() => Page) | null;
+  /** Not where a part would be none: pages of fragments, bodies of requests. */
+  readonly cutsOpenBodies?: boolean;
 }
 
 export class DeliveryChain extends Chain implements DeliveredBody {
   readonly request: HttpMessage;
   readonly unpacked: number;
   readonly openPage: (() => Page) | null;
+  readonly cutsOpenBodies: boolean;
   gzipped: boolean;
   length: number;
   isPart = false;
@@ -126,6 +129,7 @@ export class DeliveryChain extends Chain implements DeliveredBody {
     super(scope);
     this.request = scope.request;
     this.unpacked = scope.unpacked;
+    this.cutsOpenBodies = scope.cutsOpenBodies === true;
     this.gzipped = scope.gzipped;
     this.length = scope.length;
     this.openPage = scope.openPage;

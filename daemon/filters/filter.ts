@@ -219,6 +219,8 @@ export interface DeliveredBody extends FilteredBody {
   length: number;
   /** Whether the head says that this is a part, and how long it is. */
   isPart: boolean;
+  /** Whether a part may be sent of a body whose length is not known. */
+  readonly cutsOpenBodies: boolean;
   /** The part of the stored body that is read, `to` exclusive. */
   from: number;
   to: number;

@@ -49,6 +49,7 @@ export function openChain(
   const scope = {
     ...{ request: http, head: resp, log, stats: core.stats, params: core.params },
     ...{ gzipped: isPacked(req), unpacked, length },
+    cutsOpenBodies: req.ctx.vcl.changes.openRanges,
     openPage:
       req.attempt.oc !== 0 && core.cache.facts.has(req.attempt.oc, OF_ESI) ? () => openPage(req) : null,
   };

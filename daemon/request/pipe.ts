@@ -11,7 +11,7 @@ import { CUT } from '../backend/tls-failures.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { closeText } from '../fetch/close-text.ts';
-import { addHost, resolve } from '../fetch/exchange.ts';
+import { addHost, chosen, pendingChoice, resolve } from '../fetch/exchange.ts';
 import { DISCARD, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
@@ -95,10 +95,18 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   bereq.add('Connection', 'close', 'connection');
 }
 
+/** The backend, once its director knows; null for none, which is logged. */
+async function backendFor(bo: BusyObj): Promise<ReturnType<typeof resolve>> {
+  const backend = chosen(bo);
+  if (backend !== null) return backend;
+  await pendingChoice(bo);
+  return resolve(bo);
+}
+
 /** @param fresh not on a kept connection */
 async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<void> {
   const { core, session, log } = req;
-  const backend = resolve(bo);
+  const backend = await backendFor(bo);
   if (backend === null) {
     // As Varnish: there is nobody to pipe to, and no answer.
     bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');

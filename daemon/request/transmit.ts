@@ -58,7 +58,7 @@ export function transmit(req: Request): Step<Request> {
   const part = {
     from,
     // Never more than was promised: the program may have changed what the origin announced.
-    to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
+    to: works || length < 0 ? (chain?.to ?? Number.POSITIVE_INFINITY) : from + length,
   };
   return waitFor(req, (proceed) =>
     startBody(req, part, works ? chain : null, new ClientBody(req, framing, length), (reason) => {

@@ -191,4 +191,5 @@ export const SOFT_FAILING: ReadonlySet<HelperName> = new Set<HelperName>([
   'set_beresp_do_gzip',
   'get_beresp_do_gunzip',
   'set_beresp_do_gunzip',
+  'set_req_filters',
 ]);

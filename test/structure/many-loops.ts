@@ -77,6 +77,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'as many as the text of a program has, and its compiler is a process of its own': [
     'daemon/vcl/check/acls.ts entries',
     'daemon/vcl/codegen/expressions.ts keys',
+    'daemon/extensions/dynamic/dynamic.ts backends',
     'daemon/vcl/compile.ts backends',
     'daemon/vcl/lint/rules/access.ts entries',
     'daemon/vcl/loader.ts backends',
@@ -98,6 +99,9 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'those of one connection, one entry or one second': [
     'daemon/backend/run-time-backends.ts entries',
+    'daemon/extensions/dynamic/domain.ts backends',
+    'daemon/extensions/dynamic/dynamic-director.ts members',
+    'daemon/extensions/dynamic/follow-name.ts directors',
     'daemon/edge/queue/purge-queue.ts waiting',
     'daemon/extensions/saintmode/saintmode-events.ts objects',
     'daemon/net/client-handle.ts waiting',

@@ -55,6 +55,15 @@ export abstract class MemberDirector implements Director, RowSource {
     return found;
   }
 
+  /** The first of its members that may know more. */
+  pending(ctx: VclContext): Promise<void> | null {
+    if (this.choosing) return null;
+    this.choosing = true;
+    const waits = this.members.flatMap(({ director }) => director.pending?.(ctx) ?? []);
+    this.choosing = false;
+    return waits.length === 0 ? null : Promise.race(waits);
+  }
+
   setWarm(): void {
     // Its members belong to the same program, which sets their temperature itself.
   }

@@ -84,6 +84,10 @@ export class Saint implements Director, Listed {
     return this.isUsable(ctx.now, ctx) ? this.backend.resolve(ctx) : null;
   }
 
+  pending(ctx: VclContext): Promise<void> | null {
+    return this.backend.pending?.(ctx) ?? null;
+  }
+
   /** Lists an object for some seconds, in all threads; listing it twice makes two entries. */
   blacklist(key: string, seconds: number, now: number): void {
     this.put(key, now + seconds, now);

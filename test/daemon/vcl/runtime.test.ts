@@ -399,6 +399,6 @@ describe('loading', () => {
       new Map([['d', fakeDirector('d')]]),
       findExtension,
     );
-    expect(again.states).toHaveLength(14);
+    expect(again.states).toHaveLength(15);
   });
 });
