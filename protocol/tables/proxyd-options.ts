@@ -89,7 +89,7 @@ export const PROXYD_LINT: ToolRow = {
   name: 'proxyd',
   summary: PROXYD.summary,
   text: '',
-  usage: '--lint <file> [-j] [-p <param=value>] [<file> ...]',
+  usage: '--lint <file> [-j] [-p <param=value>] [--release <release>] [<file> ...]',
   answersOn: 'stdout',
   // biome-ignore format: a row is a line
   options: [
@@ -97,6 +97,7 @@ export const PROXYD_LINT: ToolRow = {
     option('-f', 'file', 'Another'),
     option('-j, --json', '', 'Findings as JSON'),
     option('-p', 'param=value', 'Parameter that the check depends on'),
+    option('--release', 'release', 'Also say what changes for the program with this value of varnish_release'),
   ],
 };
 
