@@ -32,6 +32,7 @@ const OWN = new Set([
   'id_header',
   'log_scheme',
   'pipe_task_deadline',
+  'stop_timeout',
   'tls_handshake_timeout',
   'tls_ja3',
   'transit_buffer',

@@ -86,6 +86,8 @@ export abstract class Http2Control implements FrameUser {
   }
 
   abstract get takesFrames(): boolean;
+  /** The client has been told which stream is its last. */
+  protected abstract get hasSaidLast(): boolean;
   /** The stream within whose header block the client is; 0 outside. */
   protected abstract get blockOf(): number;
   /** A frame of a stream. */
@@ -312,8 +314,9 @@ export abstract class Http2Control implements FrameUser {
   /** Ends the connection with a last frame; requests that are under way are given up. */
   protected end(code: ErrorCode, reason: CloseReason, words = ''): void {
     if (this.isOver) return;
-    // One who has gone does not read it.
-    if (!this.owner.hasEnded) this.sendGoaway(this.lastStream, code, words);
+    // One who has gone does not read it, and one who has been told where it ends knows all.
+    if (!this.owner.hasEnded && !(code === CODE.NO_ERROR && this.hasSaidLast))
+      this.sendGoaway(this.lastStream, code, words);
     this.isOver = true;
     this.output.flush();
     this.leaveAll();

@@ -88,6 +88,10 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     return this.streams.size;
   }
 
+  protected get hasSaidLast(): boolean {
+    return this.lastServed !== MAX_31;
+  }
+
   protected get blockOf(): number {
     return this.blocks.stream;
   }
