@@ -286,3 +286,32 @@ describe('the preface', () => {
     expect(one.got).toHaveLength(0);
   });
 });
+
+describe('a request whose length is 0 and whose stream goes on', () => {
+  const OPEN = 'POST(1) {content-length=0}';
+
+  it('begins when its stream ends, and not before', () => {
+    const one = new FakeHttp2().frames(OPEN);
+    expect(one.requests).toHaveLength(0);
+    one.frames('DATA(1)');
+    expect(one.requests).toHaveLength(0);
+    one.frames('DATA(1 END_STREAM)');
+    expect(one.requests).toHaveLength(1);
+    expect(one.told()).toContain('200(1)');
+  });
+
+  it.each([
+    ['sends a byte', (one: FakeHttp2) => one.frames('DATA(1) 61'), 'RST_STREAM(1) PROTOCOL_ERROR'],
+    ['says no more', (one: FakeHttp2) => afterSeconds(one, 5), 'RST_STREAM(1) CANCEL'],
+    ['takes it back', (one: FakeHttp2) => one.frames('RST_STREAM(1) #8'), 'nothing'],
+    ['goes', (one: FakeHttp2) => one.session.lost(), 'nothing'],
+  ])('never begins where its client %s', (_name, act, said) => {
+    const one = new FakeHttp2().frames(OPEN);
+    act(one);
+    one.settle();
+    expect(one.requests).toHaveLength(0);
+    expect(one.told()).toBe(said);
+    expect(one.stats.refused_length_zero).toBe(1);
+    expect(one.session.running).toBe(0);
+  });
+});
