@@ -302,6 +302,8 @@ export const PARAMS = [
     'Objects whose TTL, grace and keep together are shorter than this go to the Transient storage.'),
   row('startup_timeout', 'timeout', '0.000', { min: '0.000', never: true, unit: 'seconds' },
     'How long the worker may take to start, where that is longer than cli_timeout.'),
+  row('stop_timeout', 'timeout', '8.000', { min: '0.000', max: '86400.000', unit: 'seconds' },
+    'How long a worker that is stopped finishes what was begun: requests, fetches, pipes. It accepts no connections meanwhile, and what is left then is cut. Zero stops at once.\n\nThe default is what those wait who kill after ten seconds, as containers do. A second SIGTERM to the manager does not wait.'),
   row('syslog_cli_traffic', 'bool', 'on', { unit: 'bool' },
     'No effect here: each command and its status are in the log under the tag CLI in any case.'),
   row('tcp_keepalive_intvl', 'timeout', '75.000', { min: '1.000', max: '100.000', unit: 'seconds', flags: ['experimental'] },

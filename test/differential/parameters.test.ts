@@ -35,6 +35,7 @@ const OWN = new Set([
   'log_scheme',
   'pipe_task_deadline',
   'startup_timeout',
+  'stop_timeout',
   'tls_handshake_timeout',
   'tls_ja3',
   'transit_buffer',
