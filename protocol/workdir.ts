@@ -47,9 +47,18 @@ function home(): string {
 
 const DEFAULT_NAME = 'proxyd';
 
+/** Variables of the environment that say what -n is where it is not given: ours, then the one that Varnish has since 7.6. */
+const DEFAULT_VARIABLES = ['PROXYD_DEFAULT_N', 'VARNISH_DEFAULT_N'] as const;
+
+/** The name that a missing or empty one stands for. */
+function nameOr(name: string | undefined, { env }: Pick<Surroundings, 'env'>): string {
+  const names = [name, ...DEFAULT_VARIABLES.map((variable) => env[variable])];
+  return names.find((text) => text !== undefined && text !== '') ?? DEFAULT_NAME;
+}
+
 /** Absolute paths that `-n name` may mean, the daemon's first choice first; undefined or '' is the default. */
 export function workdirPlaces(name: string | undefined, at: Surroundings): string[] {
-  const own = name === undefined || name === '' ? DEFAULT_NAME : name;
+  const own = nameOr(name, at);
   const trimmed = own.length > 1 ? own.replace(/\/+$/, '') : own;
   return own.startsWith('/') ? [trimmed] : parents(at).map((parent) => `${parent}/${trimmed}`);
 }
@@ -61,7 +70,7 @@ export function resolveWorkdir(name: string | undefined, at: Surroundings): stri
 
 /** Base directory of working directories named without a path, which may have to be created; null for a path. */
 export function workdirParent(name: string | undefined, at: Surroundings): string | null {
-  return name?.startsWith('/') === true ? null : (parents(at)[0] as string);
+  return nameOr(name, at).startsWith('/') ? null : (parents(at)[0] as string);
 }
 
 /** Absolute path of the directory where a daemon keeps a kind of data that outlives it, on a disk: below $STATE_DIRECTORY
@@ -73,7 +82,7 @@ export function stateDirectory(kind: string, workdir: string, at: Surroundings):
   if (unit !== null) return `${unit}/${kind}`;
   const state = at.uid === 0 ? '/var/lib' : userState(at);
   if (state === null) return null;
-  if (workdir === resolveWorkdir(undefined, at)) return `${state}/${DEFAULT_NAME}/${kind}`;
+  if (workdir === resolveWorkdir(DEFAULT_NAME, at)) return `${state}/${DEFAULT_NAME}/${kind}`;
   const digest = createHash('sha256').update(workdir).digest('hex').slice(0, 8);
   const name = workdir.slice(workdir.lastIndexOf('/') + 1, workdir.lastIndexOf('/') + 65);
   return `${state}/${DEFAULT_NAME}/${kind}@${name}-${digest}`;

@@ -45,6 +45,8 @@ export class ArgumentError {
 export interface OwnOptions {
   /** Letters that proxylog lacks or that have another meaning here. */
   letters: string;
+  /** Its long names. */
+  words?: readonly string[];
   /** Handles one of them; returns an error, or undefined. */
   take(flag: string, value: string): ArgumentError | undefined;
   /** Checks combinations of options. */
@@ -74,12 +76,12 @@ export async function parseLogArguments(
   const queries: string[] = [];
   const filters: NonNullable<LogSubscription['filters']> = [];
   for (const [flag, value] of line.options) {
-    const isOwn = own?.letters.includes(flag) === true;
+    const isOwn = own !== undefined && isOwnOption(own, flag);
     const problem = isOwn ? own.take(flag, value) : take(flag, value, out, queries, filters);
     if (problem !== undefined) return problem;
     if (isOwn) continue;
     if (flag === 'C') keepCase(filters);
-    if (!'iIxX'.includes(flag)) continue;
+    if (flag.length > 1 || !'iIxX'.includes(flag)) continue;
     const [{ compileRecordFilters }, { Effort }] = await Promise.all([
       import('../../queries/record-filter.ts'),
       import('../../queries/text-pattern.ts'),
@@ -109,6 +111,10 @@ export async function parseLogArguments(
   if (out.input !== undefined || !Number.isNaN(out.attachTimeout)) return out;
   const [, text] = line.options.findLast(([flag]) => flag === 't') ?? [];
   return new ArgumentError(`-t: Invalid argument: ${text}`);
+}
+
+function isOwnOption({ letters, words = [] }: OwnOptions, flag: string): boolean {
+  return flag.length > 1 ? words.includes(flag) : letters.includes(flag);
 }
 
 /** The query language is loaded only if there is something to check: one-shots should start fast. */

@@ -3,6 +3,7 @@
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { packageVersion } from '../../protocol/files/package-files.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
+import { resolveWorkdir, surroundings } from '../../protocol/workdir.ts';
 import { parseVarnishTarget } from '../client/varnish-target.ts';
 
 export interface Arguments {
@@ -61,6 +62,8 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
       case 'reader':
         out.reader = true;
         break;
+      case 'x':
+        return document(value);
     }
   }
   if (read.end !== null) return read.end;
@@ -72,6 +75,12 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
     return { kind: 'mistake', message: '--varnish is mutually exclusive with -n, -S and -T' };
   }
   return out;
+}
+
+/** -x: where a daemon works if nobody says otherwise. */
+function document(subject: string): Ending {
+  if (subject !== 'workdir') return { kind: 'mistake', message: `Invalid -x argument: ${subject}` };
+  return { kind: 'answer', text: `${resolveWorkdir(undefined, surroundings())}\n`, stream: 'stdout' };
 }
 
 /** Returns the text unchanged if it is valid. */

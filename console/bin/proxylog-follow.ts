@@ -64,6 +64,7 @@ class Follower {
       const daemon = this.identify();
       const start: Partial<LogSubscription> = first || daemon === this.daemon ? {} : { from: 'head' };
       this.daemon = daemon;
+      await this.output.attached?.(client);
       const end = await this.subscribe(client, { ...a.sub, ...start }, first);
       this.subscription = null;
       if (end !== 'lost') return end;

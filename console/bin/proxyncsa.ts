@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { PROXYNCSA } from '../../protocol/tables/log-tools.ts';
+import { changesOf, RELEASES, type Release } from '../../protocol/tables/release-changes.ts';
+import type { Client } from '../client/client.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import type { Template } from '../ncsa/template.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
@@ -18,9 +20,18 @@ interface Own {
   client: boolean;
   backend: boolean;
   esi: boolean;
+  /** --release; the daemon's varnish_release if null. */
+  release: Release | null;
 }
 
-const own: Own = { format: undefined, json: false, client: false, backend: false, esi: false };
+const own: Own = {
+  format: undefined,
+  json: false,
+  client: false,
+  backend: false,
+  esi: false,
+  release: null,
+};
 
 function take(flag: string, value: string): ArgumentError | undefined {
   switch (flag) {
@@ -41,6 +52,13 @@ function take(flag: string, value: string): ArgumentError | undefined {
       own.client = true;
       own.esi = true;
       return;
+    case 'release': {
+      const found = RELEASES.find((release) => release === value);
+      if (found === undefined)
+        return new ArgumentError(`--release: one of ${RELEASES.join(', ')}, not '${value}'`);
+      own.release = found;
+      return;
+    }
     default:
       own.json = true;
       return;
@@ -80,6 +98,14 @@ async function readTemplate(): Promise<Template | string> {
   return parseTemplate(own.format ?? DEFAULT_FORMAT, own.json);
 }
 
+/** The parameter varnish_release of a daemon; 7.1 if it cannot be asked. */
+async function releaseOf(client: Client): Promise<Release> {
+  const { status, body } = await client.command('param.show varnish_release').catch(() => NO_ANSWER);
+  return RELEASES.find((release) => status === 200 && body.includes(`Value is: ${release}`)) ?? '7.1';
+}
+
+const NO_ANSWER = { status: 0, body: '' } as const;
+
 async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const [template, { groupLines }, { OutputFile }] = await Promise.all([
     readTemplate(),
@@ -91,7 +117,8 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     new ArgumentError(`Can't open output file (${systemText(error)})`);
   guardTerminal([process.stdout]);
   const whole = a.sub.grouping === 'request';
-  const options = { ...own, client: own.client || !own.backend, whole };
+  const newer = changesOf(own.release ?? '7.1').accessLogHeaders;
+  const options = { ...own, client: own.client || !own.backend, whole, newer };
   // Have the daemon send only transactions that produce lines; with recordings the renderer decides, as in
   // varnishncsa.
   if (a.input === undefined && !whole && options.client !== options.backend) {
@@ -107,6 +134,9 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
         output.write(Buffer.from(groupLines(groups, template, options), 'latin1')),
       drain: (then) => output.drain(then),
       finish: () => output.finish(),
+      async attached(client) {
+        if (own.release === null) options.newer = changesOf(await releaseOf(client)).accessLogHeaders;
+      },
       rotate() {
         try {
           output.reopen();
@@ -121,6 +151,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   }
 }
 
-runLogTool({ row: PROXYNCSA, own: { letters: 'bcEFfj', take, check }, open }, process.argv.slice(2)).then(
-  process.exit,
-);
+runLogTool(
+  { row: PROXYNCSA, own: { letters: 'bcEFfj', words: ['release'], take, check }, open },
+  process.argv.slice(2),
+).then(process.exit);

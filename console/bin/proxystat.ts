@@ -21,6 +21,8 @@ interface Arguments {
   dir: string | undefined;
   attachTimeout: number;
   pidFile: string | undefined;
+  /** The live view even without a terminal, which is then refused. */
+  curses: boolean;
   /** Unscaled gauges in the live view. */
   raw: boolean;
   filters: NonNullable<CounterSubscription['filters']>;
@@ -33,6 +35,7 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
     dir: undefined,
     attachTimeout: 5,
     pidFile: undefined,
+    curses: false,
     raw: false,
     filters: [],
   };
@@ -45,6 +48,7 @@ function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongVa
       const exclude = value.startsWith('^');
       out.filters.push({ kind: exclude ? 'exclude' : 'include', glob: exclude ? value.slice(1) : value });
     } else if (flag === 'r') out.raw = true;
+    else if (flag === 'c') out.curses = true;
     else if (flag === 'n') out.dir = value;
     else if (flag === 'P') out.pidFile = value;
     else if (flag === 't') {
@@ -117,7 +121,12 @@ async function main(): Promise<number> {
     return 1;
   }
   keepOutputManners('proxystat');
-  if (a.form === 'live' && process.stdout.isTTY && process.stdin.isTTY) return live(a);
+  const isTerminal = process.stdout.isTTY === true && process.stdin.isTTY === true;
+  if (a.form === 'live' && isTerminal) return live(a);
+  if (a.curses && a.form === 'live') {
+    process.stderr.write('proxystat: the live view (-c) needs a terminal\n');
+    return 1;
+  }
   guardTerminal([process.stdout, process.stderr]);
   let read: Awaited<ReturnType<typeof readOnce>>;
   try {

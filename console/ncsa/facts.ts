@@ -6,7 +6,7 @@ import { payloadLength, RECORD_HEAD, RecordCursor, recordText } from '../../prot
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 import type { FactName } from './specifiers.ts';
-import type { Template } from './template.ts';
+import type { HeaderWatch, Template } from './template.ts';
 
 export interface Facts {
   side: 'c' | 'b';
@@ -25,6 +25,11 @@ export interface Facts {
   responseHeaders: (string | undefined)[];
   logKeys: (string | undefined)[];
   records: (string | undefined)[];
+  /** The kind of marker that a lookup found, for the handling. */
+  marker: 'hitmiss' | 'hitpass' | null;
+  /** The program may change a request from now on; a response of a backend. */
+  requestSeen: boolean;
+  responseSeen: boolean;
 }
 
 /** Tags whose payload is not text. */
@@ -32,8 +37,17 @@ const SKIPPED: ReadonlySet<number> = new Set(
   TAGS.flatMap((row, i) => ((row.flags as readonly string[]).includes('binary') ? [i + 1] : [])),
 );
 
-/** The facts of a request or fetch, null if it has no line. `json` includes binary payloads. */
-export function gatherFacts(tx: LogTransaction, template: Template, json: boolean): Facts | null {
+/**
+ * The facts of a request or fetch, null if it has no line.
+ * @param json includes binary payloads
+ * @param newer headers and handling as since Varnish 7.7
+ */
+export function gatherFacts(
+  tx: LogTransaction,
+  template: Template,
+  json: boolean,
+  newer: boolean,
+): Facts | null {
   const facts: Facts = {
     side: tx.type === 'bereq' ? 'b' : 'c',
     vxid: tx.vxid,
@@ -48,13 +62,16 @@ export function gatherFacts(tx: LogTransaction, template: Template, json: boolea
     responseHeaders: template.responseHeaders.map(() => undefined),
     logKeys: template.logKeys.map(() => undefined),
     records: template.records.map(() => undefined),
+    marker: null,
+    requestSeen: false,
+    responseSeen: false,
   };
   const b = tx.records;
   const cursor = new RecordCursor(b);
   while (cursor.next()) {
     const { at, tag } = cursor;
     if (!json && SKIPPED.has(tag)) continue;
-    if (!take(facts, template, tag, b, at)) return null;
+    if (!take(facts, template, tag, b, at, newer)) return null;
     for (const [i, w] of template.records.entries()) {
       if (w.tag !== tag || facts.records[i] !== undefined) continue;
       const text = payloadText(tag, b, at);
@@ -67,7 +84,14 @@ export function gatherFacts(tx: LogTransaction, template: Template, json: boolea
 }
 
 /** False if the transaction has no line. */
-function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: number): boolean {
+function take(
+  facts: Facts,
+  template: Template,
+  tag: number,
+  b: Uint8Array,
+  at: number,
+  newer: boolean,
+): boolean {
   const { values } = facts;
   switch (tag) {
     case Tag.ReqStart:
@@ -107,7 +131,8 @@ function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: 
     case Tag.ReqHeader:
     case Tag.BereqHeader: {
       const text = recordText(b, at);
-      header(facts.requestHeaders, template.requestHeaders, text);
+      const order = !newer ? 'last' : facts.requestSeen ? 'none' : facts.side === 'c' ? 'first' : 'last';
+      header(facts.requestHeaders, template.requestHeaders, text, order);
       const authorization = afterPrefix(text, 'authorization');
       if (authorization !== undefined && /^basic /i.test(authorization)) {
         facts.authorization ??= authorization.slice(6).trimStart();
@@ -117,10 +142,26 @@ function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: 
     }
     case Tag.RespHeader:
     case Tag.BerespHeader:
-      header(facts.responseHeaders, template.responseHeaders, recordText(b, at));
+      header(facts.responseHeaders, template.responseHeaders, recordText(b, at), responseOrder(facts, newer));
+      break;
+    case Tag.ReqUnset:
+    case Tag.BereqUnset:
+      if (newer && !facts.requestSeen)
+        removed(facts.requestHeaders, template.requestHeaders, recordText(b, at));
+      break;
+    case Tag.RespUnset:
+    case Tag.BerespUnset:
+      if (newer && !facts.responseSeen)
+        removed(facts.responseHeaders, template.responseHeaders, recordText(b, at));
+      break;
+    case Tag.HitMiss:
+      facts.marker = 'hitmiss';
+      break;
+    case Tag.HitPass:
+      facts.marker = 'hitpass';
       break;
     case Tag.VCL_call:
-      called(facts, recordText(b, at));
+      called(facts, recordText(b, at), newer);
       break;
     case Tag.VCL_return: {
       const action = recordText(b, at).toLowerCase();
@@ -177,16 +218,30 @@ function timestamp(facts: Facts, text: string): void {
   }
 }
 
-function called(facts: Facts, method: string): void {
+function called(facts: Facts, method: string, newer: boolean): void {
   const handling = method.toLowerCase();
+  if (facts.side === 'c') facts.requestSeen = true;
+  else if (handling === 'backend_response') {
+    facts.requestSeen = true;
+    facts.responseSeen = true;
+  }
   if (handling === 'recv') {
     facts.hitmiss = '-';
     facts.handling = '-';
+    facts.marker = null;
     return;
   }
   if (handling !== 'hit' && handling !== 'miss' && handling !== 'pass' && handling !== 'synth') return;
   facts.hitmiss = handling === 'hit' ? 'hit' : 'miss';
-  facts.handling = handling;
+  const { marker } = facts;
+  const isMarked = newer && marker !== null && (handling === 'miss' || handling === 'pass');
+  facts.handling = isMarked ? marker : handling;
+}
+
+/** Which response header of several counts. */
+function responseOrder({ side, responseSeen }: Facts, newer: boolean): 'first' | 'last' | 'none' {
+  if (!newer || side === 'c') return 'last';
+  return responseSeen ? 'none' : 'first';
 }
 
 /** The first occurrence counts; keys are case-sensitive. */
@@ -196,11 +251,25 @@ function logKey(into: (string | undefined)[], keys: readonly string[], text: str
   }
 }
 
-/** The last occurrence counts. */
-function header(into: (string | undefined)[], names: readonly string[], text: string): void {
-  for (const [i, name] of names.entries()) {
+/** @param order which of several counts, unless the watch says it; `none` where this one does not */
+function header(
+  into: (string | undefined)[],
+  watches: readonly HeaderWatch[],
+  text: string,
+  order: 'first' | 'last' | 'none',
+): void {
+  for (const [i, { name, of }] of watches.entries()) {
+    const which = of === 'usual' ? order : of;
+    if (which === 'none' || (which === 'first' && into[i] !== undefined)) continue;
     const value = afterPrefix(text, name);
     if (value !== undefined) into[i] = value;
+  }
+}
+
+/** A header that was removed before anybody got it. */
+function removed(into: (string | undefined)[], watches: readonly HeaderWatch[], text: string): void {
+  for (const [i, { name, of }] of watches.entries()) {
+    if (of === 'usual' && into[i] !== undefined && afterPrefix(text, name) === into[i]) into[i] = undefined;
   }
 }
 

@@ -17,6 +17,8 @@ export interface LineOptions {
   whole: boolean;
   /** JSON-compatible values. */
   json: boolean;
+  /** Headers and handling as since Varnish 7.7. */
+  newer: boolean;
 }
 
 /** The lines, latin1. */
@@ -30,7 +32,7 @@ export function groupLines(
     for (const tx of group) {
       if (tx.type !== 'request' && tx.type !== 'bereq') continue;
       if (!options.whole && !isWanted(tx, options)) continue;
-      const facts = gatherFacts(tx, template, options.json);
+      const facts = gatherFacts(tx, template, options.json, options.newer);
       if (facts !== null) out += accessLine(template, facts, options.json);
     }
   }

@@ -14,6 +14,8 @@ export type Piece =
 export type FactName = 'b' | 'H' | 'h' | 'I' | 'm' | 'O' | 'q' | 's' | 'U' | 'firstByte';
 
 export const DEFAULT_FORMAT = '%h %l %u %t "%r" %s %b "%{Referer}i" "%{User-agent}i"';
+/** `%{Proxy:default_format}x`, in place of which DEFAULT_FORMAT is read. */
+export const DEFAULT_FORMAT_VARIABLE = 'default_format';
 const TIME_FORMAT = '[%d/%b/%Y:%T %z]';
 
 /** Units of durations, and their number per second. */
@@ -131,7 +133,7 @@ export const VARIABLES: readonly { name: string; piece: Piece; help: string }[] 
   {
     name: 'handling',
     piece: { kind: 'handling' },
-    help: '`hit`, `miss`, `pass`, `pipe` or `synth`: the way of the request; `-` where none is known.',
+    help: '`hit`, `miss`, `pass`, `pipe` or `synth`: the way of the request; `-` where none is known. With the release 9.0 of `--release` also `hitmiss` and `hitpass`, where a marker decided it.',
   },
   { name: 'side', piece: { kind: 'side' }, help: '`c` for a request of a client, `b` for one to a backend.' },
   { name: 'vxid', piece: { kind: 'vxid' }, help: 'Id of the transaction, as `X-Proxy-Id` has it.' },
@@ -166,9 +168,18 @@ export const BRACKETED = [
   {
     letter: 'i',
     argument: 'NAME',
-    help: 'The request header of this name, in any case; the last one of several.',
+    help: 'The request header of this name, in any case; the last one of several, also if the program set it. With the release 9.0 of `--release` the first one of a client before the program changed it; with `-b` the last one that was sent.',
   },
-  { letter: 'o', argument: 'NAME', help: 'The same of the response.' },
+  {
+    letter: 'o',
+    argument: 'NAME',
+    help: 'The response header of this name; the last one of several. With the release 9.0 of `--release` the last one that the client got; with `-b` the first one that the backend sent.',
+  },
+  {
+    letter: 'i',
+    argument: 'NAME:first',
+    help: 'The first one of several, those that the program set included; with `NAME:last` the last one, also if it was removed. So for `o`.',
+  },
   {
     letter: 't',
     argument: 'FORMAT',

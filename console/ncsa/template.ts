@@ -4,7 +4,17 @@
 // file must be converted first. The prefixes `Varnish:` and `Proxy:` are equivalent.
 
 import { TAGS, tagNamed } from '../../protocol/tables/tags.ts';
-import { BRACKETED, DURATION_UNITS, ESCAPES, FAMILIES, type Piece, SIMPLE, VARIABLES } from './specifiers.ts';
+import {
+  BRACKETED,
+  DEFAULT_FORMAT,
+  DEFAULT_FORMAT_VARIABLE,
+  DURATION_UNITS,
+  ESCAPES,
+  FAMILIES,
+  type Piece,
+  SIMPLE,
+  VARIABLES,
+} from './specifiers.ts';
 
 /** A log record to look for: its tag, the prefix of its text, one of its fields (from 1; 0 is all). */
 export interface RecordWatch {
@@ -13,11 +23,18 @@ export interface RecordWatch {
   field: number;
 }
 
+/** A header to look for. */
+export interface HeaderWatch {
+  /** In lower case. */
+  name: string;
+  /** The first or the last one that was received or set, whatever became of it; else as the release has it. */
+  of: 'first' | 'last' | 'usual';
+}
+
 export interface Template {
   pieces: Piece[];
-  /** Lower-case names of request and response headers, and std.log keys, to look for. */
-  requestHeaders: string[];
-  responseHeaders: string[];
+  requestHeaders: HeaderWatch[];
+  responseHeaders: HeaderWatch[];
   logKeys: string[];
   records: RecordWatch[];
 }
@@ -29,6 +46,11 @@ const ESCAPED = new Map(ESCAPES.map((row) => [row.letter, row.text]));
 /** The template, or an error in the words of varnishncsa. */
 export function parseTemplate(source: string, json: boolean): Template | string {
   const out: Template = { pieces: [], requestHeaders: [], responseHeaders: [], logKeys: [], records: [] };
+  return parseInto(out, source, json) ?? out;
+}
+
+/** Appends what a format says; an error, or null. */
+function parseInto(out: Template, source: string, json: boolean): string | null {
   let literal = '';
   const add = (piece: Piece): void => {
     if (literal !== '') out.pieces.push({ kind: 'text', text: literal });
@@ -50,7 +72,15 @@ export function parseTemplate(source: string, json: boolean): Template | string 
     } else {
       const close = closingBracket(source, i + 1);
       if (close < 0) return `Unmatched bracket at: ${source.slice(i)}`;
-      const piece = bracketed(source.slice(i + 2, close), source[close + 1] ?? '', out, json);
+      const inside = source.slice(i + 2, close);
+      if (source[close + 1] === 'x' && DEFAULT_FORMAT_NAME.test(inside)) {
+        if (literal !== '') out.pieces.push({ kind: 'text', text: literal });
+        literal = '';
+        parseInto(out, DEFAULT_FORMAT, json);
+        i = close + 1;
+        continue;
+      }
+      const piece = bracketed(inside, source[close + 1] ?? '', out, json);
       if (piece === undefined) return `Unknown format specifier at: ${source.slice(i)}`;
       if (typeof piece === 'string') return piece;
       add(piece);
@@ -58,7 +88,16 @@ export function parseTemplate(source: string, json: boolean): Template | string 
     }
   }
   if (literal !== '') out.pieces.push({ kind: 'text', text: literal });
-  return out;
+  return null;
+}
+
+/** It stands for a whole format, not for a value. */
+const DEFAULT_FORMAT_NAME = new RegExp(`^(Proxy|Varnish):${DEFAULT_FORMAT_VARIABLE}$`);
+
+/** `NAME`, `NAME:first` or `NAME:last`; no name has a colon. */
+function headerWatch(text: string): HeaderWatch {
+  const [, name = '', of] = /^(.*?)(?::(first|last))?$/s.exec(text) ?? [];
+  return { name: name.toLowerCase(), of: of === 'first' || of === 'last' ? of : 'usual' };
 }
 
 /** Time formats may contain brackets. */
@@ -80,9 +119,9 @@ function bracketed(name: string, letter: string, out: Template, json: boolean): 
   if (row === undefined) return undefined;
   switch (row.letter) {
     case 'i':
-      return { kind: 'request-header', watch: watch(out.requestHeaders, name.toLowerCase()) };
+      return { kind: 'request-header', watch: watch(out.requestHeaders, headerWatch(name)) };
     case 'o':
-      return { kind: 'response-header', watch: watch(out.responseHeaders, name.toLowerCase()) };
+      return { kind: 'response-header', watch: watch(out.responseHeaders, headerWatch(name)) };
     case 't':
       return { kind: 'time', format: name };
     case 'T': {

@@ -9,7 +9,7 @@ import { textOf } from '../format/log-json.ts';
 import { HeaderList } from './header-list.ts';
 
 /** One of the two messages of a transaction. Absent facts have no record. */
-export class Message {
+class Message {
   readonly headers = new HeaderList();
   /** Does it have records of a header, so that an empty list is a fact? */
   hasHeaders = false;

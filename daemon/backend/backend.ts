@@ -114,6 +114,7 @@ export class Backend implements Director, ConnectionOwner {
       (owner) => this.makeProbe(owner),
       row,
     );
+    this.health.places = () => this.addresses;
   }
 
   /** Connections in use by all threads. */

@@ -4,6 +4,7 @@
 
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
 import { healthEpoch } from '../contract/health-epoch.ts';
+import { addressFamily, type OriginAddress } from './address.ts';
 import type { Probe, ProbeOwner } from './probe.ts';
 import type { BackendRow } from './shared-backends.ts';
 
@@ -12,6 +13,8 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
   readonly vclName: string;
   private readonly probe: Probe | null;
   private readonly now: () => number;
+  /** Addresses of the backend as they are now. */
+  places: () => readonly OriginAddress[] = () => [];
   private readonly happy: (polls: bigint) => void;
   private readonly row: BackendRow | null;
   private ownAdmin: AdminHealth = 'auto';
@@ -104,5 +107,13 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
 
   json(): string[] {
     return [this.probe === null ? '{}' : this.probe.window.json()];
+  }
+
+  addresses(): { ipv4?: string; ipv6?: string } {
+    const [ipv4, ipv6] = (['4', '6'] as const).map((family) => {
+      const at = this.places().find((place) => addressFamily(place) === family);
+      return at?.kind === 'tcp' ? at.address : undefined;
+    });
+    return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
   }
 }

@@ -47,6 +47,8 @@ export interface CacheLimits {
   /** Values of headers in Vary match when they differ only in spelling. */
   normaliseVary: boolean;
   banDups: boolean;
+  /** Objects of other variants that one lookup may test against bans. */
+  banAnyVariant: number;
   /** Headers that hold surrogate keys, in lower case. */
   tagHeaders: readonly string[];
   /** Bytes the index of surrogate keys may take; no limit when 0. */

@@ -176,6 +176,8 @@ export class ObjectLookup {
     let varying: Oc = 0;
     /** Hash of the request's variant, computed once there are many variants. */
     let wanted = 0;
+    /** Objects that may still be tested against bans before it is known whether they match. */
+    let anyVariant = this.state.limits.banAnyVariant;
     for (let oc = crowd === 0 ? objheads.first(oh) : this.crowdSearch.next(); oc !== 0; ) {
       const current = oc;
       const meta = objcores.get(current, row.META);
@@ -194,6 +196,13 @@ export class ObjectLookup {
         continue;
       }
       if (objcores.get(current, row.BAN) !== bans.current) {
+        if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary && --anyVariant < 0) {
+          varying = current;
+          if (!this.isVariantOf(current, q)) {
+            out.variants++;
+            continue;
+          }
+        }
         const verdict = this.tester.test(current, q.http, q.now);
         if (verdict === 'unfinished') return LookupAnswer.UNTESTED;
         if (verdict === 'banned') {

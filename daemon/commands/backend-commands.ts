@@ -20,8 +20,11 @@ const list: WorkerHandler = async (worker, call) => {
   const details = call.options.includes('p');
   const found = await matching(worker, call.args[0]);
   const now = worker.clock.now();
-  if (call.json)
-    return jsonReply(call, `\n  ${await gathered(jsonEntries(found, details, now), '', call.most)}`, 3);
+  const { plainLists } = worker.changes;
+  if (call.json) {
+    const entries = jsonEntries(found, details, plainLists, now);
+    return jsonReply(call, `\n  ${await gathered(entries, '', call.most)}`, 3);
+  }
   const lines: Line[] = [];
   const widths = HEAD.map(() => 0);
   await turns.over(tableLines(found, details, now), (line) => {
@@ -31,7 +34,7 @@ const list: WorkerHandler = async (worker, call) => {
       widths[i] = Math.max(widths[i] ?? 0, cell.length);
     });
   });
-  return ok(await gathered(layOut(lines, widths), '', call.most));
+  return ok(await gathered(layOut(lines, widths, plainLists ? 3 : 4), '', call.most));
 };
 
 const setHealth: WorkerHandler = async (worker, { args: [pattern = '', state = ''] }) => {
@@ -91,7 +94,13 @@ function* tableLines(found: readonly Found[], details: boolean, now: number): Ge
   }
 }
 
-function* jsonEntries(found: readonly Found[], details: boolean, now: number): Generator<string> {
+/** @param located the addresses of backends are among the details */
+function* jsonEntries(
+  found: readonly Found[],
+  details: boolean,
+  located: boolean,
+  now: number,
+): Generator<string> {
   yield found.length === 0 ? '{\n  ' : '{\n    ';
   let before = '';
   for (const [name, row] of found) {
@@ -108,20 +117,24 @@ function* jsonEntries(found: readonly Found[], details: boolean, now: number): G
       yield ',\n      "probe_details": ';
       yield* more;
     }
+    if (details && located) {
+      for (const [family, address] of Object.entries(row.addresses?.() ?? {}))
+        yield `,\n      "${family}": ${JSON.stringify(address)}`;
+    }
     yield `,\n      "last_change": ${row.changedAt.toFixed(3)}\n    }`;
   }
   yield '\n  }';
 }
 
-/** Pads columns to their widest cell, plus three spaces after the first and four after the others. */
-function* layOut(lines: readonly Line[], widths: readonly number[]): Generator<string> {
+/** Pads columns to their widest cell, plus three spaces after the first and `gap` after the others. */
+function* layOut(lines: readonly Line[], widths: readonly number[], gap: number): Generator<string> {
   for (const line of lines) {
     if (typeof line === 'string') {
       yield `${line}\n`;
       continue;
     }
     const cells = line.map((cell, i) =>
-      i === line.length - 1 ? cell : cell.padEnd((widths[i] ?? 0) + (i === 0 ? 3 : 4)),
+      i === line.length - 1 ? cell : cell.padEnd((widths[i] ?? 0) + (i === 0 ? 3 : gap)),
     );
     yield `${cells.join('')}\n`;
   }

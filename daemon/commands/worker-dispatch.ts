@@ -10,11 +10,12 @@ import { EDGE_COMMANDS } from './edge-commands.ts';
 import { ok } from './reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
-/** Shows the last id, or sets the next one; ids are not allocated in chunks, whatever size the command names. */
+/** Shows the last id, or since Varnish 7.3 the next one, or sets the next one; ids are not allocated in chunks, whatever size the command names. */
 const xid: WorkerHandler = (worker, { args: [text, chunk = '1'] }) => {
-  const next = Number(text ?? worker.lastVxid());
-  if (text !== undefined) worker.setNextVxid(next + 1);
-  return ok(`XID is ${next} chunk ${chunk}`);
+  const before = worker.changes.nextXid ? 0 : 1;
+  const shown = Number(text ?? worker.lastVxid() + 1 - before);
+  if (text !== undefined) worker.setNextVxid(shown + before);
+  return ok(`XID is ${shown} chunk ${chunk}`);
 };
 
 const DEBUG_COMMANDS = {

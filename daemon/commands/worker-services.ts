@@ -2,6 +2,7 @@
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
+import type { Changes } from '../../protocol/tables/release-changes.ts';
 import type { BanService } from '../cache/ban/ban-service.ts';
 import type { Director } from '../contract/context.ts';
 import type { EdgeReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
@@ -29,6 +30,8 @@ export interface WorkerServices {
   /** Bound listeners for plain HTTP. */
   listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: BanService };
+  /** Changes of Varnish that hold, by varnish_release. */
+  readonly changes: Changes;
   /** Epoch seconds. */
   readonly clock: { now(): number };
   /** The active program; `plainHash`: its keys are URL and host. */

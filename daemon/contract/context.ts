@@ -61,6 +61,8 @@ export interface DirectorListing {
   text(now: number): Iterable<string>;
   /** The value of probe_details in pieces, lines after the first indented by 8 spaces; null omits it. */
   json(now: number): Iterable<string> | null;
+  /** Its addresses, if it has any of its own: the first of each family is listed. */
+  addresses?(): { readonly ipv4?: string; readonly ipv6?: string };
 }
 
 export interface VclSession {

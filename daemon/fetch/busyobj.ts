@@ -278,7 +278,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** A body that the program had cached goes with a GET that is passed, as in Varnish: nothing of it is kept here. */
   unsetBody(): void {
     if (this.body === null) return;
-    if (this.uncacheable && this.body instanceof KeptBodySource && this.bereq.method === 'GET') return;
+    const stays = this.uncacheable && this.body instanceof KeptBodySource && this.bereq.method === 'GET';
+    if (stays && !this.ctx.vcl.changes.keptBodyDropped) return;
     this.bereq.unset('content-length');
     this.bereq.unset('transfer-encoding');
     this.body = null;

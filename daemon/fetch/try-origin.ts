@@ -37,6 +37,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   bereq.method = http.method;
   bereq.url = http.url;
   bereq.proto = http.proto;
+  if (bo.body === null && bo.ctx.vcl.changes.emptyBodies) stateNoBody(bereq, cacheable ? 'GET' : http.method);
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
@@ -55,6 +56,14 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   // Built in the log and read back from there: that costs less than joining strings.
   log.open().text(core.idHeader.start).int(bo.attempt.vxid);
   bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));
+}
+
+/** Methods whose requests have usually no body (RFC 9110 section 8.6 asks others to say that there is none). */
+const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
+
+function stateNoBody(bereq: HttpMessage, method: string): void {
+  bereq.unset('content-length');
+  if (!BODILESS.has(method)) bereq.push('content-length', 'Content-Length: 0');
 }
 
 /** More than this many in one exchange are nothing that a client waits for. */
@@ -137,6 +146,11 @@ function afterBackendFetch(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
 
 export function unanswered(bo: BusyObj): Step<BusyObj> {
   bo.log.timestamp('Beresp', bo.core.clock.now());
+  // No fault of the origin's.
+  if (bo.exchange.bodyFailure === 'request-body' && bo.ctx.vcl.changes.requestBodyFailures) {
+    bo.core.stats.fetch_failed++;
+    return answer(bo, 400, '');
+  }
   return serveStale(bo) ?? failed(bo);
 }
 

@@ -159,8 +159,11 @@ class PageFlow extends FilterFlow {
     let written = false;
     this.page.include(part, this.output, (succeeds) => {
       if (this.closed) return;
-      if (!succeeds) this.fail();
-      else if (atOnce) written = true;
+      if (!succeeds) {
+        // What came before it is delivered.
+        this.output.flush();
+        this.fail();
+      } else if (atOnce) written = true;
       else this.proceed();
     });
     atOnce = false;

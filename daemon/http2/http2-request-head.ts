@@ -215,10 +215,10 @@ export class Http2RequestHead {
     msg.lines[cookieAt] = this.joinedLine;
   }
 
-  /** Pseudo-headers come first (RFC 9113 section 8.3). A head that names no host at all may have them in any place: the
-   * clients of vtc(7) write such, Varnish takes them, and nothing in them can be read in two ways. */
+  /** Pseudo-headers come first (RFC 9113 section 8.3). A head without :authority may have them in any place: the clients of
+   * vtc(7) write such, Varnish takes them, and nothing in them can be read in two ways. */
   private lateFault(): HeadFault | null {
-    return this.host === null ? null : this.late;
+    return (this.seen & (1 << AUTHORITY)) === 0 ? null : this.late;
   }
 
   private pseudoFault(msg: HttpMessage): HeadFault | null {

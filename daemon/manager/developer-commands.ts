@@ -12,11 +12,14 @@ import { resolve } from 'node:path';
 import { readCommandLine } from '../../protocol/command-line.ts';
 import { inPackage } from '../../protocol/files/package-files.ts';
 import { PROXYD_LINT, PROXYD_TEST_EXTENSION } from '../../protocol/tables/proxyd-options.ts';
+import { RELEASES, type Release } from '../../protocol/tables/release-changes.ts';
 import { Params } from '../params/parameter-set.ts';
 import { ParamError } from '../params/value.ts';
 import type { Diagnostic } from '../vcl/diagnostics.ts';
 import { findingsJson, formatFindings, formatTotals, totals } from '../vcl/lint/format.ts';
 import { compilerFinding, type Finding, parseForLint, runRules } from '../vcl/lint/lint.ts';
+import { RELEASE_RULES } from '../vcl/lint/rules/releases.ts';
+import { RULES } from '../vcl/lint/rules.ts';
 import { OptionError } from './options/option-error.ts';
 import { makeAccess, parseJail } from './process/jail.ts';
 import { makeCompiler } from './programs/compiler.ts';
@@ -29,13 +32,16 @@ interface LintOptions {
   files: string[];
   json: boolean;
   params: Params;
+  /** Changes for the program with this one are told, too; null: none. */
+  release: Release | null;
 }
 
 function parse(argv: readonly string[]): LintOptions {
-  const out: LintOptions = { files: [], json: false, params: new Params() };
+  const out: LintOptions = { files: [], json: false, params: new Params(), release: null };
   const { options, words, end } = readCommandLine(PROXYD_LINT, argv, '');
   for (const [name, value] of options) {
     if (name === 'json') out.json = true;
+    else if (name === 'release') out.release = releaseOf(value, out.params);
     else if (name === 'p') setParam(out.params, value);
     else if (value !== '') out.files.push(value);
   }
@@ -43,6 +49,13 @@ function parse(argv: readonly string[]): LintOptions {
   out.files.push(...words);
   if (out.files.length === 0) throw new OptionError('--lint needs a file');
   return out;
+}
+
+function releaseOf(text: string, params: Params): Release {
+  const release = RELEASES.find((one) => one === text);
+  if (release === undefined) throw new OptionError(`--release: one of ${RELEASES.join(', ')}`);
+  setParam(params, `varnish_release=${release}`);
+  return release;
 }
 
 function setParam(params: Params, text: string): void {
@@ -53,7 +66,10 @@ function setParam(params: Params, text: string): void {
 }
 
 /** Checks one program; the compiler's findings come first. */
-async function lintProgram(source: { name: string; text: string }, params: Params): Promise<Finding[]> {
+async function lintProgram(
+  source: { name: string; text: string },
+  { params, release }: LintOptions,
+): Promise<Finding[]> {
   const vclPath = params.text('vcl_path').split(':');
   const { view, labels } = parseForLint(source, { vclPath, idHeader: params.text('id_header') });
   const compile = makeCompiler(
@@ -69,7 +85,10 @@ async function lintProgram(source: { name: string; text: string }, params: Param
   );
   const result = await compile(source);
   const diagnostics: Diagnostic[] = [...(result.errors ?? []), ...result.warnings];
-  return [...diagnostics.map(compilerFinding), ...runRules(view)];
+  return [
+    ...diagnostics.map(compilerFinding),
+    ...runRules(view, release === '9.0' ? [...RULES, ...RELEASE_RULES] : RULES),
+  ];
 }
 
 /** @returns the exit code */
@@ -78,7 +97,8 @@ export async function lintCommand(
   out: (text: string) => void,
   err: (text: string) => void,
 ): Promise<number> {
-  const { files, json, params } = parse(argv);
+  const options = parse(argv);
+  const { files, json, params } = options;
   const findings: Finding[] = [];
   let unreadable = false;
   for (const file of files) {
@@ -86,7 +106,7 @@ export async function lintCommand(
     if (typeof source === 'string') {
       err(`Cannot read file '${file}' (${source})\n`);
       unreadable = true;
-    } else findings.push(...(await lintProgram(source, params)));
+    } else findings.push(...(await lintProgram(source, options)));
   }
   const found = totals(findings);
   if (json) out(findingsJson(files, findings));

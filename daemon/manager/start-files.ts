@@ -1,7 +1,7 @@
 // Files named on the command line: programs (-b, -f) and commands (-I).
 
 import { readFileSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
@@ -32,12 +32,13 @@ export function readProgramFile(
   return why;
 }
 
-/** Loads the programs of -b and -f, and uses the last one. Throws OptionError. */
+/** Loads the programs of -b and -f, and uses the last one, once the extensions of -E are there. Throws OptionError. */
 export async function loadStartPrograms(
-  { backend, programs: named }: Pick<Options, 'backend' | 'programs'>,
+  { backend, programs: named, extensions }: Pick<Options, 'backend' | 'programs' | 'extensions'>,
   vclPath: string,
   programs: Programs,
 ): Promise<void> {
+  await checkStartExtensions(extensions, programs);
   const sources: { name: string; source: { name: string; text: string } }[] = [];
   if (backend !== null)
     sources.push({ name: 'boot', source: { name: '<-b>', text: backendProgram(backend) } });
@@ -58,6 +59,20 @@ export async function loadStartPrograms(
   }
 }
 
+/** Compiles a program that imports each extension of -E, so that one that is missing is found at the start. Throws
+ * OptionError. */
+async function checkStartExtensions(names: readonly string[], programs: Programs): Promise<void> {
+  for (const name of names) {
+    const isPath = name.includes('/');
+    const word = isPath ? basename(name).replace(/^(?:libvmod_)?([^.]*).*$/, '$1') : name;
+    if (!/^[a-z]\w*$/i.test(word)) throw new OptionError(`-E ${name}: not the name of an extension`);
+    const from = isPath ? ` from ${vclString(resolve(name))}` : '';
+    const text = `vcl 4.1;\n\nimport ${word}${from};\nbackend default none;\n`;
+    const reply = await programs.check({ name: '<-E>', text });
+    if ('status' in reply) throw new OptionError(`-E ${name}: cannot be loaded\n${reply.body}`, false);
+  }
+}
+
 /** Runs the file's commands; `note` hears each with its status. Throws OptionError. */
 export async function runInitFile(
   file: string,
@@ -71,7 +86,8 @@ export async function runInitFile(
     throw new OptionError(`Can't open -I file ${file}: ${systemText(cause)}`);
   }
   const lines = new CommandLines();
-  for (const line of [...lines.push(text), ...lines.end()]) {
+  const complete = lines.push(text);
+  for (const line of complete) {
     const mayFail = line.startsWith('-');
     const reply = await run(mayFail ? line.slice(1) : line);
     const [shown = ''] = line.split('\n', 1);
@@ -79,6 +95,8 @@ export async function runInitFile(
     if (reply.status === CLI.OK || reply.status === CLI.TRUNCATED || mayFail) continue;
     throw new OptionError(`-I file CLI command failed (${reply.status})\n> ${shown}\n${reply.body}`);
   }
+  // A file that was cut short is not to look like a whole one.
+  if (lines.end().length > 0) throw new OptionError('-I file had incomplete CLI command at the end');
 }
 
 /** The program that -b stands for. Throws OptionError. */

@@ -12,12 +12,16 @@ import {
   type ParamRow,
   type ParamType,
 } from '../../protocol/tables/params.ts';
+import { type Changes, changesOf, RELEASES } from '../../protocol/tables/release-changes.ts';
 import type { ParamValue } from '../link.ts';
 import { absentParam, type NoEffect, noEffect, setAbsent } from './absent.ts';
-import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
+import { RELATED } from './related.ts';
+import { bitsOf, formatSet, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
 /** Types whose values are strings. */
 const TEXTS: ReadonlySet<ParamType> = new Set(['bits', 'mask', 'string', 'header', 'storage']);
+/** Rows whose default depends on the release. */
+const NEWER = (PARAMS as readonly ParamRow[]).filter((row) => row.since9?.default !== undefined);
 const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
 
 export class Params {
@@ -36,14 +40,20 @@ export class Params {
     this.defaults = defaults;
     const hot: Record<string, number> = {};
     for (const row of PARAMS) {
-      const value = this.defaultOf(row);
+      const value = firstValue(row, defaults[row.name]);
       this.values.set(row.name, value);
       if (typeof value !== 'string') hot[row.name] = Number(value);
     }
     // An object filled key by key becomes a hash table, and every read of it a lookup; one that is parsed as a whole
     // gets its own shape, and a read is one load.
     this.hot = JSON.parse(JSON.stringify(hot)) as Record<NumericParam, number>;
-    for (const [name, value] of Object.entries(initial)) this.apply(name, value);
+    // All values of another process: none is to follow from another.
+    for (const [name, value] of Object.entries(initial)) this.store(name, value);
+  }
+
+  /** Changes of Varnish that hold, by varnish_release. */
+  get changes(): Changes {
+    return changesOf(RELEASES[this.hot.varnish_release] ?? RELEASES[0]);
   }
 
   /** The row of a parameter, or the error for an unknown name. */
@@ -88,6 +98,14 @@ export class Params {
 
   /** Stores a value that was validated elsewhere (the worker's side of a change); unknown names are ignored. */
   apply(name: string, value: ParamValue): void {
+    // A value at its default becomes the default of the new release.
+    const untouched = name === 'varnish_release' ? NEWER.filter((row) => this.isDefault(row)) : [];
+    this.store(name, value);
+    for (const row of untouched) this.store(row.name, this.defaultOf(row));
+    RELATED[name]?.(value, this, (other, follows) => this.store(other, follows));
+  }
+
+  private store(name: string, value: ParamValue): void {
     if (!this.values.has(name)) return;
     this.values.set(name, value);
     if (typeof value !== 'string') this.hot[name as NumericParam] = Number(value);
@@ -117,9 +135,10 @@ export class Params {
     return value;
   }
 
-  /** The row with this machine's default, with limits that depend on other parameters, and marked if it is
-   * read-only. */
-  asOfNow(row: ParamRow): ParamRow {
+  /** The row with the default of this machine and of the release, with limits that depend on other parameters, and
+   * marked if it is read-only. */
+  asOfNow(old: ParamRow): ParamRow {
+    const row = this.ofRelease(old);
     const { minBy, maxBy, flags = [] } = row;
     const isProtected = this.readOnly.has(row.name);
     const initial = this.defaults[row.name as ParamName];
@@ -135,6 +154,10 @@ export class Params {
     };
   }
 
+  private ofRelease(row: ParamRow): ParamRow {
+    return row.since9 === undefined || !this.changes.parameterBounds ? row : { ...row, ...row.since9 };
+  }
+
   /** Makes a parameter read-only (-r); false if it does not exist. */
   protect(name: string): boolean {
     if (!ROWS.has(name) && absentParam(name) === null) return false;
@@ -147,12 +170,18 @@ export class Params {
   }
 
   isDefault(row: ParamRow): boolean {
-    return this.shown(row) === formatValue(row, this.defaultOf(row));
+    return this.shown(row) === this.format(row, this.defaultOf(row));
   }
 
   /** The value in the format of param.show, without its unit. */
   shown(row: ParamRow): string {
-    return formatValue(row, this.values.get(row.name) as ParamValue);
+    return this.format(row, this.values.get(row.name) as ParamValue);
+  }
+
+  /** A value in the format of param.show, without its unit. */
+  format(row: ParamRow, value: ParamValue): string {
+    const isSet = row.type === 'bits' || row.type === 'mask';
+    return isSet && this.changes.bitSets ? formatSet(row, String(value)) : formatValue(row, value);
   }
 
   /** All values, for the message that starts a worker. */
@@ -161,17 +190,21 @@ export class Params {
   }
 
   private defaultOf(row: ParamRow): ParamValue {
-    const text = this.defaults[row.name as ParamName] ?? row.default;
-    if (TEXTS.has(row.type)) return text;
-    const value = parseValue(row, text, 0);
-    if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
-    return value;
+    return firstValue(this.ofRelease(row), this.defaults[row.name as ParamName]);
   }
 
   /** Enabled bits of a bit-set parameter. */
   bits(row: ParamRow): string[] {
     return bitsOf(row, this.text(row.name as ParamName));
   }
+}
+
+/** The value of a default. */
+function firstValue(row: ParamRow, text = row.default): ParamValue {
+  if (TEXTS.has(row.type)) return text;
+  const value = parseValue(row, text, 0);
+  if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
+  return value;
 }
 
 /** Appends the attempted value to an error; other results are returned unchanged. */

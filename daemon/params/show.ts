@@ -3,8 +3,9 @@
 // Pure functions of a row and its value; layout (columns, indentation, line width) as in Varnish, because scripts parse
 // it.
 
-import type { ParamFlag, ParamRow } from '../../protocol/tables/params.ts';
+import { PARAMS, type ParamFlag, type ParamName, type ParamRow } from '../../protocol/tables/params.ts';
 import type { Params } from './parameter-set.ts';
+import { ALIASES } from './related.ts';
 import { UNLIMITED } from './value.ts';
 
 const NAME_WIDTH = 30;
@@ -23,6 +24,8 @@ const NOTES: Readonly<Record<ParamFlag, string>> = {
   build_options: 'The default depends on how the program was installed.',
 };
 
+const NEVER_NOTE = 'With the value never there is no limit.';
+
 /** One line of the short table, including the newline. */
 export function showShort(params: Params, row: ParamRow): string {
   return `${row.name.padEnd(NAME_WIDTH)}${valueText(params, row)}\n`;
@@ -30,19 +33,25 @@ export function showShort(params: Params, row: ParamRow): string {
 
 /** The long description; ends with an empty line. */
 export function showLong(params: Params, at: ParamRow): string {
+  const alias = aliasOf(params, at);
+  if (alias !== null) {
+    const margin = ' '.repeat(INDENT);
+    return `${at.name}\n${margin}Value is: ${alias.value}\n${margin}Alias of: ${alias.of}\n\n${margin}${alias.help}\n\n`;
+  }
   const row = params.asOfNow(at);
   const out = [row.name, `${' '.repeat(INDENT)}Value is: ${valueText(params, row)}`];
   const fact = (label: string, text: string | undefined): void => {
     if (text !== undefined) out.push(`${' '.repeat(INDENT)}${label} is: ${text}`);
   };
-  if (!params.isDefault(row)) fact('Default', row.default);
+  if (!params.isDefault(row)) fact('Default', defaultText(params, row));
   fact('Minimum', row.min);
   fact('Maximum', row.max);
   out.push('');
-  for (const paragraph of description(row)) {
+  for (const paragraph of description(params, row)) {
     for (const line of paragraph) out.push(line);
     out.push('');
   }
+  if (row.never === true && params.changes.bitSets) out.push(...wrap(`NB: ${NEVER_NOTE}`, INDENT), '');
   for (const flag of row.flags ?? []) {
     out.push(...wrap(`NB: ${NOTES[flag]}`, INDENT), '');
   }
@@ -51,17 +60,46 @@ export function showLong(params: Params, at: ParamRow): string {
 
 /** The JSON object, indented like the other JSON replies. */
 export function showJson(params: Params, at: ParamRow): string {
+  const alias = aliasOf(params, at);
+  if (alias !== null) {
+    const members = {
+      name: at.name,
+      alias: alias.of,
+      implemented: true,
+      value: alias.value,
+      description: alias.help,
+    };
+    const lines = Object.entries(members).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`);
+    return `  {\n    ${[...lines, '"flags": []'].join(',\n    ')}\n  }`;
+  }
   const row = params.asOfNow(at);
   const fields: string[] = [`"name": ${JSON.stringify(row.name)}`, '"implemented": true'];
   fields.push(`"value": ${jsonValue(params, row)}`);
   if (row.unit !== undefined) fields.push(`"units": ${JSON.stringify(row.unit)}`);
-  fields.push(`"default": ${JSON.stringify(row.default)}`);
+  fields.push(`"default": ${JSON.stringify(defaultText(params, row))}`);
   if (row.min !== undefined) fields.push(`"minimum": ${JSON.stringify(row.min)}`);
   if (row.max !== undefined) fields.push(`"maximum": ${JSON.stringify(row.max)}`);
-  fields.push(`"description": ${JSON.stringify(jsonDescription(row))}`);
+  fields.push(`"description": ${JSON.stringify(jsonDescription(params, row))}`);
   const flags = (row.flags ?? []).map((f) => `\n      ${JSON.stringify(f)}`).join(',');
   fields.push(`"flags": [${flags}${flags === '' ? '' : '\n    '}]`);
   return `  {\n    ${fields.join(',\n    ')}\n  }`;
+}
+
+/** A name of Varnish 7.1 for a bit of another parameter, where it is one: it is not listed, and shows all bits. */
+function aliasOf(params: Params, row: ParamRow): { of: string; value: string; help: string } | null {
+  const of = params.changes.parameterAliases ? ALIASES.get(row.name) : undefined;
+  const target = PARAMS.find(({ name }) => name === of);
+  if (of === undefined || target === undefined) return null;
+  return { of, value: params.shown(target), help: `An old name for a bit of ${of}.` };
+}
+
+/** Whether param.show lists it. */
+export function isListed(params: Params, row: ParamRow): boolean {
+  return aliasOf(params, row) === null;
+}
+
+function defaultText(params: Params, row: ParamRow): string {
+  return row.type === 'bits' || row.type === 'mask' ? params.format(row, row.default) : row.default;
 }
 
 function valueText(params: Params, row: ParamRow): string {
@@ -70,33 +108,37 @@ function valueText(params: Params, row: ParamRow): string {
 }
 
 function jsonValue(params: Params, row: ParamRow): string {
-  const value = params.snapshot()[row.name];
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (row.type === 'choice') return JSON.stringify(params.shown(row));
-  if (row.type === 'timeout') return Number(value).toFixed(3);
+  const value = params.get(row.name as ParamName);
+  if (typeof value === 'string' || row.type === 'choice') return JSON.stringify(params.shown(row));
+  if (row.type === 'timeout') {
+    const shown = params.shown(row);
+    return shown === 'never' ? '"never"' : shown;
+  }
   return value === UNLIMITED ? '"unlimited"' : String(value);
 }
 
-function bitsIntro(row: ParamRow): { words: [string, string][]; use: string } | null {
+function bitsIntro(params: Params, row: ParamRow): { words: [string, string][]; use: string } | null {
   const off: [string, string] = ['none', 'All off.'];
   const usual: [string, string] = ['default', 'The default set.'];
+  const on: [string, string] = ['all', row.type === 'mask' ? 'Every record is written.' : 'All on.'];
+  const { bitSets } = params.changes;
   if (row.type === 'bits')
     return {
-      words: row.default === 'none' ? [off] : [usual, off],
+      words: [...(row.default === 'none' ? [] : [usual]), off, ...(bitSets ? [on] : [])],
       use: 'With a + or - before its name, one bit goes on or off:',
     };
   if (row.type === 'mask') {
     return {
-      words: [usual],
+      words: bitSets ? [on, usual] : [usual],
       use: 'With a + or - before the name of a log tag, its records are written or left out.',
     };
   }
   return null;
 }
 
-function description(row: ParamRow): string[][] {
+function description(params: Params, row: ParamRow): string[][] {
   const paragraphs = row.help.split('\n\n').map((p) => wrap(p, INDENT));
-  const intro = bitsIntro(row);
+  const intro = bitsIntro(params, row);
   if (intro === null) return paragraphs;
   const bits = (row.bits ?? []).map((b): [string, string] => [b.name, b.help]);
   const width = Math.max(20, ...[...intro.words, ...bits].map(([name]) => name.length + 2));
@@ -110,8 +152,8 @@ function description(row: ParamRow): string[][] {
   return paragraphs;
 }
 
-function jsonDescription(row: ParamRow): string {
-  const intro = bitsIntro(row);
+function jsonDescription(params: Params, row: ParamRow): string {
+  const intro = bitsIntro(params, row);
   if (intro === null) return row.help;
   const item = ([name, help]: [string, string]): string => `\n\t${name}\t${help}`;
   const bits = (row.bits ?? []).map((b): [string, string] => [b.name, b.help]);

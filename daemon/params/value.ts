@@ -6,7 +6,7 @@
 // its low 32 bits.
 
 import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
-import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
+import { TAGS } from '../../protocol/tables/tags.ts';
 import { TIME_UNITS } from '../../protocol/units.ts';
 import type { ParamValue } from '../link.ts';
 import { headerNameProblem } from './header-name.ts';
@@ -24,6 +24,9 @@ export class ParamError {
 
 /** The value of `unlimited` for integers: the maximum. */
 export const UNLIMITED = 2 ** 32 - 1;
+
+/** Seconds of `never`: more than any number that is read has, and finite, as messages between processes need it. */
+const NEVER = 1e20;
 
 /** Digits allowed before and after the decimal point, and in an integer (RFC 8941 section 3.3). */
 const DIGITS = { whole: 12, fraction: 3, integer: 15 } as const;
@@ -102,12 +105,14 @@ function unsigned(word: string): ParamError | null {
   return /^[+-]/.test(word) ? null : new ParamError(`Missing '+' or '-' (${word})\n`);
 }
 
-/** @param old signed names */
+/** `none` and `all` begin anew wherever they stand. @param old signed names */
 function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
-  if (text === 'none') return text;
   if (text === 'default' && row.default !== 'none') return row.default;
   const signs = new Map(old.map((word) => [word.slice(1), word[0]]));
   for (const word of signedNames(text)) {
+    if (word === 'none') signs.clear();
+    if (word === 'all') for (const { name } of row.bits ?? []) signs.set(name, '+');
+    if (word === 'none' || word === 'all') continue;
     const refused = unsigned(word);
     if (refused !== null) return refused;
     const bit = row.bits?.find((b) => b.name === word.slice(1).toLowerCase());
@@ -134,10 +139,14 @@ export function maskedTags(text: string): string[] {
   return text === '' || text === 'none' ? [] : text.split(',').map((t) => t.slice(1));
 }
 
-function parseMask(text: string, old: string): string | ParamError {
+/** `all` writes every tag and `none` no one, wherever they stand. */
+function parseMask(row: ParamRow, text: string, old: string): string | ParamError {
   const words = text === 'default' ? [] : signedNames(text);
-  const masked = new Set<string>(text === 'default' ? MASKED_BY_DEFAULT : maskedTags(old));
+  const masked = new Set(maskedTags(text === 'default' ? row.default : old));
   for (const word of words) {
+    if (word === 'all') masked.clear();
+    if (word === 'none') for (const { name } of TAGS) masked.add(name);
+    if (word === 'all' || word === 'none') continue;
     const refused = unsigned(word);
     if (refused !== null) return refused;
     const name = word.slice(1).toLowerCase();
@@ -152,6 +161,7 @@ function parseMask(text: string, old: string): string | ParamError {
 
 /** Checks a number against the row's limits; the error texts differ by type as in Varnish. */
 function checkBounds(row: ParamRow, value: number): ParamError | null {
+  if (value === 0 && row.orZero === true) return null;
   const continuous = row.type === 'timeout' || row.type === 'real';
   const end = row.type === 'bytes' ? '\n\n' : '\n';
   if (row.min !== undefined && value < limitOf(row.type, row.min)) {
@@ -178,6 +188,7 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
   switch (row.type) {
     case 'timeout':
     case 'real': {
+      if (row.never === true && text === 'never') return NEVER;
       const n = row.type === 'timeout' ? parseDuration(text) : parseReal(text);
       return typeof n === 'number' ? (checkBounds(row, n) ?? n) : n;
     }
@@ -199,7 +210,7 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
     case 'bits':
       return parseBits(row, text, wordsOf(String(old)));
     case 'mask':
-      return parseMask(text, String(old));
+      return parseMask(row, text, String(old));
     case 'choice': {
       const choices = row.choices ?? [];
       const n = choices.indexOf(text.toLowerCase());
@@ -211,6 +222,18 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
     case 'storage':
       return text;
   }
+}
+
+/** A canonical text of bits or tags as Varnish shows it since 7.7: what all or none of them are, and what differs. */
+export function formatSet(row: ParamRow, text: string): string {
+  if (row.type === 'mask') {
+    const masked = maskedTags(text).length;
+    return masked === 0 ? 'all' : masked === TAGS.length ? 'none' : `all,${text}`;
+  }
+  const words = wordsOf(text);
+  if (words.length === 0) return 'none';
+  const isAll = words.length === row.bits?.length && words.every((word) => word[0] === '+');
+  return isAll ? 'all' : `none,${text}`;
 }
 
 function parseHeaderName(text: string): string | ParamError {
@@ -229,7 +252,7 @@ export function formatValue(row: ParamRow, value: ParamValue): string {
   if (typeof value === 'string') return value;
   switch (row.type) {
     case 'timeout':
-      return value.toFixed(3);
+      return value >= NEVER ? 'never' : value.toFixed(3);
     case 'bytes':
       return formatBytes(value);
     case 'uint':

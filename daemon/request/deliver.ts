@@ -24,7 +24,7 @@ import { ACCEPT_RANGES, type HotHead, ONE_WRITE } from '../transaction/hot-heads
 import type { Request } from '../transaction/request.ts';
 import { ObjectHolder } from '../transaction/store-flow.ts';
 import { askForUnwanted, drainAtOnce } from './finish.ts';
-import { writeStored } from './fragment-body.ts';
+import { judgesStatuses, writeStored } from './fragment-body.ts';
 import { FAIL, FINISH, inClientState, RESET, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
@@ -179,8 +179,13 @@ function plainHit(req: Request): HotHead | typeof COLD | null {
 }
 
 /** Whether the page takes a copy of the whole body of a fragment at once. */
-function joinsAtOnce({ core, attempt }: Request, place: FragmentPlace): boolean {
-  return place.isInTurn && place.output.makesRoom(core.cache.reading.bodyLength(attempt.oc));
+function joinsAtOnce(req: Request, place: FragmentPlace): boolean {
+  const { core, attempt } = req;
+  return (
+    !judgesStatuses(req) &&
+    place.isInTurn &&
+    place.output.makesRoom(core.cache.reading.bodyLength(attempt.oc))
+  );
 }
 
 /** Sends the whole response of a plain hit. */

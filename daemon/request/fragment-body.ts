@@ -32,12 +32,24 @@ import { FINISH, TRANSMIT } from './request-steps.ts';
 const WHOLE = 128 * 1024;
 const UNPACKED = namedDeliveryFilters('gunzip', []);
 
+/** Whether pages look at the statuses of their fragments. */
+export function judgesStatuses({ core, ctx }: Request): boolean {
+  return core.esi.includeOnerror && ctx.vcl.changes.fragmentStatuses;
+}
+
+function refuses(req: Request, place: FragmentPlace): boolean {
+  const status = req.resp.status % 1000;
+  if (status === 200 || status === 204 || !judgesStatuses(req)) return false;
+  place.failed(`its status is ${status}`);
+  return true;
+}
+
 export function transmitFragment(req: Request, place: FragmentPlace): Step<Request> {
   const { core, attempt } = req;
   if (req.aborted) return FINISH;
   if (!place.isInTurn) return awaitTurn(req, place);
   const { oc } = attempt;
-  if (oc === 0) return writeSynth(req, place.output);
+  if (oc === 0) return writeSynth(req, place);
   const { facts } = core.cache;
   const { output } = place;
   const joins = output.sum !== null && !req.isPage && isPacked(req);
@@ -60,6 +72,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   }
   const length = openBody(req, list);
   const { chain } = attempt;
+  if (refuses(req, place)) return FINISH;
   if (joins && facts.isFailed(oc)) {
     place.failed('its body broke off');
     return FINISH;
@@ -225,11 +238,13 @@ function awaitTurn(req: Request, place: FragmentPlace): Step<Request> {
   });
 }
 
-function writeSynth(req: Request, output: PageOutput): Step<Request> {
+function writeSynth(req: Request, place: FragmentPlace): Step<Request> {
+  const { output } = place;
   const { core, log, attempt } = req;
   const body = Buffer.from(attempt.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
   openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
+  if (refuses(req, place)) return FINISH;
   attempt.bodyBytesOut = body.length;
   if (req.resp.status === 204 || req.resp.status === 304) return FINISH;
   if (output.writePlain(own(body)) === 'more') return FINISH;

@@ -29,7 +29,8 @@ const MAX_BACKGROUND = 1000;
 
 export function hit(req: Request): Step<Request> {
   const { core, ctx } = req;
-  const traced = req.settings.trace ?? req.log.wants(Tag.VCL_trace);
+  const usual = ctx.vcl.changes.traceOnRequest ? core.tracesAll : req.log.wants(Tag.VCL_trace);
+  const traced = req.settings.trace ?? usual;
   if (req.attempt.busyOc === 0 && req.programRef?.plainHit === true && !traced) {
     req.log.putConstant(PLAIN);
     countHit(req);

@@ -132,6 +132,7 @@ function takeAuthority(req: Request): HostError | null {
   const url = http.url;
   const wrong = normaliseTarget(http);
   if (wrong !== null || http.url === url) return wrong;
+  if (req.session.stream === null) req.core.stats.http1_absolute_form++;
   // The received bytes no longer count.
   http.raw = null;
   const now = http.find('host');
@@ -295,7 +296,8 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
 /** The body could not be cached, and nothing else can be done with what is left of it. */
 function giveUp(req: Request, why: BodyError): Step<Request> {
   req.closeAfter('RX_BODY');
-  if (why === 'overflow') answerBare(req, 400, 'Bad Request');
+  const isWrong = req.ctx.vcl.changes.requestBodyFailures && why !== 'closed';
+  if (why === 'overflow' || (isWrong && why !== 'storage')) answerBare(req, 400, 'Bad Request');
   else if (why === 'storage') answerBare(req, 503, 'Service Unavailable');
   else req.unanswered = true;
   return FINISH;

@@ -54,6 +54,8 @@ export interface Core {
   readonly responseLimits: HeadLimits;
   /** The http_date_postel feature. */
   readonly lenientDates: boolean;
+  /** Are the statements of programs logged without being asked to (feature trace)? */
+  readonly tracesAll: boolean;
   /** The lenient_lf feature. */
   readonly lenientLf: boolean;
   /** Whether HTTP/2 is spoken where a client without TLS of ours begins with its preface (feature +http2). */

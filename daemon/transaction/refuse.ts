@@ -13,6 +13,7 @@ import { own } from '../flow/piece.ts';
 import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
+import { reasonOf } from '../http1/status-reasons.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
 import { answerFramed } from './framed-text.ts';
@@ -45,6 +46,7 @@ export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start
     // Nobody knows where such a head would have ended: there is no request to speak of.
     core.stats.s_req_hdrbytes += Math.min(end - start, most);
     noteRefusal(session.log, core.stats, 'request', 'overflow', `more than ${most} bytes`);
+    answerOverflow(req, core.params.http_req_overflow_status);
     session.close('RX_OVERFLOW');
     return;
   }
@@ -57,6 +59,12 @@ export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
   finishRefused(req, row.close, 400, 'Bad Request', isTls ? TLS_TEXT : '');
+}
+
+/** A bare status line, as there is no transaction that could answer. */
+function answerOverflow({ session }: Request, status: number): void {
+  if (status === 0 || !session.isOpen || session.stream !== null) return;
+  session.write(own(Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n\r\n`, 'latin1')));
 }
 
 /** Whether a head has come to its end, or still may. */

@@ -249,9 +249,9 @@ sub vcl_beresp_vary {
 	}
 }
 
-# For two minutes requests for this do not wait for each other.
+# For two minutes, or what uncacheable_ttl says, requests for this do not wait for each other.
 sub vcl_beresp_hitmiss {
-	set beresp.ttl = 120s;
+	set beresp.ttl = param.uncacheable_ttl;
 	set beresp.uncacheable = true;
 	return (deliver);
 }

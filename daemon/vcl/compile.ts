@@ -64,6 +64,8 @@ export function compile(source: { name: string; text: string }, options: Compile
   const reporter = new Reporter();
   const stream = new TokenStream(reporter, fileReader(options));
   stream.unsafePath = options.unsafePath ?? true;
+  const changes = changesOf(options.release ?? '7.1');
+  stream.rootedGlobs = changes.rootedGlobs;
   const parser = new Parser(stream);
   stream.open(source.name, source.text);
   parser.program(true);
@@ -84,7 +86,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
   model.pem = new PemFiles(options);
-  model.changes = changesOf(options.release ?? '7.1');
+  model.changes = changes;
   model.isOffline = options.isOffline ?? false;
   model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;

@@ -65,6 +65,7 @@ export const MESSAGES = {
   unknownIncludeFlag: (flag: string) => say('include', `Unknown include flag: '${flag}'`),
   includeWithoutPath: () => say('include', 'include not followed by string constant.'),
   includeWithoutSemicolon: () => say('include', 'include <string> not followed by semicolon.'),
+  looseGlob: () => say('include', "The path of +glob must begin with '/' or './'"),
   emptyGlob: () => say('include', 'glob pattern matched no files.'),
   unreadable: (name: string, why: string) => say('include', `Cannot read file '${name}' (${why})`),
   tooManyFiles: () => say('include', 'Too many files included'),

@@ -4,7 +4,7 @@
 // It cannot recurse: a file already open on the include chain is an error. Names: absolute ones as they are, "./x"
 // beside the including file, anything else along vcl_path. `include +glob` includes all matches in name order.
 
-import { CompileStop, type Reporter, SourceFile } from './diagnostics.ts';
+import { CompileStop, type Reporter, SourceFile, type Span } from './diagnostics.ts';
 import { MESSAGES } from './error-texts.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
@@ -17,6 +17,10 @@ export class TokenStream {
   topSyntax = 0;
   /** Parameter vcc_unsafe_path: names of included files may contain a "/". */
   unsafePath = true;
+  /** Whether a path of +glob has to begin with a slash or a dot. */
+  rootedGlobs = false;
+  /** Paths of +glob that do not. */
+  readonly looseGlobs: Span[] = [];
   #tokens: Token[] = [];
   #at = 0;
   readonly #reader: PathReader;
@@ -98,6 +102,10 @@ export class TokenStream {
     const semi = token(i++);
     if (semi.text !== ';') {
       this.reporter.fail(MESSAGES.includeWithoutSemicolon(), spanOf(semi));
+    }
+    if (glob && !/^\.?\//.test(path.value)) {
+      if (this.rootedGlobs) this.reporter.fail(MESSAGES.looseGlob(), spanOf(path));
+      this.looseGlobs.push(spanOf(path));
     }
     const names = glob ? globSync(path.value, start.file.name, this.#reader) : [path.value];
     if (names.length === 0) {

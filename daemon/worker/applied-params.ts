@@ -31,6 +31,7 @@ export function limitsOfCache(params: Params): CacheLimits {
     gzipSupport: p.http_gzip_support !== 0,
     normaliseVary: isStrict(p),
     banDups: p.ban_dups !== 0,
+    banAnyVariant: p.ban_any_variant,
     tagHeaders: headerNames(params.text('xkey_fields')),
     tagSpace: p.xkey_space,
     lurker: {

@@ -94,10 +94,12 @@ export class Listening {
     };
     const depth = backlog();
     if (handle !== undefined && handle !== null) server.listen(handle as object, depth, done);
-    else if (spec.path !== undefined) server.listen({ path: spec.path, backlog: depth }, done);
+    else if (spec.path !== undefined)
+      server.listen({ path: spec.path.replace(/^@/, '\0'), backlog: depth }, done);
     else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog: depth }, done);
   }
 
+  /** Connections that other threads have given to this one are still taken. */
   close(): void {
     for (const acceptor of this.acceptors) acceptor?.server.close();
   }

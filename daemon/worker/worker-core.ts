@@ -2,6 +2,7 @@
 // before the programs do, and knows nothing of listeners, calls, or the start and stop of a worker (worker.ts).
 
 import { randomInt } from 'node:crypto';
+import type { Changes } from '../../protocol/tables/release-changes.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache } from '../cache/cache.ts';
@@ -94,6 +95,7 @@ export abstract class WorkerCore implements Core {
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
+  tracesAll = false;
   lenientLf = false;
   http2Plain = false;
   http2Tls = true;
@@ -194,6 +196,10 @@ export abstract class WorkerCore implements Core {
     return this.vxids.next();
   }
 
+  get changes(): Changes {
+    return this.allParams.changes;
+  }
+
   lastVxid(): number {
     return this.vxids.last();
   }
@@ -269,10 +275,11 @@ export abstract class WorkerCore implements Core {
       this.hotHeads.renameId(this.idHeader.key);
     }
     this.lenientDates = allParams.feature('http_date_postel');
+    this.tracesAll = allParams.feature('trace');
     this.lenientLf = allParams.feature('lenient_lf');
     this.http2Plain = allParams.feature('http2');
     this.http2Tls = !allParams.featureDenied('http2');
-    this.logsResets = !allParams.featureDenied('vcl_req_reset');
+    this.logsResets = allParams.feature('vcl_req_reset');
     this.esi.set((bit) => allParams.feature(bit));
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));

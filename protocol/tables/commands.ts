@@ -85,7 +85,7 @@ const ROWS = [
   row('panic.clear', 'manager', { options: ['z'], surplus: { status: CLI.PARAM, text: 'Unknown parameter "%s".' }, waits: 'briefly', destructive: true },
     'Forget the last panic; -z sets its counter to zero as well.'),
   row('panic.show', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'The report of the last panic, if there was one.'),
-  row('param.reset', 'manager', { words: [PARAM], destructive: true }, 'Give a parameter its default value.'),
+  row('param.reset', 'manager', { options: ['j'], words: [PARAM], destructive: true }, 'Give a parameter its default value.'),
   row('param.set', 'manager', { options: ['j'], words: [PARAM, { name: '<value>' }] }, 'Give a parameter a value.'),
   row('param.show', 'manager', { options: ['lj'], words: [{ name: '[<param>|changed|<text>]', optional: true, of: 'parameter', also: [{ text: 'changed', help: 'Only parameters that differ from their default' }] }], surplus: { status: CLI.TOO_MANY, text: 'Too many parameters', withOption: CLI.PARAM }, waits: 'briefly', reads: true },
     'Parameters with their values: one, the changed ones, those whose names contain a text, or all.'),

@@ -84,6 +84,7 @@ export const MAIN_COUNTERS = [
   row('client_req_400', 'c', 'i', 'info', 'Requests refused as malformed (400)'),
   row('client_req_417', 'c', 'i', 'info', 'Requests refused for their Expect field (417)'),
   row('client_req', 'c', 'i', 'info', 'Well-formed client requests'),
+  row('http1_absolute_form', 'c', 'i', 'info', 'Requests over HTTP/1 whose target was a whole URL'),
   row('esi_req', 'c', 'i', 'info', 'Requests for fragments that ESI includes name'),
   row('cache_hit', 'c', 'i', 'info', 'Lookups that found a usable object'),
   row('cache_hit_grace', 'c', 'i', 'info', 'Hits on a stale object within grace'),

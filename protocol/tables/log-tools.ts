@@ -24,7 +24,11 @@ const EXCLUDE_REGEX = option('-X', '[taglist:]regex', 'Exclude by regex');
 
 /** For every tool that attaches to a daemon like Varnish's. */
 export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
-export const DIRECTORY = option('-n', 'dir', 'Working directory of the daemon; else its default places');
+export const DIRECTORY = option(
+  '-n',
+  'dir',
+  'Working directory of the daemon; else PROXYD_DEFAULT_N or VARNISH_DEFAULT_N of the environment, or its default places',
+);
 export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');
 export const ATTACH_TIMEOUT = option('-t', 'seconds|off', 'How long to try to attach');
 export const VERSION = option(
@@ -139,6 +143,7 @@ export const PROXYNCSA: ToolRow = {
     HALF_GROUPING,
     HELP,
     option('-j', '', 'Values escaped so that a format of -F may be JSON'),
+    option('-k', 'num', 'Exit after this many transactions'),
     LIMIT,
     DIRECTORY,
     PID_FILE,
@@ -149,6 +154,7 @@ export const PROXYNCSA: ToolRow = {
     ATTACH_TIMEOUT,
     VERSION,
     option('-w', 'filename', 'Write to a file'),
+    option('--release', '7.1|9.0', 'Which of several headers is shown, and the words for the handling, as in this release of Varnish (default: varnish_release of the daemon)'),
     OPTSTRING,
   ],
 };

@@ -16,10 +16,10 @@ export const PROXYD: ToolRow = {
   // biome-ignore format: a row is a line
   options: [
     ...group('Basic options', [
-      option('-a', '[name=]address[:port][,HTTP|HTTPS][,PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; HTTPS is TLS, port 443 by default; the last three for Unix sockets'),
+      option('-a', '[name=]address[:port[-port]][,HTTP|HTTPS][,PROXY][,user=u][,group=g][,mode=m]', 'Where clients connect (default :80); repeatable; two ports are all between them; a path is a Unix socket and @name an abstract one; HTTPS is TLS, port 443 by default; the last three for paths'),
       option('-b', 'none|[https://]address[:port]|path', 'One backend instead of a program; https:// speaks TLS to it'),
       option('-f', 'file', 'Program; repeatable, the last one is active'),
-      option('-n', 'dir', 'Working directory: a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)'),
+      option('-n', 'dir', 'Working directory (default: PROXYD_DEFAULT_N or VARNISH_DEFAULT_N of the environment, else proxyd): a path, or a sibling of the default, which is /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)'),
     ]),
     ...group('Documents', [
       option('-?, --help', '', 'This text'),
@@ -35,7 +35,8 @@ export const PROXYD: ToolRow = {
       option('--log-file', 'file', 'Append the daemon’s own messages to a file: in the background instead of to the system’s log, else beside standard error'),
       option('-P', 'file', 'Write the process id'),
       option('-i', 'identity', 'Name of this instance'),
-      option('-I', 'file', 'Commands to run at the start'),
+      option('-I', 'file', 'Commands to run at the start, a line each, the last one as well; a failure ends the start unless a - precedes the command'),
+      option('-E', 'name', 'Have this extension compiled at the start, and do not start without it: a name, or a path; repeatable'),
       option('-T', 'address:port', 'Text CLI; repeatable'),
       option('-M', 'address:port', 'Text CLI, connecting out; repeatable'),
       option('-S', 'file', 'Secret of -T, -M and --console'),
@@ -73,7 +74,7 @@ export const PROXYD: ToolRow = {
     ]),
     ...group('Security', [
       option('-r', 'param[,param...]', 'Parameters that cannot be changed'),
-      option('-j', 'none|unix[,user=u][,workuser=u][,ccgroup=g]', 'As whom worker and extensions run when root starts the daemon: as root (none), or as another user (default: proxyd or nobody)'),
+      option('-j', 'none|unix|linux[,user=u][,workuser=u][,ccgroup=g]', 'As whom worker and extensions run when root starts the daemon: as root (none), or as another user (default: proxyd or nobody); linux is unix, and takes transparent_hugepage=ignore|enable|try-disable, which has no effect'),
       option('--read-group', 'group', 'A group that may read log and counters, and use read.sock'),
     ]),
     ...group('Accepted without effect', [
@@ -88,7 +89,7 @@ export const PROXYD_LINT: ToolRow = {
   name: 'proxyd',
   summary: PROXYD.summary,
   text: '',
-  usage: '--lint <file> [-j] [-p <param=value>] [<file> ...]',
+  usage: '--lint <file> [-j] [-p <param=value>] [--release <release>] [<file> ...]',
   answersOn: 'stdout',
   // biome-ignore format: a row is a line
   options: [
@@ -96,6 +97,7 @@ export const PROXYD_LINT: ToolRow = {
     option('-f', 'file', 'Another'),
     option('-j, --json', '', 'Findings as JSON'),
     option('-p', 'param=value', 'Parameter that the check depends on'),
+    option('--release', 'release', 'Also say what changes for the program with this value of varnish_release'),
   ],
 };
 

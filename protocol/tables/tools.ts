@@ -32,6 +32,7 @@ export const PROXYADM: ToolRow = {
     option('-S', 'file', 'Secret for -T'),
     option('-t', 'seconds', 'Wait no longer for the connection (else 5), and for each answer (else for ever)'),
     option('-p', '', 'Print status and length before each answer, and nothing behind it'),
+    option('-x', 'workdir', 'Print the default working directory of a daemon of this user'),
     option('--strict', '', 'Commands on standard input: stop at the first that fails'),
     option('--readonly', '', 'Refuse every command that changes something, with status 1; so for members of --read-group'),
     option('--replay', 'file', 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w'),
@@ -53,6 +54,7 @@ export const PROXYSTAT: ToolRow = {
   // biome-ignore format: a row is a line
   options: [
     option('-1', '', 'All counters once, as text; so without a terminal'),
+    option('-c', '', 'The live view, and nothing else without a terminal'),
     option('-f', 'glob', 'Include by glob, exclude with a leading ^'),
     HELP,
     option('-I', 'glob', 'Include by glob'),

@@ -19,6 +19,11 @@ it.each([
   ['edge/', 7, runtime, '/run/user/7/edge'],
   ['/srv/p/', 7, {}, '/srv/p'],
   ['/srv/p', 0, runtime, '/srv/p'],
+  [undefined, 7, { VARNISH_DEFAULT_N: 'edge' }, '/home/u/.local/state/edge'],
+  ['', 0, { VARNISH_DEFAULT_N: '/srv/v/' }, '/srv/v'],
+  [undefined, 0, { VARNISH_DEFAULT_N: '/srv/v', PROXYD_DEFAULT_N: '/srv/p' }, '/srv/p'],
+  [undefined, 0, { VARNISH_DEFAULT_N: '' }, '/run/proxyd'],
+  ['own', 0, { VARNISH_DEFAULT_N: '/srv/v' }, '/run/own'],
 ])('-n %j of user %d with %j is %s', (name, uid, env, dir) => {
   expect(resolveWorkdir(name, { env, uid, home: '/home/u' })).toBe(dir);
 });

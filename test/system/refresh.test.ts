@@ -173,7 +173,7 @@ describe('the program in vcl_backend_refresh', () => {
     expect(field(response, 'program')).toBe(
       '200 old true 304 0 false false storage.s0 HTTP/1.1 OK 3600.000 0.000 false',
     );
-    // What it has unset there is the stale object's again.
+    // A header that it has unset there is the stale object's again.
     expect(fields(response, 'past', 'x-both')).toEqual(['true', 'n1']);
   });
 

@@ -4,6 +4,7 @@ import { strftime } from '../../../protocol/strftime.ts';
 import { fnmatch } from '../../../queries/fnmatch.ts';
 import type { VclContext } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
+import type { HttpMessage } from '../../http1/message.ts';
 import { calendarDate } from '../../vcl/runtime/calendar.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
@@ -25,23 +26,37 @@ function formatTime(seconds: number, format: string): string {
   });
 }
 
-/** Joins several headers into the first, without log records. */
-function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
-  const { http } = hdr;
-  const obj = ctx.bo === null ? ctx.req?.obj : null;
-  if (obj != null && http === obj.http) {
-    softFail(ctx, 'std.collect(): header argument is immutable');
-    return;
-  }
-  const key = hdr.name.toLowerCase();
+/** Joins the values of a repeated header into its first line, without log records. */
+function join(http: HttpMessage, key: string, separator: string): void {
   const first = http.find(key);
   if (first < 0 || http.find(key, first + 1) < 0) return;
   const values: string[] = [];
   for (let i = first; i < http.n; i++) if (http.keys[i] === key) values.push(http.valueAt(i));
   const name = (http.lines[first] as string).slice(0, key.length);
-  const separator = sep === null || sep === '' ? ', ' : sep;
   http.replaceAt(first, key, `${name}: ${values.join(separator)}`);
   http.removeWhere(first + 1, (i) => http.keys[i] === key);
+}
+
+/** Joins all repeated headers of a message (RFC 9110 section 5.3, RFC 9113 section 8.2.3 for Cookie). */
+function collectAll(_ctx: VclContext, http: HttpMessage): void {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const key of http.keys.slice(0, http.n)) {
+    if (seen.has(key)) repeated.add(key);
+    seen.add(key);
+  }
+  repeated.delete('set-cookie');
+  for (const key of repeated) join(http, key, key === 'cookie' ? '; ' : ', ');
+}
+
+function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
+  const { http } = hdr;
+  const obj = ctx.bo === null ? ctx.req?.obj : ctx.bo.stale;
+  if (obj != null && http === obj.http) {
+    softFail(ctx, 'std.collect(): header argument is immutable');
+    return;
+  }
+  join(http, hdr.name.toLowerCase(), sep === null || sep === '' ? ', ' : sep);
 }
 
 function strstr(_ctx: VclContext, a: string | null, b: string | null): string | null {
@@ -72,6 +87,8 @@ export const stringFunctions = byName(
   row('STRING strstr(STRING s1, STRING s2)', strstr, 'The rest of s1 from where s2 begins in it; unset where it is not in it.'),
   row('STRING querysort(STRING)', querysort, 'The URL with the parameters of its query in order.'),
   row('VOID collect(HEADER hdr, STRING sep=", ")', collect, 'Joins all headers of the name into the first, with the separator between.'),
+  row('VOID collect_all(HTTP message)', collectAll,
+    'Joins the repeated headers of req, resp, bereq or beresp, each into its first line: Cookie with "; ", others with ", ", and Set-Cookie not at all.'),
   row('BOOL fnmatch(STRING pattern, STRING subject, BOOL pathname=1, BOOL noescape=0, BOOL period=0)', matchesPattern,
     'Whether a pattern of a shell (fnmatch(3)) matches the subject; the flags are those of the C function.'),
   row('STRING strftime(TIME time, STRING format)', (_c, t: number, format: string | null) => formatTime(t, format ?? ''),

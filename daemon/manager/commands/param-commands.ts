@@ -7,7 +7,7 @@ import { bad, jsonReply, ok } from '../../commands/reply.ts';
 import type { CommandCall, ParamValue } from '../../link.ts';
 import { absentParam, NoEffect, showAbsent, showAbsentJson } from '../../params/absent.ts';
 import { Params } from '../../params/parameter-set.ts';
-import { showJson, showLong, showShort } from '../../params/show.ts';
+import { isListed, showJson, showLong, showShort } from '../../params/show.ts';
 import { ParamError } from '../../params/value.ts';
 import type { ManagerHandler, ManagerHandlers, ManagerServices } from './services.ts';
 
@@ -21,12 +21,13 @@ const show: ManagerHandler = (manager, call) => {
   const absent = what === undefined ? null : absentParam(what);
   if (absent !== null)
     return call.json ? jsonReply(call, `\n${showAbsentJson(absent)}`) : ok(showAbsent(absent));
-  if (what === undefined) rows = ROWS;
-  else if (what === 'changed') rows = ROWS.filter(changed);
+  const listed = ROWS.filter((row) => isListed(manager.params, row));
+  if (what === undefined) rows = listed;
+  else if (what === 'changed') rows = listed.filter(changed);
   else {
     const exact = Params.find(what);
     if (exact instanceof ParamError) {
-      rows = what === '' ? [] : ROWS.filter((row) => row.name.includes(what));
+      rows = what === '' ? [] : listed.filter((row) => row.name.includes(what));
       if (rows.length === 0) return bad(exact.text);
     } else {
       rows = [exact];

@@ -69,9 +69,11 @@ const show: ManagerHandler = ({ programs }, { options, args: [name] }) => {
   );
 };
 
-const list: ManagerHandler = async ({ programs }, call) => {
+const list: ManagerHandler = async ({ programs, params }, call) => {
   const rows = await programs.list();
-  return call.json ? jsonReply(call, rows.map(jsonProgram).join(',')) : ok(formatList(rows));
+  return call.json
+    ? jsonReply(call, rows.map(jsonProgram).join(','))
+    : ok(formatList(rows, params.changes.plainLists));
 };
 
 const deps: ManagerHandler = ({ programs }, call) => {
@@ -94,12 +96,12 @@ export const VCL_COMMANDS = {
 const LINE_WIDTH = 80;
 
 /** The columns of vcl.list. A release other than 7.1 follows the name, as nothing does in Varnish. The target of a label, or the number of a program's labels, comes last. */
-function formatList(list: readonly ProgramInfo[]): string {
+function formatList(list: readonly ProgramInfo[], plain: boolean): string {
   const rows = list.map((p) => [
     p.status,
     p.state,
     p.temperature,
-    (p.busy === null ? '-' : String(p.busy)).padStart(6),
+    (p.busy === null ? '-' : String(p.busy)).padStart(plain ? 0 : 6),
     p.name,
     ...(p.release === null || p.release === '7.1' ? [] : [`[${p.release}]`]),
     ...(p.target !== null
@@ -118,7 +120,7 @@ function formatList(list: readonly ProgramInfo[]): string {
     .map((row) => {
       let line = '';
       row.forEach((cell, i) => {
-        line += i === row.length - 1 ? cell : cell.padEnd(width(i) + (i === 0 ? gap : gap + 1));
+        line += i === row.length - 1 ? cell : cell.padEnd(width(i) + (i === 0 || plain ? gap : gap + 1));
       });
       return `${line}\n`;
     })

@@ -35,7 +35,10 @@ export async function documentText(what: string): Promise<string> {
       return COMMANDS.map((c) => `${c.syntax}\n  ${c.help}\n`).join('\n');
     case 'lint': {
       const { RULES } = await import('../../vcl/lint/rules.ts');
-      return RULES.map((r) => `${r.slug} (${r.severity})\n  ${r.explanation}\n`).join('\n');
+      const { RELEASE_RULES } = await import('../../vcl/lint/rules/releases.ts');
+      return [...RULES, ...RELEASE_RULES]
+        .map((r) => `${r.slug} (${r.severity})\n  ${r.explanation}\n`)
+        .join('\n');
     }
     case 'parameter':
       return PARAMS.map((row) => parameterText(row)).join('\n');

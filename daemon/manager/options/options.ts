@@ -32,6 +32,8 @@ export interface Options {
   secretFile: string | null;
   pidFile: string | null;
   initFile: string | null;
+  /** -E: extensions without which it does not start. */
+  extensions: string[];
   /** -T and -M: the text CLI, listening and connecting out. */
   cli: HostPort[];
   reverseCli: HostPort[];
@@ -94,6 +96,7 @@ export function parseOptions(argv: readonly string[]): Request {
     secretFile: null,
     pidFile: null,
     initFile: null,
+    extensions: [],
     cli: [],
     reverseCli: [],
     consoles: [],
@@ -198,6 +201,10 @@ function setOption(o: Options, name: string, value: string): void {
     case 'I':
       if (o.initFile !== null) throw new OptionError('\tOnly one -I allowed');
       o.initFile = value;
+      return;
+    case 'E':
+      if (value === '') throw new OptionError('-E argument is empty');
+      o.extensions.push(value);
       return;
     case 'j':
       o.jail = parseJail(value);

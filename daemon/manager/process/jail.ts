@@ -1,8 +1,8 @@
 // -j: the users of the worker and of the process that describes extensions.
 //
 // Started as root, the manager stays root: it binds ports, starts workers and reads programs. Every process that
-// handles external input or runs an extension becomes an unprivileged user, as in Varnish's unix jail; -j none disables
-// that. A jail that was requested but is impossible is an error, never silently root.
+// handles external input or runs an extension becomes an unprivileged user, as in Varnish's unix and linux jails; -j none
+// disables that. A jail that was requested but is impossible is an error, never silently root.
 
 import type { Account } from '../../privileges.ts';
 import { OptionError } from '../options/option-error.ts';
@@ -44,14 +44,28 @@ export function parseJail(text: string): JailOption {
     if (rest.length > 0) throw new OptionError('-jnone takes no arguments.');
     return { kind };
   }
-  if (kind !== 'unix') throw new OptionError(`Unknown jail method "${kind}"`);
-  const option: JailOption = { kind };
+  if (kind !== 'unix' && kind !== 'linux') throw new OptionError(`Unknown jail method "${kind}"`);
+  const option: JailOption = { kind: 'unix' };
   for (const word of rest) {
+    if (kind === 'linux' && word.startsWith(HUGE_PAGES)) {
+      checkHugePages(word.slice(HUGE_PAGES.length));
+      continue;
+    }
     const name = NAMES.find((n) => word.startsWith(`${n}=`));
     if (name === undefined) throw new OptionError(`Unix jail: unknown sub-argument '${word}'`);
     option[name] = word.slice(name.length + 1);
   }
   return option;
+}
+
+const HUGE_PAGES = 'transparent_hugepage=';
+
+/** The runtime cannot turn huge pages off for a process: only that is refused which insists on it. */
+function checkHugePages(value: string): void {
+  if (value === 'disable')
+    throw new OptionError('linux jail: transparent huge pages cannot be disabled here: use try-disable');
+  if (!['ignore', 'enable', 'try-disable'].includes(value))
+    throw new OptionError(`linux jail: unknown value '${value}' for argument transparent_hugepage.`);
 }
 
 /** Resolves -j and --read-group on this machine. Throws OptionError. */

@@ -88,7 +88,7 @@ export class ListenerSet {
       const { handle, spec } = slot;
       slot.handle = null;
       if (handle === null) continue;
-      if (spec.path === undefined) handle.close();
+      if (!hasFile(spec)) handle.close();
       else closeKeepingFile(handle, spec.path);
     }
   }
@@ -124,8 +124,20 @@ export class ListenerSet {
   }
 }
 
+/** Whether it is a Unix socket with a file; an abstract one has none. */
+function hasFile(spec: ListenerSpec): spec is ListenerSpec & { path: string } {
+  return spec.path !== undefined && !isAbstract(spec.path);
+}
+
+/** Whether a path is the name of an abstract socket, with the @ that stands for its first byte. */
+export function isAbstract(path: string): boolean {
+  return path.startsWith('@');
+}
+
 function bind(factory: HandleFactory, spec: ListenerSpec): BoundHandle | number {
-  if (spec.path !== undefined) {
+  if (spec.path !== undefined && isAbstract(spec.path))
+    return factory(`\0${spec.path.slice(1)}`, -1, -1, undefined, 0);
+  if (hasFile(spec)) {
     removeSocket(spec.path);
     // Created with its mode: until a chmod, the owner of the directory could replace it by a link.
     const mask = spec.mode === undefined ? null : process.umask(0o777 & ~spec.mode);
@@ -153,6 +165,7 @@ function settle(spec: ListenerSpec, handle: BoundHandle): string | null {
     if (out.port !== undefined) spec.port = out.port;
     return null;
   }
+  if (!hasFile(spec)) return null;
   try {
     if (!lstatSync(spec.path).isSocket())
       return `Could not get socket ${spec.text}: something else took its place`;

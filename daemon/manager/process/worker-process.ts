@@ -17,10 +17,13 @@ const CODE_PART = 128 * 1024;
 /** Milliseconds that a worker has for its start even if cli_timeout is less. */
 const MIN_START_MS = 10_000;
 
+/** The longest timer of the runtime; longer ones would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Parameters and callbacks of a worker process. */
 export interface WorkerProcessHost {
-  /** Seconds: cli_timeout and ping_interval. */
-  timeouts(): { cli: number; ping: number };
+  /** Seconds: cli_timeout, startup_timeout and ping_interval. */
+  timeouts(): { cli: number; startup: number; ping: number };
   /** A message other than a reply to a call. */
   onMessage(worker: WorkerProcess, message: FromWorker): void;
   /** The deadline of the start has passed. */
@@ -96,7 +99,8 @@ export class WorkerProcess {
   /** Starts or restarts the deadline for the next step of the start. */
   expectProgress(): void {
     this.cancelDeadline();
-    const ms = Math.max(MIN_START_MS, this.host.timeouts().cli * 1000);
+    const { cli, startup } = this.host.timeouts();
+    const ms = Math.min(MAX_TIMER_MS, Math.max(MIN_START_MS, cli * 1000, startup * 1000));
     this.deadline = setTimeout(() => this.host.onLateStart(this), ms).unref();
   }
 

@@ -64,6 +64,8 @@ export abstract class Http2Control implements FrameUser {
   protected receiveWindow = FIRST_WINDOW;
   /** The client's last stream. */
   protected lastStream = 0;
+  /** The client has sent GOAWAY. */
+  private hasLeft = false;
   protected isOver = false;
   /** The client has said that it is going. */
   protected isLeaving = false;
@@ -86,6 +88,8 @@ export abstract class Http2Control implements FrameUser {
   }
 
   abstract get takesFrames(): boolean;
+  /** The client has been told which stream is its last. */
+  protected abstract get hasSaidLast(): boolean;
   /** The stream within whose header block the client is; 0 outside. */
   protected abstract get blockOf(): number;
   /** A frame of a stream. */
@@ -172,6 +176,7 @@ export abstract class Http2Control implements FrameUser {
     else if (this.bears(type)) {
       this.core.stats.h2_goaway_received++;
       this.isLeaving = true;
+      this.hasLeft = true;
       this.endIfIdle();
     }
   }
@@ -312,8 +317,9 @@ export abstract class Http2Control implements FrameUser {
   /** Ends the connection with a last frame; requests that are under way are given up. */
   protected end(code: ErrorCode, reason: CloseReason, words = ''): void {
     if (this.isOver) return;
-    // One who has gone does not read it.
-    if (!this.owner.hasEnded) this.sendGoaway(this.lastStream, code, words);
+    // One who has gone does not read it; one who has said so, or has been told where it ends, knows.
+    const isExpected = code === CODE.NO_ERROR && (this.hasLeft || this.hasSaidLast);
+    if (!this.owner.hasEnded && !isExpected) this.sendGoaway(this.lastStream, code, words);
     this.isOver = true;
     this.output.flush();
     this.leaveAll();

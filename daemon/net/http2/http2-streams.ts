@@ -63,6 +63,9 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private readonly blocks: HeaderBlocks;
   private readonly decoder: HpackDecoder;
   private readonly head = new Http2RequestHead();
+  /** The ids that a client passed over last, between these two. */
+  private skippedAfter = 0;
+  private skippedBefore = 0;
   /** Streams that were reset from here. */
   private readonly forgotten = new Set<number>();
   /** Of our SETTINGS: the parameters may change meanwhile. */
@@ -86,6 +89,10 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   /** Requests under way, and answers that have not left. */
   get running(): number {
     return this.streams.size;
+  }
+
+  protected get hasSaidLast(): boolean {
+    return this.lastServed !== MAX_31;
   }
 
   protected get blockOf(): number {
@@ -171,9 +178,17 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     else if (this.decode(buf, start, end, ignore)) this.closedStream(id, FRAME.HEADERS);
   }
 
+  /** Whether a client passed over it when it opened a later one: it can never be opened (RFC 9113 section 5.1.1). Only the
+   * streams passed over last are known. */
+  private wasSkipped(id: number): boolean {
+    return id > this.skippedAfter && id < this.skippedBefore;
+  }
+
   /** A frame of a stream that is over. One that we have reset may still get what was on its way (RFC 9113 section 5.1). */
   private closedStream(id: number, type: number): void {
     if (this.forgotten.has(id)) this.bears(type);
+    else if (this.wasSkipped(id))
+      this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of stream ${id}, which was passed over`);
     else this.fail(CODE.STREAM_CLOSED, `${frameName(type)} of stream ${id}, which is closed`);
   }
 
@@ -187,6 +202,10 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
 
   private open(id: number, ends: boolean, buf: LentBytes, start: number, end: number): void {
     const { core, owner, head } = this;
+    if (id > this.lastStream + 2) {
+      this.skippedAfter = this.lastStream;
+      this.skippedBefore = id;
+    }
     this.lastStream = id;
     if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
       if (!this.decode(buf, start, end, ignore)) return;
@@ -227,7 +246,13 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     this.patience.earnFrames(OF_A_REQUEST);
     const priority = req.http.get('priority');
     if (priority !== null) stream.prioritise(parsePriority(priority));
-    owner.requests.start(req);
+    // An origin reads a whole request out of such a head: bytes that follow all the same must be known before it does.
+    if (!ends && head.contentLength === 0) stream.awaitEnd();
+    else this.begin(stream);
+  }
+
+  private begin({ req }: Http2Stream): void {
+    this.owner.requests.start(req);
     this.requestBegun();
   }
 
@@ -244,7 +269,7 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     else if (!ends) this.streamError(stream.id, CODE.PROTOCOL_ERROR, 'trailers that do not end the stream');
     else {
       this.core.stats.h2_trailers++;
-      if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+      this.intoStream(stream, NOTHING, 0, 0, true);
     }
   }
 
@@ -294,7 +319,12 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     }
     // Padding is used at once.
     if (size > to - from) this.credit(stream, size - (to - from));
-    if (!stream.data(buf, from, to, ends)) this.streamError(id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+    this.intoStream(stream, buf, from, to, ends);
+  }
+
+  private intoStream(stream: Http2Stream, buf: LentBytes, start: number, end: number, ends: boolean): void {
+    if (!stream.data(buf, start, end, ends)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+    else if (ends && stream.endsWait()) this.begin(stream);
   }
 
   /** The window of the connection is not what holds a client back: those of its streams are. */

@@ -16,6 +16,7 @@ import type { ProgramModel } from './program-model.ts';
 export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
   const on = new Map<string, boolean>(ACL_FLAGS.map((row) => [row.flag, row.on]));
+  on.set('fold', model.changes.foldedAcls);
   let reports = true;
   for (const f of d.flags) {
     if (on.has(f.name)) {

@@ -7,6 +7,7 @@ import type { Arg, Expr, PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
 import { STATEMENT_WORDS } from '../parse-statement.ts';
+import { REMOVED_FUNCTIONS } from '../tables/newer-releases.ts';
 import { MEMBERS, memberOf } from '../tables/type-rows.ts';
 import {
   ABSENT,
@@ -295,6 +296,10 @@ function resolveCallable(scope: Scope, path: PathExpr): Callable {
     const f = own(sym.extension.functions, name);
     if (f === undefined) return notFound(scope, path);
     sym.used = true;
+    const instead = REMOVED_FUNCTIONS.get(`${sym.extension.name}.${name}`);
+    if (instead !== undefined && model.changes.removedFunctions) {
+      return model.reporter.fail(MESSAGES.notFound(full), path.span, `Write: ${instead}`);
+    }
     if (f.refusal !== undefined) model.reporter.fail(MESSAGES.notOffered(full), path.span, f.refusal);
     const ext = sym.extension.name;
     const fn = model.hoist('fn', lookup('E', ext, name));

@@ -8,6 +8,7 @@ import { MESSAGES } from '../error-texts.ts';
 import { variableHint } from '../hints.ts';
 import type { HelperName } from '../runtime/table.ts';
 import { LIMITS } from '../tables/language.ts';
+import { NARROWED_VARIABLES, PROTECTED_FIELDS, REMOVED_VARIABLES } from '../tables/newer-releases.ts';
 import type { Type } from '../tables/type-rows.ts';
 import { CONTEXT, type Code, constant, helper } from '../typed-program.ts';
 import { type ProgramModel, stateMask } from './program-model.ts';
@@ -28,6 +29,7 @@ const HEADER_OWNERS = new Set(
 const MASKS: ReadonlyMap<string, number> = new Map(
   (VARIABLES as readonly VariableRow[])
     .flatMap((r) => [r.read, r.write, r.unset])
+    .concat([...NARROWED_VARIABLES.values()].map(({ read }) => read))
     .map((places) => [places, stateMask(placesToStates(places))]),
 );
 
@@ -67,7 +69,13 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
     if (rows === undefined) continue;
     const { syntax } = scope.model;
     const row = rows.find((r) => syntax >= (r.since ?? 0) && syntax <= (r.until ?? 99));
-    if (row !== undefined) return { row, name, field: null, taken: n };
+    if (row !== undefined) {
+      const removal = REMOVED_VARIABLES.get(name);
+      if (removal !== undefined && scope.model.changes[removal.change]) {
+        return scope.model.reporter.fail(MESSAGES.notFound(name), path.span, `Write: ${removal.instead}`);
+      }
+      return { row, name, field: null, taken: n };
+    }
     if (n < parts.length) continue;
     const first = rows[0] as VariableRow;
     const bound = first.until !== undefined ? `<= 4.${first.until - 40}` : `>= 4.${(first.since ?? 40) - 40}`;
@@ -105,7 +113,13 @@ function instead(
 
 /** Records that a sub reads, sets or unsets a variable, for the check of its states. */
 export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
-  const places = v.row[how];
+  const narrowed = NARROWED_VARIABLES.get(v.row.name);
+  const isNarrowed = how === 'read' && narrowed !== undefined && scope.model.changes[narrowed.change];
+  const isProtected =
+    how !== 'read' &&
+    scope.model.changes.protectedFields &&
+    PROTECTED_FIELDS.has(v.field?.toLowerCase() ?? '');
+  const places = isProtected ? '' : isNarrowed ? narrowed.read : v.row[how];
   const verb =
     how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
   if (places === '') {
@@ -113,10 +127,12 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
     scope.model.reporter.fail(
       MESSAGES.noDirection(v.name, what),
       span,
-      how === 'write'
-        ? (variableHint(v.name) ??
+      isProtected
+        ? 'Only the proxy says how a body is framed. To drop one, unset it: unset bereq.body;'
+        : how === 'write'
+          ? (variableHint(v.name) ??
             `It is read-only${instead(scope.sub.name, v, how, (name) => `; ${name} can be set here`)}.`)
-        : undefined,
+          : undefined,
     );
   }
   scope.sub.restrictions.push({
@@ -124,7 +140,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
     message: (sub) => MESSAGES.notInState(v.name, verb, sub),
     span,
     hint: (state) =>
-      `It can be ${DONE[how]} in: ${v.row[how]}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
+      `It can be ${DONE[how]} in: ${places}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
   });
   if (v.field !== null) {
     const field = `${messageOf(v.row)}.${v.field.toLowerCase()}`;

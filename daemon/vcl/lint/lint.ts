@@ -44,7 +44,12 @@ export function parseForLint(source: { name: string; text: string }, options: Li
       if (value?.k === 'path' && value.parts.length === 1) labels.add(value.parts[0]?.text ?? '');
     }
   }
-  const view = new ProgramView(stream.files, parser.declarations, options.idHeader ?? 'X-Proxy-Id');
+  const view = new ProgramView(
+    stream.files,
+    parser.declarations,
+    options.idHeader ?? 'X-Proxy-Id',
+    stream.looseGlobs,
+  );
   return { view, labels: [...labels] };
 }
 

@@ -31,12 +31,20 @@ export class ProgramView {
   readonly declarations: readonly Declaration[];
   /** Parameter id_header. */
   readonly idHeader: string;
+  /** Paths of `include +glob` that begin with a name. */
+  readonly looseGlobs: readonly Span[];
   readonly subs = new Map<string, Sub>();
   /** Cached results of endsTask(). */
   private readonly endings = new Map<string, boolean>();
 
-  constructor(files: readonly SourceFile[], declarations: readonly Declaration[], idHeader: string) {
+  constructor(
+    files: readonly SourceFile[],
+    declarations: readonly Declaration[],
+    idHeader: string,
+    looseGlobs: readonly Span[] = [],
+  ) {
     this.files = files;
+    this.looseGlobs = looseGlobs;
     this.idHeader = idHeader;
     this.declarations = declarations;
     for (const d of declarations) {

@@ -47,6 +47,14 @@ import {
   unescapedDot,
 } from './rules/patterns.ts';
 import {
+  looseGlob,
+  markerElsewhere,
+  oldName,
+  protectedHeader,
+  removedFunction,
+  removedVariable,
+} from './rules/releases.ts';
+import {
   bereqAfterFetch,
   idHeaderName,
   overwrittenByBuiltin,
@@ -79,12 +87,18 @@ export const RULES: readonly LintRule[] = [
   hashFallsThrough,
   idHeaderName,
   keyChangedLate,
+  looseGlob,
+  markerElsewhere,
+  oldName,
   openPurge,
   overwrittenByBuiltin,
   overwrittenSet,
   peerNotVerified,
   plainHttpsPort,
+  protectedHeader,
   regexNeverMatches,
+  removedFunction,
+  removedVariable,
   repeatedCondition,
   restartUnguarded,
   selfAssignment,

@@ -8,6 +8,7 @@ import { VclFailure } from '../../contract/failure.ts';
 import { type ReturnCode, STATES, State } from '../../contract/program.ts';
 import { Waiting, withoutWaiting } from '../../contract/waiting.ts';
 import { PreparedRecords } from '../../log/tx-log.ts';
+import { hasFeature } from './limits.ts';
 import { SubReturned } from './sub-value.ts';
 
 const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
@@ -106,10 +107,10 @@ export function* runInit(program: VclProgram, ctx: VclContext): Generator<void, 
   return code;
 }
 
-/** Whether the task's statements are logged: as the program has set it, else by the mask of the log. */
+/** Whether the task's statements are logged: as the program has set it, else by the feature or the mask of the log. */
 function traced(ctx: VclContext): boolean {
   const set = ctx.req === null ? ctx.bo?.trace : ctx.req.settings.trace;
-  return set ?? ctx.log.wants(Tag.VCL_trace);
+  return set ?? (ctx.vcl.changes.traceOnRequest ? hasFeature(ctx, 'trace') : ctx.log.wants(Tag.VCL_trace));
 }
 
 /** Logs an exception; anything but a VclFailure is a bug of ours or of an extension, and its position is logged,

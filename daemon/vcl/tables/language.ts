@@ -55,7 +55,7 @@ const flag = <F extends string>(flag: F, on: boolean, help: string) => ({ flag, 
 export const ACL_FLAGS = [
   flag('pedantic', true, 'Refuse a network whose address has bits beyond its mask, such as "192.0.2.1"/24. With `-pedantic` these bits are ignored.'),
   flag('log', false, 'Log each match and each failed match as a VCL_acl record.'),
-  flag('fold', false, 'Leave out entries that are part of others, and join adjacent ones, with a warning for each; `+fold(-report)` does it without. Addresses match as before, but the log names other networks, joined ones with `fixed: folded`. The default in Varnish 8.0 and later.'),
+  flag('fold', false, 'Leave out entries that are part of others, and join adjacent ones, with a warning for each; `+fold(-report)` does it without. Addresses match as before, but the log names other networks, joined ones with `fixed: folded`. The default with varnish_release=9.0.'),
   flag('table', false, 'Accepted and without effect: every acl is a table here.'),
 ] as const;
 

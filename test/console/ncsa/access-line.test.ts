@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { groupLines } from '../../../console/ncsa/render-groups.ts';
+import { DEFAULT_FORMAT } from '../../../console/ncsa/specifiers.ts';
 import { parseTemplate } from '../../../console/ncsa/template.ts';
 import { localTime } from '../../../protocol/local-time.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { strftime } from '../../../protocol/strftime.ts';
-import { Tag } from '../../../protocol/tables/tags.ts';
+import { Tag, type TagName } from '../../../protocol/tables/tags.ts';
 
 const RECORDS: readonly (readonly [number, string])[] = [
   [Tag.Begin, 'req 1 rxreq'],
@@ -24,10 +25,11 @@ const TX: LogTransaction = {
   records: Buffer.concat(RECORDS.map(([tag, text]) => encodeRecord(tag, 2, 'c', text))),
 };
 
-function line(format: string, json = false, tx = TX): string {
+function line(format: string, json = false, tx = TX, newer = false): string {
   const template = parseTemplate(format, json);
   if (typeof template === 'string') return template;
-  const options = { client: true, backend: false, esi: false, whole: false, json };
+  const client = tx.type === 'request';
+  const options = { client, backend: !client, esi: false, whole: false, json, newer };
   return groupLines([[tx]], template, options);
 }
 
@@ -90,7 +92,7 @@ describe('access lines', () => {
     const template = parseTemplate('%t', false);
     if (typeof template === 'string') throw new Error(template);
     const bare = { ...TX, records: encodeRecord(Tag.Begin, 2, 'c', 'req 1 rxreq') };
-    const options = { client: true, backend: false, esi: false, whole: false, json: false };
+    const options = { client: true, backend: false, esi: false, whole: false, json: false, newer: false };
     expect(groupLines([[bare]], template, options)).toBe('');
   });
 });
@@ -102,5 +104,96 @@ describe('strftime', () => {
     expect(strftime('%Y-%m-%d %H:%M:%S %a %B %j %V %G %u %I%p %e|%-d|%%|%Q', localTime(noon))).toBe(
       '1970-01-01 12:00:00 Thu January 001 01 1970 4 12PM  1|1|%|%Q',
     );
+  });
+});
+
+/** A transaction of records as text. */
+function told(type: 'request' | 'bereq', text: string): LogTransaction {
+  const side = type === 'request' ? 'c' : 'b';
+  const records = text
+    .trim()
+    .split('\n')
+    .map((record) => {
+      const [, tag = '', payload = ''] = /^\s*(\S+) ?(.*)$/.exec(record) ?? [];
+      return encodeRecord(Tag[tag as TagName], 2, side, payload);
+    });
+  const start = encodeRecord(Tag.Timestamp, 2, side, 'Start: 1700000000.250000 0.000000 0.000000');
+  return { ...TX, type, records: Buffer.concat([start, ...records]) };
+}
+
+const CLIENT = told(
+  'request',
+  `ReqHeader A: in
+   ReqHeader A: in2
+   ReqHeader B: in
+   VCL_call RECV
+   ReqUnset A: in
+   ReqUnset A: in2
+   ReqHeader A: vcl
+   ReqUnset B: in
+   ReqHeader C: c1
+   ReqUnset C: c1
+   ReqHeader C: c2
+   VCL_call MISS
+   RespHeader Y: one
+   RespHeader Z: gone
+   VCL_call DELIVER
+   RespUnset Y: one
+   RespHeader Y: two
+   RespUnset Z: gone`,
+);
+const FETCH = told(
+  'bereq',
+  `BereqHeader A: in
+   BereqHeader B: in
+   VCL_call BACKEND_FETCH
+   BereqUnset A: in
+   BereqHeader A: sent
+   BereqUnset B: in
+   BerespHeader Y: first
+   BerespHeader Y: second
+   BerespHeader Z: came
+   VCL_call BACKEND_RESPONSE
+   BereqHeader A: late
+   BerespUnset Z: came
+   BerespHeader Y: vcl`,
+);
+const HEADERS = '%{A}i %{B}i %{C}i %{Y}o %{Z}o';
+
+describe('headers that a program changes', () => {
+  it('are shown as the last of them says, as in Varnish 7.1', () => {
+    expect(line(HEADERS, false, CLIENT)).toBe('vcl in c2 two gone\n');
+    expect(line(HEADERS, false, FETCH)).toBe('late in - vcl came\n');
+  });
+
+  it('are shown as the other side has seen them, as since Varnish 7.7', () => {
+    expect(line(HEADERS, false, CLIENT, true)).toBe('in in - two -\n');
+    expect(line(HEADERS, false, FETCH, true)).toBe('sent - - first came\n');
+  });
+
+  it.each([false, true])('are the first or the last of all where that is asked for, newer: %s', (newer) => {
+    const of = (which: string): string => line(HEADERS.replaceAll('}', `:${which}}`), false, CLIENT, newer);
+    expect(of('first')).toBe('in in c1 one gone\n');
+    expect(of('last')).toBe('vcl in c2 two gone\n');
+  });
+});
+
+describe('the handling', () => {
+  it.each([
+    ['HitMiss 3 10', 'MISS', 'miss', 'hitmiss'],
+    ['HitPass 3 10', 'PASS', 'pass', 'hitpass'],
+    ['HitMiss 3 10', 'HIT', 'hit', 'hit'],
+  ])('after %s and vcl_%s is %s, and %s since Varnish 7.7', (marker, method, before, since) => {
+    const tx = told('request', `VCL_call RECV\n${marker}\nVCL_call ${method}`);
+    const shown = (newer: boolean): string => line('%{Varnish:handling}x', false, tx, newer);
+    expect([shown(false), shown(true)]).toEqual([`${before}\n`, `${since}\n`]);
+  });
+});
+
+describe('the default format', () => {
+  it('can be a part of another one', () => {
+    const whole = line(DEFAULT_FORMAT).trimEnd();
+    expect(line('<%{Varnish:default_format}x %s> %{Proxy:default_format}x')).toBe(`<${whole} -> ${whole}\n`);
+    expect(line('%{Varnish:default_format}i')).toBe('-\n');
   });
 });

@@ -53,6 +53,7 @@ function defaultLimits(): CacheLimits {
     gzipSupport: true,
     normaliseVary: false,
     banDups: true,
+    banAnyVariant: 10_000,
     tagHeaders: ['xkey', 'x-hashtwo'],
     tagSpace: 0,
     lurker: { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0.03 },

@@ -62,6 +62,7 @@ class Thread {
         gzipSupport: true,
         normaliseVary: false,
         banDups: true,
+        banAnyVariant: 10_000,
         tagHeaders: ['xkey'],
         tagSpace: 0,
         lurker: { age: 0, batch: 100, sleep: 1, cutoff: 0, holdoff: 0 },

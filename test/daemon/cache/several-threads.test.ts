@@ -35,6 +35,7 @@ class Thread {
         gzipSupport: true,
         normaliseVary: false,
         banDups: true,
+        banAnyVariant: 10_000,
         tagHeaders: ['xkey'],
         tagSpace: 0,
         lurker: { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0 },

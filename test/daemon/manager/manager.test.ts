@@ -388,5 +388,9 @@ describe('the init file', () => {
     expect(g.manager.supervisor.state).toBe('running');
     writeFileSync(file, 'nosuch\n');
     await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow('CLI command failed (101)');
+    writeFileSync(file, '-nosuch\nping');
+    await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow(
+      '-I file had incomplete CLI command at the end',
+    );
   });
 });

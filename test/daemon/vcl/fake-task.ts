@@ -87,7 +87,7 @@ export const session: VclSession = {
 };
 
 export const host: VclHost = {
-  param: () => 0,
+  param: (name) => (name === 'uncacheable_ttl' ? 120 : 0),
   now: () => NOW,
   identity: 'id',
   hostname: 'host',

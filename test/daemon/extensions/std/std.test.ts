@@ -29,6 +29,27 @@ describe('std', () => {
     expect(t.log.of('ReqHeader')).toEqual([]);
   });
 
+  // Varnish after 9.0, changes-trunk.rst: std.collect_all().
+  it('collects all repeated fields, Cookie with semicolons, Set-Cookie not at all', () => {
+    const t = task('sub vcl_deliver { std.collect_all(resp); std.collect_all(req); }', {
+      Host: 'h',
+      Cookie: 'a=1',
+    });
+    for (const line of ['Vary: a', 'Set-Cookie: x', 'B: 1', 'vary: b', 'Set-Cookie: y', 'Vary: c']) {
+      t.req.resp.push(line.slice(0, line.indexOf(':')).toLowerCase(), line);
+    }
+    t.req.http.push('cookie', 'cookie: b=2');
+    t.run('deliver');
+    const { resp, http } = t.req;
+    expect(resp.lines.slice(resp.n - 4, resp.n)).toEqual([
+      'Vary: a, b, c',
+      'Set-Cookie: x',
+      'B: 1',
+      'Set-Cookie: y',
+    ]);
+    expect(http.get('cookie')).toBe('a=1; b=2');
+  });
+
   it('keeps a cached object as it is', () => {
     const t = task('sub vcl_hit { std.collect(obj.http.a); }');
     t.req.obj?.http.push('a', 'A: 1');

@@ -111,6 +111,7 @@ describe('forms', () => {
     [['-d', '-h', 'critbit,1'], 'Hash method "critbit" takes no arguments'],
     [['-d', '-h', 'classic,1,2'], '(-hclassic) too many arguments'],
     [['-d', '-j', 'nosuch,user=x'], 'Unknown jail method "nosuch"'],
+    [['-d', '-E', ''], '-E argument is empty'],
     [['-d', '-j', 'solaris'], 'Unknown jail method "solaris"'],
     [['-d', '-j', 'none,user=x'], '-jnone takes no arguments.'],
     [['-d', '-T', '127.0.0.1:99999'], '-T: "127.0.0.1:99999" is not addr:port'],
@@ -160,7 +161,16 @@ describe('listeners', () => {
     ['/run/p.sock,user=nobody-of-that-name', 'Unknown user nobody-of-that-name in -a'],
     ['/run/p.sock,group=no-such-group', 'Unknown group no-such-group in -a'],
     ['./p.sock', 'Unix domain socket addresses must be absolute paths in -a (./p.sock)'],
-    ['@abstract', 'Got no socket(s) for @abstract'],
+    ['@abstract', { name: 'a0', path: '@abstract' }],
+    ['sock=@abstract,PROXY', { name: 'sock', path: '@abstract', proto: 'PROXY' }],
+    ['@', 'Got no socket(s) for @ (The empty abstract socket name is not supported)'],
+    ['@abstract,user=daemon', 'Invalid sub-arg user=daemon in -a'],
+    ['@abstract,mode=666', 'Invalid sub-arg mode=666 in -a'],
+    ['127.0.0.1:89-80', 'Got no socket(s) for 127.0.0.1:89-80 (Range start higher than range end)'],
+    ['127.0.0.1:0-3', 'Got no socket(s) for 127.0.0.1:0-3 (Range start cannot be 0)'],
+    ['127.0.0.1:80-99999', 'Got no socket(s) for 127.0.0.1:80-99999 (Range end higher than 65535)'],
+    ['127.0.0.1:80-', 'Got no socket(s) for 127.0.0.1:80-'],
+    ['127.0.0.1:80-81-82', 'Got no socket(s) for 127.0.0.1:80-81-82'],
     ['1x=:81', 'invalid -a name "1x"=[...]'],
     ['x=', 'Empty named -a argument "x="'],
     [`/${'x'.repeat(107)}`, `Got no socket(s) for /${'x'.repeat(107)}`],
@@ -173,6 +183,18 @@ describe('listeners', () => {
   it('names those in order that have no name', () => {
     const { listeners } = options('-d', '-a', ':1', '-a', 'x=:2', '-a', ':3');
     expect(listeners.map((l) => l.name)).toEqual(['a0', 'x', 'a1']);
+  });
+
+  it('listens on each port of a range, under one name', () => {
+    const { listeners } = options('-d', '-a', '[::1]:80-83,PROXY', '-a', ':90');
+    expect(listeners.map((l) => [l.name, l.host, l.port, l.proto])).toEqual([
+      ...[80, 81, 82, 83].map((port) => ['a0', '::1', port, 'PROXY']),
+      ['a1', '', 90, 'HTTP'],
+    ]);
+    expect(options('-d', '-a', ':1-65535').listeners).toHaveLength(65_535);
+    expect(mistake('-d', '-a', 'x=:1-5', '-a', 'y=:5-6')).toBe(
+      '-a arguments x=:1-5 and y=:5-6 have same address',
+    );
   });
 
   it('refuses one address twice, but not a port of the kernel’s choice', () => {

@@ -27,6 +27,9 @@ describe('-j', () => {
     ['none', { kind: 'none' }],
     ['unix', { kind: 'unix' }],
     ['unix,user=web,ccgroup=cc', { kind: 'unix', user: 'web', ccgroup: 'cc' }],
+    ['linux', { kind: 'unix' }],
+    ['linux,transparent_hugepage=ignore,user=web', { kind: 'unix', user: 'web' }],
+    ['linux,transparent_hugepage=try-disable', { kind: 'unix' }],
     ['unix,workuser=worker,user=web', { kind: 'unix', user: 'web', workuser: 'worker' }],
   ])('%s', (text, option) => {
     expect(parseJail(text)).toEqual(option);
@@ -34,10 +37,16 @@ describe('-j', () => {
 
   it.each([
     ['none,user=x', '-jnone takes no arguments.'],
+    ['linux,transparent_hugepage=foo', "linux jail: unknown value 'foo' for argument transparent_hugepage."],
+    [
+      'linux,transparent_hugepage=disable',
+      'linux jail: transparent huge pages cannot be disabled here: use try-disable',
+    ],
+    ['linux,bar=1', "Unix jail: unknown sub-argument 'bar=1'"],
+    ['unix,transparent_hugepage=ignore', "Unix jail: unknown sub-argument 'transparent_hugepage=ignore'"],
     ['unix,foo=1', "Unix jail: unknown sub-argument 'foo=1'"],
     ['unix,', "Unix jail: unknown sub-argument ''"],
     ['solaris', 'Unknown jail method "solaris"'],
-    ['linux', 'Unknown jail method "linux"'],
     ['', '-j argument is empty'],
   ])('%s is a mistake', (text, message) => {
     expect(() => parseJail(text)).toThrow(message);

@@ -56,6 +56,38 @@ sub vcl_deliver {
 }
 `;
 
+describe('--release', () => {
+  const text = `vcl 4.1;
+import std;
+backend b none;
+sub vcl_recv {
+\tunset req.http.Content-Length;
+\tstd.log(std.real2integer(1.5, 1));
+}
+`;
+
+  it('tells what changes for a program: errors first, then what means something else', async () => {
+    const { code, out } = await lint({ 'r.vcl': text }, '--release', '9.0');
+    expect(code).toBe(2);
+    expect(out).toMatch(/DIR\/r\.vcl:5:\d+: error: .*Content-Length.* cannot be unset/i);
+    expect(out).toMatch(/DIR\/r\.vcl:6:\d+: error: Symbol not found: 'std\.real2integer'/);
+    expect(out).toMatch(/DIR\/r\.vcl:4:5: warning: Unknown methods: .* \[release-unknown-methods\]/);
+    expect(out).toContain('Since Varnish 8.0: It answers 501');
+  });
+
+  it('is not needed to learn what newer releases refuse', async () => {
+    const { out } = await lint({ 'r.vcl': text });
+    for (const slug of ['protected-header', 'removed-function'])
+      expect(out).toMatch(new RegExp(`: info: .*\\[${slug}\\]`));
+    expect(out).not.toContain('[release-');
+  });
+
+  it('knows the releases, and says which', async () => {
+    expect(await lint({ 'r.vcl': text }, '--release', '7.1')).toEqual(await lint({ 'r.vcl': text }));
+    await expect(lint({ 'r.vcl': text }, '--release', '8.5')).rejects.toThrow('--release: one of 7.1, 9.0');
+  });
+});
+
 describe('the name of the header of ids', () => {
   const text = `vcl 4.1;\nbackend b none;\nsub vcl_deliver { unset resp.http.X-Varnish; }\n`;
 

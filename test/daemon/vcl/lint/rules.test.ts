@@ -12,7 +12,7 @@ interface Cases {
 }
 
 const headOf = (text: string): string =>
-  `vcl 4.1;\n${/\bstd\./.test(text) ? 'import std;\n' : ''}backend b { .host = "192.0.2.1"; }\n`;
+  `vcl ${text.includes('storage_hint') ? '4.0' : '4.1'};\n${/\bstd\./.test(text) ? 'import std;\n' : ''}backend b { .host = "192.0.2.1"; }\n`;
 
 const CASES: Record<string, Cases> = {
   'unreachable-code': {
@@ -471,6 +471,51 @@ const CASES: Record<string, Cases> = {
     good: [
       'sub vcl_deliver { unset resp.http.X-Proxy-Id; }',
       'sub vcl_deliver { set resp.http.X-Varnish-Like = "X-Varnish"; }',
+    ],
+  },
+  'protected-header': {
+    bad: [
+      'sub vcl_recv { set §req.http.Content-Length = "3"; }',
+      'sub vcl_deliver { unset §resp.http.transfer-encoding; }',
+      'sub vcl_backend_fetch { unset §bereq.http."content-length"; }',
+    ],
+    good: [
+      'sub vcl_recv { if (req.http.Content-Length) { set req.http.Content-Lengths = "1"; } }',
+      'sub vcl_backend_fetch { unset bereq.body; }',
+    ],
+  },
+  'removed-function': {
+    bad: [
+      'sub vcl_recv { std.log(§std.real2integer(1.5, 1)); }',
+      'import std as s; sub vcl_recv { set req.http.a = §s.time2real(now, 1.0); }',
+      'import cookie; sub vcl_recv { set req.http.a = §cookie.format_rfc1123(now, 1h); }',
+    ],
+    good: ['sub vcl_recv { std.log(std.integer(real=1.5) + std.real(time=now)); }'],
+  },
+  'removed-variable': {
+    bad: ['sub vcl_backend_response { set §beresp.storage_hint = "s0"; }'],
+    good: ['sub vcl_backend_response { set beresp.storage = storage.s0; }'],
+  },
+  'marker-elsewhere': {
+    bad: [
+      'sub vcl_recv { if (§req.is_hitmiss) { return (pass); } }',
+      'sub s { if (§req.is_hitpass) { return (pass); } } sub vcl_miss { call s; } sub vcl_hit { call s; }',
+    ],
+    good: [
+      'sub vcl_miss { if (req.is_hitmiss) { return (pass); } }',
+      'sub vcl_deliver { if (req.is_hitmiss || req.is_hitpass) { unset resp.http.a; } }',
+      'sub vcl_backend_fetch { if (bereq.is_hitmiss) { unset bereq.http.a; } }',
+    ],
+  },
+  'old-name': {
+    bad: ['sub vcl_recv { set §req.ttl = 5s; }', 'sub vcl_recv { std.log("t" + §req.ttl); }'],
+    good: ['sub vcl_recv { set req.max_age = 5s; unset req.grace; }'],
+  },
+  'loose-glob': {
+    bad: ['include +glob §"test/differential/corpus/sites/*.vcl";'],
+    good: [
+      'include +glob "./test/differential/corpus/sites/*.vcl";',
+      'include "test/differential/corpus/sites/a.vcl";',
     ],
   },
   'state-in-parts': {
