@@ -145,7 +145,10 @@ export function connect(bo: BusyObj): Step<BusyObj> {
   const backend = chosen(bo);
   if (backend !== null) return connectTo(bo, backend);
   const pending = pendingChoice(bo);
-  if (pending === null) return connectNow(bo);
+  if (pending === null) {
+    lacksBackend(bo);
+    return UNANSWERED;
+  }
   return waitFor(bo, (proceed) => void pending.then(() => proceed(CHOOSE)));
 }
 
@@ -356,10 +359,14 @@ export function pendingChoice(bo: BusyObj): Promise<void> | null {
 /** The same; that there is none is logged. */
 export function resolve(bo: BusyObj): Backend | null {
   const found = chosen(bo);
-  if (found !== null) return found;
+  if (found === null) lacksBackend(bo);
+  return found;
+}
+
+/** Logs that no backend was named. */
+export function lacksBackend(bo: BusyObj): void {
   const none = bo.backend === null || bo.backend instanceof Backend;
   bo.log.put(Tag.FetchError, none ? 'No backend' : `Director ${bo.backend?.vclName} returned no backend`);
-  return null;
 }
 
 /** A request without Host gets the backend's (RFC 9112 section 3.2). */
