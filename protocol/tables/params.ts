@@ -345,7 +345,7 @@ export const PARAMS = [
     'Directories, separated by colons, in which extensions are looked for.'),
   row('vsl_buffer', 'bytes', '16k', { min: '267', minBy: ['vsl_reclen', 12], unit: 'bytes' },
     'No effect here but as the bound of vsl_reclen: log records are written at the end of each turn. It is at least vsl_reclen and 12 bytes.'),
-  row('vsl_mask', 'mask', '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct', { since9: { default: '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct' } },
+  row('vsl_mask', 'mask', '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-VCL_trace,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct,-ReqTarget', { since9: { default: '-Debug,-BackendReuse,-ObjProtocol,-ObjStatus,-ObjReason,-ObjHeader,-ExpKill,-WorkThread,-Hash,-VfpAcct,-BackendStart,-H2RxHdr,-H2RxBody,-H2TxHdr,-H2TxBody,-VdpAcct,-ReqTarget' } },
     'Which log records are left out.'),
   row('vsl_reclen', 'bytes', '255b', { min: '16b', max: '16372', maxBy: ['vsl_buffer', -12], unit: 'bytes' },
     'The longest log record; longer ones are cut.'),
