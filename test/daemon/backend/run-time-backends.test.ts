@@ -55,6 +55,25 @@ describe('backends made at run time', () => {
     expect(events).toEqual(names.map((name) => `+boot.${name}`));
   });
 
+  it('have the name that they are given, with a number where it is taken', () => {
+    made.at({ host: '127.0.0.1', shownAs: 'd(127.0.0.1:80)' }, false);
+    made.at({ host: '127.0.0.1', shownAs: 'd(127.0.0.1:80)', maxConnections: 1 }, false);
+    expect([...backends.keys()]).toEqual(['d(127.0.0.1:80)', 'd(127.0.0.1:80)(2)']);
+    expect([...backends.values()].map(({ decl }) => 'shownAs' in decl)).toEqual([false, false]);
+  });
+
+  it('go through a backend of the program, and are behind it until they go', () => {
+    const through = made.at({ host: '192.0.2.1' }, true) as Backend;
+    const behind = made.at({ host: '192.0.2.9', via: '192.0.2.1:80', authority: 'a.test' }, false) as Backend;
+    const aimed = vi.fn();
+    Object.assign(behind, { aim: aimed });
+    through.addresses = [];
+    expect(aimed).toHaveBeenCalledTimes(1);
+    pass(400);
+    through.addresses = [];
+    expect(aimed).toHaveBeenCalledTimes(1);
+  });
+
   it('go when nobody has used them for five minutes', () => {
     made.at({ host: '127.0.0.1' }, false);
     const asked = made.at({ host: '127.0.0.2' }, false);
