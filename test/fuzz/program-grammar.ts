@@ -10,8 +10,11 @@ import type { Random } from './random.ts';
 const ROWS = (VARIABLES as readonly VariableRow[])
   .filter((row) => row.newer === undefined || row.newer.was !== undefined)
   .map((row) => ({ ...row, ...row.newer?.was }));
-/** Its states. */
+/** Its states and actions. */
 const OF_71 = STATES.filter((state) => state !== 'backend_refresh');
+const ACTIONS = (RETURNS as readonly ReturnRow[]).filter(
+  ({ states }) => states.length === 0 || states.some((state) => state !== 'backend_refresh'),
+);
 const FIELDS = ['host', 'Cookie', 'X-A', 'n', '"x.y"', 'Content-Type', 'Vary', 'empty', 'none'];
 /** Refused by every compiler. */
 const BAD_PATTERNS = ['(', '[z-a]'];
@@ -107,8 +110,8 @@ export class ProgramGrammar {
 
   #return(): string {
     const r = this.#random;
-    const legal = (RETURNS as readonly ReturnRow[]).filter((row) => row.states.includes(this.#state));
-    const row = r.chance(0.95) && legal.length > 0 ? r.pick(legal) : r.pick(RETURNS as readonly ReturnRow[]);
+    const legal = ACTIONS.filter((row) => row.states.includes(this.#state));
+    const row = r.chance(0.95) && legal.length > 0 ? r.pick(legal) : r.pick(ACTIONS);
     switch (row.args) {
       case 'status':
         return `return (${row.name}(${this.#value('INT')}${r.chance(0.5) ? `, ${this.#value('STRING')}` : ''}));`;

@@ -208,7 +208,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     bereq,
     beresp,
     attempt: { vxid: 1002, was304: false, doStream: true, synthBody: null },
-    stale: null,
+    stale: { ...obj, isValid: true },
     retries: 0,
     tStart: NOW,
     clientIdentity: null,
