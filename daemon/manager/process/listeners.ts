@@ -130,7 +130,7 @@ function hasFile(spec: ListenerSpec): spec is ListenerSpec & { path: string } {
 }
 
 /** Whether a path is the name of an abstract socket, with the @ that stands for its first byte. */
-export function isAbstract(path: string): boolean {
+function isAbstract(path: string): boolean {
   return path.startsWith('@');
 }
 
