@@ -135,7 +135,7 @@ export const DIFFERENCES: readonly Difference[] = [
     'The number is the one that an editor expects, and the text can be parsed.'),
 
   row(OPERATION, 'Jails and users',
-    'The jails are `unix` and `none`. The user of the worker is `proxyd` or `nobody` unless you name one, and the manager, which traffic never reaches, stays root.',
+    'The jails are `unix`, which `linux` is another name of, and `none`. The user of the worker is `proxyd` or `nobody` unless you name one, and the manager, which traffic never reaches, stays root.',
     'See [users and permissions](../README.md#users-and-permissions).'),
   row(OPERATION, 'Secrets and directories',
     'A secret (`-S`) that is blank or that other users can write to is refused, and so is the working directory of another user.',

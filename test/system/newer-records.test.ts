@@ -1,9 +1,10 @@
 // Log records and counters of later releases of Varnish in a running daemon: those that are new with any
 // varnish_release, and those whose form Varnish changed with varnish_release=9.0.
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
-import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { run, Sandbox } from '../harness/processes.ts';
+import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
 
 const box = new Sandbox('proxyd-newer-records');
@@ -24,7 +25,7 @@ const PROGRAM = `
 sub vcl_recv {
   if (req.method == "PURGE") { return (purge); }
   if (req.http.Again) { set req.hash_always_miss = true; }
-  if (req.url == "/pass") { return (pass); }
+  if (req.url == "/pass") { set req.http.X-Kind = "set"; return (pass); }
 }
 sub vcl_backend_response { if (bereq.url == "/page") { set beresp.do_esi = true; } }`;
 
@@ -43,7 +44,7 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
         default_keep: '0',
       },
     });
-    for (let i = 0; i < 3; i++) await proxy.get('/pass');
+    for (let i = 0; i < 3; i++) await proxy.get('/pass', { fields: { 'X-Kind': 'asked' } });
     await proxy.get('/page');
     await proxy.get('/again');
     await proxy.get('/again', { fields: { Again: '1' } });
@@ -70,6 +71,17 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
     const counters = await proxy.counters();
     expect(counters).toMatchObject({ 'MAIN.http1_absolute_form': 1, 'MAIN.n_superseded': 1 });
     expect(counters['MAIN.shm_bytes']).toBeGreaterThan(1000);
+  });
+
+  it('has access logs with headers as the release has them, unless another one is named', async () => {
+    const tool = join(ROOT, 'dist/console/bin/proxyncsa.js');
+    const line = async (...more: string[]): Promise<string> => {
+      const format = ['-F', '%{X-Kind}i', '-q', 'ReqURL eq "/pass" and ReqHeader:X-Kind'];
+      return (await run(process.execPath, [tool, '-n', proxy.dir, '-d', '-k', '1', ...format, ...more]))
+        .stdout;
+    };
+    expect(await line()).toBe(newer ? 'asked\n' : 'set\n');
+    expect(await line('--release', newer ? '7.1' : '9.0')).toBe(newer ? 'set\n' : 'asked\n');
   });
 
   it(`${newer ? 'has' : 'does not have'} age and uses of a connection in BackendOpen`, async () => {
