@@ -163,6 +163,9 @@ export type WorkerCall =
   | { op: 'tls.set'; settings: TlsSettings }
   | { op: 'tls.tickets'; keys: readonly TicketKey[] }
   | { op: 'tls.challenges'; challenges: AcmeChallenges }
+  /** No more connections are accepted and no more requests begun; the reply, what was begun and is not over after this
+   * many seconds, is a number. */
+  | { op: 'drain'; seconds: number }
   | { op: 'stop' };
 
 /** An invalidation published by another node, or by this one before a restart. */
@@ -207,6 +210,8 @@ export type FromWorker =
   | { t: 'publish'; id: number; event: Invalidation }
   /** Adds an event to the list of events. */
   | { t: 'happened'; kind: 'health' | 'ban'; text: string }
+  /** Requests and fetches that a thread still finishes, of a worker that is stopped. */
+  | { t: 'draining'; thread: number; requests: number }
   /** A turn longer than any other of the thread in the last minute, or long enough to be noticed by clients. */
   | ({ t: 'turn'; thread: number } & TurnReport)
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

@@ -15,7 +15,7 @@ import { isShared, makeAccess } from './manager/process/jail.ts';
 import { missingInterfaces } from './runtime-handles.ts';
 
 const HINT = '(-? gives usage)\n';
-/** Milliseconds for a requested stop (chosen). */
+/** Milliseconds for a requested stop, beside those in which the worker finishes what was begun (chosen). */
 const LAST_RESORT_MS = 9000;
 
 function failText(cause: unknown): { text: string; code: number } {
@@ -107,12 +107,18 @@ async function serve(o: Options): Promise<number> {
   for (const text of missingInterfaces()) log('warning', text);
   const manager = await Manager.create(o, dir, packageVersion(), log, { early, code, access });
   const ended = new Promise<void>((resolve) => {
+    let lastResort: NodeJS.Timeout | null = null;
     const stop = (signal: NodeJS.Signals): void => {
       log('info', `Manager got ${signal}`);
-      setTimeout(() => {
+      // Who asks twice does not want to wait.
+      const isFirst = lastResort === null;
+      if (lastResort !== null) clearTimeout(lastResort);
+      const ms = LAST_RESORT_MS + (isFirst ? manager.stopTimeout * 1000 : 0);
+      lastResort = setTimeout(() => {
         manager.killNow();
         process.exit(1);
-      }, LAST_RESORT_MS).unref();
+      }, ms).unref();
+      if (!isFirst) manager.hurry();
       resolve();
     };
     process.on('SIGTERM', stop);

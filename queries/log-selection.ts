@@ -6,6 +6,7 @@
 
 import { countRecords, recordSide, recordTag } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
+import { isSubtask } from '../protocol/subtask.ts';
 import { Tag } from '../protocol/tables/tags.ts';
 import { compileQuery, type Matcher } from './compile-query.ts';
 import { formatQueryError, parseQuery } from './parse-query.ts';
@@ -108,7 +109,7 @@ export class LogSelection {
     if (tx.type === 'raw') return true;
     if (tx.type === 'bereq') return this.sub.backend === true;
     if (tx.type !== 'request' || this.sub.client !== true) return false;
-    return tx.reason !== 'esi' || this.sub.esi === true;
+    return this.sub.esi === true || !isSubtask(tx);
   }
 
   private inRate(now: number): boolean {

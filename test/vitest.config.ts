@@ -5,12 +5,14 @@ import { LATER, LIVE_ONLY } from './differential/live-only.ts';
 const CORES = availableParallelism();
 /** Files at a time of tests that drive processes, and mostly wait for them. */
 const SIDE_BY_SIDE = Math.max(4, CORES);
+const MEASURED = 'test/harness/file-cpu.ts';
 
 // Four projects; test/README.md says what belongs into which, and harness/tier.js which of them make up a tier. A test
 // has one try.
 /** Programs under test are those of dist/, which is built first where it is older than the sources. */
 const compiled = {
   globalSetup: ['test/harness/global-setup.ts'],
+  setupFiles: [MEASURED],
   // As unit tests: a process for each file spends a second on loading the same modules.
   isolate: false,
   maxWorkers: SIDE_BY_SIDE,
@@ -51,7 +53,7 @@ export default defineConfig({
           // Files share imported modules: half of the time was spent loading the same modules for each. So no test
           // may replace a module (vi.mock); dependencies are passed in.
           isolate: false,
-          setupFiles: ['test/harness/property-runs.ts'],
+          setupFiles: [MEASURED, 'test/harness/property-runs.ts'],
           // As the console runs: React's development build takes a fifth more.
           env: { NODE_ENV: 'production' },
           // One fewer, which is what it is otherwise, leaves half of a small machine idle.
@@ -85,7 +87,7 @@ export default defineConfig({
           ...compiled,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          setupFiles: ['test/harness/threads-of-file.ts'],
+          setupFiles: [MEASURED, 'test/harness/threads-of-file.ts'],
           env: poisoned,
           sequence: { groupOrder: 2 },
         },

@@ -3,6 +3,7 @@
 
 import { recordSide } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { isSubtask } from '../../protocol/subtask.ts';
 import { gatherFacts } from './facts.ts';
 import { accessLine } from './line.ts';
 import type { Template } from './template.ts';
@@ -40,6 +41,6 @@ export function groupLines(
 }
 
 function isWanted(tx: LogTransaction, options: LineOptions): boolean {
-  if (tx.records.length === 0 || (tx.reason === 'esi' && tx.type === 'request' && !options.esi)) return false;
+  if (tx.records.length === 0 || (!options.esi && isSubtask(tx))) return false;
   return options.client === options.backend || recordSide(tx.records, 0) === (options.client ? 'c' : 'b');
 }

@@ -2,6 +2,7 @@
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { isSubtask } from '../../protocol/subtask.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { textOf } from '../format/log-json.ts';
 import { ALWAYS, OBJECT_FIELDS, type ObjectField } from './object-fields.ts';
@@ -44,7 +45,7 @@ function listOf(options: ObjectOptions): (group: readonly LogTransaction[]) => J
 
 function isShown(tx: LogTransaction, { client, backend, esi }: ObjectOptions): boolean {
   if (tx.type === 'bereq') return backend;
-  return tx.type === 'request' && client && (esi || tx.reason !== 'esi');
+  return tx.type === 'request' && client && (esi || !isSubtask(tx));
 }
 
 function probesOf(tx: LogTransaction): Json[] {

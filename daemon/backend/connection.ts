@@ -55,6 +55,9 @@ export class OriginConnection implements Writer {
   readonly tls: OriginTls | null;
   /** Whether it has served an earlier exchange. */
   reused = false;
+  /** When it was made (epoch seconds), and how often it was taken from the pool. */
+  private readonly madeAt = Date.now() / 1000;
+  private reuses = 0;
   /** Bytes of this exchange. */
   readonly bytes = new ExchangeAccount();
   /**
@@ -125,8 +128,14 @@ export class OriginConnection implements Writer {
     });
   }
 
+  /** Seconds since the connection was made, and how often it was used again. @param now epoch seconds */
+  ageText(now: number): string {
+    return `${Math.max(0, now - this.madeAt).toFixed(6)} ${this.reuses}`;
+  }
+
   /** Begins an exchange with fresh byte counts, on behalf of `owner`. */
   open(owner: ConnectionOwner, counters: ExchangeCounters, limits: HeadLimits, reused: boolean): void {
+    if (reused) this.reuses++;
     this.owner = owner;
     this.bytes.begin(counters);
     this.limits = limits;

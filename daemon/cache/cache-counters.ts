@@ -5,6 +5,7 @@ const NAMES = [
   'n_objectcore',
   'n_objecthead',
   'n_expired',
+  'n_superseded',
   'n_lru_nuked',
   'n_lru_moved',
   'n_lru_limited',

@@ -66,6 +66,10 @@ export interface ObjectEvents {
   rearmed(oc: Oc, from: number, to: number): void;
   /** Removed before its expiry. */
   removed(oc: Oc, end: number): void;
+  /** Removed by a purge. */
+  purged(oc: Oc, end: number, now: number): void;
+  /** Removed because `by` takes its place; removed() follows. */
+  superseded(oc: Oc, by: Oc): void;
   /** Removed at its expiry, `late` seconds after it. */
   expired(oc: Oc, late: number): void;
   /** Evicted to make room for the object `by`. */
@@ -83,6 +87,8 @@ export const NO_EVENTS: ObjectEvents = {
   inserted: ignore,
   rearmed: ignore,
   removed: ignore,
+  purged: ignore,
+  superseded: ignore,
   expired: ignore,
   evicted: ignore,
   noVictim: ignore,

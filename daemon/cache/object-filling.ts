@@ -280,7 +280,7 @@ export class ObjectFilling {
       const whole = stateIn(objcores.get(other, row.META)) === row.STATE_FINISHED;
       if (whole && (replaces === 'all' || this.sameVariant(oc, other))) replaced.push(other);
     }
-    for (const other of replaced) this.life.kill(other);
+    for (const other of replaced) this.life.supersede(other, oc);
   }
 
   private sameVariant(a: Oc, b: Oc): boolean {

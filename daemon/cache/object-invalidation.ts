@@ -109,7 +109,7 @@ export class ObjectInvalidation {
   }
 
   /** Removes an object that another one replaces; holders of references keep it. */
-  kill(oc: Oc): void {
-    this.state.lock.hold(() => this.life.kill(oc));
+  supersede(oc: Oc, by: Oc): void {
+    this.state.lock.hold(() => this.life.supersede(oc, by));
   }
 }

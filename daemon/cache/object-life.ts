@@ -52,8 +52,7 @@ export class ObjectLife {
   purge(oc: Oc, now: number): void {
     const { objcores, events, counters } = this.state;
     if ((objcores.get(oc, row.META) & row.OF_INDEXED) === 0) return;
-    events.rearmed(oc, this.lifetimes.endOf(oc), now);
-    events.expired(oc, 0);
+    events.purged(oc, this.lifetimes.endOf(oc), now);
     counters.exp_mailed++;
     counters.exp_received++;
     // As in Varnish: a purge ends an object's time.
@@ -65,6 +64,15 @@ export class ObjectLife {
    * in Varnish. */
   kill(oc: Oc, mailed = true): void {
     this.remove(oc, mailed, 0);
+  }
+
+  /** The same for an object whose place `by` takes. */
+  supersede(oc: Oc, by: Oc): void {
+    const { objcores, counters, events } = this.state;
+    if ((objcores.get(oc, row.META) & row.OF_INDEXED) === 0) return;
+    counters.n_superseded++;
+    events.superseded(oc, by);
+    this.kill(oc);
   }
 
   /** The same for a purge or a ban: a fetch that holds the object can tell. */

@@ -36,8 +36,7 @@ export class Reaper {
     if (events.wanted()) {
       for (let i = 0; i < count; i++) {
         const oc = ocs[i] as Oc;
-        events.rearmed(oc, lifetimes.endOf(oc), now);
-        events.expired(oc, 0);
+        events.purged(oc, lifetimes.endOf(oc), now);
       }
     }
     counters.exp_mailed += count;

@@ -275,9 +275,15 @@ export interface VclBusyobj {
   bodyFilters: string | null;
   /** Bytes that an uncacheable response may be ahead of its client; 0 for the usual number. */
   transitBuffer: number;
-  /** Seconds that a pipe may last in all, unless 0; and what the parameter says. */
+  /** Seconds that a pipe may last in all, unless 0. */
   taskDeadline: number;
-  readonly usualTaskDeadline: number;
+  /** The parameters behind them, in seconds. */
+  readonly params: {
+    readonly connect_timeout: number;
+    readonly first_byte_timeout: number;
+    readonly between_bytes_timeout: number;
+    readonly pipe_task_deadline: number;
+  };
   /** bereq.trace; null until the program sets it or req.trace. */
   trace: boolean | null;
   ttl: number;

@@ -30,6 +30,9 @@ export interface ExtensionFunction {
   help: string;
   /** States (without `vcl_`) or groups it may be called from; everywhere if absent. */
   places?: string;
+  /** The same since Varnish 7.4, for programs under varnish_release=9.0 (restrictedCalls): before, the call fails or does
+   * nothing elsewhere. */
+  newerPlaces?: string;
   /** The call may return a Waiting (waiting.ts). Without `places` it may be called from WAITING_PLACES. */
   waits?: boolean;
   /** Sentences that say why it cannot be called here: a program that does so does not compile. */
@@ -61,7 +64,8 @@ export interface ExtensionMethod {
   signature: string;
   help: string;
   places?: string;
-  /** As for a function. */
+  /** Both as for a function. */
+  newerPlaces?: string;
   waits?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   call: (ctx: VclContext, self: any, ...args: any[]) => unknown;

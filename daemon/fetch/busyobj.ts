@@ -27,7 +27,7 @@ import { NO_FETCH_FILTERS, usualFetchFilters } from '../filters/filter-table.ts'
 import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import type { Core, ProgramRef } from '../transaction/core.ts';
+import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import type { Step, Transaction } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
@@ -156,7 +156,6 @@ export class BusyObj implements VclBusyobj, Transaction {
   filteredLength = -1;
   transitBuffer: number;
   taskDeadline: number;
-  readonly usualTaskDeadline: number;
   trace: boolean | null;
   ttl = -1;
   grace = 0;
@@ -231,8 +230,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.clientIdentity = settings.clientIdentity;
     this.trace = settings.trace;
     this.transitBuffer = core.params.transit_buffer;
-    this.usualTaskDeadline = core.params.pipe_task_deadline;
-    this.taskDeadline = this.usualTaskDeadline;
+    this.taskDeadline = core.params.pipe_task_deadline;
     this.tStart = core.clock.now();
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = attempt.isHitMiss;
@@ -265,6 +263,10 @@ export class BusyObj implements VclBusyobj, Transaction {
     if (this.ctx.state !== State.backend_refresh || this.staleOc === 0) return null;
     this.staleView ??= new StaleView(this);
     return this.staleView.show(this.staleOc, this.ctx.now);
+  }
+
+  get params(): HotParams {
+    return this.core.params;
   }
 
   get age(): number {

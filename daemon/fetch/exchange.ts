@@ -385,7 +385,9 @@ function announce(
   log.timestamp('Connected', got.reused ? log.tPrev : core.clock.now());
   bo.respEnds = got.ends;
   bo.respTls = got.tls;
-  if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
+  if (got.reused && bo.ctx.vcl.changes.backendOpenAge)
+    log.put(Tag.BackendOpen, `${got.ends.openText(backend.vclName, true)} ${got.ageText(core.clock.now())}`);
+  else if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
   else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
   if (got.tls !== null && !got.reused) log.put(Tag.BackendSSL, got.tls.recordText(backend.vclName));
   if (log.wants(Tag.BackendStart)) log.put(Tag.BackendStart, got.ends.startText);

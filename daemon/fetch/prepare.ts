@@ -85,7 +85,7 @@ export function replaceStale(bo: BusyObj): void {
   // Without this, markers would pile up as fast as requests come.
   const succeeds = bo.uncacheable && bo.ttl > 0 && cache.facts.has(bo.staleOc, OF_FAILURE);
   if (isPassingFailure(bo) && !succeeds) return;
-  cache.invalidation.kill(bo.staleOc);
+  cache.invalidation.supersede(bo.staleOc, bo.oc);
 }
 
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
@@ -133,7 +133,7 @@ export function prepareObject(bo: BusyObj): boolean {
       : new FetchChain(
           {
             ...{ head: beresp, log, stats: core.stats, params: core.params },
-            ...{ request: bo.bereq, esiFeatures: core.esi },
+            ...{ request: bo.bereq, esiFeatures: core.esi, esiColon: bo.ctx.vcl.changes.esiColon },
           },
           attempt.filterList,
         );

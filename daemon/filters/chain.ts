@@ -76,11 +76,14 @@ class Chain {
 export interface FetchScope extends ChainScope {
   readonly request: HttpMessage;
   readonly esiFeatures: EsiFeatures;
+  /** Complaints about markup begin with `ERR:` and `WARN:`, as since Varnish 8.0. */
+  readonly esiColon: boolean;
 }
 
 export class FetchChain extends Chain implements FetchedBody {
   readonly request: HttpMessage;
   readonly esiFeatures: EsiFeatures;
+  readonly esiColon: boolean;
   gzipped = false;
   recoded = false;
   unpacked = -1;
@@ -90,6 +93,7 @@ export class FetchChain extends Chain implements FetchedBody {
     super(scope);
     this.request = scope.request;
     this.esiFeatures = scope.esiFeatures;
+    this.esiColon = scope.esiColon;
     for (const filter of filters) this.stages.push(new Stage(filter.name, filter.open(this)));
   }
 

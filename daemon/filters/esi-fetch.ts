@@ -26,8 +26,9 @@ const NO_PARTS = 'Attempted ESI on partial (206) response';
 const PARSED = 2048;
 
 /** The parser of a fetched page; its complaints are logged and counted. */
-function parserOf({ request, esiFeatures, log, stats }: FetchedBody): EsiParser {
-  const put = (text: string): void => log.put(Tag.ESI_xmlerror, text);
+function parserOf({ request, esiFeatures, esiColon, log, stats }: FetchedBody): EsiParser {
+  const put = (text: string): void =>
+    log.put(Tag.ESI_xmlerror, esiColon ? text.replace(/^(ERR|WARN) /, '$1: ') : text);
   return new EsiParser(esiFeatures, request.url, {
     error: (text) => {
       stats.esi_errors++;

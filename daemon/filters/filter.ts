@@ -185,6 +185,7 @@ export interface FetchedBody extends FilteredBody {
   /** The request that was sent to the origin. */
   readonly request: HttpMessage;
   readonly esiFeatures: EsiFeatures;
+  readonly esiColon: boolean;
   /** The plan of what is to be done with the bytes that are stored, when they are a page of edge-side includes. */
   plan: Buffer | null;
 }

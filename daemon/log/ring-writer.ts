@@ -38,6 +38,7 @@ export interface RingCounters {
   shm_writes: number;
   shm_flushes: number;
   shm_cycles: number;
+  shm_bytes: number;
 }
 
 export class RingWriter {
@@ -253,6 +254,7 @@ export class RingWriter {
     const wrong = place.write(block, pos, records);
     counters.shm_records += records;
     counters.shm_writes++;
+    counters.shm_bytes += pos;
     counters.shm_cycles += place.cycles - this.cycles;
     this.cycles = place.cycles;
     return wrong;

@@ -199,6 +199,7 @@ export class Manager implements ManagerServices {
           };
         },
         log,
+        stopTimeout: () => this.stopTimeout,
         autoRestart: () => this.params.bool('auto_restart'),
         timeouts: () => ({
           cli: this.timeout,
@@ -419,6 +420,16 @@ export class Manager implements ManagerServices {
       `Uncaught error in the manager (process ${process.pid}), which keeps running:\n${text}`,
     );
     this.log('error', `Uncaught error in the manager, which keeps running: ${text}`);
+  }
+
+  /** Requests under way are not finished any more. */
+  hurry(): void {
+    this.supervisor.hurry();
+  }
+
+  /** Seconds in which a worker may finish what was begun. */
+  get stopTimeout(): number {
+    return this.params.num('stop_timeout');
   }
 
   /** For an exit that must not be delayed. */

@@ -36,6 +36,11 @@ export interface SessionOwner {
 
 /** Bytes a client may send ahead of what is being worked on before its connection is paused. */
 const READ_AHEAD = 64 * 1024;
+/** Seconds that a client of a worker that ends has for a request that may be on its way: the first of a connection, or the rest
+ * of one (chosen). */
+const NOTICE = 1;
+/** Of the preface of HTTP/2. */
+const CAPITAL_P = 0x50;
 /** Close reasons by which the client has announced that the request was its last (RFC 9112 section 9.6). */
 const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP10']);
 
@@ -65,6 +70,8 @@ export class Session
   private parsing = false;
   /** There was a request. */
   private begun = false;
+  /** The worker ends: the next request is the last. */
+  private leaves = false;
   /** The packet of the request under way continues after it. */
   private sentMore = false;
   /** The client has ended its side. */
@@ -233,11 +240,58 @@ export class Session
     }
   }
 
-  /** The worker ends: idle clients go at once, the others after their response. */
+  /** The worker ends: idle clients go at once, the others after their response. One that has just come gets an answer. */
   shutdown(): void {
-    if (this.phase === 'http2') this.frames?.shutdown();
-    else if (this.isIdle) this.close('OVERLOAD');
-    else this.closeAfter ??= 'OVERLOAD';
+    this.leaves = true;
+    switch (this.phase) {
+      case 'http2':
+        this.frames?.shutdown();
+        break;
+      case 'request':
+      case 'body':
+      case 'pipe':
+        this.closeAfter ??= 'RESP_CLOSE';
+        break;
+      case 'head':
+        if (this.begun && this.tHead === 0) this.close('RX_CLOSE_IDLE', true);
+        else this.hasten();
+        break;
+      case 'preamble':
+      case 'hello':
+      case 'handshake':
+        this.hasten();
+        break;
+      default:
+        break;
+    }
+  }
+
+  private hasten(): void {
+    this.deadline = Math.min(this.deadline, this.core.clock.now() + NOTICE);
+  }
+
+  /** The worker has ended: what is not over never will be. */
+  giveUp(): void {
+    this.lossReason = this.isIdle ? 'RX_CLOSE_IDLE' : 'TX_ERROR';
+    this.wire.destroy();
+  }
+
+  /** Requests under way, and answers that have not left. */
+  get running(): number {
+    switch (this.phase) {
+      case 'http2':
+        return this.frames?.running ?? 0;
+      case 'request':
+      case 'body':
+      case 'pipe':
+      case 'unsent':
+      case 'ahead':
+        return 1;
+      case 'closing':
+        return this.isSending ? 1 : 0;
+      default:
+        return 0;
+    }
   }
 
   get http2(): Http2Limits | null {
@@ -262,6 +316,7 @@ export class Session
     const rest = this.takeRest();
     this.own = null;
     if (rest !== null) this.frames.receive(rest, 0, rest.length);
+    if (this.leaves) this.frames.shutdown();
   }
 
   http2Over(): void {
@@ -307,9 +362,13 @@ export class Session
       this.close(this.closeAfter);
       return;
     }
+    if (this.leaves && this.begun && this.rest === null) {
+      this.close('RESP_CLOSE', true);
+      return;
+    }
     this.phase = 'head';
     this.tHead = 0;
-    this.deadline = now + this.timeoutIdle;
+    this.deadline = now + (this.leaves ? NOTICE : this.timeoutIdle);
     this.lingerEnd = now + this.timeoutLinger;
     this.output.responseDone();
     if (this.parsing) return;
@@ -505,6 +564,12 @@ export class Session
     else if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
   }
 
+  /** Whether a head that was read begins with the first byte of its line, and not with what is skipped. */
+  private get isAtFirstByte(): boolean {
+    const { bytes, start, leniencies } = this.reader;
+    return bytes[start] === CAPITAL_P && leniencies === null;
+  }
+
   /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
   private parseSome(buf: LentBytes, start: number, end: number): number {
     let at = start;
@@ -518,30 +583,32 @@ export class Session
         // A head that comes in pieces continues where its last piece ended; only a new one starts over.
         this.tHead = now;
         if (now > this.lingerEnd) this.core.stats.sess_herd++;
-        this.deadline = now + this.timeoutIdle;
+        this.deadline = now + (this.leaves ? NOTICE : this.timeoutIdle);
         head.reset();
         // The first one is made with the session.
         if (this.begun && this.buffers !== null)
           this.req = new Request(this.core, this, this.buffers, this.requests.run);
-        this.begun = true;
       }
       const { req } = this;
       if (req === null) break;
       const { requestLimits, lenientLf } = this.core;
       const status = reader.read(buf, at, end, requestLimits, lenientLf, req.http);
       if (status === HEAD_INCOMPLETE) break;
+      const isFirst = !this.begun;
+      this.begun = true;
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
       if (status !== HEAD_COMPLETE) {
         req.refuse(head, reader.bytes, reader.start, reader.end, now);
         return end;
       }
-      if (head.preface && this.core.http2Plain) {
+      if (isFirst && head.preface && this.core.http2Plain && this.isAtFirstByte) {
         const past = reader.past;
         if (past < end) this.keep(buf, past, end);
         this.startHttp2(past - reader.start);
         return end;
       }
+      if (this.leaves) this.closeAfter = 'RESP_CLOSE';
       req.begin(head, reader.bytes, now);
       if (reader.leniencies !== null) req.readLeniently(reader.leniencies, reader.past - at);
       at = reader.past;

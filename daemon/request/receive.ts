@@ -46,7 +46,8 @@ export function transport(req: Request): Step<Request> {
     log.put(Tag.HttpGarbage, `${http.method}\0`);
     return refuse(req, 'upload_unbounded', http.method, 'RX_JUNK');
   }
-  const absolute = http.url.charCodeAt(0) === SLASH ? null : takeAuthority(req);
+  const asked = http.url;
+  const absolute = asked.charCodeAt(0) === SLASH ? null : takeAuthority(req);
   const ref = core.active;
   if (ref === null) {
     refuseForNow(req);
@@ -63,7 +64,7 @@ export function transport(req: Request): Step<Request> {
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }
-  logRequest(req);
+  logRequest(req, asked);
   const framing = session.stream === null ? requestBody(http) : bodyOfStream(session.stream, http);
   if (framing.kind === 'error') {
     log.put(Tag.BogoHeader, framing.text);
@@ -141,10 +142,11 @@ function takeAuthority(req: Request): HostError | null {
   return null;
 }
 
-/** ReqStart and the request as it now stands. */
-export function logRequest(req: Request): void {
+/** ReqStart and the request as it now stands. @param asked the target as it came, of a request of a client */
+export function logRequest(req: Request, asked: string | null = null): void {
   const { session, http, log } = req;
   log.putConstant(session.startRecord);
+  if (asked !== null && log.wants(Tag.ReqTarget)) log.put(Tag.ReqTarget, asked);
   log.put(Tag.ReqMethod, http.method);
   log.put(Tag.ReqURL, http.url);
   if (http.proto === 'HTTP/1.1') log.putConstant(HTTP_11);

@@ -35,7 +35,7 @@ export function openRequestFilters(
   return new FetchChain(
     {
       ...{ head, log, stats: core.stats, params: core.params },
-      ...{ request: head, esiFeatures: core.esi },
+      ...{ request: head, esiColon: false, esiFeatures: core.esi },
     },
     list,
   );

@@ -74,8 +74,10 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
     case 'tls.challenges':
       worker.tls.contexts.setChallenges(call.challenges);
       return OK;
+    case 'drain':
+      return { status: 200, body: String(await worker.drain(call.seconds)) };
     case 'stop':
-      worker.stop();
+      await worker.stop();
       return OK;
   }
 }

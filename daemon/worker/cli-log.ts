@@ -59,6 +59,7 @@ function cliText(call: WorkerCall): string | null {
     case 'tls.set':
     case 'tls.tickets':
     case 'tls.challenges':
+    case 'drain':
     case 'stop':
       return null;
   }

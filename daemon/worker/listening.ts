@@ -99,6 +99,7 @@ export class Listening {
     else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog: depth }, done);
   }
 
+  /** Connections that other threads have given to this one are still taken. */
   close(): void {
     for (const acceptor of this.acceptors) acceptor?.server.close();
   }

@@ -11,13 +11,17 @@ import type { TxLog } from '../log/tx-log.ts';
 export class ObjectLog implements ObjectEvents {
   /** Whether the lurker's removals are logged. */
   lurkerDebug = false;
+  /** Whether events have the words that they have since Varnish 7.5. */
+  newerWords = false;
   private readonly facts: () => ObjectFacts;
+  private readonly now: () => number;
   private readonly log: TxLog;
   private readonly fetchLog: TxLog;
 
-  /** @param log of the worker @param fetchLog free for use by any transaction */
-  constructor(facts: () => ObjectFacts, log: TxLog, fetchLog: TxLog) {
+  /** @param now epoch seconds @param log of the worker @param fetchLog free for use by any transaction */
+  constructor(facts: () => ObjectFacts, now: () => number, log: TxLog, fetchLog: TxLog) {
     this.facts = facts;
+    this.now = now;
     this.log = log;
     this.fetchLog = fetchLog;
   }
@@ -44,12 +48,34 @@ export class ObjectLog implements ObjectEvents {
   removed(oc: Oc, end: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
     this.expKill(`EXP_Inbox flg=26 p=${pointer(oc)} e=${end.toFixed(6)} f=0x80`);
+    if (!this.newerWords) return;
+    const facts = this.facts();
+    const left = facts.tOriginOf(oc) + facts.ttlOf(oc) - this.now();
+    this.expKill(`EXP_Removed x=${facts.vxidOf(oc)} t=${left.toFixed(0)} h=${facts.hitsOf(oc)}`);
+  }
+
+  /** Until Varnish 7.5 a purge ended an object's time. */
+  purged(oc: Oc, end: number, now: number): void {
+    if (this.newerWords) this.removed(oc, end);
+    else {
+      this.rearmed(oc, end, now);
+      this.expired(oc, 0);
+    }
+  }
+
+  superseded(oc: Oc, by: Oc): void {
+    if (!this.newerWords || !this.log.wants(Tag.ExpKill)) return;
+    const facts = this.facts();
+    this.expKill(`VBF_Superseded x=${facts.vxidOf(oc)} n=${facts.vxidOf(by)}`);
   }
 
   expired(oc: Oc, late: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
-    this.expKill(`EXP_expire p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
-    this.expKill(`EXP_Expired x=${this.facts().vxidOf(oc)} t=-${Math.floor(late)}`);
+    const { newerWords } = this;
+    const inspected = newerWords ? 'EXP_Inspect' : 'EXP_expire';
+    this.expKill(`${inspected} p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
+    const hits = newerWords ? ` h=${this.facts().hitsOf(oc)}` : '';
+    this.expKill(`EXP_Expired x=${this.facts().vxidOf(oc)} t=-${Math.floor(late)}${hits}`);
   }
 
   evicted(oc: Oc, by: Oc): void {

@@ -143,6 +143,11 @@ export class ProgramTable {
     });
   }
 
+  /** Requests and fetches that use a program; one that runs two programs counts for both. */
+  get transactions(): number {
+    return this.all.reduce((sum, e) => (e instanceof ProgramEntry ? sum + e.refs : sum), 0);
+  }
+
   /** All directors of all programs, backends first; names are "<program>.<director>". */
   *directors(): Iterable<[name: string, director: Director]> {
     for (const entry of this.programs.values()) {

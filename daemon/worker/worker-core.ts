@@ -155,7 +155,12 @@ export abstract class WorkerCore implements Core {
       cutTo: (bytes) => this.noteCutLog(bytes, space),
     });
     this.workerLog = this.log.own;
-    this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, this.newLog());
+    this.objectLog = new ObjectLog(
+      () => this.cache.facts,
+      () => this.clock.now(),
+      this.workerLog,
+      this.newLog(),
+    );
     this.tStart = share?.now ?? this.clock.now();
     this.bgFetches = new SharedCount(peers?.part('bgFetches').words(1));
     this.pipes = new SharedCount(peers?.part('pipes').words(1));
@@ -284,6 +289,7 @@ export abstract class WorkerCore implements Core {
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));
     this.objectLog.lurkerDebug = allParams.debug('lurker');
+    this.objectLog.newerWords = allParams.changes.expiryWords;
     this.stepChecks = allParams.debug('req_state') ? (this.stepChecks ?? new StepChecks()) : null;
     this.cache.storages.overwriteFreed(this.stepChecks !== null);
     this.log.set(allParams.masked(), params.vsl_reclen);

@@ -208,6 +208,10 @@ export class WorkerThreads {
         const lists = replies.map(({ body }) => JSON.parse(body) as ProgramStatus[]);
         return { status: 200, body: JSON.stringify(mergeLists(lists)) };
       }
+      case 'drain': {
+        const left = (await this.callAll(call)).reduce((sum, { body }) => sum + Number(body), 0);
+        return { status: 200, body: String(left) };
+      }
       default: {
         const replies = await this.callAll(call);
         return replies.find(({ status }) => status !== 200) ?? replies[0] ?? OK;
@@ -233,7 +237,7 @@ export class WorkerThreads {
   }
 }
 
-/** Whether a call changes state that every thread has for itself. A stop never waits for earlier changes. */
+/** Whether a call changes state that every thread has for itself. No stop waits for earlier changes. */
 function changesThreads(call: WorkerCall): boolean {
   switch (call.op) {
     case 'cli':
@@ -242,6 +246,7 @@ function changesThreads(call: WorkerCall): boolean {
     case 'vcl.list':
     case 'fleet.apply':
     case 'fleet.flush':
+    case 'drain':
     case 'stop':
       return false;
     default:

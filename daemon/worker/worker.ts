@@ -13,10 +13,12 @@ import type { Session } from '../net/session.ts';
 import { SessionList } from '../net/session-list.ts';
 import { newEdgeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
+import { turns } from '../turns/turns.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
 import { carryOut } from './carry-out.ts';
 import { logCall, logCommand, logReply } from './cli-log.ts';
+import { Drain } from './drain.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
 import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
 import { makeHost } from './host.ts';
@@ -27,6 +29,8 @@ import { type PublicCounters, WorkerCounters } from './worker-counters.ts';
 
 /** How often sessions are checked for timeouts, in milliseconds. */
 const SWEEP = 250;
+/** Milliseconds in which requests that were given up end, and are logged (chosen). */
+const LAST_WORDS = 100;
 
 export class Worker extends WorkerCore implements AcceptorHost {
   readonly host: VclHost;
@@ -49,6 +53,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private readonly counters: WorkerCounters;
   private readonly sessions = new SessionList<Session>();
   private readonly listeners: Listening;
+  private readonly drainage: Drain;
   private started = false;
   private stopping = false;
 
@@ -77,6 +82,12 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.backendThreads = peers === null ? null : new BackendThreads(peers);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
+    this.drainage = new Drain({
+      sessions: this.sessions,
+      transactions: () => this.programs.transactions,
+      stopListening: () => this.listeners.close(),
+      report: (requests) => send({ t: 'draining', thread: this.thread, requests }),
+    });
     this.counters = new WorkerCounters({
       dir: init.dir,
       files: init.files,
@@ -165,6 +176,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   sessionOpened(session: Session): void {
     this.listeners.handover?.opened();
     this.sessions.add(session);
+    if (this.stopping) session.shutdown();
   }
 
   sessionClosed(session: Session): void {
@@ -184,10 +196,19 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.edge?.sample();
   }
 
-  stop(): void {
+  /** Finishes what was begun; resolves with how much of it is left after this time. */
+  drain(seconds: number): Promise<number> {
+    this.stopping = true;
+    return this.drainage.run(seconds);
+  }
+
+  /** Requests that are still under way are given up. */
+  async stop(): Promise<void> {
     this.stopping = true;
     this.listeners.close();
-    this.sessions.each((session) => session.shutdown());
+    this.sessions.each((session) => session.giveUp());
+    const end = performance.now() + LAST_WORDS;
+    while (this.drainage.left > 0 && performance.now() < end) await turns.next();
     this.programs.close();
     void this.edge?.close();
     this.flush();

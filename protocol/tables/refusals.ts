@@ -101,6 +101,7 @@ export const REFUSALS = [
   http2('path_missing', 'there is no :path', 'HTTP/2 demands one.'),
   http2('path_asterisk', ':path is * and the method is not OPTIONS', 'Only OPTIONS may ask for all there is.'),
   http2('length_short', 'there is no body, and content-length names one', 'Send the body, or no content-length.'),
+  http2('length_zero', 'a body follows, or may, where content-length is 0', 'End the stream with its head or with an empty frame.'),
   http2('host_differs', 'two hosts are named', 'Send :authority alone, or a Host that is the same.'),
 ] as const satisfies readonly RefusalRow[];
 

@@ -131,6 +131,12 @@ export const TAGS = [
     help: 'A TLS handshake with a backend: what was agreed on, or why it failed',
     own: true,
   },
+  {
+    name: 'ReqTarget',
+    flags: ['unsafe'],
+    help: 'Target of the client request as it came, before its host was taken from it',
+    own: true,
+  },
 ] as const satisfies readonly TagRow[];
 
 export type TagName = (typeof TAGS)[number]['name'];
@@ -188,4 +194,5 @@ export const MASKED_BY_DEFAULT: readonly TagName[] = [
   'VdpAcct',
   'BackendReuse',
   'BackendStart',
+  'ReqTarget',
 ];

@@ -3,10 +3,20 @@
 
 /** Too long for every change, or hanging on the speed of the machine: `npm run test:peers` replays them. */
 export const LATER: Readonly<Record<string, string>> = {
+  'differential/backends.test.ts': 'waits for probes and for times that run out',
   'differential/broken-connections.test.ts': 'how an end is seen hangs on what has been read before it',
+  'differential/commands.test.ts': 'starts a tool for each command',
+  'differential/corpus.test.ts': 'loads a hundred and fifty programs of operators, each with its requests',
   'differential/counters.test.ts': 'counters are final once they have not moved for a while',
   'differential/data-extensions.test.ts': 'takes a minute',
+  'differential/esi-markup.test.ts': 'parses many random documents',
+  'differential/extensions.test.ts': 'calls each function of each extension',
+  'differential/http2-machine.test.ts': 'plays machine.test.ts once more, over HTTP/2',
+  'differential/matrix.test.ts': 'sends nine thousand requests',
+  'differential/parameters.test.ts': 'sets each parameter to each value',
+  'differential/scenarios-bodies.test.ts': 'waits for counters and for lives to end',
   'differential/sockets.test.ts': 'sessions are told apart by their order',
+  'differential/vcl-compile.test.ts': 'compiles more than a thousand programs',
 };
 
 export const LIVE_ONLY: Readonly<Record<string, string>> = {

@@ -35,6 +35,7 @@ const OWN = new Set([
   'log_scheme',
   'pipe_task_deadline',
   'startup_timeout',
+  'stop_timeout',
   'tls_handshake_timeout',
   'tls_ja3',
   'transit_buffer',
@@ -52,7 +53,7 @@ const OWN_BITS = new Set(['lenient_lf', 'http2', 'trace', 'vcl_req_reset']);
 /** Their defaults are the products' own directories. */
 const OWN_DEFAULT = new Set(['vcl_path', 'vmod_path']);
 /** Varnish has given these log tags up; here they are written, though masked by default. */
-const withoutOwnTags = (text: string): string => text.replace(/-Backend(?:Reuse|Start),/g, '');
+const withoutOwnTags = (text: string): string => text.replace(/-Backend(?:Reuse|Start),|,-ReqTarget/g, '');
 
 const VALUES: Readonly<Record<ParamType, readonly string[]>> = {
   timeout: [

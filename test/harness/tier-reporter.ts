@@ -35,7 +35,8 @@ export default class TierReporter implements Reporter {
         if (failed.length > 0) problems.push(`${file} > ${suite.fullName}: ${text(failed)}`);
       }
       const { collectDuration, setupDuration, duration } = module.diagnostic();
-      return { file, ms: Math.round(collectDuration + setupDuration + duration), tests };
+      const { cpu = 0 } = module.meta();
+      return { file, ms: Math.round(collectDuration + setupDuration + duration), cpu, tests };
     });
     const seconds = (performance.now() - this.#started) / 1000;
     writeReport({ run, ended: Date.now(), seconds, files, problems });

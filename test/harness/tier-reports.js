@@ -1,6 +1,7 @@
 // Reports of test runs, one file per run in test/reports/: the result of each test and the time of each file. Written
 // by a vitest reporter and by the tiers, read by .ci/totals.js and times.js.
-// { run, seconds, files: [{ file, ms, tests: [{ name, status, message? }] }], problems: [text] }
+// { run, seconds, files: [{ file, ms, cpu, tests: [{ name, status, message? }] }], problems: [text] }
+// `cpu` is the processor time in seconds (file-cpu.ts).
 // `problems` are failures that belong to no test: a file that does not load, an uncaught error.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // Prints how long the last runs of the tests took, by their reports in test/reports/: each run as a whole, by folder, and
-// the files that took longest.
+// the files that took longest, and those that took most processor time.
 import { readReports } from './tier-reports.js';
 
 const SLOWEST = 20;
@@ -12,10 +12,13 @@ if (reports.length === 0) {
 const seconds = (ms) => (ms / 1000).toFixed(1).padStart(8);
 const count = (n) => String(n).padStart(8);
 
-console.log('     run, wall   files   tests');
+console.log('     run, wall   processor   files   tests');
 for (const { run, files, seconds: wall } of reports) {
   const tests = files.reduce((sum, { tests }) => sum + tests.length, 0);
-  console.log(`${seconds(wall * 1000)} s  ${count(files.length)}${count(tests)}  ${run}`);
+  const cpu = files.reduce((sum, { cpu }) => sum + cpu, 0);
+  console.log(
+    `${seconds(wall * 1000)} s  ${seconds(cpu * 1000)} s${count(files.length)}${count(tests)}  ${run}`,
+  );
 }
 
 // Of files that ran side by side: more than the wall time of the run.
@@ -31,6 +34,10 @@ for (const { run, files } of reports) {
 }
 
 console.log(`\n  the ${SLOWEST} slowest files`);
-const all = reports.flatMap(({ run, files }) => files.map(({ file, ms }) => ({ run, file, ms })));
+const all = reports.flatMap(({ run, files }) => files.map(({ file, ms, cpu }) => ({ run, file, ms, cpu })));
 for (const { run, file, ms } of all.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST))
   console.log(`${seconds(ms)} s  ${run}: ${file}`);
+
+console.log(`\n  the ${SLOWEST} that took most processor time`);
+for (const { run, file, cpu } of all.sort((a, b) => b.cpu - a.cpu).slice(0, SLOWEST))
+  console.log(`${seconds(cpu * 1000)} s  ${run}: ${file}`);

@@ -275,7 +275,7 @@ describe('feature -http2', () => {
   });
 });
 
-it('stop tells clients with GOAWAY', async () => {
+it('a daemon that ends tells clients with GOAWAY', async () => {
   const client = await Http2Client.connect(proxy.port);
   await client.get('/facts');
   expect((await proxy.stop()).code).toBe(0);

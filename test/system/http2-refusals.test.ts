@@ -64,6 +64,7 @@ const HEADS: Readonly<Record<string, readonly [fields: readonly Field[], end: nu
   path_missing: [[METHOD, SCHEME, AUTHORITY], RESET],
   path_asterisk: [[METHOD, SCHEME, [':path', '*'], AUTHORITY], RESET],
   length_short: [head(['content-length', '5']), RESET],
+  length_zero: [head(['content-length', '0']), RESET],
   host_differs: [head(['host', 'b.example']), RESET],
 };
 
@@ -109,6 +110,12 @@ describe('every rule for a head of HTTP/2', () => {
           // One whose answer waits for its body.
           frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, hpackLiterals([[':method', 'POST'], ...head().slice(1)])),
           frame(FRAME.HEADERS, FLAG.END_HEADERS | FLAG.END_STREAM, 1, trailers),
+        );
+      } else if (name === 'length_zero') {
+        // The head of a request that nobody has begun when the byte comes.
+        client.send(
+          frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, hpackLiterals(fields)),
+          frame(FRAME.DATA, 0, 1, 'a'),
         );
       } else client.send(framesOf(1, fields));
       const { reset, status } = await client.response(1);

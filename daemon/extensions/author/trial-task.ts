@@ -189,7 +189,12 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     bodyFilters: null,
     transitBuffer: 0,
     taskDeadline: 0,
-    usualTaskDeadline: 0,
+    params: {
+      connect_timeout: 3.5,
+      first_byte_timeout: 60,
+      between_bytes_timeout: 60,
+      pipe_task_deadline: 0,
+    },
     trace: null,
     ttl: 120,
     grace: 10,

@@ -95,7 +95,8 @@ export const cookie: Extension = {
     row('VOID keep(STRING filterstring)', keep, 'Removes all others.'),
     row('VOID filter_re(REGEX expression)', filterRe, 'Removes the cookies whose names match.'),
     row('VOID keep_re(REGEX expression)', keepRe, 'Removes those whose names do not match.'),
-    row('STRING get_string()', (ctx) => jarOf(ctx).text(), 'The cookies in the format of a Cookie header.'),
+    row('STRING get_string()', (ctx) => jarOf(ctx).text(ctx.vcl.changes.cookieEnd ? '' : ';'),
+      'The cookies in the format of a Cookie header. Without a semicolon at the end where varnish_release is 9.0.'),
     row('STRING format_date(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
     row('STRING format_rfc1123(TIME now, DURATION timedelta)', formatDate, 'The time plus the duration, in the format of Expires in Set-Cookie.'),
     // Not in Varnish: the same cookies in any order yield the same text, and so the same cache key.
@@ -157,11 +158,10 @@ export class CookieJar {
     this.#cookies = new Map([...this.#cookies].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   }
 
-  /** "a=1; b=2;", or the empty string. */
-  text(): string {
-    let out = '';
-    for (const [name, value] of this.#cookies) out += `${out === '' ? '' : ' '}${name}=${value};`;
-    return out;
+  /** "a=1; b=2" and an end, or the empty string. */
+  text(end: string): string {
+    const pairs = [...this.#cookies].map(([name, value]) => `${name}=${value}`);
+    return pairs.length === 0 ? '' : `${pairs.join('; ')}${end}`;
   }
 }
 

@@ -33,7 +33,7 @@ export const directors: Extension = {
   help: 'choosing among backends',
   // biome-ignore format: a row is a line
   functions: byName(
-    row('BACKEND lookup(STRING)', lookup, 'The backend or director of this name, in vcl_init and vcl_fini.'),
+    row('BACKEND lookup(STRING)', lookup, 'The backend or director of this name, in vcl_init and vcl_fini.', { newerPlaces: 'init fini' }),
   ),
   objects: {
     round_robin: inProgram(roundRobin),

@@ -142,6 +142,9 @@ export class ParamBlob extends Uint8Array {
   }
 }
 
+/** States that set what a lookup uses. */
+const CHANGING = { newerPlaces: 'pipe backend init fini' };
+
 const values = (ctx: VclContext, self: ShardParam): Required<ParamValues> => ({
   ...DEFAULTS,
   ...self.current(ctx),
@@ -179,15 +182,15 @@ export const shardParam: ExtensionObject = {
   create: (_ctx, name) => new ShardParam(name),
   // biome-ignore format: a row is a line
   methods: byName(
-    row('VOID clear()', clear, 'Resets all values.'),
+    row('VOID clear()', clear, 'Resets all values.', CHANGING),
     row('VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], [BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])', set,
-      'Sets the arguments of lookups, with the meaning they have in backend() of a shard director.'),
+      'Sets the arguments of lookups, with the meaning they have in backend() of a shard director.', CHANGING),
     row('STRING get_by()', (ctx, self: ShardParam) => values(ctx, self).by, 'The value of by.'),
     row('INT get_key()', getKey, 'The key that by gives here.'),
     row('INT get_alt()', (ctx, self: ShardParam) => values(ctx, self).alt, 'The value of alt.'),
     row('REAL get_warmup()', (ctx, self: ShardParam) => values(ctx, self).warmup, 'The value of warmup.'),
     row('BOOL get_rampup()', (ctx, self: ShardParam) => values(ctx, self).rampup, 'The value of rampup.'),
     row('STRING get_healthy()', (ctx, self: ShardParam) => values(ctx, self).healthy, 'The value of healthy.'),
-    row('BLOB use()', (_ctx, self: ShardParam) => new ParamBlob(self), 'The value for the argument param of a shard director.'),
+    row('BLOB use()', (_ctx, self: ShardParam) => new ParamBlob(self), 'The value for the argument param of a shard director.', CHANGING),
   ),
 };

@@ -5,8 +5,8 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import type { RunTimeDecl } from '../../contract/program.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from '../directors/row.ts';
-import type { Answer } from './names.ts';
 import { inUseOf, Refresh, type Times } from './follow-name.ts';
+import type { Answer } from './names.ts';
 
 /** A host is looked up by what its director says. */
 export interface DomainOptions extends Times {

@@ -4,8 +4,8 @@
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from '../directors/row.ts';
 import type { Domain } from './domain.ts';
-import type { Target } from './names.ts';
 import { firstOf, inUseOf, Refresh, type Times } from './follow-name.ts';
+import type { Target } from './names.ts';
 
 export interface ServiceOptions extends Times {
   /** `d(service)` */

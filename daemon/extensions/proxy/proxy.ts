@@ -30,6 +30,8 @@ function attribute(ctx: VclContext, name: string, type: number): Uint8Array | nu
   return session?.proxyAttributes?.get(type) ?? null;
 }
 
+const CLIENT = { newerPlaces: 'client' };
+
 function text(name: string, type: number, help: string): ExtensionFunction {
   const call = (ctx: VclContext): string | null => {
     const bytes = attribute(ctx, name, type);
@@ -37,11 +39,11 @@ function text(name: string, type: number, help: string): ExtensionFunction {
     const zero = bytes.indexOf(0);
     return Buffer.from(zero < 0 ? bytes : bytes.subarray(0, zero)).toString('latin1');
   };
-  return row(`STRING ${name}()`, call, help);
+  return row(`STRING ${name}()`, call, help, CLIENT);
 }
 
 function flag(name: string, bit: number, help: string): ExtensionFunction {
-  return row(`BOOL ${name}()`, (ctx) => ((attribute(ctx, name, SSL)?.[0] ?? 0) & bit) !== 0, help);
+  return row(`BOOL ${name}()`, (ctx) => ((attribute(ctx, name, SSL)?.[0] ?? 0) & bit) !== 0, help, CLIENT);
 }
 
 function sslVerifyResult(ctx: VclContext): number {
@@ -59,7 +61,7 @@ export const proxy: Extension = {
     flag('is_ssl', IS_SSL, 'Whether the client’s connection is encrypted.'),
     flag('client_has_cert_sess', CERTIFICATE_IN_SESSION, 'Whether the client has shown a certificate in its TLS session.'),
     flag('client_has_cert_conn', CERTIFICATE_ON_CONNECTION, 'Whether the client has shown a certificate on this connection.'),
-    row('INT ssl_verify_result()', sslVerifyResult, 'Result of the verification of the client’s certificate by the proxy in front; 0 is success.'),
+    row('INT ssl_verify_result()', sslVerifyResult, 'Result of the verification of the client’s certificate by the proxy in front; 0 is success.', CLIENT),
     text('ssl_version', SSL_VERSION, 'The version of TLS.'),
     text('client_cert_cn', SSL_COMMON_NAME, 'The common name in the client’s certificate.'),
     text('ssl_cipher', SSL_CIPHER, 'The cipher.'),

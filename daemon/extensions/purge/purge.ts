@@ -24,15 +24,18 @@ function others(ctx: VclContext): void {
   else softFail(ctx, 'purge.others() can only be called in vcl_miss{} or vcl_pass{}');
 }
 
+/** States with the key of an object. */
+const FOUND = { newerPlaces: 'hit miss' };
+
 export const purge: Extension = {
   name: 'purge',
   help: 'purging from vcl_hit and vcl_miss',
   // biome-ignore format: a row is a line
   functions: byName(
     row('INT hard()', (ctx) => purged(ctx, null, false),
-      'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.'),
+      'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.', FOUND),
     row(`INT soft(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
-      'As hard(), but makes them stale: sets the remaining ttl, grace and keep. A negative grace or keep leaves it unchanged.'),
+      'As hard(), but makes them stale: sets the remaining ttl, grace and keep. A negative grace or keep leaves it unchanged.', FOUND),
     row('VOID others()', others,
       'In vcl_miss and vcl_pass: purges everything else under the key of the request, once its response is complete and before it is delivered. If the origin fails with an uncacheable error, nothing is purged.'),
     row('INT hard_variant()', (ctx) => purged(ctx, null, true),

@@ -83,12 +83,12 @@ export const controlFunctions = byName(
   row('INT port(IP ip)', (_c, ip: VclIp) => ip.port, 'The port of the address.'),
   // In other states the call fails at run time, as in Varnish.
   row('BOOL cache_req_body(BYTES size)', cacheReqBody,
-    'In vcl_recv: reads the body of the request, so that it can be sent more than once and looked at. The request waits until it is there. False if it is larger than this, or incomplete.', { waits: true, places: 'all' }),
-  row('VOID late_100_continue(BOOL late)', late100Continue, 'In vcl_recv: ask the client for the body (100 Continue) only where the body is needed.'),
+    'In vcl_recv: reads the body of the request, so that it can be sent more than once and looked at. The request waits until it is there. False if it is larger than this, or incomplete.', { waits: true, places: 'all', newerPlaces: 'recv' }),
+  row('VOID late_100_continue(BOOL late)', late100Continue, 'In vcl_recv: ask the client for the body (100 Continue) only where the body is needed.', { newerPlaces: 'recv' }),
   // The runtime cannot set the socket option: the call is accepted without effect, as for a Unix domain socket.
-  row('VOID set_ip_tos(INT tos)', () => undefined, 'Does nothing: the runtime has no access to the socket option.'),
+  row('VOID set_ip_tos(INT tos)', () => undefined, 'Does nothing: the runtime has no access to the socket option.', { newerPlaces: 'client' }),
   row('VOID rollback(HTTP h)', rollback,
-    'Restores req or bereq to its state before the program modified it, and ends the private data of the task.', { restores: true }),
+    'Restores req or bereq to its state before the program modified it, and ends the private data of the task.', { restores: true, newerPlaces: 'recv pass hash purge miss hit deliver synth backend' }),
   row('BOOL ban(STRANDS)', ban, 'Adds a ban; false when it is not valid, and ban_error() says why.'),
   row('BOOL softban(STRANDS)', softban, 'As ban(), but what it matches becomes stale.'),
   row('STRING ban_error()', (ctx) => (taskPriv(ctx, BAN_ERROR).value as string | null | undefined) ?? '',

@@ -42,13 +42,16 @@ function nameOf(ctx: VclContext, file: string, kind: string, id: number): string
   return problem(ctx, `could not find the ${kind} with id ${id}`);
 }
 
+/** Tasks with a client. */
+const PEERS = { newerPlaces: 'client backend' };
+
 function name(kind: 'user' | 'group', file: string): ExtensionFunction {
   const call = (ctx: VclContext): string | null => {
     const found = peer(ctx);
     return found === null ? null : nameOf(ctx, file, kind, kind === 'user' ? found.uid : found.gid);
   };
   const help = `Name of the ${kind} at the other end of a Unix socket; unset if unknown, which is logged as VCL_Error.`;
-  return row(`STRING ${kind}()`, call, help);
+  return row(`STRING ${kind}()`, call, help, PEERS);
 }
 
 export const unix: Extension = {
@@ -58,7 +61,7 @@ export const unix: Extension = {
   functions: byName(
     name('user', '/etc/passwd'),
     name('group', '/etc/group'),
-    row('INT uid()', (ctx) => peer(ctx)?.uid ?? -1, 'Id of the user at the other end of a Unix socket; -1 if unknown.'),
-    row('INT gid()', (ctx) => peer(ctx)?.gid ?? -1, 'Id of the group, as uid().'),
+    row('INT uid()', (ctx) => peer(ctx)?.uid ?? -1, 'Id of the user at the other end of a Unix socket; -1 if unknown.', PEERS),
+    row('INT gid()', (ctx) => peer(ctx)?.gid ?? -1, 'Id of the group, as uid().', PEERS),
   ),
 };

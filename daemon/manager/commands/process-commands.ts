@@ -7,8 +7,10 @@ import { cannot, jsonReply, ok } from '../../commands/reply.ts';
 import type { BoundListener } from '../../link.ts';
 import type { ManagerHandler, ManagerHandlers } from './services.ts';
 
-const status: ManagerHandler = ({ supervisor: { state } }, call) =>
-  call.json ? jsonReply(call, ` ${JSON.stringify(state)}`) : ok(`Child in state ${state}`);
+const status: ManagerHandler = ({ supervisor: { state, waitsFor } }, call) => {
+  if (call.json) return jsonReply(call, ` ${JSON.stringify(state)}`);
+  return ok(`Child in state ${state}${waitsFor === '' ? '' : `, ${waitsFor}`}`);
+};
 
 const start: ManagerHandler = async ({ supervisor, programs }) => {
   if (supervisor.state !== 'stopped') return cannot(`Child in state ${supervisor.state}`);

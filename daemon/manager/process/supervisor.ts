@@ -25,6 +25,7 @@ import type { MgtCounters } from '../../stats/counter-fields.ts';
 import { yieldCores } from './cores.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
+import { Stopping } from './stopping.ts';
 import { logOutput, RateLimit } from './worker-output.ts';
 import { NO_WORKER, WorkerProcess } from './worker-process.ts';
 
@@ -37,6 +38,8 @@ export interface SupervisorHost {
     sendCode: (load: LoadedProgram) => Promise<LoadedProgram>,
   ): Promise<InitMessage | null>;
   log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
+  /** Seconds in which a worker that is stopped may finish what was begun (stop_timeout). */
+  stopTimeout(): number;
   /** Whether a dead worker is replaced (auto_restart). */
   autoRestart(): boolean;
   /** Seconds: cli_timeout, startup_timeout and ping_interval. */
@@ -51,7 +54,6 @@ export interface SupervisorHost {
 
 type Note = Pick<FromWorker & { t: 'note' }, 'level' | 'text'>;
 
-const STOP_GRACE_MS = 5000;
 /** A worker that served for less than this, or not at all, died quickly. One that served longer is replaced at once,
  * however often: a delay would save the machine little and cost the traffic that the next one could serve. */
 const YOUNG_MS = 2000;
@@ -69,6 +71,8 @@ export class Supervisor {
   private readonly host: SupervisorHost;
   private readonly listeners: ListenerSet;
   private worker: WorkerProcess | null = null;
+  /** Of a worker that was asked to stop. */
+  private stopping: Stopping | null = null;
   /** A process that was forked before the supervisor existed, for the first start. */
   private early: ChildProcess | null;
   private generation = 0;
@@ -133,6 +137,11 @@ export class Supervisor {
     return this.worker?.cacheSince ?? null;
   }
 
+  /** The work that a stopping worker waits for, in words; empty for none. */
+  get waitsFor(): string {
+    return this.stopping?.text ?? '';
+  }
+
   /** Whether a dead worker will be replaced after a delay. */
   get awaitsRestart(): boolean {
     return this.retries.pending;
@@ -166,7 +175,8 @@ export class Supervisor {
     clearTimeout(timer);
   }
 
-  /** Stops the worker; resolves when it has exited. Never fails: a worker that hangs is killed. */
+  /** Stops the worker, which accepts no more connections and finishes what it has begun; resolves when it has exited.
+   * Never fails: a worker that hangs is killed. */
   stop(): Promise<void> {
     this.wanted = false;
     if (this.failed) this.changedAt = Date.now();
@@ -183,12 +193,22 @@ export class Supervisor {
     return new Promise((resolve) => {
       this.onStopped.push(resolve);
       if (this.state === 'stopping') return;
+      const seconds = this.state === 'running' ? this.host.stopTimeout() : 0;
       this.state = 'stopping';
       this.host.log('debug', 'Stopping Child');
-      void worker.call({ op: 'stop' });
-      const kill = setTimeout(() => worker.kill(), STOP_GRACE_MS);
-      worker.child.once('exit', () => clearTimeout(kill));
+      // Clients are to be refused, not to wait for a worker that does not come.
+      this.listeners.close();
+      const { host } = this;
+      this.stopping = new Stopping(worker, seconds, {
+        log: host.log,
+        happened: (text) => host.happened('worker', text),
+      });
     });
+  }
+
+  /** A worker that is being stopped finishes nothing any more. */
+  hurry(): void {
+    this.stopping?.hurry();
   }
 
   call(call: WorkerCall): Promise<CommandReply> {
@@ -297,6 +317,9 @@ export class Supervisor {
       case 'turn':
         this.host.turned(m, m.thread);
         return;
+      case 'draining':
+        this.stopping?.waitsFor(m.thread, m.requests);
+        return;
       case 'publish': {
         const receipt = await this.host.publish(m.event);
         worker.post({ t: 'published', id: m.id, receipt });
@@ -363,6 +386,7 @@ export class Supervisor {
     const { pid } = worker;
     const asked = this.state === 'stopping';
     this.worker = null;
+    this.stopping = null;
     if (!asked) this.failed = true;
     this.state = 'stopped';
     this.notify(this.onSettled);

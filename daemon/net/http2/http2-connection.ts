@@ -224,7 +224,7 @@ export class Http2Connection extends Http2Streams {
   }
 
   private refuseMore(): void {
-    if (this.lastServed !== MAX_31) return;
+    if (this.hasSaidLast) return;
     this.refusesFrom = NEVER;
     this.lastServed = this.lastStream;
     this.core.stats.h2_goaway_graceful++;
@@ -236,7 +236,7 @@ export class Http2Connection extends Http2Streams {
   protected endIfIdle(): void {
     // What waits for the kernel is part of an answer.
     if (!this.isLeaving || this.running > 0 || this.isOver || this.output.isBlocked) return;
-    this.end(CODE.NO_ERROR, this.lastServed === MAX_31 ? 'REM_CLOSE' : 'OVERLOAD');
+    this.end(CODE.NO_ERROR, this.hasSaidLast ? 'RESP_CLOSE' : 'REM_CLOSE');
   }
 
   /** The connection is gone. */

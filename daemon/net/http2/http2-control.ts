@@ -88,6 +88,8 @@ export abstract class Http2Control implements FrameUser {
   }
 
   abstract get takesFrames(): boolean;
+  /** The client has been told which stream is its last. */
+  protected abstract get hasSaidLast(): boolean;
   /** The stream within whose header block the client is; 0 outside. */
   protected abstract get blockOf(): number;
   /** A frame of a stream. */
@@ -315,8 +317,8 @@ export abstract class Http2Control implements FrameUser {
   /** Ends the connection with a last frame; requests that are under way are given up. */
   protected end(code: ErrorCode, reason: CloseReason, words = ''): void {
     if (this.isOver) return;
-    // One who has gone does not read it, and one who has said so itself knows.
-    const isExpected = this.hasLeft && code === CODE.NO_ERROR;
+    // One who has gone does not read it; one who has said so, or has been told where it ends, knows.
+    const isExpected = code === CODE.NO_ERROR && (this.hasLeft || this.hasSaidLast);
     if (!this.owner.hasEnded && !isExpected) this.sendGoaway(this.lastStream, code, words);
     this.isOver = true;
     this.output.flush();

@@ -15,6 +15,7 @@ import { NOTHING_CAME } from '../../system-error.ts';
 import type { BodyPlace, ClientSession, StreamAnswer } from '../../transaction/client-session.ts';
 import { DerivedSession, type SharedSession } from '../../transaction/derived-session.ts';
 import type { HotHead } from '../../transaction/hot-heads.ts';
+import { refuseStream } from '../../transaction/refuse.ts';
 import type { Request } from '../../transaction/request.ts';
 import type { BodyCarrier, RequestBody } from '../../transaction/request-body.ts';
 import type { RequestBuffers } from '../../transaction/request-buffers.ts';
@@ -83,6 +84,8 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   declared = -1;
   /** The client has ended its side. */
   inputEnded: boolean;
+  /** The end of its input must come before its request begins. */
+  private awaitsEnd = false;
   private outputEnded = false;
   private requestOver = false;
   private readonly host: StreamHost;
@@ -325,6 +328,20 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     return true;
   }
 
+  /** Its request begins when its input has ended. */
+  awaitEnd(): void {
+    this.awaitsEnd = true;
+    this.receiveBy = this.host.now() + this.timeoutIdle;
+  }
+
+  /** Asked once its input has ended: whether its request begins now. */
+  endsWait(): boolean {
+    const { awaitsEnd } = this;
+    this.awaitsEnd = false;
+    if (awaitsEnd) this.receiveBy = NEVER;
+    return awaitsEnd;
+  }
+
   bodyBegins(): void {
     this.req.bodyBegins();
   }
@@ -389,7 +406,8 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   /** Called by the sweep. */
   checkTimeout(now: number): void {
     if (now >= this.receiveBy) {
-      if (this.body?.paused === true) this.receiveBy = now + this.timeoutIdle;
+      if (this.awaitsEnd) this.breakOff(CODE.CANCEL);
+      else if (this.body?.paused === true) this.receiveBy = now + this.timeoutIdle;
       else {
         this.receiveBy = NEVER;
         this.body?.fail('timeout', NOTHING_CAME);
@@ -415,6 +433,13 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     this.gone();
     if (this.requestOver) {
       this.settle();
+      return;
+    }
+    if (this.awaitsEnd) {
+      this.awaitsEnd = false;
+      this.receiveBy = NEVER;
+      refuseStream(this.req, 'length_zero', '');
+      this.requestDone();
       return;
     }
     this.body?.fail('closed');

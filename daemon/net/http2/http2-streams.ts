@@ -91,6 +91,10 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     return this.streams.size;
   }
 
+  protected get hasSaidLast(): boolean {
+    return this.lastServed !== MAX_31;
+  }
+
   protected get blockOf(): number {
     return this.blocks.stream;
   }
@@ -242,7 +246,13 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     this.patience.earnFrames(OF_A_REQUEST);
     const priority = req.http.get('priority');
     if (priority !== null) stream.prioritise(parsePriority(priority));
-    owner.requests.start(req);
+    // An origin reads a whole request out of such a head: bytes that follow all the same must be known before it does.
+    if (!ends && head.contentLength === 0) stream.awaitEnd();
+    else this.begin(stream);
+  }
+
+  private begin({ req }: Http2Stream): void {
+    this.owner.requests.start(req);
     this.requestBegun();
   }
 
@@ -259,7 +269,7 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     else if (!ends) this.streamError(stream.id, CODE.PROTOCOL_ERROR, 'trailers that do not end the stream');
     else {
       this.core.stats.h2_trailers++;
-      if (!stream.data(NOTHING, 0, 0, true)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+      this.intoStream(stream, NOTHING, 0, 0, true);
     }
   }
 
@@ -309,7 +319,12 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     }
     // Padding is used at once.
     if (size > to - from) this.credit(stream, size - (to - from));
-    if (!stream.data(buf, from, to, ends)) this.streamError(id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+    this.intoStream(stream, buf, from, to, ends);
+  }
+
+  private intoStream(stream: Http2Stream, buf: LentBytes, start: number, end: number, ends: boolean): void {
+    if (!stream.data(buf, start, end, ends)) this.streamError(stream.id, CODE.PROTOCOL_ERROR, WRONG_LENGTH);
+    else if (ends && stream.endsWait()) this.begin(stream);
   }
 
   /** The window of the connection is not what holds a client back: those of its streams are. */

@@ -262,10 +262,12 @@ function own<T>(rows: Readonly<Record<string, T>>, name: string): T | undefined 
 
 /** States from which it may be called; a call that may wait is refused where waiting is impossible. */
 function restrict(
+  { model }: Scope,
   out: Extract<Callable, { k: 'function' }>,
-  row: { places?: string; waits?: boolean },
+  row: { places?: string; newerPlaces?: string; waits?: boolean },
 ): void {
-  if (row.places !== undefined) out.places = row.places;
+  if (row.newerPlaces !== undefined && model.changes.restrictedCalls) out.places = row.newerPlaces;
+  else if (row.places !== undefined) out.places = row.places;
   else if (row.waits === true) {
     out.places = WAITING_PLACES;
     out.hint = 'It may have to wait, which vcl_hash, vcl_init and vcl_fini cannot.';
@@ -308,7 +310,7 @@ function resolveCallable(scope: Scope, path: PathExpr): Callable {
       signature: f.signature,
       extension: ext,
     };
-    restrict(out, f);
+    restrict(scope, out, f);
     if (f.restores === true) out.restores = true;
     return out;
   }
@@ -327,7 +329,7 @@ function resolveCallable(scope: Scope, path: PathExpr): Callable {
       signature: m.signature,
       extension: sym.extension,
     };
-    restrict(out, m);
+    restrict(scope, out, m);
     return out;
   }
   if (path.parts.length > 1) {

@@ -35,7 +35,13 @@ function filtersOpen(c: VclContext, name: string): boolean {
 /** A timeout of zero selects the backend's own, or the parameter. */
 const ownTimeout = (v: number): number => (v > 0 ? v : -1);
 
-const unsetAsZero = (n: number): number => Math.max(0, n);
+type TimeoutParam = keyof VclBusyobj['params'];
+
+/** A timeout that is not set reads as 0 in 7.1, and since 7.5 as what the parameter says. */
+function shownTimeout(c: VclContext, own: number, param: TimeoutParam): number {
+  if (own >= 0) return own;
+  return c.vcl.changes.shownTimeouts ? bo(c).params[param] : 0;
+}
 
 export const backendVariables = {
   get_bereq: (c: VclContext) => bo(c).bereq,
@@ -66,21 +72,23 @@ export const backendVariables = {
   get_bereq_proto: (c: VclContext) => bo(c).bereq.proto,
   set_bereq_proto: (c: VclContext, v: string | null) => bo(c).bereq.setProto(wireText(c, 'bereq.proto', v)),
   get_bereq_uncacheable: (c: VclContext) => bo(c).uncacheable,
-  get_bereq_connect_timeout: (c: VclContext) => unsetAsZero(bo(c).connectTimeout),
+  get_bereq_connect_timeout: (c: VclContext) => shownTimeout(c, bo(c).connectTimeout, 'connect_timeout'),
   set_bereq_connect_timeout: (c: VclContext, v: number) => {
     bo(c).connectTimeout = ownTimeout(v);
   },
   unset_bereq_connect_timeout: (c: VclContext) => {
     bo(c).connectTimeout = -1;
   },
-  get_bereq_first_byte_timeout: (c: VclContext) => unsetAsZero(bo(c).firstByteTimeout),
+  get_bereq_first_byte_timeout: (c: VclContext) =>
+    shownTimeout(c, bo(c).firstByteTimeout, 'first_byte_timeout'),
   set_bereq_first_byte_timeout: (c: VclContext, v: number) => {
     bo(c).firstByteTimeout = ownTimeout(v);
   },
   unset_bereq_first_byte_timeout: (c: VclContext) => {
     bo(c).firstByteTimeout = -1;
   },
-  get_bereq_between_bytes_timeout: (c: VclContext) => unsetAsZero(bo(c).betweenBytesTimeout),
+  get_bereq_between_bytes_timeout: (c: VclContext) =>
+    shownTimeout(c, bo(c).betweenBytesTimeout, 'between_bytes_timeout'),
   set_bereq_between_bytes_timeout: (c: VclContext, v: number) => {
     bo(c).betweenBytesTimeout = ownTimeout(v);
   },
@@ -96,7 +104,7 @@ export const backendVariables = {
     bo(c).taskDeadline = Math.max(0, v);
   },
   unset_bereq_task_deadline: (c: VclContext) => {
-    bo(c).taskDeadline = bo(c).usualTaskDeadline;
+    bo(c).taskDeadline = bo(c).params.pipe_task_deadline;
   },
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,

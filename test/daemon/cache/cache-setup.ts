@@ -112,6 +112,7 @@ export class Bench {
         wanted: () => true,
         evicted: (oc) => void this.killed.push(`LRU ${this.cache.facts.vxidOf(oc)}`),
         expired: (oc) => void this.killed.push(`EXP ${this.cache.facts.vxidOf(oc)}`),
+        purged: (oc) => void this.killed.push(`EXP ${this.cache.facts.vxidOf(oc)}`),
         banned: (oc) => void this.killed.push(`BAN ${this.cache.facts.vxidOf(oc)}`),
       },
     });

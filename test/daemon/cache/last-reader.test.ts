@@ -24,7 +24,7 @@ describe('an object taken out of the cache while two read it', () => {
     cache.references.ref(oc);
     expect(bench.fetch(oc, 1, BODY, { length: false, flags })).toBe(true);
     const view = cache.reading.slice(oc, 0, 1000);
-    cache.invalidation.kill(oc);
+    cache.invalidation.supersede(oc, oc);
     cache.references.deref(oc);
     // Released room is soon reused by others.
     for (let i = 0; i < 50; i++) {
@@ -96,7 +96,7 @@ describe('a hit-for-miss marker', () => {
     const [answer, out] = bench.lookup('/a');
     expect(answer).toBe(LookupAnswer.HITMISS);
     expect(bench.cache.facts.vxidOf(out.stale)).toBe(1);
-    bench.cache.invalidation.kill(out.stale);
+    bench.cache.invalidation.supersede(out.stale, out.stale);
     bench.cache.references.deref(out.stale);
     bench.cache.references.deref(out.busy);
     expect(bench.counters.n_objectcore).toBe(0);

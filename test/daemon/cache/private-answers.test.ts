@@ -176,7 +176,7 @@ class Asking {
       this.got = this.id;
     }
     this.next = () => {
-      if (this.got === this.id && stale !== 0) this.thread.cache.invalidation.kill(stale);
+      if (this.got === this.id && stale !== 0) this.thread.cache.invalidation.supersede(stale, stale);
       this.leave();
     };
   }

@@ -27,6 +27,7 @@ function scope(head: HttpMessage, support: boolean) {
     log: { put, putBytes: () => undefined, putConstant: () => undefined, wants: () => true },
     stats: { n_gzip: 0, n_gunzip: 0, n_test_gunzip: 0, esi_errors: 0, esi_warnings: 0 },
     request: message(Tag.BereqMethod, {}),
+    esiColon: false,
     esiFeatures: {
       ...{ ignoreHttps: false, disableXmlCheck: false },
       ...{ ignoreOtherElements: false, removeBom: false },

@@ -29,7 +29,7 @@ import { textsOf } from '../../harness/records.ts';
 const SIZE = 1024 * 1024;
 let dir: string;
 let path: string;
-const counters = () => ({ shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 });
+const counters = () => ({ shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0, shm_bytes: 0 });
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'ring-'));

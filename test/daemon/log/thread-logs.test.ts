@@ -37,7 +37,7 @@ function threads(count: number): Thread[] {
     const place =
       thread === 0 ? RingPlace.begin(path, SIZE, undefined, memory) : RingPlace.join(path, memory);
     const logs = new ThreadLogs(memory, thread, count, RingWriter.stagingFor(place));
-    const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 };
+    const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0, shm_bytes: 0 };
     const lock = new SharedLock(words, 0, thread);
     const writer = new RingWriter(place, counters, null, { lock, logs });
     const shared = new LogShared(writer, new LogMask());

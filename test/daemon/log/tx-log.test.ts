@@ -25,6 +25,7 @@ beforeEach(() => {
     shm_writes: 0,
     shm_flushes: 0,
     shm_cycles: 0,
+    shm_bytes: 0,
   });
   shared = new LogShared(writer, new LogMask());
   log = new TxLog(shared);

@@ -5,8 +5,9 @@ import { own } from '../../../daemon/flow/piece.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import { FRAME, frame } from '../../harness/http2-frames.ts';
+import { FLAG, FRAME, frame, PREFACE, settingsFrame } from '../../harness/http2-frames.ts';
 import { FakeHttp2 } from './fake-http2.ts';
+import { get } from './fake-session.ts';
 
 const LIMITS = { idle_send_timeout: 60, send_timeout: 600, h2_window_timeout: 5 };
 /** Larger than both windows. */
@@ -228,5 +229,89 @@ describe('GOAWAY of a client', () => {
   it('with an error ends nothing that was begun, and ends a connection on which nothing was', () => {
     expect(new FakeHttp2().frames('GET(1 /wait) ; GOAWAY(0) #99999 #2 "debug"').session.isOpen).toBe(true);
     expect(new FakeHttp2().frames('GOAWAY(0) #0 #1').session.isOpen).toBe(false);
+  });
+});
+
+describe('a worker that ends', () => {
+  const echo = frame(FRAME.PING, FLAG.ACK, 0, Buffer.from('shutdown'));
+  const answer = (one: FakeHttp2): void => {
+    const req = one.requests[0] as Request;
+    req.session.stream?.head(Object.assign(new HttpMessage(Tag.RespMethod), { status: 204 }), true);
+    req.ended = true;
+    req.session.requestDone();
+    one.settle();
+  };
+
+  it('says GOAWAY for all streams, and for the last one once the client has read that', () => {
+    const one = new FakeHttp2().frames('GET(1 /wait)');
+    one.session.shutdown();
+    one.frames('GET(3 /three)');
+    expect(one.body(3)).toBe('/three');
+    one.bytes(echo).frames('GET(5 /five)');
+    answer(one);
+    const said = one.got.filter(({ type }) => type === FRAME.GOAWAY);
+    expect(said.map(({ payload }) => payload.readUInt32BE(0))).toEqual([0x7fffffff, 3]);
+    expect(one.told()).toContain('RST_STREAM(5) REFUSED_STREAM');
+    expect(one.session.isOpen).toBe(false);
+    expect(one.stats.h2_goaway_graceful).toBe(1);
+    expect(one.stats.sc_resp_close).toBe(1);
+  });
+
+  it('does not wait for an echo of PING longer than a second', () => {
+    const one = new FakeHttp2();
+    one.session.shutdown();
+    one.pass(0.5);
+    expect(one.session.isOpen).toBe(true);
+    one.pass(0.5);
+    expect(one.session.isOpen).toBe(false);
+  });
+
+  it('tells a client that has only just sent its preface', () => {
+    const one = new FakeHttp2({}, false);
+    one.session.shutdown();
+    one.bytes(Buffer.concat([PREFACE, settingsFrame()]));
+    expect(one.got.filter(({ type }) => type === FRAME.GOAWAY)).toHaveLength(1);
+  });
+});
+
+describe('the preface', () => {
+  it.each([
+    ['after a request of HTTP/1', get('/one')],
+    ['after a blank line', '\r\n'],
+  ])('is none %s', (_name, first) => {
+    const one = new FakeHttp2({}, false);
+    one.receive(first);
+    one.bytes(PREFACE);
+    expect(one.ran.at(-1)).toBe('*');
+    expect(one.got).toHaveLength(0);
+  });
+});
+
+describe('a request whose length is 0 and whose stream goes on', () => {
+  const OPEN = 'POST(1) {content-length=0}';
+
+  it('begins when its stream ends, and not before', () => {
+    const one = new FakeHttp2().frames(OPEN);
+    expect(one.requests).toHaveLength(0);
+    one.frames('DATA(1)');
+    expect(one.requests).toHaveLength(0);
+    one.frames('DATA(1 END_STREAM)');
+    expect(one.requests).toHaveLength(1);
+    expect(one.told()).toContain('200(1)');
+  });
+
+  it.each([
+    ['sends a byte', (one: FakeHttp2) => one.frames('DATA(1) 61'), 'RST_STREAM(1) PROTOCOL_ERROR'],
+    ['says no more', (one: FakeHttp2) => afterSeconds(one, 5), 'RST_STREAM(1) CANCEL'],
+    ['takes it back', (one: FakeHttp2) => one.frames('RST_STREAM(1) #8'), 'nothing'],
+    ['goes', (one: FakeHttp2) => one.session.lost(), 'nothing'],
+  ])('never begins where its client %s', (_name, act, said) => {
+    const one = new FakeHttp2().frames(OPEN);
+    act(one);
+    one.settle();
+    expect(one.requests).toHaveLength(0);
+    expect(one.told()).toBe(said);
+    expect(one.stats.refused_length_zero).toBe(1);
+    expect(one.session.running).toBe(0);
   });
 });

@@ -27,7 +27,7 @@ function random(below: number): number {
 }
 
 function newWriter(): void {
-  const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 };
+  const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0, shm_bytes: 0 };
   writer = new RingWriter(RingPlace.begin(join(dir, 'log.ring'), 1 << 20), counters);
   shared = new LogShared(writer, new LogMask());
 }

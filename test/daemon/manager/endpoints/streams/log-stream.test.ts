@@ -25,7 +25,7 @@ function newWriter(): void {
     shm_records: 0,
     shm_writes: 0,
     shm_flushes: 0,
-    shm_cycles: 0,
+    shm_cycles: 0, shm_bytes: 0,
   });
   log = new TxLog(new LogShared(writer, new LogMask()));
 }

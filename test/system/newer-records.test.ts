@@ -1,0 +1,104 @@
+// Log records and counters of later releases of Varnish in a running daemon: those that are new with any
+// varnish_release, and those whose form Varnish changed with varnish_release=9.0.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { exchange } from '../harness/raw-exchange.ts';
+
+const box = new Sandbox('proxyd-newer-records');
+let origin: Origin;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello'));
+  origin.on('/page', respond('200 OK', { 'Cache-Control': 'max-age=100' }, '<esi:include/> <esi:nothing>'));
+  origin.on('/short', respond('200 OK', { 'Cache-Control': 'max-age=0' }, 'hello'));
+});
+afterAll(async () => {
+  await origin.close();
+  await box.dispose();
+});
+
+const PROGRAM = `
+sub vcl_recv {
+  if (req.method == "PURGE") { return (purge); }
+  if (req.http.Again) { set req.hash_always_miss = true; }
+  if (req.url == "/pass") { return (pass); }
+}
+sub vcl_backend_response { if (bereq.url == "/page") { set beresp.do_esi = true; } }`;
+
+describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
+  const newer = release === '9.0';
+  let proxy: RunningProxy;
+
+  beforeAll(async () => {
+    proxy = await startProxy(box, {
+      program: backendProgram(origin.port, PROGRAM),
+      params: {
+        varnish_release: release,
+        worker_threads: '1',
+        vsl_mask: '+ReqTarget,+ExpKill',
+        default_grace: '0',
+        default_keep: '0',
+      },
+    });
+    for (let i = 0; i < 3; i++) await proxy.get('/pass');
+    await proxy.get('/page');
+    await proxy.get('/again');
+    await proxy.get('/again', { fields: { Again: '1' } });
+    await proxy.get('/purged');
+    await proxy.get('/purged', { method: 'PURGE' });
+    await exchange(
+      { port: proxy.port },
+      'GET http://other.example HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n',
+    );
+    await proxy.logged(/ReqTarget.*other\.example/, '-g', 'request');
+  });
+  afterAll(() => proxy.stop());
+
+  it('has the target of a request as it came, unless it is masked', async () => {
+    const log = await proxy.log('-q', 'ReqTarget ~ "other.example"');
+    expect(log).toMatch(
+      /ReqStart .*\n- {3}ReqTarget {6}http:\/\/other\.example\n- {3}ReqMethod {6}GET\n- {3}ReqURL {9}\/\n/,
+    );
+    expect((await proxy.log('-q', 'ReqURL eq "/page"')).match(/ReqTarget {6}(.*)/)?.[1]).toBe('/page');
+    expect((await proxy.adm('param.show', 'vsl_mask')).stdout).toMatch(/Default is: .*,-ReqTarget\n/);
+  });
+
+  it('counts it, the bytes of the log, and objects whose place a new one takes', async () => {
+    const counters = await proxy.counters();
+    expect(counters).toMatchObject({ 'MAIN.http1_absolute_form': 1, 'MAIN.n_superseded': 1 });
+    expect(counters['MAIN.shm_bytes']).toBeGreaterThan(1000);
+  });
+
+  it(`${newer ? 'has' : 'does not have'} age and uses of a connection in BackendOpen`, async () => {
+    const log = await proxy.log('-b', '-q', 'BereqURL eq "/pass"', '-i', 'BackendOpen');
+    const ends = [...log.matchAll(/ (connect|reuse)(.*)\n/g)].map(([, how, more]) => [how, more?.trim()]);
+    expect(ends[0]).toEqual(['connect', '']);
+    const last = ends.at(-1);
+    expect(last?.[0]).toBe('reuse');
+    if (newer) expect(last?.[1]).toMatch(/^\d+\.\d{6} 2$/);
+    else expect(last?.[1]).toBe('');
+  });
+
+  it(`has ${newer ? 'a' : 'no'} colon in complaints about edge-side includes`, async () => {
+    const log = await proxy.log('-g', 'raw', '-i', 'ESI_xmlerror');
+    expect(log).toMatch(newer ? / (ERR|WARN): after / : / (ERR|WARN) after /);
+    expect(log).not.toMatch(newer ? / (ERR|WARN) after / : / (ERR|WARN): after /);
+  });
+
+  it('tells the end of objects in the words of the release', async () => {
+    const log = await proxy.log('-g', 'raw', '-i', 'ExpKill');
+    if (newer) {
+      expect(log).toMatch(
+        /VBF_Superseded x=\d+ n=\d+\n.*EXP_Inbox flg=26 .*\n.*EXP_Removed x=\d+ t=100 h=0\n/,
+      );
+      expect(log.match(/EXP_Removed/g)).toHaveLength(2);
+      expect(log).not.toContain('EXP_expire');
+    } else {
+      expect(log).not.toMatch(/VBF_Superseded|EXP_Removed|EXP_Inspect/);
+      expect(log).toMatch(/EXP_expire .*\n.*EXP_Expired x=\d+ t=-0\n/);
+    }
+  });
+});
