@@ -62,7 +62,11 @@ function statement(scope: Scope, s: Statement): Step {
       const code =
         v.field === null
           ? helper(variableHelper('unset', v.row), CONTEXT)
-          : helper('unsetHeader', messageCode(messageOf(v.row)), constant(v.field.toLowerCase()));
+          : helper(
+              'unsetHeader',
+              messageCode(messageOf(v.row)),
+              constant(fieldName(scope.model, v).toLowerCase()),
+            );
       return { k: 'do', code, span: s.span };
     }
     case 'call':

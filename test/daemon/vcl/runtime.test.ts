@@ -12,6 +12,17 @@ function value(expression: string, headers: Record<string, string> = {}): string
   return t.run('recv') === 'pass' ? t.req.http.get('out') : null;
 }
 
+describe('names of headers', () => {
+  it.each(['unset req.http.x-cache;', 'set req.http.x-cache = "";', 'if (req.http.x-cache) { }'])(
+    'are spelled as where the program names them first: %s',
+    (first) => {
+      const t = task(`sub vcl_recv { ${first} set req.http.X-Cache = "hit"; return (pass); }`);
+      expect(t.run('recv')).toBe('pass');
+      expect(t.log.of('ReqHeader').at(-1)).toBe('x-cache: hit');
+    },
+  );
+});
+
 describe('values as 7.1.1 gives them', () => {
   it.each([
     ['7 / 2', '3'],
