@@ -110,7 +110,10 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/net/tls-handle.ts waiting',
     'daemon/tls/session-tickets.ts keys',
   ],
-  'tens of nanoseconds each, four times a second': ['daemon/worker/worker.ts sessions'],
+  'tens of nanoseconds each, four times a second': [
+    'daemon/worker/drain.ts sessions',
+    'daemon/worker/worker.ts sessions',
+  ],
   'the tests of authors, and the network to try things with': [
     'daemon/edge/fake/edge-cache.ts variants',
     'daemon/edge/fake/edge-fake.ts objects',
