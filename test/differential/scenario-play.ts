@@ -160,7 +160,7 @@ export async function playScenarios(
     return played.map((p, i) => {
       const log = p.ports.flatMap((port) => normaliseGroup(groups.get(port)?.shift() ?? [], p.ids));
       const shown = hidePages(log, p.pages).map((l) =>
-        l.replace(/(BackendOpen .*) (?:connect|reuse)$/, '$1'),
+        l.replace(/(BackendOpen .*) (?:connect|reuse(?: [\d.]+ \d+)?)$/, '$1'),
       );
       if (list[i]?.loose) hideSizes(shown);
       return [...p.lines, ...(product === 'proxyd' ? without(shown, list[i]?.onlyHere ?? []) : shown)];
