@@ -66,7 +66,6 @@ export const MESSAGES = {
   includeWithoutPath: () => say('include', 'include not followed by string constant.'),
   includeWithoutSemicolon: () => say('include', 'include <string> not followed by semicolon.'),
   looseGlob: () => say('include', "The path of +glob must begin with '/' or './'"),
-  relativeGlob: () => say('include', "The pattern of +glob must begin with '/' or './'."),
   emptyGlob: () => say('include', 'glob pattern matched no files.'),
   unreadable: (name: string, why: string) => say('include', `Cannot read file '${name}' (${why})`),
   tooManyFiles: () => say('include', 'Too many files included'),

@@ -70,7 +70,7 @@ export function fileReader(options: ReaderOptions): PathReader {
   };
 }
 
-/** Full names that match a pattern, sorted. "./" patterns are relative to `from`, others begin with "/". */
+/** Full names that match a pattern, sorted. "./" patterns are relative to `from`, others to the root. */
 export function globSync(pattern: string, from: string, reader: PathReader): string[] {
   const full = isAbsolute(pattern) ? pattern : join(reader.base(from), pattern);
   let found = [full.startsWith('/') ? '/' : '.'];

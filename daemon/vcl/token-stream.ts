@@ -107,13 +107,6 @@ export class TokenStream {
       if (this.rootedGlobs) this.reporter.fail(MESSAGES.looseGlob(), spanOf(path));
       this.looseGlobs.push(spanOf(path));
     }
-    if (glob && !/^\.?\//.test(path.value)) {
-      this.reporter.fail(
-        MESSAGES.relativeGlob(),
-        spanOf(path),
-        'Begin it with "./" for files beside this one.',
-      );
-    }
     const names = glob ? globSync(path.value, start.file.name, this.#reader) : [path.value];
     if (names.length === 0) {
       this.reporter.fail(MESSAGES.emptyGlob(), spanOf(path));

@@ -62,7 +62,7 @@ export const ACL_FLAGS = [
 /** Flags of an include. */
 // biome-ignore format: a row is a line
 export const INCLUDE_FLAGS = [
-  flag('glob', false, 'The name is a pattern with `*`, `?` and `[…]` that begins with `/` or `./`: all matching files are included in the order of their names. No match is an error.'),
+  flag('glob', false, 'The name is a pattern with `*`, `?` and `[…]`: all matching files are included in the order of their names. No match is an error.'),
 ] as const;
 
 // Functions of the language. The checker binds calls to these signatures; their helpers are in

@@ -142,13 +142,6 @@ sub vcl_hit { set resp.status = "a"; }
     ]);
   });
 
-  it('refuses a pattern that is searched nowhere: neither absolute nor beside the including file', () => {
-    const files = { '/etc/vcl/x/a.vcl': 'sub vcl_recv { nada(); }' };
-    expect(errors(`${HEAD}include +glob "x/*.vcl";`, files).map((e) => e.message)).toEqual([
-      "The pattern of +glob must begin with '/' or './'.",
-    ]);
-  });
-
   it('shows the calls that lead from a state to what is illegal there', () => {
     const [e] = errors(
       `${HEAD}sub inner { set beresp.ttl = 1s; }\nsub outer { call inner; }\nsub vcl_recv { call outer; }`,
