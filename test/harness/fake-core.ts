@@ -16,6 +16,7 @@ import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
 import { Turns } from '../../daemon/turns/turns.ts';
+import { changesOf } from '../../protocol/tables/release-changes.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 
@@ -133,6 +134,7 @@ export class FakeCore {
       program: {
         name: 'boot',
         states,
+        changes: changesOf('7.1'),
         waiting: [],
         isPlain: [],
         defaultDirector: null as Director | null,

@@ -61,8 +61,17 @@ function takeRoom(ctx: VclContext, length: number): boolean {
 
 /** Whether a bit of the parameter `feature` is set. */
 export function hasFeature(ctx: VclContext, bit: FeatureName): boolean {
-  return String(ctx.host.param('feature')).split(',').includes(`+${bit}`);
+  const text = String(ctx.host.param('feature'));
+  // Asked for in each state of a request.
+  if (text !== lastFeatures) {
+    lastFeatures = text;
+    features = new Set(text.split(','));
+  }
+  return features.has(`+${bit}`);
 }
+
+let lastFeatures = '';
+let features: ReadonlySet<string> = new Set();
 
 // Start lines set by a program: the status with its default reason, and texts that must stay on one line.
 

@@ -31,7 +31,7 @@ async function play(text: string) {
 }
 
 it('runs the commands in order, here-documents, blank lines and forgiven failures among them', async () => {
-  expect(await play('one\r\n\n-bad x\n- bad y\nvcl.inline a << E\nvcl 4.1;\nE\nlong\nlast')).toEqual({
+  expect(await play('one\r\n\n-bad x\n- bad y\nvcl.inline a << E\nvcl 4.1;\nE\nlong\nlast\n')).toEqual({
     ran: ['one', 'bad x', ' bad y', 'vcl.inline a << E\nvcl 4.1;\nE', 'long', 'last'],
     notes: [
       '-I FILE: one -> 200',
