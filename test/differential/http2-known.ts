@@ -3,6 +3,7 @@
 import type { Known, Part } from './compare.ts';
 import { type Difference, KNOWN_DIFFERENCES } from './known-differences.ts';
 import { MACHINE_KNOWN } from './machine-known.ts';
+import { PASSAGE_KNOWN } from './passage-cases.ts';
 
 const PARTS: readonly Part[] = ['client', 'origin', 'log'];
 
@@ -56,3 +57,20 @@ export const MACHINE_OVER_HTTP2: Record<string, Known> = {
   'pipe of a cached body': STALE,
   'pipe after a restart': STALE,
 };
+
+export const PASSAGE_OVER_HTTP2: Record<string, Known> = {
+  ...Object.fromEntries(
+    Object.entries(PASSAGE_KNOWN).map(([name, { client: _client, ...each }]) => [name, each]),
+  ),
+  '304 for what then breaks off': {
+    reason: 'a body that breaks off resets its stream; Varnish ends the stream as if it were whole',
+    parts: ['client', 'log'],
+  },
+  'a background fetch takes the body ': {
+    reason: 'a fetch beside the response takes the body: which of the two is first hangs on the moment',
+    parts: ['log'],
+  },
+};
+
+/** Why a scenario ends in another way than over Varnish. */
+export const SCENARIOS_OVER_HTTP2: Readonly<Record<string, string>> = {};

@@ -26,7 +26,8 @@ import { IdNames, normaliseGroup, normaliseText, parseGroups } from '../harness/
 import { Origin, type Reply, type ReplyMaker, respond } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
-import { completeLog, countersAtRest, hidePages } from './runner.ts';
+import { ONLY_HTTP1, type PlayedConnection } from './requests-over-http2.ts';
+import { completeLog, countersAtRest, hidePages, openPlayed } from './runner.ts';
 import { served } from './scenario-origin.ts';
 import { CaseTimes } from './slow-machine.ts';
 
@@ -121,13 +122,15 @@ export function scenarioInput({ program, steps, loose }: Scenario): string {
   return [program, ...steps, String(loose)].join('\n');
 }
 
-/** Plays all scenarios against one product; for each, everything that was seen as lines. */
+/** Plays all scenarios against one product; for each, everything that was seen as lines. Over HTTP/2 those of clients and
+ * tools, without the log, or one line that says why it is a scenario of HTTP/1 alone. */
 export async function playScenarios(
   box: Sandbox,
   product: Product,
   list: readonly Scenario[],
   times = new CaseTimes(),
   folder: Folder = 'scenarios',
+  protocol?: 'HTTP/2',
 ): Promise<string[][]> {
   const origin = await Origin.start();
   for (const [url, reply] of Object.entries(ORIGIN_REPLIES)) origin.on(url, reply);
@@ -136,7 +139,8 @@ export async function playScenarios(
   const program = 'vcl 4.1; backend b none;';
   // A scenario may declare more than it uses. Varnish takes its time to notice that lenient dates are switched on.
   const params = {
-    ...{ vcc_err_unref: 'off', feature: '+http_date_postel' },
+    vcc_err_unref: 'off',
+    feature: protocol === undefined ? '+http_date_postel' : '+http_date_postel,+http2',
     // One fragment after the other, as in Varnish: parallel fetches have tests of their own.
     ...(product === 'proxyd' ? { esi_parallel: '1' } : {}),
     ...(product === 'proxyd' && folder !== 'scenarios' ? { varnish_release: '9.0' } : {}),
@@ -145,7 +149,7 @@ export async function playScenarios(
   try {
     const played: Played[] = [];
     for (const [i, scenario] of list.entries()) {
-      const one = new Played(proxy, `v${i}`, origin);
+      const one = new Played(proxy, `v${i}`, origin, protocol);
       played.push(one);
       const end = times.start(titleOf(scenario));
       await one.play(scenario);
@@ -153,6 +157,7 @@ export async function playScenarios(
       // So that no scenario meets a connection of the one before.
       await origin.endIdle();
     }
+    if (protocol !== undefined) return played.map(({ alone, lines }) => (alone === null ? lines : [alone]));
     const groups = await completeLog(
       proxy,
       played.flatMap((p) => p.ports),
@@ -194,7 +199,7 @@ function without(log: readonly string[], records: readonly string[]): string[] {
 }
 
 interface Begun {
-  connection: ClientConnection;
+  connection: PlayedConnection;
   method: string;
 }
 
@@ -212,10 +217,15 @@ class Played {
   #loose = false;
   readonly #served = new Set<string>();
   #counted: Record<string, number> | null = null;
-  #connection: ClientConnection | null = null;
+  #connection: PlayedConnection | null = null;
   #begun: Begun | null = null;
 
-  constructor(proxy: RunningProxy, program: string, origin: Origin) {
+  /** Why only HTTP/1 can say it; null for other scenarios. */
+  alone: string | null = null;
+  readonly #protocol: 'HTTP/2' | undefined;
+
+  constructor(proxy: RunningProxy, program: string, origin: Origin, protocol?: 'HTTP/2') {
+    this.#protocol = protocol;
     this.#proxy = proxy;
     this.#program = program;
     this.#file = `${proxy.dir}-${program}.vcl`;
@@ -237,7 +247,11 @@ class Played {
     this.#loose = scenario.loose;
     for (const step of scenario.steps) {
       this.lines.push(`> ${step}`);
-      await this.#step(step).catch((error: unknown) => this.lines.push(String(error)));
+      await this.#step(step).catch((error: unknown) => {
+        if (error instanceof Error && error.message.startsWith(ONLY_HTTP1)) this.alone ??= error.message;
+        this.lines.push(String(error));
+      });
+      if (this.alone !== null) break;
     }
     this.#connection?.close();
     this.#begun?.connection.close();
@@ -294,9 +308,10 @@ class Played {
   async #pipeline(requests: readonly string[]): Promise<void> {
     this.#connection ??= await this.#connect();
     const connection = this.#connection;
-    connection.socket.cork();
+    const socket = connection instanceof ClientConnection ? connection.socket : null;
+    socket?.cork();
     const begun = requests.map((r) => this.#begin(r, connection));
-    connection.socket.uncork();
+    socket?.uncork();
     for (const { method } of begun) this.#note(await connection.response(method));
   }
 
@@ -334,13 +349,13 @@ class Played {
     await delay(10);
   }
 
-  async #connect(): Promise<ClientConnection> {
-    const connection = await ClientConnection.open(this.#proxy.port, 6000);
+  async #connect(): Promise<PlayedConnection> {
+    const connection = await openPlayed(this.#proxy.port, this.#protocol);
     this.ports.push(connection.localPort);
     return connection;
   }
 
-  #begin(step: string, connection: ClientConnection): Begun {
+  #begin(step: string, connection: PlayedConnection): Begun {
     const [line = '', ...fields] = step.split(' | ');
     const [method = '', url = '', proto = 'HTTP/1.1'] = line.split(' ');
     const body = fields.find((f) => f.startsWith('='))?.slice(1) ?? '';
