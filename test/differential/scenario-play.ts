@@ -382,7 +382,10 @@ class Played {
     this.lines.push(`${response.status} ${response.reason}`);
     for (const [name, value] of response.fields) {
       this.lines.push(
-        normaliseText(`${name}: ${name === 'Content-Length' && value === page ? 'PAGE' : value}`, this.ids),
+        normaliseText(
+          `${name}: ${/^content-length$/i.test(name) && value === page ? 'PAGE' : value}`,
+          this.ids,
+        ),
       );
     }
     this.lines.push(page === null ? (this.#loose ? shownBody(response.body) : JSON.stringify(text)) : 'PAGE');
