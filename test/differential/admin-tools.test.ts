@@ -41,6 +41,7 @@ function normalise(text: string, { proxy, port }: Side): string {
       .replace(/\b1\d{9}(?:\.\d+)?\b/g, 'TIME')
       .replace(/-{29}\n[\s\S]*?CLI session\.\n(Type 'start'[^\n]*\n)?/g, 'BANNER\n')
       // vcl.list -j says in one more word what Varnish says in two.
+      .replace(/,\n {4}"varnish_release": "[\d.]+"/g, '')
       .replace(/,\n {4}"state_temperature": "\w+\/\w+"(?=\n}[,\n])/g, '')
       .replace(/^200 \d+ +\n(?=BANNER)/gm, '200 \n')
   );

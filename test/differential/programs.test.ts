@@ -191,6 +191,7 @@ function normalise(text: string, dir: string): string {
       .replace(/\b1\d{9}\.\d+\b/g, 'TIME')
       .replace(/^((?:active|available|discarded) +\w+ +\w+ +)\d+/gm, '$1-')
       // vcl.list -j says in one more word what Varnish says in two.
+      .replace(/,\n {4}"varnish_release": "[\d.]+"/g, '')
       .replace(/,\n {4}"state_temperature": "\w+\/\w+"(?=\n}[,\n])/g, '')
       .replace(/"busy": \d+/g, '"busy": -')
   );
