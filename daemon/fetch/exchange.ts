@@ -364,7 +364,7 @@ export function resolve(bo: BusyObj): Backend | null {
 }
 
 /** Logs that no backend was named. */
-export function lacksBackend(bo: BusyObj): void {
+function lacksBackend(bo: BusyObj): void {
   const none = bo.backend === null || bo.backend instanceof Backend;
   bo.log.put(Tag.FetchError, none ? 'No backend' : `Director ${bo.backend?.vclName} returned no backend`);
 }
