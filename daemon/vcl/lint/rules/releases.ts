@@ -161,6 +161,27 @@ function* logged(view: ProgramView): Generator<Span> {
   }
 }
 
+/** Calls of a function of an extension, whatever name the program imports it by. */
+function* calls(view: ProgramView, wanted: string): Generator<Span> {
+  const modules = new Map(view.all('import').map((d) => [(d.as ?? d.module).text, d.module.text]));
+  for (const e of view.expressions()) {
+    const [name = '', fn = ''] = (calledName(e) ?? '').split('.');
+    if (e.k === 'call' && `${modules.get(name) ?? ''}.${fn}` === wanted) yield e.callee.span;
+  }
+}
+
+function* unsets(view: ProgramView, name: string): Generator<Span> {
+  for (const { statement } of view.statements()) {
+    if (statement.k === 'unset' && nameOf(statement.target) === name) yield statement.target.span;
+  }
+}
+
+/** One place of a change that a program meets in very many. */
+function* first(places: Generator<Span>): Generator<Span> {
+  const { value, done } = places.next();
+  if (done !== true) yield value;
+}
+
 const VIA = ['req.http.via', 'bereq.http.via', 'beresp.http.via', 'resp.http.via', 'obj.http.via'];
 const CONDITIONS = ['bereq.http.if-none-match', 'bereq.http.if-modified-since', 'beresp.was_304'];
 
@@ -186,6 +207,13 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   sharedArrivals: (view) => settings(view, 'beresp.ttl', ({ value }) => isZero(value)),
   refreshState: (view) => uses(view, CONDITIONS),
   pipeTimeouts: (view) => returns(view, 'pipe'),
+  openRanges: (view) => uses(view, ['req.http.range', 'bereq.http.range', 'resp.http.content-range']),
+  oldModified: (view) => uses(view, ['beresp.http.last-modified']),
+  cookieEnd: (view) => calls(view, 'cookie.get_string'),
+  emptyBodies: (view) => first(returns(view, 'pass')),
+  requestBodyFailures: (view) => calls(view, 'std.cache_req_body'),
+  keptBodyDropped: (view) => unsets(view, 'bereq.body'),
+  fragmentStatuses: (view) => settings(view, 'beresp.do_esi', () => true),
 };
 
 /** A rule a change that programs can meet: its slug is the change's name. */

@@ -180,7 +180,7 @@ describe('the lint', () => {
       [[4, 'release-unknown-methods']],
     ],
     ['not them, where the program has the last word', 'sub vcl_recv { return (hash); }', []],
-    ['not them, where vcl_req_method has it', 'sub vcl_req_method { return (pass); }', []],
+    ['not them, where vcl_req_method has it', 'sub vcl_req_method { return (hash); }', []],
     ['pipes', 'sub vcl_recv { return (pipe); }', [[4, 'release-pipe-timeouts']]],
     [
       'logged acls',
@@ -211,7 +211,36 @@ describe('the lint', () => {
     [
       'pages',
       'sub vcl_recv { return (hash); } sub vcl_backend_response { set beresp.do_esi = true; }',
-      [[4, 'release-esi-level-in-log']],
+      [
+        [4, 'release-esi-level-in-log'],
+        [4, 'release-fragment-statuses'],
+      ],
+    ],
+    [
+      'requests that pass, once',
+      'sub vcl_recv { if (req.url == "/a") { return (pass); } return (pass); }',
+      [[4, 'release-empty-bodies']],
+    ],
+    [
+      'bodies that are dropped',
+      'sub vcl_recv { return (hash); } sub vcl_backend_fetch { unset bereq.body; }',
+      [[4, 'release-kept-body-dropped']],
+    ],
+    [
+      'bodies that are kept, by whatever name',
+      'import std as base; sub vcl_recv { base.cache_req_body(1KB); return (hash); }',
+      [[4, 'release-request-body-failures']],
+    ],
+    ['ranges', 'sub vcl_recv { unset req.http.Range; return (hash); }', [[4, 'release-open-ranges']]],
+    [
+      'dates of objects',
+      'sub vcl_recv { return (hash); } sub vcl_backend_response { unset beresp.http.Last-Modified; }',
+      [[4, 'release-old-modified']],
+    ],
+    [
+      'lists of cookies',
+      'import cookie; sub vcl_recv { set req.http.Cookie = cookie.get_string(); return (hash); }',
+      [[4, 'release-cookie-end']],
     ],
   ])('tells what changes for %s', (_what, text, expected) => {
     expect(changes(text)).toEqual(expected);
