@@ -68,6 +68,7 @@ function refresh(req: Request): Step<Request> {
   req.attempt.busyOc = 0;
   if (!core.bgFetches.take(MAX_BACKGROUND)) {
     core.stats.fetch_no_thread++;
+    core.stats.bgfetch_no_thread++;
     req.log.put(Tag.Error, 'Too many background fetches, stale object not refreshed');
     core.cache.references.deref(busyOc);
     return DELIVER;

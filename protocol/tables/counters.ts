@@ -115,6 +115,7 @@ export const MAIN_COUNTERS = [
   row('fetch_304', 'c', 'i', 'info', 'Fetches without body: 304'),
   row('fetch_failed', 'c', 'i', 'info', 'Failed fetches, all causes'),
   row('fetch_no_thread', 'c', 'i', 'info', 'Background fetches left out: too many at once'),
+  row('bgfetch_no_thread', 'c', 'i', 'info', 'The same, by its name since Varnish 7.2'),
   row('pools', 'g', 'i', 'info', 'Groups of worker threads'),
   row('threads', 'g', 'i', 'info', 'Worker threads'),
   row('threads_limited', 'c', 'i', 'info', 'Times no further worker thread was allowed'),

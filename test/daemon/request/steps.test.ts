@@ -169,7 +169,8 @@ describe('hit', () => {
     req.attempt.busyOc = 6;
     req.core.bgFetches.add(1000);
     expect(hit(req).name).toBe('deliver');
-    expect([fake.held(6), req.attempt.busyOc, fake.stats.fetch_no_thread]).toEqual([-1, 0, 1]);
+    expect([fake.held(6), req.attempt.busyOc]).toEqual([-1, 0]);
+    expect([fake.stats.fetch_no_thread, fake.stats.bgfetch_no_thread]).toEqual([1, 1]);
   });
 });
 
