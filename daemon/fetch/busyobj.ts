@@ -6,6 +6,7 @@
 // than emptying them.
 
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { limitSeconds } from '../../protocol/tables/params.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
 import type { InterimCallback } from '../backend/exchange-roles.ts';
@@ -230,7 +231,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.clientIdentity = settings.clientIdentity;
     this.trace = settings.trace;
     this.transitBuffer = core.params.transit_buffer;
-    this.taskDeadline = core.params.pipe_task_deadline;
+    this.taskDeadline = limitSeconds(core.params.pipe_task_deadline);
     this.tStart = core.clock.now();
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = attempt.isHitMiss;

@@ -5,7 +5,7 @@
 // Varnish silently ignores; anything else after the number is an error, and an integer beyond 32 bits is unlimited, not
 // its low 32 bits.
 
-import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
+import { NEVER, type ParamRow, type ParamType } from '../../protocol/tables/params.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { TIME_UNITS } from '../../protocol/units.ts';
 import type { ParamValue } from '../link.ts';
@@ -24,9 +24,6 @@ export class ParamError {
 
 /** The value of `unlimited` for integers: the maximum. */
 export const UNLIMITED = 2 ** 32 - 1;
-
-/** Seconds of `never`: more than any number that is read has, and finite, as messages between processes need it. */
-const NEVER = 1e20;
 
 /** Digits allowed before and after the decimal point, and in an integer (RFC 8941 section 3.3). */
 const DIGITS = { whole: 12, fraction: 3, integer: 15 } as const;

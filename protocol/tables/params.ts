@@ -70,6 +70,14 @@ function releaseHelp(): string {
   return `Whose meaning a program has where Varnish changed one between 7.1 and 9.0. It counts for programs loaded after it; vcl.list tells the release of those that do not follow 7.1, and proxyd --lint --release 9.0 lists what a program meets. What was only added is there with both.\n\nIt decides about: ${topics}.`;
 }
 
+/** Seconds of the value `never`: more than any number that is read has, and finite, as messages between processes need it. */
+export const NEVER = 1e20;
+
+/** Seconds of a limit that programs read, which see 0 where there is none. */
+export function limitSeconds(seconds: number): number {
+  return seconds >= NEVER ? 0 : seconds;
+}
+
 /** Maximum threads of a worker. */
 export const MOST_THREADS = 64;
 
@@ -289,8 +297,8 @@ export const PARAMS = [
   row('ping_interval', 'uint', '3', { min: '0', unit: 'seconds', flags: ['must_restart'] },
     'How often the manager asks the worker for a sign of life. Zero never asks.'),
   row('pipe_sess_max', 'uint', '0', { min: '0', unit: 'connections' }, 'How many sessions may be in pipe mode at a time. 0 sets no limit.'),
-  row('pipe_task_deadline', 'timeout', '0.000', { min: '0.000', never: true, unit: 'seconds' },
-    'How long a pipe may last in all, whatever passes through it. Zero sets no limit. bereq.task_deadline sets it for one pipe.'),
+  row('pipe_task_deadline', 'timeout', 'never', { min: '0.000', never: true, unit: 'seconds' },
+    'How long a pipe may last in all, whatever passes through it. Zero and never set no limit. bereq.task_deadline sets it for one pipe.'),
   row('pipe_timeout', 'timeout', '60.000', { min: '0.000', never: true, unit: 'seconds' },
     'A pipe ends when neither side has sent anything for this long.'),
   row('prefer_ipv6', 'bool', 'off', { unit: 'bool' }, 'Connect to the IPv6 address of a backend that has both.'),

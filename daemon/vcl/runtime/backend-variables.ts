@@ -1,6 +1,7 @@
 // Getters and setters of bereq.*, beresp.* and obj_stale.*. Setting a lifetime logs a TTL record, as Varnish does.
 
 import { createHash } from 'node:crypto';
+import { limitSeconds } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclBusyobj, VclContext, VclStaleObject } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
@@ -104,7 +105,7 @@ export const backendVariables = {
     bo(c).taskDeadline = Math.max(0, v);
   },
   unset_bereq_task_deadline: (c: VclContext) => {
-    bo(c).taskDeadline = bo(c).params.pipe_task_deadline;
+    bo(c).taskDeadline = limitSeconds(bo(c).params.pipe_task_deadline);
   },
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,
