@@ -89,6 +89,7 @@ export const STATUSES: readonly {
   readonly reason: string;
 }[] = [
   { line: /--lint daemon\/vcl\/examples\/querystring\.vcl/, status: 1, reason: 'the program has a warning' },
+  { line: /--lint --release 9\.0 site\.vcl/, status: 1, reason: 'the program meets changes' },
   { line: /edge\.retry all/, status: 1, reason: 'there are no dead letters' },
 ];
 
@@ -96,7 +97,7 @@ export const STATUSES: readonly {
 export const SHOWS: readonly { readonly page: RegExp; readonly line: RegExp; readonly output: RegExp }[] = [
   { page: /^README/, line: /ban\.count/, output: /\d+ of \d+ objects match/ },
   { page: /^README/, line: /event\.list/, output: /worker +Child \(\d+\) started/ },
-  { page: /^README/, line: /--lint/, output: /cookies-pass-everything/ },
+  { page: /^README/, line: /--lint (?!--release)/, output: /cookies-pass-everything/ },
   { page: /README/, line: /^curl -i .*a miss$/, output: /^X-Proxy-Id: \d+\r$/m },
   { page: /README/, line: /^curl -i .*a hit on/, output: /^X-Proxy-Id: \d+ \d+\r$/m },
   { page: /^README/, line: /proxylog -d/, output: /^$/ },

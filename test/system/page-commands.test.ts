@@ -79,7 +79,7 @@ class Reader {
       const places = `${command} -n '${dir}' "$@"`;
       if (name === 'proxyd')
         script(name, `for a; do case "$a" in ${NO_DAEMON}) ${command} "$@";; esac; done\n${places}`);
-      else if (/^proxy(adm|log|ncsa|stat|top|hist)$/.test(name)) script(name, places);
+      else if (/^proxy(adm|log|log-json|ncsa|stat|top|hist)$/.test(name)) script(name, places);
       else script(name, `${command} "$@"`);
     }
     const reader = new Reader(folder, dir, { ...process.env, PATH: `${programs}:${process.env.PATH}` });
