@@ -200,8 +200,8 @@ export const ADMIN_LINES: readonly string[] = [
   'param.set default_ttl 1 2',
   'param.set nosuch 1',
   'param.reset nosuch',
+  // Not -j, which Varnish takes since 7.5.
   'param.reset default_ttl x',
-  'param.reset -j default_ttl',
   'param.set DEFAULT_TTL 4',
   'param.set cli_limit 128',
   'vcl.show boot',
