@@ -48,7 +48,7 @@ describe.skipIf(!found)('is refused alike', () => {
     ['-a', '/nonexistent/dir/sock'],
     ['-a', 'relative/sock'],
     ['-a', './sock'],
-    ['-a', '@'],
+    // Not @: newer releases know abstract sockets, and say more.
     ['-f', '/nonexistent.vcl'],
     ['-h', ''],
     ['-h', ','],
