@@ -9,6 +9,8 @@ import type { Panel } from './panel.ts';
 export interface Notice {
   level: 'info' | 'warn' | 'bad';
   text: string;
+  /** Gone with the next key. */
+  passing?: true;
 }
 
 /** A question to be answered with y or n. */
