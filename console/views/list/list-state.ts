@@ -79,6 +79,8 @@ export type ListAction =
   | { type: 'reverse' }
   /** Returns to the top. */
   | { type: 'option'; option: string }
+  /** Puts the cursor on the row with this key; a filter that hides it is cleared. */
+  | { type: 'select'; key: string }
   | { type: 'detail' }
   /** `last` is the offset at which the detail pane shows its end. */
   | { type: 'scroll'; rows: number; last: number };
@@ -155,6 +157,11 @@ export function reduceList(
       return { ...state, ...TOP, descending: !state.descending };
     case 'option':
       return place({ ...state, option: action.option }, rows, height, () => 0);
+    case 'select': {
+      const hidden = !shownRows(state, rows).some((row) => row.key === action.key);
+      const shown = hidden ? { ...state, filter: '' } : state;
+      return place({ ...shown, selected: action.key, scroll: 0 }, rows, height, (at) => at);
+    }
     case 'detail':
       return { ...state, detail: !state.detail, scroll: 0 };
     case 'scroll':

@@ -142,6 +142,12 @@ describe('screens', () => {
     await shows(/Make every object that matches all… /);
   });
 
+  it.each([110, 130, 160, 200, 250])('has a clock at %d columns', async (columns) => {
+    const s = await open(columns, 30);
+    await s.play(3);
+    expect((await s.screen()).split('\n')[0]).toMatch(/ \d\d:\d\d:\d\d$/);
+  });
+
   it('shows a message if the terminal is too small', async () => {
     const s = await open(50, 10);
     expect(await s.screen()).toContain('needs 60 by 20');
@@ -176,7 +182,7 @@ describe('operation', () => {
     await s.play(2);
     submitLine(s.c, 'stop');
     await s.settle();
-    expect(await s.screen()).toContain('stop  really? y/n');
+    expect(await s.screen()).toMatch(/stop(: [\d.]+ requests\/s come in now)? {2}really\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('stop');
     submitLine(s.c, 'stop');

@@ -590,11 +590,28 @@ describe('changes', () => {
     expect(s.source.sent).toContain('ban req.url == /y');
   });
 
+  it.each([
+    ['D', 'select another one to compare with it'],
+    ['delete', 'use another one first'],
+  ])('of the active program are not begun in vain by %s', async (key, words) => {
+    const s = await open();
+    await s.keys('5', '/');
+    await s.type('active');
+    await s.keys('enter');
+    const before = s.source.sent.length;
+    await s.keys(key);
+    expect(await s.screen()).toMatch(new RegExp(`is the active program: ${words}`));
+    expect(s.c.ui.state.confirm).toBeNull();
+    expect(s.source.sent.slice(before).filter((line) => !line.includes('-j'))).toEqual([]);
+  });
+
   it('of a backend are asked for', async () => {
     const s = await open();
     await s.keys('4');
     await s.keys('s');
-    expect(await s.screen()).toMatch(/backend\.set_health boot\.\w+ sick {2}really\? y\/n/);
+    expect(await s.screen()).toMatch(
+      /backend\.set_health boot\.\w+ sick: it gets [\d.]+ requests\/s now {2}really\? y\/n/,
+    );
     await s.keys('y');
     await s.settle();
     expect(s.source.sent.some((line) => line.startsWith('backend.set_health boot.'))).toBe(true);

@@ -1,5 +1,6 @@
 // Events in the console: requested on connect, marked on charts, with a link to their subject.
 import { afterEach, expect, it } from 'vitest';
+import { namedIn } from '../../../../console/views/events/events-view.ts';
 import { EVENT_KINDS } from '../../../../protocol/tables/events.ts';
 import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';
@@ -101,6 +102,41 @@ it.each([
   await s.type(kind);
   await s.keys('enter', 'enter');
   expect(s.c.view.title).toBe(title);
+});
+
+it('Enter on an event opens its list at the row that it names, and clears a filter that hides it', async () => {
+  const s = await open();
+  await s.keys('4', '/');
+  await s.type('shop');
+  await s.keys('enter', '$', '/');
+  await s.type('health');
+  await s.keys('enter', 'enter');
+  await s.settle();
+  expect(s.c.view.spokenRow(s.c)).toMatch(/^boot\.images, /);
+});
+
+it('what an event names and the list has no more is said', async () => {
+  const s = await open();
+  await s.keys('$', '/');
+  await s.type('program');
+  await s.keys('enter', 'enter');
+  await s.settle();
+  expect(await s.screen()).toContain('not in this list any more: using old');
+});
+
+it.each([
+  ['vcl.load new /etc/new.vcl', 'new'],
+  ['using newer', undefined],
+  ['edge: using boot', 'edge:boot'],
+  ['boot.a went sick: HTTP/1.1 503', undefined],
+])('the event "%s" names %s', (text, key) => {
+  const rows = ['new', 'edge:boot', 'boot.ab'].map((name) => ({
+    key: name,
+    facts: { name },
+    cells: [],
+    detail: () => [],
+  }));
+  expect(namedIn(text, rows)?.key).toBe(key);
 });
 
 it('fits at sixty columns, without a cut word', async () => {
