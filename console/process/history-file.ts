@@ -1,4 +1,4 @@
-// What was typed in earlier sessions: command lines and queries, in $XDG_STATE_HOME/proxyd/console-history, a JSON line each.
+// Lines typed in earlier sessions: commands and queries, in $XDG_STATE_HOME/proxyd/console-history, a JSON line each.
 // Lines are appended, so that two consoles at once lose none of each other's. A file that cannot be read or written
 // costs the history and nothing else.
 
@@ -29,7 +29,7 @@ export class HistoryFile {
     this.path = path;
   }
 
-  /** What earlier sessions typed. */
+  /** The lines of earlier sessions. */
   load(): Histories {
     const text = this.read();
     const out: Record<keyof Histories, Recall> = { commands: EMPTY_RECALL, queries: EMPTY_RECALL };

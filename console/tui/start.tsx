@@ -149,6 +149,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       terminal.restore();
       terminal.enter(!reading);
       if (!reading) sink.redraw();
+      // A stopped job is not told of a new size: this makes the stream look.
+      process.kill(process.pid, 'SIGWINCH');
     };
 
     // The editor gets the terminal as the shell would give it: nothing is read or painted meanwhile.
