@@ -59,6 +59,8 @@ export interface UiState {
   confirm: Question | null;
   /** A command that has not been answered yet. */
   running: string | null;
+  /** Ends a long action of the console: Escape calls it. */
+  stop: (() => void) | null;
   notice: Notice | null;
   /** By slot: stateOf() reads it. */
   own: ReadonlyMap<StateSlot<unknown>, unknown>;
@@ -88,6 +90,7 @@ export class UiStore {
       panel: null,
       confirm: null,
       running: null,
+      stop: null,
       notice: null,
       own: new Map(),
       actions: [],

@@ -205,10 +205,18 @@ export function columnWidths(columns: readonly ListColumn[], width: number): num
   return widths;
 }
 
-/** Heights in a list view: a title row, a heading, the list, and the detail pane if open. */
-export function listBody(size: Size, detail: boolean): { list: number; detail: number } {
+/** From this width on the detail pane is beside the list (chosen): both have room for their lines. */
+const WIDE = 170;
+/** Share of the width that it takes there. */
+const BESIDE = 0.38;
+
+/** Heights in a list view: a title row, a heading, the list, and the detail pane if open; `beside` is the pane's width
+ * where it is at the right of heading and list, 0 below them. */
+export function listBody(size: Size, detail: boolean): { list: number; detail: number; beside: number } {
   const room = Math.max(1, bodyRows(size) - 2);
-  if (!detail || room < 12) return { list: room, detail: 0 };
+  if (!detail || room < 12) return { list: room, detail: 0, beside: 0 };
+  if (size.columns >= WIDE)
+    return { list: room, detail: room + 1, beside: Math.floor(size.columns * BESIDE) };
   const pane = Math.max(6, Math.floor(room * 0.38));
-  return { list: room - pane, detail: pane };
+  return { list: room - pane, detail: pane, beside: 0 };
 }

@@ -227,6 +227,23 @@ describe('views', () => {
     await golden(s, `${name}-100x30`);
   });
 
+  it('has the details beside the list on a wide screen, and the list has all rows', async () => {
+    const s = await open();
+    await s.resize(250, 70);
+    await s.keys('4');
+    await golden(s, 'backends-250x70');
+    await s.resize(180, 45);
+    await s.keys('9');
+    await golden(s, 'top-180x45');
+    // A click on the pane selects nothing.
+    const before = s.c.view.spokenRow(s.c);
+    s.c.view.click(s.c, { x: 170, y: 4 });
+    expect(s.c.view.spokenRow(s.c)).toBe(before);
+    await s.resize(169, 45);
+    expect((await s.screen()).split('\n')[3]).not.toContain('URL /api');
+    expect(await s.screen()).toMatch(/^╭─ URL \/api/m);
+  });
+
   it('the edge network: dead letters first, what waits, what was taken last; retried by a key', async () => {
     const s = await open(140);
     await s.keys('@');
