@@ -248,7 +248,7 @@ describe('views', () => {
     const s = await open(140);
     await s.keys('@');
     const lines = (await s.screen()).split('\n');
-    expect(lines[2]).toContain('fake at work, 1 waiting, 1 dead letter, ');
+    expect(lines[2]).toContain('fake active, 1 waiting, 1 dead letter, ');
     expect(lines[2]).toMatch(/\d+ of 50 calls left/);
     const rows = lines.filter((line) => line.includes('https://shop.example/'));
     expect(
