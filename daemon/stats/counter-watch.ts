@@ -102,7 +102,7 @@ export class CounterWatch {
     if (usual - rate < Math.max(DROP, chance)) return;
     this.dropped = { at: now.at, rate: usual };
     const percent = (share: number): string => `${Math.round(share * 100)} %`;
-    this.note('hit-rate', `${percent(rate)} in ${NOW} s, ${percent(usual)} in the minute before`);
+    this.note('hit-rate', `hit rate fell from ${percent(usual)} to ${percent(rate)} (last ${NOW} s)`);
   }
 
   /** The last sample not later than this. */

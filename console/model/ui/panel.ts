@@ -35,6 +35,8 @@ export interface TextPanel {
   left?: number;
   title: string;
   lines: readonly ToneLine[];
+  /** The text that is searched for, the line of the present match, and the line at which the search began. */
+  find?: { text: string; line: number; from: number };
   /** Keys of the view close the panel and act at once, q and ? included. */
   passesKeys?: true;
 }
@@ -42,7 +44,15 @@ export interface TextPanel {
 export type Panel =
   | { kind: 'help'; scroll: number; filter: string }
   | TextPanel
-  | { kind: 'choices'; scroll: number; title: string; choices: readonly Choice[] };
+  | {
+      kind: 'choices';
+      scroll: number;
+      title: string;
+      choices: readonly Choice[];
+      /** A search that has narrowed the choices, and all of them. */
+      filter?: string;
+      all?: readonly Choice[];
+    };
 
 export function textPanel(title: string, lines: readonly ToneLine[], scroll = 0): TextPanel {
   return { kind: 'text', scroll, title, lines };

@@ -5,7 +5,7 @@ import { type Change, changesOf } from '../../model/session/changes.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { pushView } from '../../model/ui/navigation.ts';
-import { clock, percent, rate } from '../../model/ui/numbers.ts';
+import { clock, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
@@ -166,7 +166,7 @@ function changeRow({ kind, name, asked, before, now }: Change): ListRow {
       { text: rate(now), by: now, tone: 'strong' },
     ],
     detail: (): ToneLine[] => [
-      [{ text: `${rate(before)} a second before, ${rate(now)} now${comparison(before, now)}.` }],
+      [{ text: `${rate(before)}/s before, ${rate(now)}/s now${comparison(before, now)}` }],
       [{ text: kind === 'url' ? 'Enter shows its requests.' : 'Enter shows the counter.', tone: 'faint' }],
     ],
   };
@@ -176,7 +176,9 @@ function changeRow({ kind, name, asked, before, now }: Change): ListRow {
 function comparison(before: number, now: number): string {
   if (before === 0 || now === 0) return '';
   const times = now / before;
-  return `: ${times < 1 ? `${percent(times)} of` : `${rate(times)} times`} what it was`;
+  return times >= 2
+    ? ` (×${rate(times)})`
+    : ` (${times < 1 ? '−' : '+'}${Math.round(Math.abs(times - 1) * 100)} %)`;
 }
 
 function open(c: ViewContext, facts: ListRow['facts']): void {

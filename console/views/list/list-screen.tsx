@@ -41,6 +41,8 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
   const { session, ui } = c;
   const { size } = ui;
   const body = listBody(size, state.detail);
+  const listWidth = width - body.beside;
+  const paneWidth = body.beside > 0 ? body.beside : width;
   const content = (): ReactNode => {
     const shown = shownList(session, definition, state, size);
     const title = titleRow(session, definition, state, shown, width, theme);
@@ -49,12 +51,12 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
     if (rows.length === 0)
       for (const line of folded(
         [[{ text: emptyText(session, definition, state, shown.all) }]],
-        width - INDENT - 1,
+        listWidth - INDENT - 1,
       ))
         rows.push([span(`${' '.repeat(INDENT)}${line.map((part) => part.text).join('')}`, 'muted')]);
     const detail = () => {
       const row = shown.window[shown.selected];
-      const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };
+      const inside = { width: paneWidth - PANEL_EDGES, height: body.detail - PANEL_RULES };
       const lines = detailRows(row, state, inside.width, inside.height, theme);
       return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
     };
@@ -62,9 +64,13 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
     return (
       <>
         <Lines rows={[title]} width={width} height={1} />
-        <Headings definition={definition} state={state} width={width} />
-        <List rows={rows} fills={fills} width={width} height={body.list} />
-        {body.detail === 0 ? null : <Detail {...detail()} width={width} height={body.detail} />}
+        <Box flexDirection={body.beside > 0 ? 'row' : 'column'}>
+          <Box flexDirection="column" width={listWidth} flexShrink={0}>
+            <Headings definition={definition} state={state} width={listWidth} />
+            <List rows={rows} fills={fills} width={listWidth} height={body.list} />
+          </Box>
+          {body.detail === 0 ? null : <Detail {...detail()} width={paneWidth} height={body.detail} />}
+        </Box>
       </>
     );
   };

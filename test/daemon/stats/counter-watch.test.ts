@@ -31,8 +31,8 @@ it('notes a drop of the hit rate once, and the next one after it has recovered',
   const bad = { cache_hit: 20, cache_miss: 80 };
   const notes = play([...many(80, good), ...many(40, bad), ...many(80, good), ...many(20, bad)]);
   expect(notes).toEqual([
-    '81 hit-rate: 76 % in 10 s, 90 % in the minute before',
-    '201 hit-rate: 76 % in 10 s, 90 % in the minute before',
+    '81 hit-rate: hit rate fell from 90 % to 76 % (last 10 s)',
+    '201 hit-rate: hit rate fell from 90 % to 76 % (last 10 s)',
   ]);
 });
 

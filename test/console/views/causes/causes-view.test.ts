@@ -94,17 +94,16 @@ describe('real traffic', () => {
         "another request was fetching it": 1,
         "another variant: Vary: accept-language": 1,
         "banned": 3,
+        "evicted early, or a miss forced by the VCL": 1,
         "expired": 1,
         "first time seen": 42,
-        "gone early, or a miss that the program forced": 1,
-        "hit before: expired or gone, fetch not seen": 1,
         "hit-for-miss: it has a Set-Cookie": 1,
         "hit-for-miss: its Cache-Control says no-store": 1,
         "hit-for-miss: its Cache-Control says private": 1,
         "hit-for-miss: its Vary is *": 1,
         "hit-for-miss: its headers give it no lifetime": 1,
         "hit-for-miss: the program marked it uncacheable": 1,
-        "hit-for-pass: the program passes the response": 1,
+        "hit-for-pass: the VCL passes the response": 1,
         "near miss: cached with another query string": 2,
         "not kept the last time: its fetch was retried as often as max_retries allows": 1,
         "not kept the last time: the fetch failed": 1,
@@ -112,12 +111,13 @@ describe('real traffic', () => {
         "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
         "not kept the last time: the program failed its fetch in vcl_backend_response": 4,
         "not kept the last time: the program made it an error": 1,
-        "passed by the program": 2,
+        "passed by the VCL": 2,
         "passed, with Authorization": 1,
         "passed, with a Cookie": 1,
-        "passed: its method is not looked up": 2,
+        "passed: its method is never cached": 2,
         "piped": 1,
         "purged": 5,
+        "was cached earlier; expired or evicted since": 1,
       }
     `);
   });
@@ -206,7 +206,7 @@ it('finds near misses: another query string, another host, a hit whose fetch was
     'first time seen | 2 | 33.3%',
     'near miss: cached with another query string | 1 | 16.7%',
     'near miss: cached under another Host | 1 | 16.7%',
-    'hit before: expired or gone, fetch not seen | 1 | 16.7%',
+    'was cached earlier; expired or evicted since | 1 | 16.7%',
   ]);
 });
 
