@@ -19,7 +19,7 @@ import {
 } from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
-import { UnservedRequests } from './unserved.ts';
+import { type Unserved, UnservedRequests } from './unserved.ts';
 import { UrlTrail } from './url-trail.ts';
 
 export interface SeenTag {
@@ -61,7 +61,6 @@ const NOTHING_MADE: Made = { key: '', at: 0, ranks: [], counts: NONE };
 export class EarlierTraffic {
   readonly unserved = new UnservedRequests();
   readonly recent = new RecentFacts();
-  requests = 0;
   /** Epoch seconds of its first group; 0 without any. */
   since = 0;
 }
@@ -102,7 +101,7 @@ export class TrafficSample {
     if (now < this.since) this.clearRanks(now);
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group, this.longestRecord)) {
-        if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
+        if (facts.kind === 'request') this.unserved.add(group, facts, now);
         this.take(facts, now);
         this.recent.add(facts, now);
       }
@@ -118,7 +117,7 @@ export class TrafficSample {
       for (const facts of readTraffic(group, this.longestRecord)) {
         this.take(facts, at, true);
         part.recent.add(facts, at);
-        if (facts.kind === 'request') part.unserved.add(group, facts, part.requests++, at);
+        if (facts.kind === 'request') part.unserved.add(group, facts, at);
       }
     }
     this.version++;
@@ -129,11 +128,25 @@ export class TrafficSample {
     if (part.since === 0) return;
     this.answered = { key: '', of: new Map() };
     this.trail.key = '';
-    this.unserved.prepend(part.unserved, part.requests);
+    this.unserved.prepend(part.unserved);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
     this.made = { ...NOTHING_MADE };
     this.version++;
+  }
+
+  /** Misses and passes of the last `window` seconds before `now`, or all that are kept, the oldest first; the client
+   * requests in that time, and its beginning in epoch seconds, 0 before the first. */
+  unservedOver(window: Window, now: number): { list: readonly Unserved[]; requests: number; since: number } {
+    const all = this.unserved.last().filter((one) => one.counts);
+    const first = this.unserved.isCut ? (this.unserved.last()[0]?.at ?? 0) : this.since;
+    if (window === null) return { list: all, requests: this.unserved.requests, since: first };
+    const since = Math.floor(Math.max(first, this.recent.since, now - window));
+    return {
+      list: all.filter((one) => one.at >= since),
+      requests: this.recent.requestsFrom(since),
+      since: this.since === 0 ? 0 : since,
+    };
   }
 
   /** The highest by a figure, at most `limit`, since the last reset. */
