@@ -98,7 +98,7 @@ function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent
 }
 
 function sameKey({ kind, text }: SessionEvent): string {
-  return kind === 'hit-rate' ? kind : `${kind} ${text}`;
+  return kind === 'hit-rate' || kind === 'passes' ? kind : `${kind} ${text}`;
 }
 
 /** Event times listed in the detail (chosen). */

@@ -57,7 +57,7 @@ export function requestRows(
   });
 }
 
-export function hitRateRows(
+export function servedRows(
   session: DaemonSession,
   width: number,
   height: number,
@@ -69,10 +69,10 @@ export function hitRateRows(
   const period = chartSpan(session, window);
   const rates = session.rates.over(period);
   const over = (series: Series): number[] => series.slices(session.lastDataAt, period, slicesOf(width)).mean;
-  const lookups = over(rates.lookups);
-  // Without lookups there is no rate, and nothing is drawn.
+  const handled = over(rates.handled);
+  // Without requests there is no share, and nothing is drawn.
   const values = over(rates.hits).map((hits, i) =>
-    lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
+    handled[i] === 0 ? Number.NaN : hits / (handled[i] as number),
   );
   return chart.draw([{ values, style: 'line2', filled: true }], {
     width,
@@ -99,12 +99,19 @@ export function requestsRemark(
   return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
 }
 
-/** Hit rate over 10, 100 and 1000 seconds or the available data; a narrow panel drops the longer ones. */
-export function hitRateRemark(session: DaemonSession, width: number): Row {
+/** A hit rate that is this much above the share served from cache is shown, too: much passes. */
+const APART = 0.005;
+
+/** The share served from cache over 10, 100 and 1000 seconds or the available data; a narrow panel drops the longer
+ * ones. */
+export function servedRemark(session: DaemonSession, width: number): Row {
   const out: Span[] = [];
-  const windows = width >= 52 ? [10, 100, 1000] : width >= 38 ? [10, 100] : [10];
+  const { rate: hitRate, served } = session.hitRate.window(10);
+  const apart = hitRate !== null && served !== null && hitRate - served > APART && width >= 38;
+  const windows = [10, 100, 1000].slice(0, (width >= 52 ? 3 : width >= 38 ? 2 : 1) - (apart ? 1 : 0));
+  if (apart) out.push(span('hit rate ', 'faint'), span(`${percent(hitRate)} `, 'muted'));
   for (const size of windows) {
-    const { n, seconds, rate: value } = session.hitRate.window(size);
+    const { n, seconds, served: value } = session.hitRate.window(size);
     if (out.length > 0) out.push(span('  '));
     out.push(span(`${Math.round(seconds)}s `, 'faint'), span(percent(value), 'line2'));
     // Longer windows would show the same data.

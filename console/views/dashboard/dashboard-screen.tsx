@@ -13,7 +13,7 @@ import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
 import type { ScreenProps } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
-import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
+import { requestRows, requestsRemark, servedRemark, servedRows } from './dashboard-charts.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import {
   backendRows,
@@ -165,11 +165,11 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
         <DashboardPanel
           {...common}
           name="hit-rate"
-          title="Hit rate"
+          title="From cache"
           width={l.chart.right}
           height={l.chart.height}
-          rows={(w, h) => hitRateRows(session, w, h, chart, window)}
-          remark={() => hitRateRemark(session, l.chart.right)}
+          rows={(w, h) => servedRows(session, w, h, chart, window)}
+          remark={() => servedRemark(session, l.chart.right)}
           chart
         />
       </Box>

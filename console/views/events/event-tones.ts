@@ -28,6 +28,7 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
     case 'worker':
     case 'health':
     case 'hit-rate':
+    case 'passes':
     case 'turn':
       return 'warn';
     default:

@@ -88,6 +88,7 @@ export function openEvent(c: ViewContext, kind: SessionEvent['kind']): void {
       pushView(c, BANS_VIEW);
       break;
     case 'hit-rate':
+    case 'passes':
       pushView(c, CAUSES_VIEW);
       break;
     case 'purges':
