@@ -21,9 +21,12 @@ const FEW_SHARES = [0.5, 0.99];
 /** The longest duration and a blank. */
 const DURATION_CELLS = 7;
 
+/** Seconds that the sampled figures cover: what happens now would be lost among those before. */
+export const LAST_MINUTE = 60;
+
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
-  const { latency } = session.traffic.sample;
-  if (latency.size === 0) return nothing(session, 'no traffic yet', width);
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
+  if (latency.size === 0) return nothing(session, 'no traffic', width);
   const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
   const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
   return [
@@ -42,17 +45,21 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
 
 /** The same in a few wrapped, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
   const of = (share: number): string => {
-    const value = session.traffic.sample.latency.percentile(share);
+    const value = latency.percentile(share);
     return value === null ? '' : `p${share * 100} ${duration(value)}`;
   };
-  return session.traffic.sample.latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
+  return latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
 }
 
 export function sampleRemark(session: DaemonSession): Row {
   const share = session.traffic.share();
   return share >= 0.99 ? [] : [span(`of ${percent(share)}`, 'faint')];
 }
+
+/** Different statuses that are counted (chosen). */
+const STATUSES = 100;
 
 const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
   { from: 200, label: '2xx', style: 'good' },
@@ -62,9 +69,9 @@ const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
 ];
 
 export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
-  const ranks = session.traffic.sample.all('status');
+  const { ranks } = session.traffic.sample.ranked('status', LAST_MINUTE, session.now(), STATUSES);
   const total = ranks.reduce((sum, r) => sum + r.requests, 0);
-  if (total === 0) return nothing(session, 'no traffic yet', width);
+  if (total === 0) return nothing(session, 'no traffic', width);
   const rows = CLASSES.map(({ from, label, style }): Row => {
     const inside = ranks.filter((r) => Number(r.key) >= from && Number(r.key) < from + 100);
     const n = inside.reduce((sum, r) => sum + r.requests, 0);
@@ -91,9 +98,9 @@ export function topRows(
   height: number,
   theme: Theme,
 ): Row[] {
-  const ranks = session.traffic.sample.top('url', by, height).filter((r) => r[by] > 0);
-  if (ranks.length === 0)
-    return nothing(session, by === 'misses' ? 'no misses yet' : 'no traffic yet', width);
+  const { ranks: all } = session.traffic.sample.ranked('url', LAST_MINUTE, session.now(), height, by);
+  const ranks = all.filter((r) => r[by] > 0);
+  if (ranks.length === 0) return nothing(session, by === 'misses' ? 'no misses' : 'no traffic', width);
   return ranks.map((r) =>
     spread(
       [span(ellipsis(r.key, width - 9, theme.glyphs.ellipsis))],
@@ -152,8 +159,11 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   const used = 2 + widthOf(name) + 9;
   const counter = `VBE.${b.name}.req`;
   // Directors have no counters.
-  const load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
+  let load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
   const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
+  const timing = used + load.length + 1 > width ? [] : timingOf(session, b, width - used - load.length - 1);
+  right.unshift(...timing);
+  load += timing.map(({ text }) => text).join('');
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
   if (b.members !== null) {
     const members = ` ${b.members.healthy}/${b.members.all} members`;
@@ -173,6 +183,25 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
     if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
   }
   return spread(left, right, width);
+}
+
+/** How the backend answered in the last minute, as far as there is room: errors, p99, p50. */
+function timingOf(session: DaemonSession, { name, type }: BackendRow, room: number): Span[] {
+  if (type !== 'backend') return [];
+  const traffic = session.traffic.sample.backendTraffic(session.now(), LAST_MINUTE).get(shortName(name));
+  if (traffic === undefined) return [];
+  const { errors, fetches, p50, p99 } = traffic;
+  const out: Span[] = [];
+  let left = room;
+  const add = (text: string, style: StyleName): void => {
+    if (text.length > left) return;
+    left -= text.length;
+    out.unshift(span(text, style));
+  };
+  if (errors > 0) add(` ${percent(errors / fetches)} failed`, 'bad');
+  if (p99 !== null) add(` p99 ${duration(p99)}`, 'strong');
+  if (p50 !== null) add(` p50 ${duration(p50)}`, 'muted');
+  return out;
 }
 
 /** Turn lengths in seconds that clients notice, and that indicate a problem; the latter also raises an event. */

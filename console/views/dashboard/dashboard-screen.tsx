@@ -219,7 +219,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="latency"
-            title="Latency"
+            title="Latency 1m"
             width={l.latency}
             height={l.extra}
             rows={(w) => latencySummary(session, w, theme)}
@@ -228,7 +228,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="status"
-            title="Status"
+            title="Status 1m"
             width={l.status}
             height={l.extra}
             rows={(w, h) => statusRows(session, w, h, theme)}
@@ -236,7 +236,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="top"
-            title="Top"
+            title="Top 1m"
             width={l.top}
             height={l.extra}
             rows={(w, h) => topRows(session, 'requests', w, h, theme)}
@@ -244,7 +244,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="misses"
-            title="Top misses"
+            title="Top misses 1m"
             width={misses}
             height={l.extra}
             rows={(w, h) => topRows(session, 'misses', w, h, theme)}
