@@ -7,7 +7,7 @@ import type { StyleName, Theme } from '../../draw/theme.ts';
 import { probeBits } from '../../draw/tone-rows.ts';
 import type { LogEntry } from '../../model/log/log-entry.ts';
 import { placeOfName } from '../../model/session/admin-line.ts';
-import { type BackendRow, healthTone, shortName } from '../../model/session/backends.ts';
+import { type BackendRow, healthTone, probesRun, shortName } from '../../model/session/backends.ts';
 import { hasNoWorker, threadDelay } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
@@ -179,8 +179,9 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
-    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 4);
-    if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
+    const room = Math.min(probesRun(b, happy ?? 0n, b.probe.window), width - used - 5 - load.length - 4);
+    if (happy !== undefined && room >= 1)
+      left.push(span(' '), ...probeBits(happy, room, theme, session.cutOff));
   }
   return spread(left, right, width);
 }

@@ -7,7 +7,7 @@ import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import { type Row, span } from '../../draw/spans.ts';
+import { dimmed, type Row, span } from '../../draw/spans.ts';
 import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
@@ -327,7 +327,12 @@ function DashboardPanel({
       height={height}
       style={here ? 'accent' : 'frame'}
     >
-      <Live session={session}>{() => <Content rows={rows(inside.width, inside.height)} {...inside} />}</Live>
+      <Live session={session}>
+        {() => {
+          const drawn = rows(inside.width, inside.height);
+          return <Content rows={session.cutOff && name !== 'errors' ? dimmed(drawn) : drawn} {...inside} />;
+        }}
+      </Live>
     </Panel>
   );
 }

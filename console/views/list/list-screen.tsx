@@ -7,7 +7,7 @@ import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import { span } from '../../draw/spans.ts';
+import { dimmed, span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
@@ -58,12 +58,14 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
       const lines = detailRows(row, state, inside.width, inside.height, theme);
       return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
     };
+    // Answers of the daemon from before it was lost; what the log had stays true.
+    const isOld = session.cutOff && definition.asks.length > 0;
     const List = rows.length > FEW_ROWS ? Rows : Lines;
     return (
       <>
         <Lines rows={[title]} width={width} height={1} />
         <Headings definition={definition} state={state} width={width} />
-        <List rows={rows} fills={fills} width={width} height={body.list} />
+        <List rows={isOld ? dimmed(rows) : rows} fills={fills} width={width} height={body.list} />
         {body.detail === 0 ? null : <Detail {...detail()} width={width} height={body.detail} />}
       </>
     );
