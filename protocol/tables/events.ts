@@ -36,6 +36,9 @@ export type EventKind = (typeof ROWS)[number]['name'];
 
 export const EVENT_KINDS: readonly (EventKindRow & { readonly name: EventKind })[] = ROWS;
 
+/** Events of a kind that the manager keeps (chosen): the oldest go first. */
+export const KEPT_OF_A_KIND = 200;
+
 /** One event. */
 export interface NotedEvent {
   /** Epoch seconds. */

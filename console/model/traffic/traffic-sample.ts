@@ -78,7 +78,7 @@ export class TrafficSample {
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
-  /** What was made of the last minutes in this second, by name and window: views are drawn more often. */
+  /** Made of the last minutes in this second, by name and window: views are drawn more often. */
   private readonly rankings = new OfSecond<Made>();
   private readonly backends = new OfSecond<ReadonlyMap<string, BackendTraffic>>();
   private readonly latencies = new OfSecond<LatencySpan>();

@@ -1,13 +1,13 @@
 // The dashboard's two charts and the figures next to their titles.
 
 import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
-import { type Row, type Span, span } from '../../draw/spans.ts';
+import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../model/counters/rate-history.ts';
 import type { Series } from '../../model/counters/series.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
 import { percent, rate } from '../../model/ui/numbers.ts';
-import { axisEnds, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
+import { axisEnds, type ChartWindow, chartSpan, marksLegend, marksOf } from '../chart-period.ts';
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
 
@@ -84,7 +84,10 @@ export function servedRows(
   });
 }
 
-/** Current requests per second, and a legend if the chart has a line and an area; `width` and `height` are the
+/** The title of the panel of requests, its cursor and the frame around it. */
+const TITLE_CELLS = 18;
+
+/** Current requests per second, the events that are marked, and a legend if the chart has a line and an area; `width` and `height` are the
  * panel's. */
 export function requestsRemark(
   session: DaemonSession,
@@ -96,7 +99,9 @@ export function requestsRemark(
   const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
     ? [span('highest ', 'strong'), span('mean  ', 'line1')]
     : [];
-  return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
+  const figure = now === undefined || Number.isNaN(now) ? [] : [span(`${rate(now)}/s`, 'line1')];
+  const used = rowWidth([...legend, ...figure]) + TITLE_CELLS;
+  return [...marksLegend(session, chartSpan(session, window), width - used), ...legend, ...figure];
 }
 
 /** A hit rate that is this much above the share served from cache is shown, too: much passes. */

@@ -13,7 +13,7 @@ import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
 import { clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
-import { isTrouble, toneOf } from '../events/event-tones.ts';
+import { isRecovery, isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
 const SHARES = [0.5, 0.9, 0.99];
@@ -222,17 +222,47 @@ export function errorRows(
   theme: Theme,
 ): Row[] {
   const found: { at: number; row: Row }[] = [];
-  for (let i = session.log.errors.size - 1; i >= 0 && found.length < height; i--) {
-    const entry = session.log.errors.at(i) as LogEntry;
-    if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
-  }
-  const happened = session.events.all().filter((event) => isTrouble(event.kind));
-  for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
+  for (const { entry, times } of sameErrors(session, height))
+    found.push({ at: entry.summary.at, row: errorRow(entry, times, width, utc, theme) });
+  for (const { event, times } of sameTroubles(session, height))
+    found.push({ at: event.at, row: eventRow(event, times, utc) });
   found.sort((a, b) => b.at - a.at);
   const { connection } = session;
   if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
   if (found.length === 0) return nothing(session, 'none so far', width);
   return found.slice(0, height).map((f) => f.row);
+}
+
+/** Errors that are looked at, the newest first (chosen). */
+const ERRORS = 400;
+
+/** The newest of errors that are alike, at most `limit`, so that a repeated one does not push out its cause. */
+function sameErrors(session: DaemonSession, limit: number): { entry: LogEntry; times: number }[] {
+  const found = new Map<string, { entry: LogEntry; times: number }>();
+  const { errors } = session.log;
+  for (let i = errors.size - 1; i >= Math.max(0, errors.size - ERRORS); i--) {
+    const entry = errors.at(i) as LogEntry;
+    if (entry.gap !== '') continue;
+    const { method, url, status, error } = entry.failure ?? entry.summary;
+    const key = [status, method, url, error === '' ? entry.fetchError : error].join(' ');
+    const same = found.get(key);
+    if (same !== undefined) same.times++;
+    else if (found.size < limit) found.set(key, { entry, times: 1 });
+  }
+  return [...found.values()];
+}
+
+/** The same of events that are trouble; a recovery is none. */
+function sameTroubles(session: DaemonSession, limit: number): { event: SessionEvent; times: number }[] {
+  const found = new Map<string, { event: SessionEvent; times: number }>();
+  for (const event of [...session.events.all()].reverse()) {
+    if (!isTrouble(event.kind) || isRecovery(event)) continue;
+    const key = `${event.kind} ${event.text}`;
+    const same = found.get(key);
+    if (same !== undefined) same.times++;
+    else if (found.size < limit) found.set(key, { event, times: 1 });
+  }
+  return [...found.values()];
 }
 
 /** The longest turn of the last minute, and the work that blocked the thread. */
@@ -244,7 +274,7 @@ export function turnRemark(session: DaemonSession): Row {
   return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
 }
 
-function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {
+function errorRow(entry: LogEntry, times: number, width: number, utc: boolean, theme: Theme): Row {
   const s = entry.failure ?? entry.summary;
   const error = s.error === '' ? entry.fetchError : s.error;
   const room = Math.max(0, Math.floor(width / 3));
@@ -256,6 +286,7 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
       span(`${s.status}  `, 'bad'),
       cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
       ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
+      span(often(times), 'warn'),
       span(`${s.method} `, 'strong'),
       span(s.url),
     ],
@@ -264,10 +295,14 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
   );
 }
 
-function eventRow(event: SessionEvent, utc: boolean): Row {
+function often(times: number): string {
+  return times === 1 ? '' : `${count(times)}x `;
+}
+
+function eventRow(event: SessionEvent, times: number, utc: boolean): Row {
   const { at, kind, text } = event;
   const label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
-  return [span(`${clock(at, utc)}  `, 'muted'), span(label, toneOf(kind))];
+  return [span(`${clock(at, utc)}  `, 'muted'), span(often(times), 'warn'), span(label, toneOf(kind))];
 }
 
 /** Cells per thread besides its name, and between two threads. */

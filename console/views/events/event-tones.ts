@@ -40,3 +40,9 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
 export function isTrouble(kind: Kind): boolean {
   return kind === 'program' || toneOf(kind) !== 'accent';
 }
+
+/** Events of these kinds that are no trouble, but its end. */
+export function isRecovery({ kind, text }: SessionEvent): boolean {
+  if (kind === 'health') return /(^| )(went )?healthy( |$)/.test(text);
+  return (kind === 'worker' && / started$/.test(text)) || (kind === 'purges' && text.startsWith('over:'));
+}

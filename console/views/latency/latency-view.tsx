@@ -30,7 +30,7 @@ const QUANTITY: StateSlot<Quantity> = { initial: 'all', carry: (quantity) => qua
 
 const WINDOW: StateSlot<number> = { initial: 0, carry: (window) => window };
 
-/** What is shown, by the window that is chosen. */
+/** The chosen window and its latencies. */
 function chosen(c: ViewContext): { window: Window; latencies: Latencies } {
   const window = LATENCY_WINDOWS[c.ui.stateOf(WINDOW)]?.seconds ?? null;
   return { window, latencies: c.session.traffic.sample.latencyOver(window, c.session.now()) };

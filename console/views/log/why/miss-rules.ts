@@ -214,7 +214,7 @@ export const MISS_RULES: readonly Rule[] = [
   },
 ];
 
-/** What the search for an earlier fetch has shown. `since`: the clock time of its oldest record; '' if unknown. */
+/** The result of the search for an earlier fetch. `since`: the clock time of its oldest record; '' if unknown. */
 const FOUND_NOTHING: Readonly<Record<Searched, (since: string) => string>> = {
   kept: (since) =>
     `no earlier fetch of it is among the records here${since === '' ? '' : `, which begin at ${since}`}`,

@@ -28,7 +28,7 @@ export interface WhyContext {
   bans: readonly BanFact[] | null;
   /** Epoch seconds since which `earlier` is complete; 0 if unknown. */
   since: number;
-  /** What was searched for earlier requests: the records kept here (the default), the daemon's log with its end not
+  /** The log searched for earlier requests: the records kept here (the default), the daemon's log with its end not
    * reached yet, or all of it. */
   searched?: Searched;
   /** Clock times in UTC; local time otherwise. */
