@@ -7,6 +7,7 @@ import { LONGEST_BY_DEFAULT } from '../log/looked-up.ts';
 import { splitGroups } from '../log/request-group.ts';
 import { isPass, summarise } from '../log/transaction.ts';
 import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
+import { FactTrail } from './fact-trail.ts';
 import {
   LatencyMeter,
   LatencySpan,
@@ -75,6 +76,7 @@ export class TrafficSample {
   private readonly addresses = new Map<string, string>();
   readonly unserved = new UnservedRequests();
   readonly urls = new UrlTrail();
+  readonly facts = new FactTrail();
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
@@ -254,6 +256,7 @@ export class TrafficSample {
 
   private take(f: TrafficFacts, at: number, earlier = false): void {
     this.counts[f.kind]++;
+    this.facts.count(f, at);
     for (const table of this.tables.values()) table.count(f);
     if (f.kind === 'fetch') {
       this.seeTags(f);
