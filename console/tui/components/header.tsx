@@ -68,8 +68,9 @@ export function headerParts(
   const brand: Span[] = [span(` ${session.source.product ?? 'proxyd'} `, 'brand'), span(' ')];
   // Texts are dropped for want of room, the least needed first: the clock, the name, the titles of other views.
   const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
-  // With several instances the name is needed.
-  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
+  // Of a path the end tells instances apart. With several instances the name is needed.
+  const end: Span[] = [...lock, span(name.slice(name.lastIndexOf('/') + 1), 'strong'), span(' ')];
+  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, end, lock];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
       const left = [...head, ...tabs(tabsOf(c), view, titles)];

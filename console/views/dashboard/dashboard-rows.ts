@@ -159,7 +159,10 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   const used = 2 + widthOf(name) + 9;
   const counter = `VBE.${b.name}.req`;
   // Directors have no counters.
-  let load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
+  let load =
+    session.counters.get(counter) === undefined || !session.counters.hasRates
+      ? ''
+      : `${rate(session.counters.rate(counter))}/s`;
   const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
   const timing = used + load.length + 1 > width ? [] : timingOf(session, b, width - used - load.length - 1);
   right.unshift(...timing);

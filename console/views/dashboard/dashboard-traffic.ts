@@ -37,6 +37,10 @@ export function trafficRows(
   const { counters } = session;
   // No zero rates before the first connection.
   if (!session.everUp) return [];
+  if (!counters.hasRates) {
+    const store = storage ? storageRows(session, width, theme) : [];
+    return [[span('collecting…', 'muted')], ...store].slice(0, height);
+  }
   const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
   const total = Math.max(
     1e-9,

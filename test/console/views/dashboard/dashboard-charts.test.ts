@@ -12,6 +12,7 @@ import {
   servedRemark,
   servedRows,
 } from '../../../../console/views/dashboard/dashboard-charts.ts';
+import { trafficRows } from '../../../../console/views/dashboard/dashboard-traffic.ts';
 import type { CounterInfo } from '../../../../protocol/messages.ts';
 
 const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime', 'MAIN.s_pass'];
@@ -108,6 +109,22 @@ it('counts passes in the share served from cache, and shows the hit rate beside 
   expect(plain(servedRemark(session, 40))).toBe('hit rate 90.0%   10s 45.0%');
   expect(plain(servedRemark(session, 30))).toBe('10s 45.0%');
   expect(text(servedRows(session, 68, 10, CHART)).findIndex((row) => row.includes('*'))).toBeGreaterThan(3);
+});
+
+it('has no rates of a single sample: nothing is known of the time before it', () => {
+  const traffic = (session: DaemonSession): string =>
+    text(
+      trafficRows(
+        Object.create(session, { everUp: { value: true } }),
+        40,
+        8,
+        false,
+        makeTheme('none', true),
+        null,
+      ),
+    ).join('\n');
+  expect(traffic(after([]))).toBe('collecting…');
+  expect(traffic(after([10]))).toMatch(/^hit +9\.0\/s/);
 });
 
 it('shows the present length of each window', () => {
