@@ -8,8 +8,8 @@ export interface ToneText {
   tone?: Tone;
   /** A part of columns or of source code: its line is cut where it is too long, and never folded. */
   fixed?: true;
-  /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right. */
-  bits?: { value: bigint; count: number };
+  /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right; `old`: no longer current. */
+  bits?: { value: bigint; count: number; old?: boolean };
   /** Drawn after the text: a bar of this many cells. */
   bar?: number;
   /** Drawn after the text: values from 0 to the highest of them, the oldest first; NaN is a blank. */

@@ -71,8 +71,9 @@ export function headerParts(
   const brand: Span[] = [span(` ${session.source.product ?? 'proxyd'} `, 'brand'), span(' ')];
   // Texts are dropped for want of room, the least needed first: the clock, the name, the titles of other views.
   const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
-  // With several instances the name is needed.
-  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
+  // Of a path the end tells instances apart. With several instances the name is needed.
+  const end: Span[] = [...lock, span(name.slice(name.lastIndexOf('/') + 1), 'strong'), span(' ')];
+  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, end, lock];
   // Shorter titles with a clock are better than longer ones without.
   for (const titles of ['title', 'short', 'brief'] as const) {
     const left = [...brand, ...tabs(tabsOf(c), view, titles)];

@@ -1,11 +1,12 @@
 // Events of the daemon besides its traffic, newest first: kept by the manager, including those before the console
 // connected. Enter opens the subject of an event.
 
+import { KEPT_OF_A_KIND } from '../../../protocol/tables/events.ts';
 import { bareName, placeOfName } from '../../model/session/admin-line.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { pushView } from '../../model/ui/navigation.ts';
-import { dated, duration } from '../../model/ui/numbers.ts';
+import { count, dated, duration } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
@@ -37,7 +38,11 @@ export const EVENTS_VIEW: ListView = listView({
     const all = session.events.all();
     const first = all[0];
     if (first === undefined) return '';
-    return `${all.length} since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
+    const since = `since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
+    const cut = cutKinds(all);
+    return cut.length === 0
+      ? `${count(all.length)} ${since}`
+      : `${count(all.length)} (of ${cut.join(', ')} only the last ${KEPT_OF_A_KIND}) ${since}`;
   },
   empty: (session) =>
     session.connection.state === 'up'
@@ -46,6 +51,13 @@ export const EVENTS_VIEW: ListView = listView({
   keys: [],
   enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind'], row.facts.text),
 });
+
+/** Kinds of which the daemon has dropped the oldest. */
+function cutKinds(all: readonly SessionEvent[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { kind } of all) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].filter(([, n]) => n >= KEPT_OF_A_KIND).map(([kind]) => kind);
+}
 
 function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
   const { at, kind, text } = event;
@@ -87,7 +99,7 @@ export function openEvent(c: ViewContext, kind: SessionEvent['kind'], text = '')
   if (list !== undefined) {
     pushView(c, list);
     if (text !== '') void selectNamed(c, list, text);
-  } else if (kind === 'hit-rate') pushView(c, CAUSES_VIEW);
+  } else if (kind === 'hit-rate' || kind === 'passes') pushView(c, CAUSES_VIEW);
   else if (kind === 'purges') drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
   else pushView(c, PANICS_VIEW);
 }

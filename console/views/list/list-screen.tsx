@@ -7,7 +7,7 @@ import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import { span } from '../../draw/spans.ts';
+import { dimmed, span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
@@ -60,6 +60,8 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
       const lines = detailRows(row, state, inside.width, inside.height, theme);
       return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
     };
+    // Answers of the daemon from before it was lost; what the log had stays true.
+    const isOld = session.cutOff && definition.asks.length > 0;
     const List = rows.length > FEW_ROWS ? Rows : Lines;
     return (
       <>
@@ -67,7 +69,7 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
         <Box flexDirection={body.beside > 0 ? 'row' : 'column'}>
           <Box flexDirection="column" width={listWidth} flexShrink={0}>
             <Headings definition={definition} state={state} width={listWidth} />
-            <List rows={rows} fills={fills} width={listWidth} height={body.list} />
+            <List rows={isOld ? dimmed(rows) : rows} fills={fills} width={listWidth} height={body.list} />
           </Box>
           {body.detail === 0 ? null : <Detail {...detail()} width={paneWidth} height={body.detail} />}
         </Box>

@@ -407,7 +407,7 @@ describe('views', () => {
 
   it('rank by more than the URL, and over a window', async () => {
     const s = await open();
-    await s.keys('9', 'w');
+    await s.keys('9');
     const title = async (): Promise<string> => (await s.screen()).split('\n')[2] ?? '';
     // Half of the last minute has been seen.
     expect(await title()).toMatch(/^ Top {2}by URL, [\d.]+% sampled, 93 requests since 00:23:21/);

@@ -4,6 +4,7 @@ import { CounterHistory } from '../../../../console/model/counters/counter-histo
 import { CounterTrail } from '../../../../console/model/counters/counter-trail.ts';
 import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { EventLog } from '../../../../console/model/session/event-log.ts';
+import { FactTrail } from '../../../../console/model/traffic/fact-trail.ts';
 import { UrlTrail } from '../../../../console/model/traffic/url-trail.ts';
 import { CHANGES_VIEW } from '../../../../console/views/changes/changes-view.ts';
 import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
@@ -23,7 +24,10 @@ function sessionOf(before: number, now: number, from = 1): DaemonSession {
     trail,
     counters,
     events: new EventLog(),
-    traffic: { sample: { urls: new UrlTrail() } },
+    traffic: {
+      sample: { urls: new UrlTrail(), facts: new FactTrail(), unserved: { last: () => [] } },
+      judgeUnserved: () => undefined,
+    },
     source: {},
     lastDataAt: 121,
     now: () => 121,
