@@ -189,7 +189,7 @@ export type ToWorker =
    * handle, the only thread binds the address itself. */
   | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall }
-  /** The next part of the code of a program, before the program. */
+  /** The next part of a piece of the code of a program, or, as that after the last one, of its `positions`; before the program. */
   | { t: 'code'; ahead: number; piece: number; text: string }
   /** The answer to `publish`. */
   | { t: 'published'; id: number; receipt: FleetReceipt };

@@ -18,6 +18,7 @@ export class PendingCode {
     const texts = this.pending.get(ahead) ?? [];
     this.pending.delete(ahead);
     const pieces = load.program.pieces.map(({ line }, i) => ({ text: texts[i] ?? '', line }));
-    return { ...load, program: { ...load.program, pieces } };
+    // Where its lines came from follows the last piece.
+    return { ...load, program: { ...load.program, pieces, positions: texts[pieces.length] ?? '' } };
   }
 }

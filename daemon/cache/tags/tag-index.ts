@@ -135,15 +135,15 @@ export class TagIndex {
     this.leaveAll(found);
   }
 
-  /** The pending purge of an object that has keys. */
-  doomOf(oc: Oc): Doom {
+  /** The pending purge of an object that has keys: the greatest, or the first that is found to be `enough`. */
+  doomOf(oc: Oc, enough: Doom = Doom.HARD): Doom {
     const { links, keys } = this;
     let doom: Doom = Doom.NONE;
     for (let link = this.objcores.get(oc, SURROGATE); link !== 0; link = links.get(link, NEXT_OF_OBJECT)) {
       const tag = links.get(link, TAG);
       const own = tag === 0 ? Doom.HARD : (keys.extra(tag, DOOM) as Doom);
       this.looked++;
-      if (own === Doom.HARD) return own;
+      if (own >= enough) return own;
       if (own > doom) doom = own;
     }
     return doom;

@@ -56,9 +56,9 @@ export class TagPurges {
   private working = false;
   /** Members that may still be visited to count the objects of this purge. */
   private visits = 0;
-  /** Visited members, when there are several keys. */
-  private readonly seen = new Set<Oc>();
   private several = false;
+  /** Visited members with many keys, when there are several keys: they are not looked at again. */
+  private readonly seen = new Set<Oc>();
 
   constructor(state: CacheState, lifetimes: Lifetimes, reaper: Reaper) {
     this.state = state;
@@ -183,9 +183,14 @@ export class TagPurges {
     index.forEach(tag, (oc) => {
       if (looked + index.looked / KEYS_PER_MEMBER >= most) return false;
       looked++;
-      if (seen.has(oc)) return true;
-      if (this.several) seen.add(oc);
-      if (this.pending && index.doomOf(oc) >= doom) return true;
+      if (seen.size > 0 && seen.has(oc)) return true;
+      // Doomed by another purge, or by a key of this one that came before.
+      if (this.pending || this.several) {
+        const before = index.looked;
+        const isDoomed = index.doomOf(oc, doom) >= doom;
+        if (this.several && index.looked - before > KEYS_PER_MEMBER) seen.add(oc);
+        if (isDoomed) return true;
+      }
       if (doom === Doom.HARD || this.lifetimes.isFresh(oc, now)) count++;
       return true;
     });

@@ -37,16 +37,31 @@ function join(http: HttpMessage, key: string, separator: string): void {
   http.removeWhere(first + 1, (i) => http.keys[i] === key);
 }
 
-/** Joins all repeated headers of a message (RFC 9110 section 5.3, RFC 9113 section 8.2.3 for Cookie). */
+/** Joins all repeated headers of a message (RFC 9110 section 5.3, RFC 9113 section 8.2.3 for Cookie), each into its first
+ * line. Goes through the lines twice, however many names there are. */
 function collectAll(_ctx: VclContext, http: HttpMessage): void {
-  const seen = new Set<string>();
-  const repeated = new Set<string>();
-  for (const key of http.keys.slice(0, http.n)) {
-    if (seen.has(key)) repeated.add(key);
-    seen.add(key);
+  const firsts = new Map<string, number>();
+  /** Values by place of the first line. */
+  const repeated = new Map<number, string[]>();
+  for (let i = 0; i < http.n; i++) {
+    const key = http.keys[i] as string;
+    if (key === 'set-cookie') continue;
+    const first = firsts.get(key);
+    if (first === undefined) {
+      firsts.set(key, i);
+      continue;
+    }
+    const values = repeated.get(first) ?? [http.valueAt(first)];
+    values.push(http.valueAt(i));
+    repeated.set(first, values);
   }
-  repeated.delete('set-cookie');
-  for (const key of repeated) join(http, key, key === 'cookie' ? '; ' : ', ');
+  if (repeated.size === 0) return;
+  for (const [first, values] of repeated) {
+    const key = http.keys[first] as string;
+    const name = (http.lines[first] as string).slice(0, key.length);
+    http.replaceAt(first, key, `${name}: ${values.join(key === 'cookie' ? '; ' : ', ')}`);
+  }
+  http.removeWhere(0, (i) => (firsts.get(http.keys[i] as string) ?? i) < i);
 }
 
 function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {

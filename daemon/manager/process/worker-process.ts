@@ -69,20 +69,20 @@ export class WorkerProcess {
     );
   }
 
-  /** Sends the code of a large program in parts, ahead of the message with the program, since neither process should
-   * handle all of it in one turn. Returns the program for that message. */
+  /** Sends the code of a large program, and after its pieces the lines of it, in parts ahead of the message with the program,
+   * since neither process should handle all of it in one turn. Returns the program for that message. */
   async sendCode(load: LoadedProgram): Promise<LoadedProgram> {
     if (!isLong(load)) return load;
     const ahead = this.nextCode++;
-    const { pieces } = load.program;
-    for (const [piece, { text }] of pieces.entries()) {
+    const { pieces, positions } = load.program;
+    for (const [piece, text] of [...pieces.map((each) => each.text), positions].entries()) {
       for (let at = 0; at < text.length; at += CODE_PART) {
         this.post({ t: 'code', ahead, piece, text: text.slice(at, at + CODE_PART) });
         await turns.next();
       }
     }
     const empty = pieces.map(({ line }) => ({ text: '', line }));
-    return { ...load, program: { ...load.program, pieces: empty }, ahead };
+    return { ...load, program: { ...load.program, pieces: empty, positions: '' }, ahead };
   }
 
   post(message: ToWorker, handle?: unknown): void {

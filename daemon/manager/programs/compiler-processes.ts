@@ -3,15 +3,14 @@
 // that crashes or runs out of memory results in an error message and nothing else. A thread would not do: one that runs out
 // of memory may take the whole process with it.
 //
-// Job and answer are values of node:v8, each preceded by its length. A program's source, and its code, go in parts ahead of
-// the rest, so that the manager never serializes or deserializes all of it in one turn.
+// Job and answer are values of node:v8, each preceded by its length. A program's source, its code and whatever else of it is
+// a long text go in parts ahead of the rest, so that the manager never serializes or deserializes all of it in one turn.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { deserialize, serialize } from 'node:v8';
 import { inPackage } from '../../../protocol/files/package-files.ts';
-import type { CompiledProgram } from '../../contract/program.ts';
 import { ProcessCode } from '../../own-process.ts';
 import { turns } from '../../turns/turns.ts';
 import type { CompileJob, JobAnswer } from './compile-job.ts';
@@ -117,10 +116,15 @@ const PART = 256 * 1024;
 /** Bytes of the length prefix. */
 const HEAD = 4;
 
-/** The next part of a piece of the code. */
-type CodePart = [piece: number, text: string];
+/** The next part of a text of the program, by its place among longTexts(). */
+type TextPart = [place: number, text: string];
 
-function framed(value: string | CompileJob | CodePart | JobAnswer): Buffer {
+/** A text of a program that may be as long as its source. */
+interface LongText {
+  text: string;
+}
+
+function framed(value: string | CompileJob | TextPart | JobAnswer): Buffer {
   const bytes = serialize(value);
   const head = Buffer.alloc(HEAD);
   head.writeUInt32LE(bytes.length);
@@ -156,14 +160,11 @@ export function readJob(bytes: Buffer): CompileJob {
 }
 
 export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): void {
-  const send = (value: CodePart | JobAnswer): void => write(framed(value));
-  const program = programOf(answer);
-  if (program !== null) {
-    for (const [i, piece] of program.pieces.entries()) {
-      const { text } = piece;
-      for (let at = 0; at < text.length; at += PART) send([i, text.slice(at, at + PART)]);
-      piece.text = '';
-    }
+  const send = (value: TextPart | JobAnswer): void => write(framed(value));
+  for (const [place, whole] of longTexts(answer).entries()) {
+    const { text } = whole;
+    for (let at = 0; at < text.length; at += PART) send([place, text.slice(at, at + PART)]);
+    whole.text = '';
   }
   send(answer);
 }
@@ -191,22 +192,34 @@ export class AnswerReader {
       if (this.wanted === null) this.wanted = value.readUInt32LE();
       else {
         this.wanted = null;
-        this.read(deserialize(value) as CodePart | JobAnswer);
+        this.read(deserialize(value) as TextPart | JobAnswer);
       }
     }
   }
 
-  private read(value: CodePart | JobAnswer): void {
+  private read(value: TextPart | JobAnswer): void {
     if (Array.isArray(value)) {
-      const [i, text] = value as CodePart;
-      this.texts[i] = (this.texts[i] ?? '') + text;
+      const [place, text] = value as TextPart;
+      this.texts[place] = (this.texts[place] ?? '') + text;
       return;
     }
-    for (const [i, piece] of programOf(value)?.pieces.entries() ?? []) piece.text = this.texts[i] ?? '';
-    this.answer = value as JobAnswer;
+    const answer = value as JobAnswer;
+    for (const [place, whole] of longTexts(answer).entries()) whole.text = this.texts[place] ?? '';
+    this.answer = answer;
   }
 }
 
-function programOf(answer: JobAnswer): CompiledProgram | null {
-  return 'findings' in answer ? answer.findings.program : null;
+/** The code of an answer's program, its source and the lines of its code: 20 MB, 5 MB and 3 MB for a source of 5 MB. */
+function longTexts(answer: JobAnswer): LongText[] {
+  const program = 'findings' in answer ? answer.findings.program : null;
+  if (program === null) return [];
+  const positions = {
+    get text(): string {
+      return program.positions;
+    },
+    set text(text: string) {
+      program.positions = text;
+    },
+  };
+  return [...program.pieces, ...program.files, positions];
 }

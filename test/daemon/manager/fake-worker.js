@@ -1,8 +1,8 @@
 // A stand-in for the worker: speaks daemon/link.ts, accepts on the handles lent to it, and dies on request. Commands
 // of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` blocks,
 // `debug.srandom dawdle` is answered with the next command, `debug.srandom init` returns its start parameters,
-// `debug.srandom code` the sizes of programs' code and the number of parts it came in, `debug.srandom say` writes 500
-// lines, `debug.srandom sent` returns calls about TLS, of which those with a certificate `sour` are refused. With a
+// `debug.srandom code` the sizes of programs' code and of its lines, and the number of parts both came in, `debug.srandom say`
+// writes 500 lines, `debug.srandom sent` returns calls about TLS, of which those with a certificate `sour` are refused. With a
 // default_ttl of 667 it dies at start.
 import { createServer } from 'node:net';
 
@@ -22,7 +22,14 @@ const counts = {};
 
 function joinCode(load) {
   counts[load.name] = parts.get(load.ahead)?.length ?? 0;
-  if (load.ahead !== undefined) load.program.pieces = [{ text: parts.get(load.ahead).join(''), line: 0 }];
+  if (load.ahead !== undefined) {
+    const of = (piece) => {
+      const own = parts.get(load.ahead).filter((part) => part.piece === piece);
+      return own.map(({ text }) => text).join('');
+    };
+    load.program.pieces = load.program.pieces.map(({ line }, i) => ({ text: of(i), line }));
+    load.program.positions = of(load.program.pieces.length);
+  }
   parts.delete(load.ahead);
 }
 
@@ -55,7 +62,7 @@ process.on('message', (m, handle) => {
     return;
   }
   if (m.t === 'code') {
-    parts.set(m.ahead, [...(parts.get(m.ahead) ?? []), m.text]);
+    parts.set(m.ahead, [...(parts.get(m.ahead) ?? []), m]);
     return;
   }
   const reply = (status, body) => send({ t: 'reply', id: m.id, status, body });
@@ -122,11 +129,11 @@ process.on('message', (m, handle) => {
         return;
       }
       if (name === 'debug.srandom' && what === 'code') {
-        const sizes = [...programs].map(([program, { program: made }]) => [
-          program,
-          made.pieces[0].text.length,
-        ]);
-        return reply(200, JSON.stringify({ sizes: Object.fromEntries(sizes), counts, kept: parts.size }));
+        const of = (size) =>
+          Object.fromEntries([...programs].map(([program, { program: made }]) => [program, size(made)]));
+        const sizes = of((made) => made.pieces[0].text.length);
+        const lines = of((made) => made.positions.length);
+        return reply(200, JSON.stringify({ sizes, lines, counts, kept: parts.size }));
       }
       if (name === 'debug.srandom' && what === 'sent') return reply(200, JSON.stringify(sent));
       if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));

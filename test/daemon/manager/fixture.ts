@@ -11,7 +11,7 @@ import { ProcessCode } from '../../../daemon/own-process.ts';
 
 export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));
 
-/** Characters of large code. */
+/** Characters of large code, and of its lines. */
 export const LARGE = 1_000_000;
 
 /** Texts that contain "error" do not compile, those that contain "large code" become that. */
@@ -30,7 +30,7 @@ export const fakeCompile: Compile = async ({ name, text }) =>
         imports: [],
         modules: [],
         labels: [],
-        positions: '',
+        positions: text.includes('large code') ? 'y'.repeat(LARGE) : '',
       };
 
 export interface Fixture {

@@ -63,6 +63,15 @@ function large(n) {
   return `vcl 4.1;\nbackend none none;\n${subs.join('')}sub vcl_recv {\n${calls.join('\n')}\n}\n`;
 }
 
+/** This many statements in one sub. */
+function long(n) {
+  const lines = Array.from(
+    { length: n },
+    (_, i) => `  if (req.url == "/${i}") { set req.http.X-Which = "${i}"; }`,
+  );
+  return `vcl 4.1;\nbackend none none;\nsub vcl_recv {\n${lines.join('\n')}\n}\n`;
+}
+
 async function loaded({ dir, adm }, text, state = 'auto') {
   const file = join(dir, 'many.vcl');
   writeFileSync(file, text, { mode: 0o644 });
@@ -147,6 +156,7 @@ export default [
   ),
   load('an acl', ({ n }) => acl(n), [1000, 10_000, 100_000], { manager: true }),
   load('a large program, in KB', ({ n }) => large(n), [50, 500, 5000], { manager: true }),
+  load('a sub of many statements', ({ n }) => long(n), [300, 3000, 30_000], { manager: true }),
   {
     name: 'discard of a shard director',
     sizes: [50, 500, 5000],

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { ROOT, sleep } from '../../servers/start.js';
 
 const SECONDS = 4;
-const RATE = 10_000;
+const RATE = 20_000;
 
 /** Requests of cached objects at a fixed rate: more of them would be a load of its own. */
 function traffic(port) {

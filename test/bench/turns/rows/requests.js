@@ -301,6 +301,17 @@ sub vcl_recv {
     },
   },
   {
+    name: 'names of two lines each, limits raised, all collected',
+    sizes: [45, 450, 4500],
+    aim: 50,
+    args: () => LIMITS,
+    program: () => 'import std; sub vcl_recv { std.collect_all(req); }',
+    load: async ({ port, n }) => {
+      const text = Array.from({ length: 2 * n }, (_, i) => `X-Name-${i % n}: ${i}\r\n`).join('');
+      for (let i = 0; i < 5; i++) await exchange(port, request('/page', text), 1);
+    },
+  },
+  {
     name: 'objects that expire in one second',
     sizes: [2000, 20_000, 200_000],
     aim: 50,

@@ -209,6 +209,25 @@ describe('purges of many keys', () => {
     expect(get.mock.calls.length).toBeLessThan(2_000_000);
   });
 
+  it.each([
+    [1, false],
+    [8, false],
+    [9, true],
+  ])('remember their members only where one has many keys: %i', (keys, remembered) => {
+    const bench = new Bench();
+    const of = (i: number): string => Array.from({ length: keys }, (_, k) => `k${i % 100}-${k}`).join(' ');
+    for (let i = 0; i < 800; i++) put(bench, `/${i}`, of(i));
+    const names = Array.from({ length: 100 }, (_, i) => of(i)).join(' ');
+    bench.tick = 1000;
+    for (const soft of [true, false]) {
+      const add = vi.spyOn(Set.prototype, 'add');
+      expect(purge(bench, names, soft)).toBe(800);
+      const members = add.mock.calls.filter(([member]) => typeof member === 'number').length;
+      add.mockRestore();
+      expect(members > 0).toBe(remembered);
+    }
+  });
+
   it('share the time of a turn', () => {
     const bench = new Bench();
     for (let i = 0; i < 2000; i++) put(bench, `/${i}`, `key${i % 200}`);

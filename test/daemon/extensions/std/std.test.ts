@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { finiProgram } from '../../../../daemon/vcl/loader.ts';
 import { NOW, task } from '../../vcl/fake-task.ts';
 
@@ -48,6 +48,18 @@ describe('std', () => {
       'Set-Cookie: y',
     ]);
     expect(http.get('cookie')).toBe('a=1; b=2');
+  });
+
+  it('collects all of many repeated fields without a walk for each', () => {
+    const t = task('sub vcl_recv { std.collect_all(req); return (synth(200)); }');
+    const { http } = t.req;
+    const many = 300;
+    for (let i = 0; i < 2 * many; i++) http.push(`x-${i % many}`, `X-${i % many}: ${i}`);
+    const walks = [vi.spyOn(http, 'find'), vi.spyOn(http, 'removeWhere')];
+    t.run('recv');
+    expect(walks.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBeLessThan(10);
+    expect(http.n).toBe(many + 1);
+    expect([http.get('x-0'), http.get('x-299')]).toEqual(['0, 300', '299, 599']);
   });
 
   it('keeps a cached object as it is', () => {

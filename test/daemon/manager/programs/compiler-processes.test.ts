@@ -166,7 +166,11 @@ describe('a program that a process compiles', () => {
 describe('an answer', () => {
   it.each([1, 3, 4, 5, 1000, 65_536, 10_000_000])('arrives in chunks of %i bytes', (size) => {
     const code = 'x'.repeat(300_000);
-    const program = () => ({ pieces: [code, 'y', code].map((text, line) => ({ text, line })) });
+    const program = () => ({
+      pieces: [code, 'y', code].map((text, line) => ({ text, line })),
+      files: [code, '', 'z'].map((text, i) => ({ name: `${i}.vcl`, text })),
+      positions: code,
+    });
     const answer = () => ({
       findings: { program: program() as Compiled['program'], text: 'a warning' },
       requests: { imports: [], names: ['b'] },
