@@ -234,6 +234,7 @@ export const MAIN_COUNTERS = [
   row('n_gzip', 'c', 'i', 'info', 'Bodies compressed'),
   row('n_gunzip', 'c', 'i', 'info', 'Bodies unpacked'),
   row('n_test_gunzip', 'c', 'i', 'info', 'Compressed bodies checked'),
+  row('http1_iovs_flush', 'c', 'i', 'info', 'Writes over HTTP/1 that were split for want of I/O vectors; none are here'),
   row('beresp_lenient', 'c', 'i', 'info', 'Backend responses in an old form that was read all the same'),
   row('client_req_lenient', 'c', 'i', 'info', 'Requests with LF for the end of a line, taken by feature lenient_lf'),
   row('h2_sess', 'c', 'i', 'info', 'Sessions of HTTP/2'),

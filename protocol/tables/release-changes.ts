@@ -98,7 +98,7 @@ export const RELEASE_CHANGES = {
   invalidatedStale: mended('9.0', 'Purged while it is revalidated',
     'A retry asks with the conditions of the first try, also about an object that has been purged or banned meanwhile.',
     'Such a retry asks for the whole: core removes If-None-Match and If-Modified-Since.',
-    'What has been purged must not come back with a 304.'),
+    'What has been purged must not come back with a 304. Whether there is a retry is left to the program, as in the users’ guide of 9.0: the builtin one fails.'),
   pipeTimeouts: follows('7.5', 'Reason of idle pipes',
     'A pipe that was idle for pipe_timeout ends with the reason TX_PIPE.',
     'It ends with RX_TIMEOUT (`SessClose`, `BackendClose`, `MAIN.sc_rx_timeout`).',

@@ -265,6 +265,7 @@ export const VARIABLES = [
   param('send_timeout', 'DURATION'),
   param('shortlived', 'DURATION'),
   param('timeout_idle', 'DURATION'),
+  param('transit_buffer', 'BYTES'),
   param('uncacheable_ttl', 'DURATION'),
   row('storage.*.free_space', 'BYTES', 'client backend', '', '', 'Free space of a storage.'),
   row('storage.*.used_space', 'BYTES', 'client backend', '', '', 'Used space of a storage.'),

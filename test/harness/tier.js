@@ -29,6 +29,13 @@ const TIERS = {
   quick: [checks, tests('quick', ['unit', 'smoke', 'peers'], { env: { ...REPLAY, PROXYD_TIER: 'quick' } })],
   system: [tests('system', ['system'], { env: { PROXYD_RUNS: 'full' } })],
   peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
+  // Live beside a later release of Varnish, whose programs are first in PATH (test/harness/varnish/other-releases.sh).
+  'newer-peers': [
+    tests('newer-peers', ['peers'], {
+      env: { ...REPLAY, PROXYD_PEERS: 'live' },
+      files: () => ['test/differential/scenarios-newer.test.ts'],
+    }),
+  ],
   threads: [
     tests('threads-1', ['system'], { env: { PROXYD_TEST_THREADS: '1' }, files: ofThreads }),
     tests('threads-4', ['system'], { env: { PROXYD_TEST_THREADS: '4' }, files: ofThreads }),

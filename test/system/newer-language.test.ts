@@ -37,7 +37,7 @@ sub vcl_recv {
 sub vcl_backend_fetch {
   if (bereq.url == "/once") { set bereq.retry_connect = false; }
 }
-sub vcl_deliver { set resp.http.ttl = param.default_ttl; }`;
+sub vcl_deliver { set resp.http.ttl = param.default_ttl; set resp.http.ahead = param.transit_buffer; }`;
   proxy = await startProxy(box, { program, params: { worker_threads: '1', default_ttl: '77' } });
 });
 afterAll(async () => {
@@ -51,6 +51,9 @@ describe('a program for a later release', () => {
     expect(field(await proxy.get('/'), 'ttl')).toBe('77.000');
     await proxy.adm('param.set', 'default_ttl', '78');
     expect(field(await proxy.get('/'), 'ttl')).toBe('78.000');
+    await proxy.adm('param.set', 'transit_buffer', '64k');
+    expect(field(await proxy.get('/'), 'ahead')).toBe('65536');
+    await proxy.adm('param.reset', 'transit_buffer');
   });
 
   it('refuses a second try on another connection for one fetch', async () => {
