@@ -1,4 +1,4 @@
-// Where each object of a disk tier is: by the hash of its key, in shared memory, 36 bytes an object. One writer, the thread
+// Where each object of a disk tier is: by the hash of its key, in shared memory, at most 40 bytes an object. One writer, the thread
 // of the tier.
 //
 // A hash is not a key: whoever finds an entry reads the record and compares. An entry that another replaces is no longer found
@@ -64,20 +64,20 @@ export class DiskIndex {
   /** Adds an entry in place of the one of its key and variant; false when there is no room. */
   set(entry: IndexEntry): boolean {
     if (this.isFull) return false;
-    this.hideVariant(entry.low, entry.high, entry.variant);
-    const same = this.rowsOf(entry.low, entry.high);
-    if (same.length >= MOST_VARIANTS) this.hide(same.at(-1) as number);
+    this.makeWay(entry.low, entry.high, entry.variant);
     const { rows } = this;
     const row = this.free === 0 ? this.made++ : this.free;
     if (row === this.free) this.free = this.word(row, SEGMENT_NEXT);
     const bucket = entry.low & this.mask;
-    const end = Math.min(LAST_END, Math.max(1, Math.ceil(entry.end)));
-    const next = this.buckets[bucket] as number;
-    const segmentNext = this.firsts.get(entry.segment) ?? 0;
-    rows.set(
-      [next, entry.low, entry.high, entry.variant, entry.segment, entry.at, end, segmentNext],
-      row * ROW_WORDS,
-    );
+    const at = row * ROW_WORDS;
+    rows[at + NEXT] = this.buckets[bucket] as number;
+    rows[at + LOW] = entry.low;
+    rows[at + HIGH] = entry.high;
+    rows[at + VARIANT] = entry.variant;
+    rows[at + SEGMENT] = entry.segment;
+    rows[at + AT] = entry.at;
+    rows[at + END] = Math.min(LAST_END, Math.max(1, Math.ceil(entry.end)));
+    rows[at + SEGMENT_NEXT] = this.firsts.get(entry.segment) ?? 0;
     this.buckets[bucket] = row;
     this.firsts.set(entry.segment, row);
     this.live++;
@@ -114,6 +114,24 @@ export class DiskIndex {
       this.free = row;
       row = next;
     }
+  }
+
+  /** Hides the entry of the same variant, and the oldest when there are too many of the key. */
+  private makeWay(low: number, high: number, variant: number): void {
+    let same = 0;
+    let oldest = 0;
+    let next = 0;
+    for (let row = this.buckets[low & this.mask] as number; row !== 0; row = next) {
+      next = this.word(row, NEXT);
+      if (this.word(row, LOW) !== low >>> 0 || this.word(row, HIGH) !== high >>> 0) continue;
+      if (this.word(row, VARIANT) === variant >>> 0) {
+        this.hide(row);
+        continue;
+      }
+      same++;
+      oldest = row;
+    }
+    if (same >= MOST_VARIANTS) this.hide(oldest);
   }
 
   private rowsOf(low: number, high: number): number[] {

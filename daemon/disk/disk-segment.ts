@@ -101,9 +101,9 @@ export class DiskSegment {
     return 'sealed';
   }
 
-  /** All of the record at a byte but its body; null when it is damaged. */
-  async metaAt(at: number): Promise<DiskMeta | null> {
-    const first = await this.bytes(at, FIRST_READ);
+  /** All of the record at a byte but its body; null when it is damaged. `known`: the bytes of firstAt(). */
+  async metaAt(at: number, known: Buffer | null = null): Promise<DiskMeta | null> {
+    const first = known ?? (await this.bytes(at, FIRST_READ));
     const length = metaLength(first, this.number);
     if (length < 0) return null;
     const rest = length > first.length ? await this.bytes(at + first.length, length - first.length) : null;
@@ -111,10 +111,22 @@ export class DiskSegment {
     return readRecord(meta, this.number);
   }
 
-  /** A block of the body of the record at a byte; null when a bit of it is wrong. */
-  async blockAt(at: number, meta: DiskMeta, block: number): Promise<Buffer | null> {
+  /** The first bytes of the record at a byte: often all of a small one. */
+  firstAt(at: number): Promise<Buffer> {
+    return this.bytes(at, FIRST_READ);
+  }
+
+  /** A block of the body of the record at a byte; null when a bit of it is wrong. `known`: the bytes of firstAt(). */
+  async blockAt(
+    at: number,
+    meta: DiskMeta,
+    block: number,
+    known: Buffer | null = null,
+  ): Promise<Buffer | null> {
     const length = Math.min(BLOCK, meta.bodyLength - block * BLOCK);
-    const bytes = await this.bytes(at + meta.bodyAt + block * BLOCK, length);
+    const from = meta.bodyAt + block * BLOCK;
+    const isKnown = known !== null && from + length <= known.length;
+    const bytes = isKnown ? known.subarray(from, from + length) : await this.bytes(at + from, length);
     return bytes.length === length && isBlock(meta, block, bytes) ? bytes : null;
   }
 

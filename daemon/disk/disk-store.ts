@@ -226,7 +226,8 @@ export class DiskStore {
     segment.begin();
     let isTaken = false;
     try {
-      const meta = await segment.metaAt(at);
+      const first = await segment.firstAt(at);
+      const meta = await segment.metaAt(at, first);
       if (meta === null) {
         this.figures.damaged++;
         this.index.drop(entry);
@@ -247,7 +248,7 @@ export class DiskStore {
       if (!accepts(meta)) return null;
       isTaken = true;
       const block = (number: number): Promise<Buffer | null> =>
-        this.within(this.readBlock(segment, entry, meta, number), () => undefined);
+        this.within(this.readBlock(segment, entry, meta, number, first), () => undefined);
       return { meta, concerns, block, done: () => segment.done() };
     } catch {
       this.figures.readErrors++;
@@ -262,9 +263,10 @@ export class DiskStore {
     entry: IndexEntry,
     meta: DiskMeta,
     number: number,
+    first: Buffer,
   ): Promise<Buffer | null> {
     try {
-      const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number);
+      const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number, first);
       if (bytes !== null) return bytes;
       this.figures.damaged++;
     } catch {

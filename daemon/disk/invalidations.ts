@@ -50,10 +50,6 @@ export class Invalidations {
     this.newest = floor;
   }
 
-  get count(): number {
-    return this.window.size;
-  }
-
   add(one: Invalidation): void {
     this.newest = Math.max(this.newest, one.sequence);
     if (one.sequence <= this.floor) return;
@@ -75,13 +71,6 @@ export class Invalidations {
   /** All there are, oldest first. */
   all(): IterableIterator<Invalidation> {
     return this.window.values();
-  }
-
-  /** Forgets those up to a number that no object is older than. */
-  forgetUpTo(sequence: number): void {
-    while (this.window.size > 0 && (this.window.keys().next().value as number) <= sequence)
-      this.forgetFirst();
-    this.floor = Math.max(this.floor, sequence);
   }
 
   /** What concerns an object that began at `since`. */

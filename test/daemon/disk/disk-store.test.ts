@@ -355,3 +355,61 @@ it('stores nothing and drops one segment at the most while its device refuses al
   expect([...files.contents.keys()].length).toBeLessThanOrEqual(2 + 3);
   expect(store.figures.segmentsDropped - before).toBe(1);
 });
+
+it('takes nothing of a record whose bytes before the body are not what was written', async () => {
+  const template = await filesWith({ tags: ['shoes'], body: Buffer.alloc(0) });
+  const good = await (await openStore(template.after(null))).find('/a', 0, () => true);
+  for (let bit = 4096 * 8; bit < (4096 + (good?.meta.bodyAt ?? 0)) * 8; bit += 3) {
+    const files = template.after(null);
+    files.flip('segment-1', bit);
+    const store = await openStore(files);
+    expect([bit, await store.find('/a', 0, () => true)]).toEqual([bit, null]);
+  }
+});
+
+it('does not find after a kill an object whose body was being written', async () => {
+  const files = await filesWith();
+  const store = await openStore(files);
+  await store.put(object(store, '/b', { body: bodyOf(2, 10) }));
+  files.diesAt = files.steps;
+  expect(await store.put(object(store, '/c', { body: bodyOf(3, 100_000) }))).toBe('failed');
+  const next = await openStore(files.after(null));
+  expect(next.objects).toBe(2);
+  expect(await bodyIn(next, '/c')).toBeNull();
+});
+
+/** Numbers in [0, 1) that follow from `seed`. */
+function numbers(seed: number): () => number {
+  let state = seed * 7919 + 1;
+  return () => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+it.each([
+  ['whole', false],
+  ['damaged', true],
+] as const)(
+  'starts again after a loss of power at each step of a start, with a %s journal',
+  async (_, isDamaged) => {
+    const left = await filesWith();
+    const store = await openStore(left);
+    await purge(store, '/a');
+    await store.put(object(store, '/b'));
+    await store.close();
+    for (const [name, { bytes }] of left.contents) {
+      if (isDamaged && name.startsWith('journal')) left.flip(name, bytes.length * 8 - 1);
+    }
+    for (let steps = 0; steps < 40; steps++) {
+      for (let seed = 0; seed < 6; seed++) {
+        const dying = left.after(null);
+        dying.diesAt = steps;
+        await openStore(dying).catch(() => undefined);
+        const next = await openStore(dying.after(numbers(steps * 6 + seed)));
+        expect(await bodyIn(next, '/a')).toBeNull();
+        expect((await bodyIn(next, '/b')) === null).toBe(isDamaged);
+      }
+    }
+  },
+);
