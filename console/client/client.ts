@@ -99,6 +99,12 @@ export class ConnectError extends Error {
 
 const LOST: SubscriptionError = { code: 'internal', message: 'connection lost' };
 
+/** Why a connection ended, by the code of the WebSocket's close (RFC 6455 section 7.4.1). */
+const CLOSED: Readonly<Record<number, string>> = {
+  1001: 'the daemon shut down',
+  1006: 'the connection was lost',
+};
+
 export class Client {
   readonly server: string;
   readonly version: string;
@@ -277,7 +283,7 @@ export class Client {
     this.closed = true;
     const error = this.closing
       ? null
-      : new ConnectError('closed', `connection closed by the daemon (${code})`);
+      : new ConnectError('closed', CLOSED[code] ?? `the daemon closed the connection (${code})`);
     for (const { reject } of this.commands.values()) {
       reject(error ?? new ConnectError('closed', 'connection is closed'));
     }

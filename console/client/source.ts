@@ -63,6 +63,9 @@ export const RATED = [
   'MAIN.busy_wakeup',
   'MAIN.cache_hit',
   'MAIN.cache_miss',
+  'MAIN.s_pass',
+  'MAIN.s_pipe',
+  'MAIN.s_synth',
 ] as const;
 
 /** A filter for them alone. */

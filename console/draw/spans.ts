@@ -80,6 +80,11 @@ export function moreRows(above: number, below: number): string {
   return parts.filter(Boolean).join(', ');
 }
 
+/** Rows of data that is no longer current: nothing in them calls for attention. */
+export function dimmed(rows: readonly Row[]): Row[] {
+  return rows.map((row) => row.map(({ text }) => span(text, 'faint')));
+}
+
 export function cell(text: string, width: number, style?: StyleName): Span {
   return span(padEnd(ellipsis(text, width), width), style);
 }

@@ -16,7 +16,8 @@ function toneSpans(piece: ToneText, theme: Theme): Span[] {
     const text = printable(piece.text.replaceAll('\t', TAB));
     out.push(span(text, piece.tone));
   }
-  if (piece.bits !== undefined) out.push(...probeBits(piece.bits.value, piece.bits.count, theme));
+  if (piece.bits !== undefined)
+    out.push(...probeBits(piece.bits.value, piece.bits.count, theme, piece.bits.old));
   if (piece.bar !== undefined) out.push(span(theme.glyphs.bar.full.repeat(piece.bar), piece.tone));
   if (piece.spark !== undefined) out.push(span(sparkline(piece.spark, theme, 0), piece.tone));
   return out;
@@ -31,13 +32,13 @@ export function cellSpans(cell: ToneText & { share?: number }, width: number, th
     : [...bar(cell.share, room, theme, cell.tone ?? 'accent'), span(` ${cell.text}`, cell.tone)];
 }
 
-/** The newest probes at the right: a tall mark for good, a low one for bad. */
-export function probeBits(happy: bigint, count: number, theme: Theme): Span[] {
+/** The newest probes at the right: a tall mark for good, a low one for bad; in one colour where they are `old`. */
+export function probeBits(happy: bigint, count: number, theme: Theme, old = false): Span[] {
   const out: Span[] = [];
   for (let i = Math.min(64, count) - 1; i >= 0; i--) {
     const good = ((happy >> BigInt(i)) & 1n) === 1n;
     const mark = theme.glyphs.braille ? (good ? '▮' : '▯') : good ? '|' : '.';
-    const style = good ? 'good' : 'bad';
+    const style = old ? 'muted' : good ? 'good' : 'bad';
     const last = out.at(-1);
     if (last !== undefined && last.style === style) last.text += mark;
     else out.push({ text: mark, style });

@@ -67,7 +67,7 @@ export class NodeFiles implements HostFiles {
         .sort()
         .slice(0, MOST_PATHS)
         .map((name) => {
-          const path = join(folder, name);
+          const path = `${folder}${name}`;
           return isFolder(this.absolute(path)) ? `${path}/` : path;
         });
     } catch {

@@ -15,6 +15,7 @@ import type { TextPanel } from '../model/ui/panel.ts';
 import { checkQuery, completeQuery } from '../model/ui/query-parser.ts';
 import { makeContext } from '../model/ui/view.ts';
 import { type ConfigFile, QueryFile } from '../process/config-file.ts';
+import { HistoryFile, historyPath } from '../process/history-file.ts';
 import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
 import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
@@ -131,6 +132,9 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     );
     const { ui } = c;
     ui.resize({ columns: sink.columns, rows: sink.rows });
+    const history = new HistoryFile(historyPath(process.env));
+    ui.set(history.load());
+    ui.subscribe(() => history.keep(ui.state));
     if (options.counters !== undefined)
       ui.setState(STAT_STATE, { ...STAT_STATE.initial, ...options.counters });
 
@@ -145,6 +149,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       terminal.restore();
       terminal.enter(!reading);
       if (!reading) sink.redraw();
+      // A stopped job is not told of a new size: this makes the stream look.
+      process.kill(process.pid, 'SIGWINCH');
     };
 
     // The editor gets the terminal as the shell would give it: nothing is read or painted meanwhile.

@@ -1,6 +1,7 @@
 // The period that charts cover: its length, axis labels, and event marks.
 
 import type { ChartMark } from '../draw/chart.ts';
+import { type Span, span } from '../draw/spans.ts';
 import type { DaemonSession } from '../model/session/daemon-session.ts';
 import { clock } from '../model/ui/numbers.ts';
 import { markOf, toneOf } from './events/event-tones.ts';
@@ -27,6 +28,20 @@ export function axisEnds(session: DaemonSession, period: number): { left: string
 function ago(seconds: number): string {
   if (seconds >= 3600) return `${seconds / 3600} h ago`;
   return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
+}
+
+/** The letters on a chart of the last `period` seconds with their kinds, as far as there are `cells` for them. */
+export function marksLegend(session: DaemonSession, period: number, cells: number): Span[] {
+  const kinds = new Set(session.events.since(session.lastDataAt - period).map(({ kind }) => kind));
+  const out: Span[] = [];
+  let left = cells;
+  for (const kind of kinds) {
+    const [mark, word] = [markOf(kind), ` ${kind}  `];
+    if (mark === '' || left < mark.length + word.length) continue;
+    left -= mark.length + word.length;
+    out.push(span(mark, toneOf(kind)), span(word, 'faint'));
+  }
+  return out;
 }
 
 /** Marks of events in the last `period` seconds. */

@@ -1,7 +1,12 @@
 // Reports for operators, kept in memory: the last panic, recent events, and the longest turns of the event loops. They
 // outlive the worker, which may have died of what they describe.
 
-import { EVENT_KINDS, type EventKind, type NotedEvent } from '../../protocol/tables/events.ts';
+import {
+  EVENT_KINDS,
+  type EventKind,
+  KEPT_OF_A_KIND,
+  type NotedEvent,
+} from '../../protocol/tables/events.ts';
 import type { TurnReport } from '../link.ts';
 import { LONG } from '../turns/turn-watch.ts';
 import { RateLimit } from './process/worker-output.ts';
@@ -26,8 +31,7 @@ export class PanicStore {
   }
 }
 
-/** Events per kind, and characters per event (chosen): half a megabyte in all. */
-const MAX_EVENTS = 200;
+/** Characters per event (chosen): half a megabyte in all. */
 const MAX_LENGTH = 500;
 
 interface OrderedEvent {
@@ -45,7 +49,7 @@ export class EventList {
     const event = { at: Math.round(at * 1000) / 1000, kind, text: cut(text) };
     const list = this.kinds.get(kind) as OrderedEvent[];
     list.push({ order: this.added++, event });
-    if (list.length > MAX_EVENTS) list.shift();
+    if (list.length > KEPT_OF_A_KIND) list.shift();
     return event;
   }
 

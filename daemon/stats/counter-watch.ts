@@ -1,5 +1,5 @@
-// Derives events from the counters that no command and no process reports: unusually many purges, and a falling hit
-// rate. It gets every sample of the manager's and notes the beginning and, for purges, the end.
+// Derives events from the counters that no command and no process reports: unusually many purges, a falling hit rate,
+// and a rising share of passes, which the hit rate does not count. It gets every sample of the manager's and notes the beginning and, for purges, the end.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import type { CounterSnapshot } from './counters-reader.ts';
@@ -11,12 +11,12 @@ const BEFORE = 60;
 /** Purges, and objects purged, in the current period from which a note is made; it ends below half of that (chosen). */
 const MANY_PURGES = 100;
 const MANY_OBJECTS = 1000;
-/** Drop of the hit rate that is noted, and the fewest lookups that make a rate (chosen). */
-const DROP = 0.1;
-const FEW_LOOKUPS = 30;
-/** Standard deviations that a drop must exceed to be no chance. */
+/** Change of a share that is noted, and the fewest lookups (or requests) that make one (chosen). */
+const STEP = 0.1;
+const FEW = 30;
+/** Standard deviations that a change must exceed to be no chance. */
 const CHANCE = 3;
-/** Seconds after which a low hit rate counts as the usual one, so that the next drop is noted. */
+/** Seconds after which a changed share counts as the usual one, so that the next change is noted. */
 const GET_USED = 300;
 
 const PURGES = ['n_purges', 'xkey_purges', 'xkey_soft_purges'];
@@ -29,15 +29,57 @@ interface Sample {
   uptime: number;
   hits: number;
   lookups: number;
+  passes: number;
+  /** Lookups and passes. */
+  handled: number;
   purges: number;
   objects: number;
 }
 
-export type Note = (kind: 'purges' | 'hit-rate', text: string) => void;
+export type Note = (kind: 'purges' | 'hit-rate' | 'passes', text: string) => void;
 
 function taken(purges: number, seconds: number, objects: number): string {
   const what = `${purges} ${purges === 1 ? 'purge' : 'purges'} in ${seconds} s`;
   return `${what}, ${objects} ${objects === 1 ? 'object' : 'objects'} gone`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+interface Share {
+  /** 0..1; NaN of nothing. */
+  share: number;
+  of: number;
+}
+
+/** Reports once that a share has fallen or risen. */
+class ShareWatch {
+  private readonly sign: 1 | -1;
+  private changed: { at: number; usual: number } | null = null;
+
+  /** @param sign -1 for a share that falls, 1 for one that rises */
+  constructor(sign: 1 | -1) {
+    this.sign = sign;
+  }
+
+  /** The shares of a change to be noted, or null. @param at epoch seconds */
+  take(
+    at: number,
+    { share: usual, of: before }: Share,
+    { share: now, of }: Share,
+  ): { usual: number; now: number } | null {
+    if (of < FEW || before < FEW) return null;
+    const { changed, sign } = this;
+    if (changed !== null) {
+      if (sign * (now - changed.usual) <= STEP / 2 || at - changed.at > GET_USED) this.changed = null;
+      return null;
+    }
+    const chance = CHANCE * Math.sqrt((usual * (1 - usual)) / of);
+    if (sign * (now - usual) < Math.max(STEP, chance)) return null;
+    this.changed = { at, usual };
+    return { usual, now };
+  }
 }
 
 export class CounterWatch {
@@ -48,7 +90,8 @@ export class CounterWatch {
   private samples: Sample[] = [];
   /** The sample at which a storm of purges began. */
   private storm: Sample | null = null;
-  private dropped: { at: number; rate: number } | null = null;
+  private readonly hitShare = new ShareWatch(-1);
+  private readonly passShare = new ShareWatch(1);
 
   constructor(note: Note) {
     this.note = note;
@@ -68,7 +111,7 @@ export class CounterWatch {
     const begin = this.before(sample.at - NOW);
     if (begin === undefined) return;
     this.watchPurges(begin, sample);
-    this.watchHits(begin, sample);
+    this.watchShares(begin, sample);
   }
 
   private watchPurges(begin: Sample, now: Sample): void {
@@ -86,23 +129,32 @@ export class CounterWatch {
     }
   }
 
-  private watchHits(begin: Sample, now: Sample): void {
+  private watchShares(begin: Sample, now: Sample): void {
     const first = this.samples[0] as Sample;
-    const recent = now.lookups - begin.lookups;
-    const earlier = begin.lookups - first.lookups;
-    if (recent < FEW_LOOKUPS || earlier < FEW_LOOKUPS) return;
-    const rate = (now.hits - begin.hits) / recent;
-    const usual = (begin.hits - first.hits) / earlier;
-    const { dropped } = this;
-    if (dropped !== null) {
-      if (rate >= dropped.rate - DROP / 2 || now.at - dropped.at > GET_USED) this.dropped = null;
-      return;
-    }
-    const chance = CHANCE * Math.sqrt((usual * (1 - usual)) / recent);
-    if (usual - rate < Math.max(DROP, chance)) return;
-    this.dropped = { at: now.at, rate: usual };
-    const percent = (share: number): string => `${Math.round(share * 100)} %`;
-    this.note('hit-rate', `${percent(rate)} in ${NOW} s, ${percent(usual)} in the minute before`);
+    const share = (from: Sample, to: Sample, part: 'hits' | 'passes', all: 'lookups' | 'handled'): Share => ({
+      of: to[all] - from[all],
+      share: (to[part] - from[part]) / (to[all] - from[all]),
+    });
+    const hits = this.hitShare.take(
+      now.at,
+      share(first, begin, 'hits', 'lookups'),
+      share(begin, now, 'hits', 'lookups'),
+    );
+    if (hits !== null)
+      this.note(
+        'hit-rate',
+        `hit rate fell from ${percent(hits.usual)} to ${percent(hits.now)} (last ${NOW} s)`,
+      );
+    const passes = this.passShare.take(
+      now.at,
+      share(first, begin, 'passes', 'handled'),
+      share(begin, now, 'passes', 'handled'),
+    );
+    if (passes !== null)
+      this.note(
+        'passes',
+        `passes rose from ${percent(passes.usual)} to ${percent(passes.now)} of requests (last ${NOW} s)`,
+      );
   }
 
   /** The last sample not later than this. */
@@ -123,11 +175,15 @@ export class CounterWatch {
     const value = (name: string): number => Number(values[this.places.get(`MAIN.${name}`) ?? -1] ?? 0n);
     const sum = (names: readonly string[]): number => names.reduce((all, name) => all + value(name), 0);
     const hits = value('cache_hit');
+    const lookups = hits + value('cache_miss');
+    const passes = value('s_pass');
     return {
       at,
       uptime: value('uptime'),
       hits,
-      lookups: hits + value('cache_miss'),
+      lookups,
+      passes,
+      handled: lookups + passes,
       purges: sum(PURGES),
       objects: sum(PURGED),
     };

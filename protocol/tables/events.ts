@@ -26,6 +26,7 @@ const ROWS = [
   row('ban', 'B', 'A ban was added'),
   row('purges', 'X', 'Purges at a high rate, or of many objects, began or ended'),
   row('hit-rate', '%', 'The hit rate dropped'),
+  row('passes', 'F', 'The share of requests that pass the cache by rose'),
   row('tls', 'C', 'Certificates were loaded, could not be loaded, or expire'),
   row('turn', 'L', 'A thread, or the manager, did one thing for a quarter of a second or longer'),
   row('trouble', 'T', 'Something that operators should see'),
@@ -34,6 +35,9 @@ const ROWS = [
 export type EventKind = (typeof ROWS)[number]['name'];
 
 export const EVENT_KINDS: readonly (EventKindRow & { readonly name: EventKind })[] = ROWS;
+
+/** Events of a kind that the manager keeps (chosen): the oldest go first. */
+export const KEPT_OF_A_KIND = 200;
 
 /** One event. */
 export interface NotedEvent {

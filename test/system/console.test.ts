@@ -196,7 +196,7 @@ describe.skipIf(missing)('console', () => {
     process.kill(proxy.pid, 'SIGKILL');
     await proxy.daemon.ended;
     await until('the worker is gone', () => worker === null || !alive(worker));
-    await terminal.waitFor(/▲ stale \d+ s; attempt \d+/);
+    await terminal.waitFor(/▲ Daemon unreachable for \d+ s, retrying/);
     expect(await terminal.screen()).toContain('good.default');
     proxy = await startProxy(box, { program: backendProgram(origin.port), dir });
     await terminal.waitFor(/● running/);

@@ -86,11 +86,11 @@ sub vcl_recv {
     await terminal.press('Escape', '4');
     await terminal.waitFor(/boot\.dead +probe +sick +0\/8 .* connect refused/);
     await terminal.press('Down', 's');
-    await terminal.waitFor(/backend\.set_health boot\.(dead|default) sick +really\?/);
+    await terminal.waitFor(/backend\.set_health boot\.(dead|default) sick.* really\?/);
     await terminal.press('n', '7', 'b');
     await terminal.type('req.url ~ ^/old');
     await terminal.press('Enter');
-    await terminal.waitFor(/cannot be counted: really\?/);
+    await terminal.waitFor(/Varnish cannot count matches\. Ban anyway\?/);
     await terminal.press('y');
     await terminal.waitFor(/ban +\S+ +\d+ +.* req\.url ~ \^\/old/);
     await terminal.press('B');

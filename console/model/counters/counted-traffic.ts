@@ -5,7 +5,7 @@ import type { HistoryRequest } from '../../../protocol/messages.ts';
 import { ONLY_RATED, type PastPoint } from '../../client/source.ts';
 import { CounterHistory } from './counter-history.ts';
 import { CounterTrail } from './counter-trail.ts';
-import { HitRate } from './hit-rate.ts';
+import { HitRate, UNCACHED } from './hit-rate.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-history.ts';
 
 /** Seconds of history to load: twice the longest window of changes, and more than the longest average; the last part
@@ -28,13 +28,14 @@ export class CountedTraffic {
       counters.value('MAIN.cache_miss'),
       seconds,
       counters.restarted,
+      UNCACHED.reduce((sum, name) => sum + counters.value(name), 0n),
     );
     if (seconds <= 0) return 0;
     const requests = requestsOf((name) => counters.rate(name), version);
     this.rates.push(at, seconds, {
       requests,
       hits: (looked?.hits ?? Number.NaN) / seconds,
-      lookups: (looked?.all ?? Number.NaN) / seconds,
+      handled: (looked?.handled ?? Number.NaN) / seconds,
     });
     return requests * seconds;
   }

@@ -160,6 +160,11 @@ export class CounterHistory {
     return this.byName.get(name)?.current ?? 0n;
   }
 
+  /** Whether there are rates: of a single sample nothing is known but its values. */
+  get hasRates(): boolean {
+    return this.samples > 1;
+  }
+
   rate(name: string): number {
     return this.byName.get(name)?.change ?? 0;
   }

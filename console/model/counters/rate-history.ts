@@ -1,7 +1,8 @@
-// Requests, hits and lookups a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon
+// Requests, hits and all that was answered a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon
 // keeps its counters. Both grow while the console runs, and take earlier samples once those are loaded. Fixed in size.
 
 import type { PastPoint, RATED } from '../../client/source.ts';
+import { UNCACHED } from './hit-rate.ts';
 import { Series } from './series.ts';
 
 export const HOUR_SECONDS = 3600;
@@ -25,30 +26,30 @@ export function requestsOf(
 /** Only this project's daemon keeps a history of its counters. */
 const OWN = '';
 
-/** Per second; hits and lookups are NaN where nothing was looked up. */
+/** Per second; `handled`: hits, misses, passes, pipes and synthetic answers, of pages and fragments. */
 export interface Rates {
   requests: number;
   hits: number;
-  lookups: number;
+  handled: number;
 }
 
-const UNKNOWN: Rates = { requests: Number.NaN, hits: Number.NaN, lookups: Number.NaN };
+const UNKNOWN: Rates = { requests: Number.NaN, hits: Number.NaN, handled: Number.NaN };
 
 class RateSeries {
   readonly requests: Series;
   readonly hits: Series;
-  readonly lookups: Series;
+  readonly handled: Series;
 
   constructor(capacity: number) {
     this.requests = new Series(capacity);
     this.hits = new Series(capacity);
-    this.lookups = new Series(capacity);
+    this.handled = new Series(capacity);
   }
 
-  push(at: number, { requests, hits, lookups }: Rates): void {
+  push(at: number, { requests, hits, handled }: Rates): void {
     this.requests.push(at, requests);
     this.hits.push(at, hits);
-    this.lookups.push(at, lookups);
+    this.handled.push(at, handled);
   }
 
   /** Adds samples from before the first one; others are ignored. */
@@ -56,7 +57,7 @@ class RateSeries {
     const first = this.requests.timeAt(0) ?? Number.POSITIVE_INFINITY;
     const older = samples.filter((sample) => sample.at < first);
     const at = older.map((sample) => sample.at);
-    for (const name of ['requests', 'hits', 'lookups'] as const)
+    for (const name of ['requests', 'hits', 'handled'] as const)
       this[name].prepend(
         at,
         older.map((sample) => sample[name]),
@@ -68,7 +69,7 @@ export class RateHistory {
   readonly fine = new RateSeries(HOUR_SECONDS + 100);
   readonly coarse = new RateSeries(DAY_SECONDS / COARSE_STEP + 100);
   /** Sums over the samples of the present ten seconds. */
-  private sums = { seconds: 0, requests: 0, hits: 0, lookups: 0 };
+  private sums = { seconds: 0, requests: 0, hits: 0, handled: 0 };
 
   /** Rates over the `seconds` that end at `at`. */
   push(at: number, seconds: number, rates: Rates): void {
@@ -76,24 +77,24 @@ export class RateHistory {
     const { sums } = this;
     sums.seconds += seconds;
     sums.requests += rates.requests * seconds;
-    if (rates.lookups > 0) {
+    if (rates.handled > 0) {
       sums.hits += rates.hits * seconds;
-      sums.lookups += rates.lookups * seconds;
+      sums.handled += rates.handled * seconds;
     }
     if (sums.seconds < COARSE_STEP) return;
     const over = (sum: number): number => sum / sums.seconds;
     this.coarse.push(at, {
       requests: over(sums.requests),
       hits: over(sums.hits),
-      lookups: over(sums.lookups),
+      handled: over(sums.handled),
     });
-    this.sums = { seconds: 0, requests: 0, hits: 0, lookups: 0 };
+    this.sums = { seconds: 0, requests: 0, hits: 0, handled: 0 };
   }
 
   gap(at: number): void {
     this.fine.push(at, UNKNOWN);
     this.coarse.push(at, UNKNOWN);
-    this.sums = { seconds: 0, requests: 0, hits: 0, lookups: 0 };
+    this.sums = { seconds: 0, requests: 0, hits: 0, handled: 0 };
   }
 
   /** For a chart of the last `seconds`. */
@@ -122,7 +123,8 @@ function ratesOf(points: readonly PastPoint[], step: number): (Rates & { at: num
       return (began || after < before ? after : after - before) / seconds;
     };
     const hits = rate('MAIN.cache_hit');
-    out.push({ at: b.at, requests: requestsOf(rate, OWN), hits, lookups: hits + rate('MAIN.cache_miss') });
+    const handled = UNCACHED.reduce((sum, name) => sum + rate(name), hits + rate('MAIN.cache_miss'));
+    out.push({ at: b.at, requests: requestsOf(rate, OWN), hits, handled });
   }
   return out;
 }

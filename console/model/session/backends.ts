@@ -76,6 +76,16 @@ function readMessage(
   };
 }
 
+/** How many of the newest probes are known to have run, at most `limit`: none before the oldest of which any step is on
+ * record. A backend that never answered has no such record: then the window counts. */
+export function probesRun({ probe, details }: BackendRow, happy: bigint, limit: number): number {
+  let any = happy;
+  for (const [field, text] of Object.entries(details))
+    if (field.startsWith('bits_') && typeof text === 'string' && /^\d+$/.test(text)) any |= BigInt(text);
+  const ran = any === 0n ? (probe?.window ?? 0) : any.toString(2).length;
+  return Math.min(limit, ran);
+}
+
 /** The tone of a health. Without a connection it is the last known state, neither good nor bad news. */
 export function healthTone(health: string, cutOff: boolean): 'bad' | 'good' | 'warn' | 'muted' {
   if (cutOff) return 'muted';

@@ -86,6 +86,14 @@ export function threadDelay(counters: CounterHistory, thread: string): number {
   return Math.max(figure('loop_lag_us') / 1e6, figure('silent'));
 }
 
+/** Whether the counters are those of a worker that started within these seconds, and has had requests. */
+function hasServed(counters: CounterHistory, seconds: number): boolean {
+  const uptime = counters.get('MAIN.uptime');
+  return (
+    uptime !== undefined && Number(uptime.current) <= seconds + 1 && counters.value('MAIN.client_req') > 0n
+  );
+}
+
 function statusOf(session: DaemonSession): {
   state: HealthState;
   since: number | null;
@@ -118,5 +126,9 @@ function statusOf(session: DaemonSession): {
       ? { state: 'threads silent', since: valuesAt - known, silent: threads }
       : { state: 'worker silent', since: valuesAt - silent };
   }
-  return { state: reported, since: valuesAt - Number(counters.value('MGT.worker_since')) };
+  const lasts = Number(counters.value('MGT.worker_since'));
+  // A worker serves before the manager has heard of it.
+  if (reported === 'starting' && hasServed(counters, lasts))
+    return { state: 'running', since: valuesAt - lasts };
+  return { state: reported, since: valuesAt - lasts };
 }

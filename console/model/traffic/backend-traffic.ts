@@ -6,7 +6,7 @@ import type { RecentFacts } from './recent-facts.ts';
 
 /** Seconds covered: all that the sample keeps. */
 export const TRAFFIC_SECONDS = 300;
-/** Parts of that time, of twenty seconds each. */
+/** Parts of that time; of twenty seconds each, where it is all. */
 export const PARTS = 15;
 
 export interface BackendTraffic {
@@ -33,9 +33,13 @@ interface Part {
   lastError: BackendTraffic['lastError'];
 }
 
-export function backendTraffic(recent: RecentFacts, now: number): Map<string, BackendTraffic> {
+export function backendTraffic(
+  recent: RecentFacts,
+  now: number,
+  seconds: number,
+): Map<string, BackendTraffic> {
   const parts = new Map<string, Part[]>();
-  recent.each(TRAFFIC_SECONDS, now, (facts, at) => {
+  recent.each(seconds, now, (facts, at) => {
     if (facts.kind !== 'fetch' || facts.backend === '') return;
     let of = parts.get(facts.backend);
     if (of === undefined) {
@@ -48,7 +52,7 @@ export function backendTraffic(recent: RecentFacts, now: number): Map<string, Ba
       }));
       parts.set(facts.backend, of);
     }
-    const age = Math.max(0, Math.floor(((now - at) / TRAFFIC_SECONDS) * PARTS));
+    const age = Math.max(0, Math.floor(((now - at) / seconds) * PARTS));
     const part = of[Math.max(0, PARTS - 1 - age)] as Part;
     part.fetches++;
     part.since = earliest(part.since, facts.ended);

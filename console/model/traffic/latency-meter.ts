@@ -1,5 +1,5 @@
 // Latencies of the last requests on a logarithmic scale, hits apart from the rest, with percentiles: a ring of the last
-// values, and percentiles by slices of the last minutes.
+// values, those of the last minutes, and percentiles by slices of these.
 
 import type { RecentFacts } from './recent-facts.ts';
 
@@ -13,30 +13,13 @@ const KEPT = 8192;
 /** The requests whose times are shown. */
 export type Quantity = 'all' | 'hits' | 'others';
 
-export class LatencyMeter {
+/** Counts by bucket; `oldestFrom`: epoch seconds of the oldest in a bucket from this one on, 0 without any. */
+abstract class Latencies {
   readonly hits = new Uint32Array(BUCKETS);
   readonly others = new Uint32Array(BUCKETS);
-  private readonly ring = new Int16Array(KEPT);
-  private readonly at = new Float64Array(KEPT);
-  private next = 0;
   size = 0;
 
-  /** Adds the seconds that a request took, and the epoch seconds of its arrival; invalid times are ignored. One that
-   * is older than all others is added only while there is room. */
-  add(seconds: number, hit: boolean, at: number, earlier = false): void {
-    if (!(seconds >= 0)) return;
-    const full = this.size === KEPT;
-    if (full && earlier) return;
-    const bucket = bucketOf(seconds);
-    const slot = earlier ? (this.next - this.size - 1 + KEPT) % KEPT : this.next;
-    if (full) this.remove(this.ring[slot] as number);
-    else this.size++;
-    this.ring[slot] = bucket * 2 + (hit ? 1 : 0);
-    this.at[slot] = at;
-    if (!earlier) this.next = (this.next + 1) % KEPT;
-    const counts = hit ? this.hits : this.others;
-    counts[bucket] = (counts[bucket] as number) + 1;
-  }
+  protected abstract oldestFrom(bucket: number): number;
 
   /** The time that this share (0..1) of the requests does not exceed, in seconds; null without requests. */
   percentile(share: number, of: Quantity = 'all'): number | null {
@@ -61,7 +44,57 @@ export class LatencyMeter {
     return { above: bucket === 0 ? 0 : bucketTop(bucket - 1), since: this.oldestFrom(bucket) };
   }
 
-  private oldestFrom(bucket: number): number {
+  protected count(bucket: number, hit: boolean, by: 1 | -1): void {
+    const counts = hit ? this.hits : this.others;
+    counts[bucket] = (counts[bucket] as number) + by;
+  }
+}
+
+/** The requests of a span of time. */
+export class LatencySpan extends Latencies {
+  private readonly oldest = new Float64Array(BUCKETS).fill(Number.POSITIVE_INFINITY);
+
+  /** @param from epoch seconds; earlier requests do not count */
+  constructor(recent: RecentFacts, seconds: number, now: number, from: number) {
+    super();
+    recent.each(seconds, now, (facts, at) => {
+      if (facts.kind !== 'request' || at < from || !(facts.seconds >= 0)) return;
+      const bucket = bucketOf(facts.seconds);
+      this.count(bucket, facts.handling === 'hit', 1);
+      this.size++;
+      this.oldest[bucket] = Math.min(this.oldest[bucket] as number, facts.ended || at);
+    });
+  }
+
+  protected oldestFrom(bucket: number): number {
+    const oldest = this.oldest.subarray(bucket).reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+    return oldest === Number.POSITIVE_INFINITY ? 0 : oldest;
+  }
+}
+
+/** The last requests, whenever they were. */
+export class LatencyMeter extends Latencies {
+  private readonly ring = new Int16Array(KEPT);
+  private readonly at = new Float64Array(KEPT);
+  private next = 0;
+
+  /** Adds the seconds that a request took, and the epoch seconds of its arrival; invalid times are ignored. One that
+   * is older than all others is added only while there is room. */
+  add(seconds: number, hit: boolean, at: number, earlier = false): void {
+    if (!(seconds >= 0)) return;
+    const full = this.size === KEPT;
+    if (full && earlier) return;
+    const bucket = bucketOf(seconds);
+    const slot = earlier ? (this.next - this.size - 1 + KEPT) % KEPT : this.next;
+    if (full) this.remove(this.ring[slot] as number);
+    else this.size++;
+    this.ring[slot] = bucket * 2 + (hit ? 1 : 0);
+    this.at[slot] = at;
+    if (!earlier) this.next = (this.next + 1) % KEPT;
+    this.count(bucket, hit, 1);
+  }
+
+  protected oldestFrom(bucket: number): number {
     // Runs of the history arrive the newest first, each in its own order.
     let oldest = Number.POSITIVE_INFINITY;
     for (let i = 1; i <= this.size; i++) {
@@ -79,8 +112,7 @@ export class LatencyMeter {
   }
 
   private remove(value: number): void {
-    const counts = (value & 1) === 1 ? this.hits : this.others;
-    counts[value >> 1] = (counts[value >> 1] as number) - 1;
+    this.count(value >> 1, (value & 1) === 1, -1);
   }
 }
 

@@ -25,7 +25,7 @@ const TEXT_FIELDS = [
 
 export class RecentFacts {
   /** The oldest first. */
-  private seconds: { at: number; facts: TrafficFacts[]; bytes: number }[] = [];
+  private seconds: { at: number; facts: TrafficFacts[]; bytes: number; requests: number }[] = [];
   private bytes = 0;
   /** Epoch seconds since which nothing was dropped for want of room. */
   since = 0;
@@ -36,11 +36,12 @@ export class RecentFacts {
     for (const field of TEXT_FIELDS) facts[field] = this.same(facts[field]);
     let last = this.seconds.at(-1);
     if (last === undefined || last.at !== at) {
-      last = { at, facts: [], bytes: 0 };
+      last = { at, facts: [], bytes: 0, requests: 0 };
       this.seconds.push(last);
     }
     const bytes = TEXT_FIELDS.reduce((sum, field) => sum + facts[field].length, OWN_BYTES);
     last.facts.push(facts);
+    if (facts.kind === 'request') last.requests++;
     last.bytes += bytes;
     this.bytes += bytes;
     while ((this.seconds[0]?.at ?? at) < at - RECENT_SECONDS) this.drop();
@@ -58,6 +59,11 @@ export class RecentFacts {
   each(seconds: number, now: number, visit: (facts: TrafficFacts, at: number) => void): void {
     for (const { at, facts } of this.seconds)
       if (at > now - seconds - 1 && at <= now) for (const one of facts) visit(one, at);
+  }
+
+  /** Client requests from an epoch second on. */
+  requestsFrom(second: number): number {
+    return this.seconds.reduce((sum, { at, requests }) => (at >= second ? sum + requests : sum), 0);
   }
 
   clear(): void {

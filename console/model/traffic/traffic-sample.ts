@@ -7,7 +7,14 @@ import { LONGEST_BY_DEFAULT } from '../log/looked-up.ts';
 import { splitGroups } from '../log/request-group.ts';
 import { isPass, summarise } from '../log/transaction.ts';
 import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
-import { LatencyMeter, type LatencyTrail, latencyTrail, type Quantity } from './latency-meter.ts';
+import { FactTrail } from './fact-trail.ts';
+import {
+  LatencyMeter,
+  LatencySpan,
+  type LatencyTrail,
+  latencyTrail,
+  type Quantity,
+} from './latency-meter.ts';
 import {
   highest,
   RANKING_NAMES,
@@ -19,7 +26,7 @@ import {
 } from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
-import { UnservedRequests } from './unserved.ts';
+import { type Unserved, UnservedRequests } from './unserved.ts';
 import { UrlTrail } from './url-trail.ts';
 
 export interface SeenTag {
@@ -50,18 +57,15 @@ const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 
 /** A ranking at one time. */
 interface Made {
-  key: string;
   at: number;
   ranks: Rank[];
   counts: Counts;
 }
-const NOTHING_MADE: Made = { key: '', at: 0, ranks: [], counts: NONE };
 
 /** A run of older groups: the facts whose order matters. */
 export class EarlierTraffic {
   readonly unserved = new UnservedRequests();
   readonly recent = new RecentFacts();
-  requests = 0;
   /** Epoch seconds of its first group; 0 without any. */
   since = 0;
 }
@@ -72,13 +76,14 @@ export class TrafficSample {
   private readonly addresses = new Map<string, string>();
   readonly unserved = new UnservedRequests();
   readonly urls = new UrlTrail();
+  readonly facts = new FactTrail();
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
-  /** The last ranking over a window; made once a second. */
-  private made: Made = { ...NOTHING_MADE };
-  /** The last summary of backends; made once a second. */
-  private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
+  /** Made of the last minutes in this second, by name and window: views are drawn more often. */
+  private readonly rankings = new OfSecond<Made>();
+  private readonly backends = new OfSecond<ReadonlyMap<string, BackendTraffic>>();
+  private readonly latencies = new OfSecond<LatencySpan>();
   /** The last latencies over time; made once a second. */
   private trail: { key: string; of: LatencyTrail } = { key: '', of: { p50: [], p99: [] } };
   /** Epoch seconds from which on latencies count; 0: all. */
@@ -102,7 +107,7 @@ export class TrafficSample {
     if (now < this.since) this.clearRanks(now);
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group, this.longestRecord)) {
-        if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
+        if (facts.kind === 'request') this.unserved.add(group, facts, now);
         this.take(facts, now);
         this.recent.add(facts, now);
       }
@@ -118,7 +123,7 @@ export class TrafficSample {
       for (const facts of readTraffic(group, this.longestRecord)) {
         this.take(facts, at, true);
         part.recent.add(facts, at);
-        if (facts.kind === 'request') part.unserved.add(group, facts, part.requests++, at);
+        if (facts.kind === 'request') part.unserved.add(group, facts, at);
       }
     }
     this.version++;
@@ -127,13 +132,26 @@ export class TrafficSample {
   /** The part is complete. */
   prepend(part: EarlierTraffic): void {
     if (part.since === 0) return;
-    this.answered = { key: '', of: new Map() };
     this.trail.key = '';
-    this.unserved.prepend(part.unserved, part.requests);
+    this.unserved.prepend(part.unserved);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
-    this.made = { ...NOTHING_MADE };
+    this.forgetSecond();
     this.version++;
+  }
+
+  /** Misses and passes of the last `window` seconds before `now`, or all that are kept, the oldest first; the client
+   * requests in that time, and its beginning in epoch seconds, 0 before the first. */
+  unservedOver(window: Window, now: number): { list: readonly Unserved[]; requests: number; since: number } {
+    const all = this.unserved.last().filter((one) => one.counts);
+    const first = this.unserved.isCut ? (this.unserved.last()[0]?.at ?? 0) : this.since;
+    if (window === null) return { list: all, requests: this.unserved.requests, since: first };
+    const since = Math.floor(Math.max(first, this.recent.since, now - window));
+    return {
+      list: all.filter((one) => one.at >= since),
+      requests: this.recent.requestsFrom(since),
+      since: this.since === 0 ? 0 : since,
+    };
   }
 
   /** The highest by a figure, at most `limit`, since the last reset. */
@@ -150,15 +168,21 @@ export class TrafficSample {
     return this.addresses.get(backend) ?? '';
   }
 
-  /** A ranking over a window that ends at `now`, the most requests first. */
-  ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
+  /** A ranking over a window that ends at `now`, the highest of the figure first. */
+  ranked(
+    ranking: RankingName,
+    window: Window,
+    now: number,
+    limit: number,
+    by: RankFigure = 'requests',
+  ): Ranked {
     const { ranks, counts, at } =
       window === null ? this.whole(ranking, now) : this.over(ranking, window, now);
     // Facts are kept by whole seconds.
     const from =
       window === null ? this.since : Math.max(this.since, this.recent.since, Math.floor(now) - window);
     return {
-      ranks: highest(ranks, 'requests', limit),
+      ranks: highest(ranks, by, limit),
       total: counts[RANKINGS[ranking].of],
       requests: counts.request,
       since: this.since === 0 ? 0 : from,
@@ -166,11 +190,16 @@ export class TrafficSample {
     };
   }
 
-  /** By backend, without its program: how it answered in the last minutes before `now`. */
-  backendTraffic(now: number): ReadonlyMap<string, BackendTraffic> {
-    const key = String(Math.floor(now));
-    if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
-    return this.answered.of;
+  /** By backend, without its program: how it answered in the last seconds before `now`. */
+  backendTraffic(now: number, seconds = TRAFFIC_SECONDS): ReadonlyMap<string, BackendTraffic> {
+    return this.backends.get(now, String(seconds), () => backendTraffic(this.recent, now, seconds));
+  }
+
+  /** Latencies of the last `window` seconds before `now`; null: of the last requests. */
+  latencyOver(window: Window, now: number): LatencyMeter | LatencySpan {
+    if (window === null) return this.latency;
+    const make = (): LatencySpan => new LatencySpan(this.recent, window, now, this.latencyFrom);
+    return this.latencies.get(now, `${window} ${this.latencyFrom}`, make);
   }
 
   /** Latencies over the last `seconds` before `now`. */
@@ -197,32 +226,37 @@ export class TrafficSample {
     for (const table of this.tables.values()) table.clear();
     this.recent.clear();
     this.unserved.clear();
-    this.answered = { key: '', of: new Map() };
     this.counts = { ...NONE };
-    this.made = { ...NOTHING_MADE };
+    this.forgetSecond();
     this.since = now;
     this.version++;
   }
 
-  private whole(ranking: RankingName, now: number): Omit<Made, 'key'> {
+  private forgetSecond(): void {
+    this.rankings.clear();
+    this.backends.clear();
+    this.latencies.clear();
+  }
+
+  private whole(ranking: RankingName, now: number): Made {
     return { at: now, ranks: this.all(ranking), counts: this.counts };
   }
 
   private over(ranking: RankingName, window: number, now: number): Made {
-    const key = `${ranking} ${window} ${Math.floor(now)}`;
-    if (this.made.key === key) return this.made;
-    const table = new RankTable(RANKINGS[ranking]);
-    const counts = { ...NONE };
-    this.recent.each(window, now, (facts) => {
-      counts[facts.kind]++;
-      table.count(facts);
+    return this.rankings.get(now, `${ranking} ${window}`, () => {
+      const table = new RankTable(RANKINGS[ranking]);
+      const counts = { ...NONE };
+      this.recent.each(window, now, (facts) => {
+        counts[facts.kind]++;
+        table.count(facts);
+      });
+      return { at: now, ranks: table.all(), counts };
     });
-    this.made = { key, at: now, ranks: table.all(), counts };
-    return this.made;
   }
 
   private take(f: TrafficFacts, at: number, earlier = false): void {
     this.counts[f.kind]++;
+    this.facts.count(f, at);
     for (const table of this.tables.values()) table.count(f);
     if (f.kind === 'fetch') {
       this.seeTags(f);
@@ -250,6 +284,27 @@ export class TrafficSample {
         seen.url = f.url;
       } else if (this.tags.size < KEPT_TAGS) this.tags.set(tag, { fetches: 1, header, url: f.url });
     }
+  }
+}
+
+/** Values made once a second, by name. */
+class OfSecond<T> {
+  private second = 0;
+  private readonly values = new Map<string, T>();
+
+  get(now: number, name: string, make: () => T): T {
+    const second = Math.floor(now);
+    if (second !== this.second) this.values.clear();
+    this.second = second;
+    const known = this.values.get(name);
+    if (known !== undefined) return known;
+    const made = make();
+    this.values.set(name, made);
+    return made;
+  }
+
+  clear(): void {
+    this.values.clear();
   }
 }
 

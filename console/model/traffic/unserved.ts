@@ -26,7 +26,7 @@ export interface Unserved {
   /** As the client sent it. */
   sent: { url: string; host: string };
   group: readonly LogTransaction[];
-  /** Client requests before it. */
+  /** Client requests before it, all that were seen. */
   before: number;
   /** A miss or a pass; false for a request that is kept because it may have purged. */
   counts: boolean;
@@ -55,18 +55,34 @@ const MOST_BYTES = 24 << 20;
 /** Requests that a verdict reads: for its URL, and beside it (chosen). */
 const EARLIER = 4;
 const BESIDE = 8;
+const LOOKED_AT = 2000;
 
 export class UnservedRequests {
   private all: Unserved[] = [];
   private bytes = 0;
-  /** Index of the first without a verdict; those before it, by path, and among them those that may have purged. */
-  private judged = 0;
+  /** Those without a verdict, or whose verdict more of the past may change; the newest last. */
+  private waiting: Unserved[] = [];
+  /** By path, and those that may have purged; the oldest first. */
   private byPath = new Map<string, Unserved[]>();
   private purges: Unserved[] = [];
   private readonly hits = new HitMarks();
+  /** Client requests so far, and those of them before the kept ones. */
+  private seen = 0;
+  private dropped = 0;
 
-  /** `before`: client requests so far. */
-  add(group: readonly LogTransaction[], f: TrafficFacts, before: number, now: number): void {
+  /** Client requests in the time of those that are kept. */
+  get requests(): number {
+    return this.seen - this.dropped;
+  }
+
+  /** Whether older ones were dropped. */
+  get isCut(): boolean {
+    return this.dropped > 0;
+  }
+
+  /** Called for each client request, hits too. */
+  add(group: readonly LogTransaction[], f: TrafficFacts, now: number): void {
+    const before = this.seen++;
     if (f.handling === 'hit') {
       this.hits.add(f.lookupHost, f.lookupUrl, now);
       return;
@@ -78,22 +94,34 @@ export class UnservedRequests {
     const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     const { lookupHost: host, lookupUrl: url, ended } = f;
     const sent = { url: f.url, host: f.host };
-    this.all.push({ at: now, ended, host, url, sent, group: own, before, counts, verdict: null });
+    const one = { at: now, ended, host, url, sent, group: own, before, counts, verdict: null };
+    this.all.push(one);
+    this.index(one);
+    if (counts) this.waiting.push(one);
     this.bytes += bytesOf(own);
     // By half, which is cheap.
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
 
-  /** Prepends a collection that is older than all here, among this many client requests. The requests here are
-   * judged again, with the older ones as evidence. */
-  prepend(part: UnservedRequests, requests: number): void {
-    for (const one of this.all) {
-      one.before += requests;
-      one.verdict = null;
+  /** Prepends a collection that is older than all here. Verdicts stay; those on a path of which the older ones know
+   * something are made again, after those that have none. */
+  prepend(part: UnservedRequests): void {
+    this.seen += part.seen;
+    for (const one of this.all) one.before += part.seen;
+    // Between the two is a hole where the oldest here were dropped.
+    if (this.dropped > 0) {
+      this.dropped += part.seen;
+      return;
     }
+    this.dropped = part.dropped;
+    const again: Unserved[] = [];
+    for (const one of this.all) if (one.verdict !== null && part.knows(pathOf(one.url))) again.push(one);
+    const fresh = [...part.waiting, ...this.waiting.filter((one) => one.verdict === null)];
+    const still = this.waiting.filter((one) => one.verdict !== null && !part.knows(pathOf(one.url)));
+    this.waiting = [...[...again, ...still].sort((a, b) => a.before - b.before), ...fresh];
     this.all = [...part.all, ...this.all];
     this.bytes += part.bytes;
-    this.judgeAgain();
+    this.indexAll();
     this.hits.prepend(part.hits);
     while (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
@@ -103,65 +131,96 @@ export class UnservedRequests {
     return this.all;
   }
 
-  /** Gives a verdict to at most `limit` requests that have none. Returns whether some are left. */
+  /** Gives a verdict to at most `limit` requests that wait for one, the newest first. Returns whether some are left. */
   judge(limit: number, judge: Judge): boolean {
-    const end = Math.min(this.all.length, this.judged + limit);
-    for (; this.judged < end; this.judged++) {
-      const one = this.all[this.judged] as Unserved;
-      const key = pathOf(one.url);
-      const same = this.byPath.get(key) ?? [];
-      if (one.counts && one.verdict === null) one.verdict = judge(one, this.evidence(one, same));
-      if (!one.counts) this.purges.push(one);
-      same.push(one);
-      this.byPath.set(key, same);
+    for (let n = 0; n < limit; n++) {
+      const one = this.waiting.pop();
+      if (one === undefined) break;
+      one.verdict = judge(one, this.evidence(one));
     }
-    return this.judged < this.all.length;
+    return this.waiting.length > 0;
   }
 
   clear(): void {
     this.all = [];
     this.bytes = 0;
-    this.judgeAgain();
+    this.waiting = [];
+    this.seen = 0;
+    this.dropped = 0;
+    this.indexAll();
     this.hits.clear();
   }
 
   private halve(): void {
     this.all = this.all.slice(Math.ceil(this.all.length / 2));
-    // Verdicts are kept.
-    this.judgeAgain();
+    this.dropped = this.all[0]?.before ?? this.seen;
+    this.waiting = this.waiting.filter((one) => one.before >= this.dropped);
+    this.indexAll();
     this.bytes = this.all.reduce((sum, one) => sum + bytesOf(one.group), 0);
   }
 
-  private judgeAgain(): void {
-    this.judged = 0;
+  private indexAll(): void {
     this.byPath = new Map();
     this.purges = [];
+    for (const one of this.all) this.index(one);
   }
 
-  private evidence(one: Unserved, samePath: readonly Unserved[]): Evidence {
+  private index(one: Unserved): void {
+    if (!one.counts) this.purges.push(one);
+    const key = pathOf(one.url);
+    const same = this.byPath.get(key);
+    if (same === undefined) this.byPath.set(key, [one]);
+    else same.push(one);
+  }
+
+  private knows(path: string): boolean {
+    return this.byPath.has(path) || this.hits.knows(path);
+  }
+
+  private evidence(one: Unserved): Evidence {
     const own = (other: Unserved): boolean => other.host === one.host && other.url === one.url;
+    const samePath = this.byPath.get(pathOf(one.url)) ?? [];
+    const end = firstFrom(samePath, one.before);
     return {
-      earlier: newest(samePath, EARLIER, own),
+      earlier: newest(samePath, end, EARLIER, own),
       beside: newest(
         samePath,
+        end,
         BESIDE,
         (other) => !own(other) && (other.host === one.host || other.url === one.url),
       ),
-      purges: newest(this.purges, BESIDE, () => true),
+      purges: newest(this.purges, firstFrom(this.purges, one.before), BESIDE, () => true),
       hit: this.hits.before(one.host, one.url, one.at),
       hitBeside: this.hits.beside(one.host, one.url, one.at),
     };
   }
 }
 
+/** Index of the first that is not before the request with this number. */
+function firstFrom(list: readonly Unserved[], before: number): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as Unserved).before < before) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 function bytesOf(group: readonly LogTransaction[]): number {
   return group.reduce((sum, tx) => sum + tx.records.length, 0);
 }
 
-/** The last of a list that are accepted, the newest first. */
-function newest(list: readonly Unserved[], limit: number, accept: (one: Unserved) => boolean): Unserved[] {
+/** Of the first `end` of a list the last that are accepted, the newest first. Looks at a bounded number: on a path with
+ * thousands of query strings none may be accepted. */
+function newest(
+  list: readonly Unserved[],
+  end: number,
+  limit: number,
+  accept: (one: Unserved) => boolean,
+): Unserved[] {
   const out: Unserved[] = [];
-  for (let i = list.length - 1; i >= 0 && out.length < limit; i--) {
+  for (let i = end - 1; i >= Math.max(0, end - LOOKED_AT) && out.length < limit; i--) {
     const one = list[i] as Unserved;
     if (accept(one)) out.push(one);
   }
@@ -217,6 +276,11 @@ class HitMarks {
         this.add(host, url, first);
         this.add(host, url, last);
       }
+  }
+
+  /** Whether some URL of the path was a hit. */
+  knows(path: string): boolean {
+    return this.byPath.has(path);
   }
 
   clear(): void {

@@ -10,6 +10,8 @@ export interface CompletionTables {
     syntax: string;
     help: string;
     words?: readonly WordRow[];
+    /** Its words are conditions joined by &&. */
+    conditions?: boolean;
     destructive?: boolean;
     hidden?: boolean;
   }[];
@@ -20,6 +22,10 @@ export interface CompletionTables {
   /** The console's own names: instances and saved queries. */
   instances?: readonly string[];
   queries?: readonly string[];
+  /** Paths of files here that begin with a text, those of folders with a final slash. */
+  files?(prefix: string): readonly string[];
+  /** Whether the daemon reads files of this machine. */
+  local?: boolean;
 }
 
 export interface Candidate {
@@ -41,7 +47,7 @@ const LIMIT = 200;
 
 export function complete(line: string, cursor: number, tables: CompletionTables): Completion {
   const head = line.slice(0, cursor);
-  const words = head.split(/\s+/);
+  const words = wordsOf(head);
   const last = words.at(-1) ?? '';
   const from = cursor - last.length;
   const command = words.length > 1 ? tables.commands.find((c) => c.name === words[0]) : undefined;
@@ -50,6 +56,15 @@ export function complete(line: string, cursor: number, tables: CompletionTables)
     .filter((c) => c.text.startsWith(last) && (c.text !== last || words.length === 1))
     .slice(0, LIMIT);
   return { from, candidates, usage };
+}
+
+/** The words typed so far, one with quotes as one word; the last is the one being typed, '' after a blank. */
+function wordsOf(head: string): string[] {
+  const words = head.match(/(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s"])+/g) ?? [];
+  const last = words.at(-1) ?? '';
+  const begun = /^\s/.test(head) ? ['', ...words] : words;
+  // Blanks within an open quote belong to its word.
+  return last !== '' && head.endsWith(last) ? begun : [...begun, ''];
 }
 
 /** The longest common prefix. */
@@ -70,14 +85,23 @@ function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
   const [command = ''] = words;
   const nth = words.length - 1;
   const row = tables.commands.find((c) => c.name === command);
+  if (row?.conditions === true && nth > CONDITION_WORDS && nth % (CONDITION_WORDS + 1) === 0)
+    return [{ text: '&&', help: 'and another condition' }];
+  const place = row?.conditions === true ? (nth - 1) % (CONDITION_WORDS + 1) : nth - 1;
   const last = row?.words?.at(-1);
-  const word = row?.words?.[nth - 1] ?? (last?.repeated === true ? last : undefined);
-  if (word !== undefined)
-    return [...namesOf(word.of, tables), ...(word.also ?? []), ...named(word.oneOf ?? [])];
+  const word = row?.words?.[place] ?? (last?.repeated === true ? last : undefined);
+  const offered =
+    word === undefined ? [] : [...namesOf(word.of, tables), ...(word.also ?? []), ...named(word.oneOf ?? [])];
+  if (offered.length > 0) return offered;
   switch (command) {
     case 'ctx':
     case 'merge':
       return named(tables.instances ?? []);
+    case 'export':
+    case 'record':
+      return nth === 1 ? named(tables.files?.(words[1] ?? '') ?? []) : [];
+    case 'vcl.load':
+      return nth === 2 && tables.local === true ? named(tables.files?.(words[2] ?? '') ?? []) : [];
     case 'query.use':
     case 'query.drop':
     case 'query.save':
@@ -111,6 +135,8 @@ function namesOf(of: WordRow['of'], tables: CompletionTables): Candidate[] {
   }
 }
 
+/** Words of one condition: field, operator, value. */
+const CONDITION_WORDS = 3;
 const BAN_OPERATORS = ['==', '!=', '~', '!~', '>', '<'];
 const BAN_FIELDS = [
   'req.url',

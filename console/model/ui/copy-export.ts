@@ -1,6 +1,8 @@
 // Rows and texts to the clipboard and to files.
 
-import type { ViewContext } from './view.ts';
+import { count } from './numbers.ts';
+import type { UiStore } from './ui-state.ts';
+import type { ExportPart, ViewContext } from './view.ts';
 
 export function copyText({ ui, host }: ViewContext, text: string, what: string) {
   if (text === '') return ui.notify('warn', 'nothing to copy');
@@ -21,13 +23,52 @@ export function askToOverwrite(c: ViewContext, line: string, path: string, act: 
   c.ui.set({ confirm: { line, text, undoes: 0, part: '', act }, notice: null });
 }
 
+/** Milliseconds of exporting between two looks at keys and data, and between two notes of the progress (chosen). */
+const SLICE_MS = 10;
+const NOTE_MS = 200;
+
 async function writeExport(c: ViewContext, path: string): Promise<void> {
+  const { ui } = c;
+  if (ui.state.stop !== null) return ui.notify('warn', 'another export is under way; Esc stops it');
   try {
-    const text = c.view.export(c, /\.(nd)?jsonl?$/.test(path));
+    const exported = c.view.export(c, /\.(nd)?jsonl?$/.test(path));
+    const text = typeof exported === 'string' ? exported : await inSlices(ui, path, exported);
+    if (text === null) return ui.notify('warn', `export stopped; ${path} was not written`);
     await c.files.write(path, text);
-    const lines = text.split('\n').length - 1;
-    c.ui.notify('info', `${lines} lines written to ${path}`);
+    ui.notify('info', `${count(linesIn(text))} lines written to ${path}`);
   } catch (error) {
-    c.ui.notify('bad', `${path}: ${(error as Error).message}`);
+    ui.notify('bad', `${path}: ${(error as Error).message}`);
   }
+}
+
+/** The whole text, made in slices between which the console goes on; null when it was stopped. */
+async function inSlices(ui: UiStore, path: string, parts: Iterable<ExportPart>): Promise<string | null> {
+  let stopped = false;
+  ui.set({ stop: () => (stopped = true), notice: null });
+  const texts: string[] = [];
+  let noted = performance.now();
+  let until = noted + SLICE_MS;
+  try {
+    for (const { text, done, of } of parts) {
+      texts.push(text);
+      const now = performance.now();
+      if (now < until) continue;
+      if (now - noted >= NOTE_MS) {
+        noted = now;
+        ui.set({ running: `export to ${path}: ${count(done)} of ${count(of)}, Esc stops` });
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      if (stopped) return null;
+      until = performance.now() + SLICE_MS;
+    }
+    return texts.join('');
+  } finally {
+    ui.set({ stop: null, running: null });
+  }
+}
+
+function linesIn(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
 }

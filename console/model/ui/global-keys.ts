@@ -6,14 +6,8 @@ import { EMPTY_LINE } from './line-editor.ts';
 import { goBack, showNeighbour, showView } from './navigation.ts';
 import { chooseInstance, openCommandLine, promptExport } from './palette.ts';
 import { panelText } from './panel.ts';
-import {
-  openHelp,
-  scrollPanel,
-  scrollSideways,
-  searchHelp,
-  showActions,
-  takeChoice,
-} from './panel-actions.ts';
+import { openHelp, scrollPanel, scrollSideways, showActions, takeChoice } from './panel-actions.ts';
+import { nextInPanel, searchPanel } from './panel-search.ts';
 import { banRow, banRowSoftly, purgeRow, refetchRow, rowMenu } from './row-actions.ts';
 import type { KeyRow, View, ViewContext } from './view.ts';
 
@@ -23,7 +17,7 @@ function key(
   command: string,
   help: string,
   run: KeyRow['run'],
-  more: Partial<Pick<KeyRow, 'hint' | 'spare' | 'needs' | 'gives'>> = {},
+  more: Partial<Pick<KeyRow, 'hint' | 'spare' | 'needs' | 'gives' | 'overPanels'>> = {},
 ): KeyRow {
   return { keys: keys.split(' '), command, help, run, ...more };
 }
@@ -34,17 +28,16 @@ function toggleMouse({ ui, host }: ViewContext): void {
   ui.set({ mouse });
   ui.notify(
     'info',
-    mouse
-      ? 'a click selects, on a title sorts, once more opens; select text with Shift held'
-      : 'the mouse is the terminal’s again',
+    mouse ? 'a click selects, on a title sorts, once more opens; select text with Shift held' : 'mouse off',
   );
 }
 
 const GLOBAL_KEYS: readonly KeyRow[] = [
-  key('tab', 'view.next', 'Next view', (c) => showNeighbour(c, 1), { hint: 'next' }),
-  key('shift+tab', 'view.previous', 'Previous view', (c) => showNeighbour(c, -1)),
+  key('tab', 'view.next', 'Next view', (c) => showNeighbour(c, 1), { hint: 'next', overPanels: true }),
+  key('shift+tab', 'view.previous', 'Previous view', (c) => showNeighbour(c, -1), { overPanels: true }),
   key(':', 'command', 'Command line: all admin commands and more', (c) => openCommandLine(c, EMPTY_LINE), {
     hint: 'command',
+    overPanels: true,
   }),
   key('?', 'help', 'This help', openHelp, { hint: 'help' }),
   key('y', 'copy', 'Copy the selected row (OSC 52)', (c) => c.view.copy(c), { spare: 'copy' }),
@@ -80,11 +73,11 @@ const GLOBAL_KEYS: readonly KeyRow[] = [
   key('P', 'replay.pause', 'Recording: stop or go on', (c) => c.instances.replay?.toggle()),
   key(']', 'replay.faster', 'Recording: faster', (c) => c.instances.replay?.shift(1)),
   key('[', 'replay.slower', 'Recording: slower', (c) => c.instances.replay?.shift(-1)),
-  key('ctrl+l', 'redraw', 'Redraw the screen', (c) => c.host.redraw()),
-  key('ctrl+z', 'suspend', 'Suspend; fg brings it back', (c) => c.host.suspend()),
+  key('ctrl+l', 'redraw', 'Redraw the screen', (c) => c.host.redraw(), { overPanels: true }),
+  key('ctrl+z', 'suspend', 'Suspend; fg brings it back', (c) => c.host.suspend(), { overPanels: true }),
   key('escape', 'back', 'Close what is open, leave a field, go back to where one came from', goBack),
   key('q', 'quit', 'Quit', (c) => c.host.quit(), { hint: 'quit' }),
-  key('ctrl+c', 'quit', 'Quit', (c) => c.host.quit()),
+  key('ctrl+c', 'quit', 'Quit', (c) => c.host.quit(), { overPanels: true }),
 ];
 
 /** Characters that a text in a panel moves sideways at a time (chosen). */
@@ -104,7 +97,9 @@ export const SCROLL_KEYS: readonly KeyRow[] = [
 
 const PANEL_KEYS: readonly KeyRow[] = [
   ...SCROLL_KEYS,
-  key('/', 'panel.search', 'Search this help', searchHelp),
+  key('/', 'panel.search', 'Search in the text, or narrow the choices or this help', searchPanel),
+  key('n', 'panel.next-match', 'Next match in the text', (c) => nextInPanel(c, false)),
+  key('N', 'panel.previous-match', 'Match before it', (c) => nextInPanel(c, true)),
   key('enter', 'panel.choose', 'Take the choice, or close', takeChoice),
   key('y', 'panel.copy', 'Copy the text (OSC 52)', (c) =>
     copyText(c, panelText(c.ui.state.panel), 'the panel'),
@@ -113,7 +108,9 @@ const PANEL_KEYS: readonly KeyRow[] = [
 ];
 
 function groupsOf(views: readonly View[]): KeyGroups<KeyRow> {
-  const shows = views.map((view) => key(view.key, `view.${view.name}`, view.title, (c) => showView(c, view)));
+  const shows = views.map((view) =>
+    key(view.key, `view.${view.name}`, view.title, (c) => showView(c, view), { overPanels: true }),
+  );
   const ofView = (view: View): KeyGroup<KeyRow>[] => {
     const own = { scope: view.name, title: `${view.title} view`, rows: view.keys };
     return view.shared === null ? [own] : [own, view.shared];

@@ -1,8 +1,10 @@
 // Keys and pastes to actions: a question, a field, a panel and the view get them in this order. Knows nothing of terminals;
 // a test drives it with names of keys.
 
+import { printable } from '../log/transaction.ts';
 import type { KeyPress } from './field.ts';
 import { SCROLL_KEYS } from './global-keys.ts';
+import { keyLabels } from './keymap.ts';
 import { editKey } from './line-editor.ts';
 import type { ViewContext } from './view.ts';
 
@@ -35,14 +37,27 @@ function splitEscape({ ui }: ViewContext, press: KeyPress): KeyPress | null {
 function pressSingle(c: ViewContext, press: KeyPress) {
   const { ui, keymap, fields } = c;
   const { confirm, field, panel } = ui.state;
+  if (ui.state.notice?.passing === true) ui.set({ notice: null });
   if (press.name === 'ctrl+c' && field === null && confirm === null) return c.host.quit();
   if (confirm !== null) return answer(c, press);
   if (field !== null) return fields.key(field, press);
   const ofPanel = panel === null ? undefined : keymap.inPanel(press.name);
   const passes = panel?.kind === 'text' && panel.passesKeys === true && press.name !== 'escape';
   if (passes && (ofPanel === undefined || ofPanel.command === 'back')) ui.set({ panel: null, notice: null });
-  else if (panel !== null) return ofPanel?.run(c);
-  keymap.inView(ui.state.view, press.name)?.run(c);
+  else if (panel !== null) return ofPanel === undefined ? nothing(c, press) : ofPanel.run(c);
+  const row = keymap.inView(ui.state.view, press.name);
+  if (row === undefined) return nothing(c, press);
+  row.run(c);
+}
+
+/** A key without a meaning says so; the wheel is moved by accident. */
+function nothing({ ui }: ViewContext, { name }: KeyPress): void {
+  const [label] = keyLabels([name]);
+  if (label === undefined || label === '') return;
+  const instead = ui.state.panel === null ? '? lists the keys' : 'Esc closes this';
+  ui.set({
+    notice: { level: 'warn', text: `${printable(label)} does nothing here; ${instead}`, passing: true },
+  });
 }
 
 /** While a question is open its panel can be scrolled; y is yes, every other key is no. */

@@ -15,6 +15,8 @@ export interface KeyEntry {
   readonly ofRow?: true;
   /** No hint in views whose rows stand for nothing (subject), or where nothing can be done with a row (row). */
   readonly needs?: 'subject' | 'row';
+  /** Works while a panel is open, too. */
+  readonly overPanels?: true;
   /** The admin command that it gives: not offered where the daemon has none of that name, or when read-only. */
   readonly gives?: string;
 }
@@ -40,9 +42,6 @@ export interface HelpSection {
   title: string;
   rows: { keys: string; help: string }[];
 }
-
-/** Keys of the view that also work while a panel is open. */
-const THROUGH_PANELS: readonly string[] = ['ctrl+c', 'ctrl+l', 'ctrl+z'];
 
 export class Keymap<K extends KeyEntry> {
   private readonly global: KeyGroup<K>;
@@ -73,7 +72,10 @@ export class Keymap<K extends KeyEntry> {
 
   /** The row of a key in a panel over a view. */
   inPanel(key: string): K | undefined {
-    return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
+    const row = rowOf(this.panel, key);
+    if (row !== undefined) return row;
+    const wider = rowOf(this.global, key);
+    return wider?.overPanels === true ? wider : undefined;
   }
 
   /** The footer's hints of a view: its own first, then wider ones, then the spare ones. `subjects`: whether its rows stand

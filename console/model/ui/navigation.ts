@@ -26,9 +26,10 @@ export function showNeighbour(c: ViewContext, step: 1 | -1): void {
   if (next !== undefined) showView(c, next);
 }
 
-/** Closes the panel; without one, the view goes a step back, or the view is shown from which this one was opened. */
-export function goBack(c: ViewContext): void {
-  const { panel, from } = c.ui.state;
+/** Stops what takes long, or closes the panel; without either, the view goes a step back, or the view is shown from which this one was opened. */
+export function goBack(c: ViewContext) {
+  const { panel, from, stop } = c.ui.state;
+  if (stop !== null) return stop();
   c.ui.set({ panel: null, notice: null });
   if (panel !== null || c.view.back(c)) return;
   const origin = c.views.find(({ name }) => name === from.at(-1));

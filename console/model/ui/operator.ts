@@ -8,6 +8,7 @@ import { addressOf, addressTo, commandWord, isChanging, isDestructive } from '..
 import type { DaemonSession } from '../session/daemon-session.ts';
 import type { Instances } from '../session/instances.ts';
 import type { CompletionTables } from './completion.ts';
+import { effectOf } from './effects.ts';
 import { type Choice, choicePanel, type Panel, type ToneLine, textPanel } from './panel.ts';
 import type { Action, UiStore } from './ui-state.ts';
 import { DRY_RUNS, UNDO } from './undo.ts';
@@ -42,15 +43,17 @@ export class Operator {
     const word = commandWord(to.line);
     const dryRun = DRY_RUNS[word];
     if (dryRun !== undefined) return void this.count(to.line, dryRun, to.part);
-    if (isDestructive(to.line, this.commands)) return this.ask(to.line, panel, undefined, to.part);
+    if (isDestructive(to.line, this.commands)) return this.ask(to.line, panel, '', to.part);
     void this.run(to.line, 0, to.part);
   }
 
-  /** Asks; y runs the line. */
-  ask(line: string, panel: Panel | null, text = `${firstLine(line)}  really?`, part?: string): void {
+  /** Asks, with what the line would do to the traffic if the question has no text of its own; y runs the line. */
+  ask(line: string, panel: Panel | null, text = '', part?: string): void {
     const to = this.place(line, part) ?? { part: '', line };
     const where = to.part === '' ? '' : `${to.part}: `;
-    const confirm = { line: to.line, text: `${where}${text}`, undoes: 0, part: to.part };
+    const effect = text === '' ? effectOf(line, this.session) : '';
+    const asked = text === '' ? `${firstLine(line)}${effect === '' ? '' : `: ${effect}`}  really?` : text;
+    const confirm = { line: to.line, text: `${where}${asked}`, undoes: 0, part: to.part };
     this.ui.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
   }
 
@@ -80,7 +83,12 @@ export class Operator {
     if (reply.status !== 200) {
       // A daemon without the count command can still ban; other errors are about the condition.
       if (reply.status === 101)
-        return this.ask(line, banPanel(line), 'what it hits cannot be counted: really?', part);
+        return this.ask(
+          line,
+          banPanel(line),
+          `${this.session.source.product ?? 'The daemon'} cannot count matches. Ban anyway?`,
+          part,
+        );
       return ui.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
     this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
@@ -213,9 +221,9 @@ function banPanel(line: string): Panel {
   const lines: ToneLine[] = [[{ text: line, tone: 'strong' }]];
   if (/\sreq\./.test(line))
     lines.push([
-      { text: 'It looks at the request: an object goes when it is asked for next.', tone: 'muted' },
+      { text: 'It tests the request: an object is removed when it is next requested.', tone: 'muted' },
     ]);
-  return textPanel('To be done after a yes', lines);
+  return textPanel('Confirm', lines);
 }
 
 function firstLine(text: string): string {

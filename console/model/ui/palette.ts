@@ -52,6 +52,8 @@ export function completionTables(c: ViewContext): CompletionTables {
     programs: answerItems(session.admin.body(PROGRAMS)).map((item) => textField(item, 'name')),
     backends: session.backends.map((b) => b.name),
     instances: instances.names,
+    files: (prefix) => c.files.complete(prefix),
+    local: session.source.local === true,
     queries: namedQueries(c.queries).map((one) => one.name),
   };
 }

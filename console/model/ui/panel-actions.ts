@@ -1,8 +1,7 @@
-// The panel that is open: its scrolling, the search in the help, the choice that is taken.
+// The panel that is open: its scrolling, the choice that is taken.
 
 import { helpLines, mostLeft, panelLines } from './folded-lines.ts';
 import { bodyRows, helpColumns, panelTextCells, panelTextRows, type Step } from './layout.ts';
-import { lineOf } from './line-editor.ts';
 import { clock } from './numbers.ts';
 import { actionLines } from './operator.ts';
 import { textPanel } from './panel.ts';
@@ -10,17 +9,6 @@ import type { ViewContext } from './view.ts';
 
 export function openHelp({ ui }: ViewContext): void {
   ui.set({ panel: { kind: 'help', scroll: 0, filter: '' }, notice: null });
-}
-
-/** The search in the help follows the typing. */
-export function searchHelp({ ui, fields }: ViewContext): void {
-  const { panel } = ui.state;
-  if (panel?.kind !== 'help') return;
-  const follow = (filter: string): void => {
-    const open = ui.state.panel;
-    if (open?.kind === 'help') ui.set({ panel: { ...open, filter, scroll: 0 } });
-  };
-  fields.open({ kind: 'search', follow }, lineOf(panel.filter));
 }
 
 export function showActions({ ui, session }: ViewContext): void {

@@ -8,8 +8,8 @@ export interface ToneText {
   tone?: Tone;
   /** A part of columns or of source code: its line is cut where it is too long, and never folded. */
   fixed?: true;
-  /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right. */
-  bits?: { value: bigint; count: number };
+  /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right; `old`: no longer current. */
+  bits?: { value: bigint; count: number; old?: boolean };
   /** Drawn after the text: a bar of this many cells. */
   bar?: number;
   /** Drawn after the text: values from 0 to the highest of them, the oldest first; NaN is a blank. */
@@ -35,6 +35,8 @@ export interface TextPanel {
   left?: number;
   title: string;
   lines: readonly ToneLine[];
+  /** The text that is searched for, the line of the present match, and the line at which the search began. */
+  find?: { text: string; line: number; from: number };
   /** Keys of the view close the panel and act at once, q and ? included. */
   passesKeys?: true;
 }
@@ -42,7 +44,15 @@ export interface TextPanel {
 export type Panel =
   | { kind: 'help'; scroll: number; filter: string }
   | TextPanel
-  | { kind: 'choices'; scroll: number; title: string; choices: readonly Choice[] };
+  | {
+      kind: 'choices';
+      scroll: number;
+      title: string;
+      choices: readonly Choice[];
+      /** A search that has narrowed the choices, and all of them. */
+      filter?: string;
+      all?: readonly Choice[];
+    };
 
 export function textPanel(title: string, lines: readonly ToneLine[], scroll = 0): TextPanel {
   return { kind: 'text', scroll, title, lines };

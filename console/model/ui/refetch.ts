@@ -45,7 +45,7 @@ export async function refetchPage(c: ViewContext, page: Subject | undefined): Pr
     [{ text: 'Nothing else is sent; both count as requests.', tone: 'muted' }],
   ];
   c.ui.set({
-    panel: textPanel('To be sent after a yes', lines),
+    panel: textPanel('Confirm: requests to send', lines),
     confirm: {
       line: 'refetch',
       text: 'fetch it again through the proxy?',

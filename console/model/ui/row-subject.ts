@@ -24,8 +24,6 @@ export interface SubjectRow {
   without: string;
 }
 
-const NO_OBJECT = 'objects in the cache do not know who asked for them';
-
 export const SUBJECTS = {
   url: {
     title: 'a URL, of its host where that is known',
@@ -76,21 +74,31 @@ export const SUBJECTS = {
     title: 'a ban in force',
     words: ({ key }) => `the ban ${key}`,
     ban: null,
-    without: 'it is in force already',
+    without: 'already in force',
   },
   client: {
-    title: 'a client, its network, who it says that it is',
+    title: 'a client, its network, its X-Forwarded-For',
     words: ({ key }) => `the client ${key}`,
     ban: null,
-    without: NO_OBJECT,
+    without: 'cannot purge by client',
   },
-  agent: { title: 'a user agent', words: ({ key }) => `the agent ${key}`, ban: null, without: NO_OBJECT },
-  method: { title: 'a method', words: ({ key }) => `the method ${key}`, ban: null, without: NO_OBJECT },
+  agent: {
+    title: 'a user agent',
+    words: ({ key }) => `the agent ${key}`,
+    ban: null,
+    without: 'cannot purge by user agent',
+  },
+  method: {
+    title: 'a method',
+    words: ({ key }) => `the method ${key}`,
+    ban: null,
+    without: 'cannot purge by method',
+  },
   backend: {
     title: 'a backend or director',
     words: ({ key }) => `the backend ${key}`,
     ban: null,
-    without: 'objects in the cache do not know where they came from',
+    without: 'cannot purge by backend',
   },
 } as const satisfies Record<string, SubjectRow>;
 export type SubjectKind = keyof typeof SUBJECTS;

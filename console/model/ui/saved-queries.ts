@@ -27,19 +27,19 @@ export interface NamedQuery {
 }
 
 export const BUILTIN_QUERIES: readonly NamedQuery[] = [
-  { name: 'errors', query: 'RespStatus >= 500 or FetchError', help: 'what failed' },
-  { name: 'refused', query: 'RespStatus >= 400 and RespStatus < 500', help: 'what clients asked wrongly' },
+  { name: 'errors', query: 'RespStatus >= 500 or FetchError', help: '5xx and failed fetches' },
+  { name: 'refused', query: 'RespStatus >= 400 and RespStatus < 500', help: 'client errors (4xx)' },
   { name: 'slow', query: 'Timestamp:Process[2] > 1.0', help: 'over a second to first byte' },
   { name: 'slow-fetch', query: 'Timestamp:Beresp[2] > 1.0', help: 'backends over a second' },
-  { name: 'backend-errors', query: 'FetchError or BerespStatus >= 500', help: 'what failed at backends' },
+  { name: 'backend-errors', query: 'FetchError or BerespStatus >= 500', help: 'backend failures' },
   { name: 'misses', query: 'VCL_call eq "MISS"', help: 'fetched after a lookup' },
-  { name: 'passes', query: 'VCL_call eq "PASS"', help: 'not looked up, or not kept' },
-  { name: 'marked', query: 'HitMiss or HitPass', help: 'marked as not to be kept' },
+  { name: 'passes', query: 'VCL_call eq "PASS"', help: 'passed: not cached' },
+  { name: 'marked', query: 'HitMiss or HitPass', help: 'marked as uncacheable' },
   { name: 'cookies', query: 'ReqHeader:Cookie and VCL_call eq "PASS"', help: 'passed with a Cookie' },
   { name: 'set-cookie', query: 'BerespHeader:Set-Cookie', help: 'responses that set a Cookie' },
   { name: 'stale', query: 'Hit[2] < 0', help: 'served in grace' },
   { name: 'purges', query: 'ReqMethod ~ "PURGE$|BAN$|^REFRESH$"', help: 'purges and bans over HTTP' },
-  { name: 'restarts', query: 'Begin[3] eq "restart"', help: 'begun again by the program' },
+  { name: 'restarts', query: 'Begin[3] eq "restart"', help: 'restarted by the VCL' },
   { name: 'fragments', query: 'Begin[3] eq "esi"', help: 'pages with fragments' },
   { name: 'large', query: 'ReqAcct[5] > 1000000', help: 'bodies over a megabyte' },
 ];

@@ -9,6 +9,8 @@ import type { Panel } from './panel.ts';
 export interface Notice {
   level: 'info' | 'warn' | 'bad';
   text: string;
+  /** Gone with the next key. */
+  passing?: true;
 }
 
 /** A question to be answered with y or n. */
@@ -57,6 +59,8 @@ export interface UiState {
   confirm: Question | null;
   /** A command that has not been answered yet. */
   running: string | null;
+  /** Ends a long action of the console: Escape calls it. */
+  stop: (() => void) | null;
   notice: Notice | null;
   /** By slot: stateOf() reads it. */
   own: ReadonlyMap<StateSlot<unknown>, unknown>;
@@ -86,6 +90,7 @@ export class UiStore {
       panel: null,
       confirm: null,
       running: null,
+      stop: null,
       notice: null,
       own: new Map(),
       actions: [],

@@ -84,6 +84,14 @@ export interface ScreenProps {
   height: number;
 }
 
+/** A part of a long export. */
+export interface ExportPart {
+  text: string;
+  /** Things exported with it, of how many. */
+  done: number;
+  of: number;
+}
+
 export interface View {
   readonly name: string;
   /** Shows it. */
@@ -120,7 +128,7 @@ export interface View {
   copy(c: ViewContext): void;
   copyAll(c: ViewContext): void;
   /** All rows that the filter shows, not only those on screen: text, or NDJSON. */
-  export(c: ViewContext, json: boolean): string;
+  export(c: ViewContext, json: boolean): string | Iterable<ExportPart>;
   /** For a screen reader, '' for silence: a remark after the title, the selected row, and a summary that is repeated. */
   spokenRemark(c: ViewContext): string;
   spokenRow(c: ViewContext): string;

@@ -51,6 +51,9 @@ const Titles = memo(
   isDeepStrictEqual,
 );
 
+/** How much of the titles is shown. */
+type Titled = 'title' | 'short' | 'brief' | 'key';
+
 /** The titles of the views, and the texts at the right end. */
 export function headerParts(
   c: ViewContext,
@@ -68,8 +71,15 @@ export function headerParts(
   const brand: Span[] = [span(` ${session.source.product ?? 'proxyd'} `, 'brand'), span(' ')];
   // Texts are dropped for want of room, the least needed first: the clock, the name, the titles of other views.
   const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
-  // With several instances the name is needed.
-  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
+  // Of a path the end tells instances apart. With several instances the name is needed.
+  const end: Span[] = [...lock, span(name.slice(name.lastIndexOf('/') + 1), 'strong'), span(' ')];
+  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, end, lock];
+  // Shorter titles with a clock are better than longer ones without.
+  for (const titles of ['title', 'short', 'brief'] as const) {
+    const left = [...brand, ...tabs(tabsOf(c), view, titles)];
+    const right = [...named, ...time];
+    if (rowWidth(left) + rowWidth(right) < width) return { left, right };
+  }
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
       const left = [...head, ...tabs(tabsOf(c), view, titles)];
@@ -80,7 +90,7 @@ export function headerParts(
   return { left: [...brand, ...tabs(tabsOf(c), view, 'key')], right: [] };
 }
 
-function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {
+function tabs(views: readonly View[], view: View, titles: Titled): Span[] {
   return views.flatMap((v) => {
     const here = v === view;
     if (titles === 'brief' && !here) return [span(v.key, 'key'), span(`${v.brief} `, 'muted')];

@@ -131,16 +131,20 @@ function processPart(name: string, { cpu, rss }: ProcessFigures): Row {
   return [span(`${name} `, 'faint'), span(`${Math.round(cpu * 100)}% ${scaledBytes(rss)}`, 'muted')];
 }
 
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 /** The text of a connection that is down, or was never up. */
 function cutOffText(session: DaemonSession): string {
   const { connection, everUp } = session;
   const age = everUp
-    ? `stale ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s`
+    ? `${capitalised(session.source.product ?? 'daemon')} unreachable for ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s`
     : `no ${session.source.product ?? 'daemon'}`;
   if (connection.state !== 'waiting') return `${age}: connecting again…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
   // The reason may be long: it comes last.
-  return `${age}; attempt ${connection.attempt + 1} in ${wait} s: ${connection.reason}`;
+  return `${age}, retrying in ${wait} s: ${connection.reason}`;
 }
 
 function replayParts({ at, length, paused, speed }: ReplayControl): Row[] {

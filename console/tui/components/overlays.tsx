@@ -19,7 +19,8 @@ import {
   panelTextRows,
   type Size,
 } from '../../model/ui/layout.ts';
-import type { Panel as OpenPanel } from '../../model/ui/panel.ts';
+import type { Panel as OpenPanel, ToneLine } from '../../model/ui/panel.ts';
+import { matchingLines, withMatches } from '../../model/ui/panel-search.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 
 type Of<K extends OpenPanel['kind']> = Extract<OpenPanel, { kind: K }>;
@@ -88,18 +89,34 @@ function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): R
   const theme = useContext(ThemeContext);
   const cells = panelTextCells(place.size);
   const lines = panelLines(panel, cells);
+  const { find } = panel;
   const cut = panel.left !== undefined || mostLeft({ ...panel, lines }, cells) > 0;
   return (
     <Scrolled
       {...place}
       title={panel.title}
-      hint={`${cut ? '{ } sideways  ' : ''}y copy  Esc close`}
+      hint={
+        find === undefined
+          ? `${cut ? '{ } sideways  ' : ''}/ search  y copy  Esc close`
+          : foundText(find, lines)
+      }
       width={place.size.columns - 4}
       scroll={panel.scroll}
       count={lines.length}
-      line={(i) => <Line row={toneRow(lines[i] ?? [], theme)} />}
+      line={(i) => {
+        const line = lines[i] ?? [];
+        return <Line row={toneRow(find === undefined ? line : withMatches(line, find.text), theme)} />;
+      }}
     />
   );
+}
+
+/** What is searched for, and which of its lines is shown. */
+function foundText({ text, line }: NonNullable<Of<'text'>['find']>, lines: readonly ToneLine[]): string {
+  const matches = matchingLines(lines, text);
+  const wanted = `/${wordsFit(text, 16, '~')}`;
+  if (matches.length === 0) return `${wanted}: no match`;
+  return `${wanted}: ${matches.indexOf(line) + 1} of ${matches.length}  n N next`;
 }
 
 /** Of choices `scroll` is the one selected. */
@@ -113,7 +130,7 @@ function ChoicePanel({ panel, ...place }: OverlayProps & { panel: Of<'choices'> 
     <Scrolled
       {...place}
       title={panel.title}
-      hint="Enter take  Esc close"
+      hint={`${panel.filter ? `/${panel.filter}  ` : ''}Enter take  / search  Esc close`}
       width={width}
       scroll={from}
       count={panel.choices.length}

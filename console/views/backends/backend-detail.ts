@@ -1,7 +1,7 @@
 // Detail lines of one backend or director: address, probe results, members, counters.
 
 import { textField } from '../../model/session/admin-store.ts';
-import { type BackendRow, healthTone, record, shortName } from '../../model/session/backends.ts';
+import { type BackendRow, healthTone, probesRun, record, shortName } from '../../model/session/backends.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { answerWords, isTimeout, type ProbeAnswer } from '../../model/session/probe-answers.ts';
 import { programFiles } from '../../model/session/program-files.ts';
@@ -46,7 +46,7 @@ export function backendDetail(
     ...operatorLines(b),
     ...addressLines(session, b, declared),
     ...trafficLines(session, b, facts),
-    ...probeLines(b, declared, facts),
+    ...probeLines(b, declared, facts, session.cutOff),
     ...counterLines(session, b.name),
   ];
 }
@@ -136,6 +136,7 @@ function probeLines(
   b: BackendRow,
   declared: DeclaredBackend | undefined,
   { answer, happy }: BackendFacts,
+  cutOff: boolean,
 ): ToneLine[] {
   if (b.probe === null)
     return [[{ text: 'No probe: healthy unless it is set sick or its directors decide otherwise.' }]];
@@ -151,10 +152,13 @@ function probeLines(
       labelled('Answer', `${answerWords(answer.text, declared?.probe?.timeout)}${took}: ${answer.text}`),
     );
   }
-  lines.push([
-    { text: 'Newest'.padEnd(LABEL), tone: 'muted' },
-    { text: '', bits: { value: happy, count: BITS } },
-  ]);
+  const ran = probesRun(b, happy, BITS);
+  if (ran > 0)
+    lines.push([
+      { text: 'Probes'.padEnd(LABEL), tone: 'muted' },
+      { text: '', bits: { value: happy, count: ran, old: cutOff } },
+      { text: '  the newest at the right', tone: 'faint' },
+    ]);
   const steps = PROBE_BITS.flatMap(([field, words]) => {
     const n = ones(textField(b.details, field), window);
     return n === 0 ? [] : [`${words} ${n}`];

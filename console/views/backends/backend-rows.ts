@@ -8,6 +8,7 @@ import {
   healthTone,
   memberNames,
   parseBackendList,
+  probesRun,
   shortName,
 } from '../../model/session/backends.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
@@ -161,7 +162,14 @@ function row(
       },
       probe === null
         ? { text: b.type === 'backend' ? 'no probe' : b.type, tone: 'faint' }
-        : { text: '', bits: { value: happy, count: BITS } },
+        : {
+            text: '',
+            bits: {
+              value: happy,
+              count: probesRun(b, happy, Math.min(BITS, probe.window)),
+              old: session.cutOff,
+            },
+          },
       { text: answer === undefined ? '' : probeText(session, name, answer), tone },
       time(traffic?.p50),
       { ...time(traffic?.p99), tone: 'strong' },

@@ -94,7 +94,7 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
       { text: duration(age), by: age, tone: 'muted' },
       { text: count(refs), by: refs },
       { text: '', by: -1 },
-      { text: done ? 'completed' : 'at work', tone: done ? 'faint' : 'warn' },
+      { text: done ? 'completed' : 'active', tone: done ? 'faint' : 'warn' },
       { text: `${where}${spec}`, brief: `${where}${hostLast(spec)}`, tone: done ? 'muted' : 'strong' },
     ],
     detail: () => [

@@ -61,14 +61,14 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     change: 'Return hash for responses that are the same for every user, or hash the user.',
   },
   method: {
-    label: () => 'passed: its method is not looked up',
+    label: () => 'passed: its method is never cached',
     brief: () => 'passed: by its method',
     change: 'Nothing, unless these requests could be GET.',
   },
-  'return-pass': { label: () => 'passed by the program', change: PROGRAM },
+  'return-pass': { label: () => 'passed by the VCL', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
   'hit-for-pass': {
-    label: () => 'hit-for-pass: the program passes the response',
+    label: () => 'hit-for-pass: the VCL passes the response',
     brief: () => 'hit-for-pass: by the program',
     change: PROGRAM,
   },
@@ -100,14 +100,14 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     change: 'Ban by narrower expressions, or softly (std.softban, ban.soft).',
   },
   removed: {
-    label: () => 'gone early, or a miss that the program forced',
-    brief: () => 'gone early, or a forced miss',
+    label: () => 'evicted early, or a miss forced by the VCL',
+    brief: () => 'evicted early, or forced miss',
     change:
       'The Storage view (8) counts evictions: add storage, or store less that is never requested again. The ban lurker removes objects, too, and req.hash_always_miss fetches objects that are cached.',
   },
   gone: {
-    label: () => 'hit before: expired or gone, fetch not seen',
-    brief: () => 'hit before: expired or gone',
+    label: () => 'was cached earlier; expired or evicted since',
+    brief: () => 'was cached; expired or evicted',
     change: 'Look again when more has been seen.',
   },
   'other-query': {

@@ -3,6 +3,7 @@
 
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { earliest } from '../../model/traffic/rankings.ts';
+import type { Window } from '../../model/traffic/traffic-sample.ts';
 import type { Unserved, Verdict } from '../../model/traffic/unserved.ts';
 import { amount, clock, count, percent } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
@@ -15,7 +16,15 @@ import { judge } from './judge.ts';
 
 const URLS = 6;
 /** Shares above this count as 1: counters and log arrive at different moments. */
-const ALL = 0.99;
+const ALL = 0.95;
+/** As many of the newest may wait for their verdict without a word: they have one in the next frame (chosen). */
+const SOON = 20;
+
+const WINDOWS: readonly { seconds: Window; label: string }[] = [
+  { seconds: 300, label: 'last 5 minutes' },
+  { seconds: 60, label: 'last minute' },
+  { seconds: null, label: 'all' },
+];
 
 interface MissedUrl extends Pick<Unserved, 'host' | 'url' | 'sent'> {
   /** The newest is in `sent`. */
@@ -36,8 +45,8 @@ interface Survey {
   judged: number;
   unserved: number;
   requests: number;
-  /** Epoch seconds of the first of them; 0 without any. */
-  since: number;
+  /** In words. */
+  period: string;
 }
 
 export const CAUSES_VIEW: ListView = listView({
@@ -51,26 +60,35 @@ export const CAUSES_VIEW: ListView = listView({
   columns: [
     { title: 'WHY', min: 30, grow: 2 },
     { title: 'REQUESTS', min: 8, right: true },
-    { title: 'COSTS', min: 6, right: true },
+    { title: 'COSTS', min: 7, right: true },
     { title: 'SHARE', min: 6, right: true, drop: 1 },
     { title: 'MOSTLY', min: 16, grow: 1, drop: 2 },
   ],
-  rows: (session) => {
-    const survey = surveyOf(session);
+  rows: (session, option) => {
+    const survey = surveyOf(session, option);
     const sampled = session.traffic.share() < ALL;
     return survey.causes.map((cause) => row(cause, survey, sampled));
   },
-  remark: (session) => {
-    const { judged, unserved, requests, since } = surveyOf(session);
+  remark: (session, option) => {
+    const { judged, unserved, requests, period } = surveyOf(session, option);
     const share = session.traffic.share();
     // At the front, as in Top: a narrow title is cut at its end.
     const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
-    const partial = judged < unserved ? `, ${count(judged)} examined` : '';
-    const from = since === 0 ? '' : ` since ${clock(since, session.utc)}`;
-    return `${sampled}${count(unserved)} of ${count(requests)} requests${from}${partial}`;
+    const partial = judged + SOON < unserved ? `${count(judged)} of ${count(unserved)} analysed, ` : '';
+    return `${sampled}${partial}${count(unserved)} of ${count(requests)} requests, ${period}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
+    {
+      keys: ['w'],
+      command: 'causes.window',
+      help: 'Of the last five minutes, the last minute, or all',
+      hint: 'window',
+      run: (c) => {
+        const at = WINDOWS.indexOf(chosen(c.ui.stateOf(CAUSES_VIEW.state).option));
+        CAUSES_VIEW.act(c, { type: 'option', option: String((at + 1) % WINDOWS.length) });
+      },
+    },
     {
       keys: ['Z'],
       command: 'causes.clear',
@@ -84,11 +102,15 @@ export const CAUSES_VIEW: ListView = listView({
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
 
-function surveyOf(session: DaemonSession): Survey {
-  const { unserved, requests } = session.traffic.sample;
+function chosen(option: string): (typeof WINDOWS)[number] {
+  return WINDOWS[Number(option)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]);
+}
+
+function surveyOf(session: DaemonSession, option: string): Survey {
+  const { sample } = session.traffic;
   session.traffic.judgeUnserved(judge);
-  const last = unserved.last();
-  const counted = last.filter((one) => one.counts);
+  const { seconds, label } = chosen(option);
+  const { list: counted, requests, since } = sample.unservedOver(seconds, session.now());
   const causes = new Map<string, Cause>();
   let judged = 0;
   for (const one of counted) {
@@ -102,13 +124,13 @@ function surveyOf(session: DaemonSession): Survey {
     cause.requests++;
     countUrl(cause, one);
   }
-  const first = last[0];
+  const whole = seconds !== null && since <= session.now() - seconds + 1;
   return {
     causes: [...causes.values()].sort((a, b) => b.requests - a.requests),
     judged,
     unserved: counted.length,
-    requests: first === undefined ? 0 : requests - first.before,
-    since: first?.at ?? 0,
+    requests,
+    period: whole || since === 0 ? label : `since ${clock(since, session.utc)}`,
   };
 }
 
@@ -118,10 +140,17 @@ function countUrl(cause: Cause, { host, url, sent, ended }: Unserved): void {
   cause.urls.set(key, { host, url, sent, requests: requests + 1, since: earliest(since, ended) });
 }
 
+/** A share of all requests as a difference of hit rates: 12.3 pp. */
+function points(share: number): string {
+  return `${(share * 100).toFixed(1)} pp`;
+}
+
 function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolean): ListRow {
   const label = causeLabel(verdict.cause, verdict.detail);
   const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
-  const costs = requests / Math.max(1, survey.requests);
+  // Those without a verdict are taken to have the causes of the others.
+  const share = requests / Math.max(1, survey.judged);
+  const costs = Math.min(1, (share * survey.unserved) / Math.max(1, survey.requests));
   const main = top[0]?.[1];
   return {
     key: label,
@@ -140,18 +169,18 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
     cells: [
       { text: label, brief: causeBrief(verdict.cause, verdict.detail), tone: 'strong' },
       { text: count(requests), by: requests },
-      { text: percent(costs), by: requests, tone: 'warn' },
-      { text: percent(requests / Math.max(1, survey.judged)), by: requests, tone: 'muted' },
+      { text: points(costs), by: requests, tone: 'warn' },
+      { text: percent(share), by: requests, tone: 'muted' },
       { text: main?.url ?? '', tone: 'muted' },
     ],
     detail: (): readonly ToneLine[] => [
       [
         {
-          text: `${amount(requests, 'request')}: were ${requests === 1 ? 'it a hit' : 'they hits'}, the share of hits among all requests would be ${percent(costs)} higher.`,
+          text: `${amount(requests, 'request')}: were ${requests === 1 ? 'it a hit' : 'they hits'}, ${points(costs)} more of all requests would be hits (percentage points).`,
         },
       ],
       [{ text: causeChange(verdict.cause, verdict.detail, sampled), tone: 'accent' }],
-      [{ text: `The last: ${verdict.sentence}`, tone: 'muted' }],
+      [{ text: `The newest: ${verdict.sentence}`, tone: 'muted' }],
       ...top
         .slice(0, URLS)
         .map(

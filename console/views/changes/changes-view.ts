@@ -1,13 +1,17 @@
-// Changes in the last minute, five or fifteen: events, and the counters and URLs whose rates moved most compared with
-// a period of the same length before. Enter opens the subject of a row.
+// Changes in the last minute, five or fifteen: events, and the counters, URLs, statuses, clients, outcomes, errors,
+// backends and causes of misses whose rates moved most compared with a period of the same length before. Enter opens the subject of a row.
 
 import { type Change, changesOf } from '../../model/session/changes.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { pushView } from '../../model/ui/navigation.ts';
-import { clock, percent, rate } from '../../model/ui/numbers.ts';
+import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
+import { BACKENDS_VIEW } from '../backends/backends-view.ts';
+import { causeLabel } from '../causes/cause-texts.ts';
+import { CAUSES_VIEW } from '../causes/causes-view.ts';
+import { judge } from '../causes/judge.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -16,6 +20,7 @@ import { drill } from '../log/log-view.tsx';
 import { pageQuery } from '../log/written-query.ts';
 import { actOnStats } from '../stats/stat-keys.ts';
 import { STATS_VIEW } from '../stats/stats-view.tsx';
+import { rankQuery } from '../top/rank-subjects.ts';
 
 const MINUTES = [1, 5, 15] as const;
 
@@ -36,6 +41,7 @@ export const CHANGES_VIEW: ListView = listView({
   rows: (session, option) => {
     const seconds = minutesOf(option) * 60;
     const events = session.events.since(session.now() - seconds);
+    session.traffic.judgeUnserved(judge);
     return [
       ...byText(events).map((same) => eventRow(same, session)),
       ...changesOf(session, seconds).changes.map(changeRow),
@@ -84,12 +90,18 @@ function minutesOf(option: string): (typeof MINUTES)[number] {
   return MINUTES.find((one) => String(one) === option) ?? 1;
 }
 
-/** Groups events with the same text, newest first, so that repeated events do not push counters and URLs off the
- * screen. Hit rate events count as equal whatever their figures. */
+/** Events of a kind from which on they are one row, whatever their texts (chosen). */
+const MANY = 4;
+
+/** Groups events with the same text, and many of one kind, newest first, so that repeated events do not push counters and
+ * URLs off the screen. Hit rate events count as equal whatever their figures. */
 function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent[]][] {
+  const texts = new Map<string, Set<string>>();
+  for (const event of events) texts.set(event.kind, (texts.get(event.kind) ?? new Set()).add(sameKey(event)));
   const found = new Map<string, [SessionEvent, ...SessionEvent[]]>();
   for (const event of [...events].reverse()) {
-    const key = sameKey(event);
+    const isMany = (texts.get(event.kind)?.size ?? 0) >= MANY;
+    const key = isMany ? event.kind : sameKey(event);
     const same = found.get(key);
     if (same === undefined) found.set(key, [event]);
     else same.push(event);
@@ -98,7 +110,7 @@ function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent
 }
 
 function sameKey({ kind, text }: SessionEvent): string {
-  return kind === 'hit-rate' ? kind : `${kind} ${text}`;
+  return kind === 'hit-rate' || kind === 'passes' ? kind : `${kind} ${text}`;
 }
 
 /** Event times listed in the detail (chosen). */
@@ -108,7 +120,8 @@ function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: Dae
   const [{ at, kind, text }] = same;
   const when = clock(at, session.utc);
   const times = same.slice(0, TIMES).map((one) => clock(one.at, session.utc));
-  const often = same.length === 1 ? '' : `${same.length} times`;
+  const often = same.length === 1 ? '' : `${count(same.length)} times`;
+  const others = same.some((one) => sameKey(one) !== sameKey(same[0]));
   return {
     key: sameKey(same[0]),
     title: `${when} ${text}`,
@@ -116,7 +129,9 @@ function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: Dae
     cells: [
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
-      { ...textCell(kind, text), tone: 'strong' },
+      others
+        ? { text: `the newest: ${textCell(kind, text).text}`, tone: 'strong' }
+        : { ...textCell(kind, text), tone: 'strong' },
       { text: often, by: same.length, tone: 'muted' },
       { text: when, by: at, tone: 'muted' },
     ],
@@ -138,7 +153,31 @@ function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: Dae
   };
 }
 
-function changeRow({ kind, name, asked, before, now }: Change): ListRow {
+/** The words of a row, and what Enter shows. */
+function wordsOf({ kind, name, verdict, alike = [] }: Change): { text: string; enter: string } {
+  switch (kind) {
+    case 'counter':
+      return {
+        text: alike.length === 0 ? name : `${name} and ${alike.length} that move with it`,
+        enter: 'the counter',
+      };
+    case 'time':
+      return { text: `${name}: mean time to the first byte`, enter: 'the backends' };
+    case 'failure':
+      return { text: `${name}: failed fetches and answers 5xx`, enter: 'the backends' };
+    case 'cause':
+      return { text: causeLabel(verdict?.cause ?? '', verdict?.detail ?? ''), enter: 'why requests miss' };
+    case 'error':
+      return { text: `5xx of ${name}`, enter: 'its requests' };
+    default:
+      return { text: name, enter: 'its requests' };
+  }
+}
+
+function changeRow(change: Change): ListRow {
+  const { kind, name, asked, before, now, alike = [] } = change;
+  const figure = kind === 'time' ? duration : rate;
+  const { text, enter } = wordsOf(change);
   const sent = asked?.sent ?? asked;
   const more = now > before;
   return {
@@ -161,13 +200,21 @@ function changeRow({ kind, name, asked, before, now }: Change): ListRow {
     cells: [
       { text: more ? '+' : '-', tone: more ? 'warn' : 'accent' },
       { text: kind, tone: 'muted' },
-      { text: name },
-      { text: rate(before), by: before, tone: 'muted' },
-      { text: rate(now), by: now, tone: 'strong' },
+      { text },
+      { text: figure(before), by: before, tone: 'muted' },
+      { text: figure(now), by: now, tone: 'strong' },
     ],
     detail: (): ToneLine[] => [
-      [{ text: `${rate(before)} a second before, ${rate(now)} now${comparison(before, now)}.` }],
-      [{ text: kind === 'url' ? 'Enter shows its requests.' : 'Enter shows the counter.', tone: 'faint' }],
+      [
+        {
+          text:
+            kind === 'time'
+              ? `${duration(before)} before, ${duration(now)} now${comparison(before, now)}.`
+              : `${rate(before)}/s before, ${rate(now)}/s now${comparison(before, now)}.`,
+        },
+      ],
+      ...(alike.length === 0 ? [] : [[{ text: `With it: ${alike.join(', ')}`, tone: 'muted' as const }]]),
+      [{ text: `Enter shows ${enter}.`, tone: 'faint' }],
     ],
   };
 }
@@ -176,7 +223,19 @@ function changeRow({ kind, name, asked, before, now }: Change): ListRow {
 function comparison(before: number, now: number): string {
   if (before === 0 || now === 0) return '';
   const times = now / before;
-  return `: ${times < 1 ? `${percent(times)} of` : `${rate(times)} times`} what it was`;
+  return times >= 2
+    ? ` (×${rate(times)})`
+    : ` (${times < 1 ? '−' : '+'}${Math.round(Math.abs(times - 1) * 100)} %)`;
+}
+
+/** Outcomes whose subroutine has another name. */
+const OUTCOME_CALLS: Readonly<Record<string, string>> = { hitmiss: 'MISS', hitpass: 'PASS' };
+
+/** @param name host and URL, as looked up */
+function errorQuery(name: string): string {
+  const slash = name.indexOf('/');
+  const [host, url] = slash < 0 ? ['', name] : [name.slice(0, slash), name.slice(slash)];
+  return `${pageQuery(host, url)} and RespStatus >= 500`;
 }
 
 function open(c: ViewContext, facts: ListRow['facts']): void {
@@ -186,5 +245,10 @@ function open(c: ViewContext, facts: ListRow['facts']): void {
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
     drill(c, pageQuery(host, url), Number(facts.since));
-  } else openEvent(c, kind as SessionEvent['kind']);
+  } else if (kind === 'status' || kind === 'client') drill(c, rankQuery(kind, name));
+  else if (kind === 'outcome') drill(c, `VCL_call eq "${OUTCOME_CALLS[name] ?? name.toUpperCase()}"`);
+  else if (kind === 'error') drill(c, errorQuery(name));
+  else if (kind === 'time' || kind === 'failure') pushView(c, BACKENDS_VIEW);
+  else if (kind === 'cause') pushView(c, CAUSES_VIEW);
+  else openEvent(c, kind as SessionEvent['kind']);
 }

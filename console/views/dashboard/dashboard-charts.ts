@@ -1,13 +1,13 @@
 // The dashboard's two charts and the figures next to their titles.
 
 import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
-import { type Row, type Span, span } from '../../draw/spans.ts';
+import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../model/counters/rate-history.ts';
 import type { Series } from '../../model/counters/series.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
 import { percent, rate } from '../../model/ui/numbers.ts';
-import { axisEnds, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
+import { axisEnds, type ChartWindow, chartSpan, marksLegend, marksOf } from '../chart-period.ts';
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
 
@@ -57,7 +57,7 @@ export function requestRows(
   });
 }
 
-export function hitRateRows(
+export function servedRows(
   session: DaemonSession,
   width: number,
   height: number,
@@ -69,10 +69,10 @@ export function hitRateRows(
   const period = chartSpan(session, window);
   const rates = session.rates.over(period);
   const over = (series: Series): number[] => series.slices(session.lastDataAt, period, slicesOf(width)).mean;
-  const lookups = over(rates.lookups);
-  // Without lookups there is no rate, and nothing is drawn.
+  const handled = over(rates.handled);
+  // Without requests there is no share, and nothing is drawn.
   const values = over(rates.hits).map((hits, i) =>
-    lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
+    handled[i] === 0 ? Number.NaN : hits / (handled[i] as number),
   );
   return chart.draw([{ values, style: 'line2', filled: true }], {
     width,
@@ -84,7 +84,10 @@ export function hitRateRows(
   });
 }
 
-/** Current requests per second, and a legend if the chart has a line and an area; `width` and `height` are the
+/** The title of the panel of requests, its cursor and the frame around it. */
+const TITLE_CELLS = 18;
+
+/** Current requests per second, the events that are marked, and a legend if the chart has a line and an area; `width` and `height` are the
  * panel's. */
 export function requestsRemark(
   session: DaemonSession,
@@ -96,15 +99,24 @@ export function requestsRemark(
   const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
     ? [span('highest ', 'strong'), span('mean  ', 'line1')]
     : [];
-  return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
+  const figure = now === undefined || Number.isNaN(now) ? [] : [span(`${rate(now)}/s`, 'line1')];
+  const used = rowWidth([...legend, ...figure]) + TITLE_CELLS;
+  return [...marksLegend(session, chartSpan(session, window), width - used), ...legend, ...figure];
 }
 
-/** Hit rate over 10, 100 and 1000 seconds or the available data; a narrow panel drops the longer ones. */
-export function hitRateRemark(session: DaemonSession, width: number): Row {
+/** A hit rate that is this much above the share served from cache is shown, too: much passes. */
+const APART = 0.005;
+
+/** The share served from cache over 10, 100 and 1000 seconds or the available data; a narrow panel drops the longer
+ * ones. */
+export function servedRemark(session: DaemonSession, width: number): Row {
   const out: Span[] = [];
-  const windows = width >= 52 ? [10, 100, 1000] : width >= 38 ? [10, 100] : [10];
+  const { rate: hitRate, served } = session.hitRate.window(10);
+  const apart = hitRate !== null && served !== null && hitRate - served > APART && width >= 38;
+  const windows = [10, 100, 1000].slice(0, (width >= 52 ? 3 : width >= 38 ? 2 : 1) - (apart ? 1 : 0));
+  if (apart) out.push(span('hit rate ', 'faint'), span(`${percent(hitRate)} `, 'muted'));
   for (const size of windows) {
-    const { n, seconds, rate: value } = session.hitRate.window(size);
+    const { n, seconds, served: value } = session.hitRate.window(size);
     if (out.length > 0) out.push(span('  '));
     out.push(span(`${Math.round(seconds)}s `, 'faint'), span(percent(value), 'line2'));
     // Longer windows would show the same data.

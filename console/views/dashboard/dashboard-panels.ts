@@ -10,6 +10,7 @@ import { actOnStats } from '../stats/stat-keys.ts';
 import { STATS_VIEW } from '../stats/stats-view.tsx';
 import { STORAGE_VIEW } from '../storage/storage-view.ts';
 import { TOP_VIEW } from '../top/top-view.ts';
+import { LAST_MINUTE } from './dashboard-rows.ts';
 
 function topBy(c: ViewContext, title: string): void {
   pushView(c, TOP_VIEW);
@@ -19,7 +20,9 @@ function topBy(c: ViewContext, title: string): void {
 
 /** Epoch seconds at which the oldest counted request with status >= 400 ended. */
 function refusedSince(c: ViewContext): number {
-  const refused = c.session.traffic.sample.all('status').filter(({ key }) => Number(key) >= 400);
+  const refused = c.session.traffic.sample
+    .ranked('status', LAST_MINUTE, c.session.now(), 100)
+    .ranks.filter(({ key }) => Number(key) >= 400);
   return refused.reduce((since, rank) => earliest(since, rank.since), 0);
 }
 

@@ -7,13 +7,13 @@ import type { StyleName, Theme } from '../../draw/theme.ts';
 import { probeBits } from '../../draw/tone-rows.ts';
 import type { LogEntry } from '../../model/log/log-entry.ts';
 import { placeOfName } from '../../model/session/admin-line.ts';
-import { type BackendRow, healthTone, shortName } from '../../model/session/backends.ts';
+import { type BackendRow, healthTone, probesRun, shortName } from '../../model/session/backends.ts';
 import { hasNoWorker, threadDelay } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
 import { clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
-import { isTrouble, toneOf } from '../events/event-tones.ts';
+import { isRecovery, isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
 const SHARES = [0.5, 0.9, 0.99];
@@ -21,9 +21,12 @@ const FEW_SHARES = [0.5, 0.99];
 /** The longest duration and a blank. */
 const DURATION_CELLS = 7;
 
+/** Seconds that the sampled figures cover: what happens now would be lost among those before. */
+export const LAST_MINUTE = 60;
+
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
-  const { latency } = session.traffic.sample;
-  if (latency.size === 0) return nothing(session, 'no traffic yet', width);
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
+  if (latency.size === 0) return nothing(session, 'no traffic', width);
   const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
   const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
   return [
@@ -42,17 +45,21 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
 
 /** The same in a few wrapped, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
   const of = (share: number): string => {
-    const value = session.traffic.sample.latency.percentile(share);
+    const value = latency.percentile(share);
     return value === null ? '' : `p${share * 100} ${duration(value)}`;
   };
-  return session.traffic.sample.latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
+  return latency.size === 0 ? [] : [span(SHARES.map(of).join('  '), 'muted')];
 }
 
 export function sampleRemark(session: DaemonSession): Row {
   const share = session.traffic.share();
   return share >= 0.99 ? [] : [span(`of ${percent(share)}`, 'faint')];
 }
+
+/** Different statuses that are counted (chosen). */
+const STATUSES = 100;
 
 const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
   { from: 200, label: '2xx', style: 'good' },
@@ -62,9 +69,9 @@ const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
 ];
 
 export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
-  const ranks = session.traffic.sample.all('status');
+  const { ranks } = session.traffic.sample.ranked('status', LAST_MINUTE, session.now(), STATUSES);
   const total = ranks.reduce((sum, r) => sum + r.requests, 0);
-  if (total === 0) return nothing(session, 'no traffic yet', width);
+  if (total === 0) return nothing(session, 'no traffic', width);
   const rows = CLASSES.map(({ from, label, style }): Row => {
     const inside = ranks.filter((r) => Number(r.key) >= from && Number(r.key) < from + 100);
     const n = inside.reduce((sum, r) => sum + r.requests, 0);
@@ -91,9 +98,9 @@ export function topRows(
   height: number,
   theme: Theme,
 ): Row[] {
-  const ranks = session.traffic.sample.top('url', by, height).filter((r) => r[by] > 0);
-  if (ranks.length === 0)
-    return nothing(session, by === 'misses' ? 'no misses yet' : 'no traffic yet', width);
+  const { ranks: all } = session.traffic.sample.ranked('url', LAST_MINUTE, session.now(), height, by);
+  const ranks = all.filter((r) => r[by] > 0);
+  if (ranks.length === 0) return nothing(session, by === 'misses' ? 'no misses' : 'no traffic', width);
   return ranks.map((r) =>
     spread(
       [span(ellipsis(r.key, width - 9, theme.glyphs.ellipsis))],
@@ -152,8 +159,14 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   const used = 2 + widthOf(name) + 9;
   const counter = `VBE.${b.name}.req`;
   // Directors have no counters.
-  const load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
+  let load =
+    session.counters.get(counter) === undefined || !session.counters.hasRates
+      ? ''
+      : `${rate(session.counters.rate(counter))}/s`;
   const right: Span[] = [span(load === '' || used + load.length + 1 > width ? '' : ` ${load}`, 'muted')];
+  const timing = used + load.length + 1 > width ? [] : timingOf(session, b, width - used - load.length - 1);
+  right.unshift(...timing);
+  load += timing.map(({ text }) => text).join('');
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
   if (b.members !== null) {
     const members = ` ${b.members.healthy}/${b.members.all} members`;
@@ -169,10 +182,30 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
-    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 4);
-    if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
+    const room = Math.min(probesRun(b, happy ?? 0n, b.probe.window), width - used - 5 - load.length - 4);
+    if (happy !== undefined && room >= 1)
+      left.push(span(' '), ...probeBits(happy, room, theme, session.cutOff));
   }
   return spread(left, right, width);
+}
+
+/** How the backend answered in the last minute, as far as there is room: errors, p99, p50. */
+function timingOf(session: DaemonSession, { name, type }: BackendRow, room: number): Span[] {
+  if (type !== 'backend') return [];
+  const traffic = session.traffic.sample.backendTraffic(session.now(), LAST_MINUTE).get(shortName(name));
+  if (traffic === undefined) return [];
+  const { errors, fetches, p50, p99 } = traffic;
+  const out: Span[] = [];
+  let left = room;
+  const add = (text: string, style: StyleName): void => {
+    if (text.length > left) return;
+    left -= text.length;
+    out.unshift(span(text, style));
+  };
+  if (errors > 0) add(` ${percent(errors / fetches)} failed`, 'bad');
+  if (p99 !== null) add(` p99 ${duration(p99)}`, 'strong');
+  if (p50 !== null) add(` p50 ${duration(p50)}`, 'muted');
+  return out;
 }
 
 /** Turn lengths in seconds that clients notice, and that indicate a problem; the latter also raises an event. */
@@ -192,17 +225,47 @@ export function errorRows(
   theme: Theme,
 ): Row[] {
   const found: { at: number; row: Row }[] = [];
-  for (let i = session.log.errors.size - 1; i >= 0 && found.length < height; i--) {
-    const entry = session.log.errors.at(i) as LogEntry;
-    if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
-  }
-  const happened = session.events.all().filter((event) => isTrouble(event.kind));
-  for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
+  for (const { entry, times } of sameErrors(session, height))
+    found.push({ at: entry.summary.at, row: errorRow(entry, times, width, utc, theme) });
+  for (const { event, times } of sameTroubles(session, height))
+    found.push({ at: event.at, row: eventRow(event, times, utc) });
   found.sort((a, b) => b.at - a.at);
   const { connection } = session;
   if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
   if (found.length === 0) return nothing(session, 'none so far', width);
   return found.slice(0, height).map((f) => f.row);
+}
+
+/** Errors that are looked at, the newest first (chosen). */
+const ERRORS = 400;
+
+/** The newest of errors that are alike, at most `limit`, so that a repeated one does not push out its cause. */
+function sameErrors(session: DaemonSession, limit: number): { entry: LogEntry; times: number }[] {
+  const found = new Map<string, { entry: LogEntry; times: number }>();
+  const { errors } = session.log;
+  for (let i = errors.size - 1; i >= Math.max(0, errors.size - ERRORS); i--) {
+    const entry = errors.at(i) as LogEntry;
+    if (entry.gap !== '') continue;
+    const { method, url, status, error } = entry.failure ?? entry.summary;
+    const key = [status, method, url, error === '' ? entry.fetchError : error].join(' ');
+    const same = found.get(key);
+    if (same !== undefined) same.times++;
+    else if (found.size < limit) found.set(key, { entry, times: 1 });
+  }
+  return [...found.values()];
+}
+
+/** The same of events that are trouble; a recovery is none. */
+function sameTroubles(session: DaemonSession, limit: number): { event: SessionEvent; times: number }[] {
+  const found = new Map<string, { event: SessionEvent; times: number }>();
+  for (const event of [...session.events.all()].reverse()) {
+    if (!isTrouble(event.kind) || isRecovery(event)) continue;
+    const key = `${event.kind} ${event.text}`;
+    const same = found.get(key);
+    if (same !== undefined) same.times++;
+    else if (found.size < limit) found.set(key, { event, times: 1 });
+  }
+  return [...found.values()];
 }
 
 /** The longest turn of the last minute, and the work that blocked the thread. */
@@ -214,7 +277,7 @@ export function turnRemark(session: DaemonSession): Row {
   return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
 }
 
-function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {
+function errorRow(entry: LogEntry, times: number, width: number, utc: boolean, theme: Theme): Row {
   const s = entry.failure ?? entry.summary;
   const error = s.error === '' ? entry.fetchError : s.error;
   const room = Math.max(0, Math.floor(width / 3));
@@ -226,6 +289,7 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
       span(`${s.status}  `, 'bad'),
       cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
       ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
+      span(often(times), 'warn'),
       span(`${s.method} `, 'strong'),
       span(s.url),
     ],
@@ -234,10 +298,14 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
   );
 }
 
-function eventRow(event: SessionEvent, utc: boolean): Row {
+function often(times: number): string {
+  return times === 1 ? '' : `${count(times)}x `;
+}
+
+function eventRow(event: SessionEvent, times: number, utc: boolean): Row {
   const { at, kind, text } = event;
   const label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
-  return [span(`${clock(at, utc)}  `, 'muted'), span(label, toneOf(kind))];
+  return [span(`${clock(at, utc)}  `, 'muted'), span(often(times), 'warn'), span(label, toneOf(kind))];
 }
 
 /** Cells per thread besides its name, and between two threads. */

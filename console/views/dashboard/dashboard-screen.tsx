@@ -7,13 +7,13 @@ import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import { type Row, span } from '../../draw/spans.ts';
+import { dimmed, type Row, span } from '../../draw/spans.ts';
 import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
 import type { ScreenProps } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
-import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
+import { requestRows, requestsRemark, servedRemark, servedRows } from './dashboard-charts.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import {
   backendRows,
@@ -165,11 +165,11 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
         <DashboardPanel
           {...common}
           name="hit-rate"
-          title="Hit rate"
+          title="From cache"
           width={l.chart.right}
           height={l.chart.height}
-          rows={(w, h) => hitRateRows(session, w, h, chart, window)}
-          remark={() => hitRateRemark(session, l.chart.right)}
+          rows={(w, h) => servedRows(session, w, h, chart, window)}
+          remark={() => servedRemark(session, l.chart.right)}
           chart
         />
       </Box>
@@ -219,7 +219,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="latency"
-            title="Latency"
+            title="Latency 1m"
             width={l.latency}
             height={l.extra}
             rows={(w) => latencySummary(session, w, theme)}
@@ -228,7 +228,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="status"
-            title="Status"
+            title="Status 1m"
             width={l.status}
             height={l.extra}
             rows={(w, h) => statusRows(session, w, h, theme)}
@@ -236,7 +236,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="top"
-            title="Top"
+            title="Top 1m"
             width={l.top}
             height={l.extra}
             rows={(w, h) => topRows(session, 'requests', w, h, theme)}
@@ -244,7 +244,7 @@ export function Dashboard({ c, width, height, cursor, window }: DashboardProps):
           <DashboardPanel
             {...common}
             name="misses"
-            title="Top misses"
+            title="Top misses 1m"
             width={misses}
             height={l.extra}
             rows={(w, h) => topRows(session, 'misses', w, h, theme)}
@@ -327,7 +327,12 @@ function DashboardPanel({
       height={height}
       style={here ? 'accent' : 'frame'}
     >
-      <Live session={session}>{() => <Content rows={rows(inside.width, inside.height)} {...inside} />}</Live>
+      <Live session={session}>
+        {() => {
+          const drawn = rows(inside.width, inside.height);
+          return <Content rows={session.cutOff && name !== 'errors' ? dimmed(drawn) : drawn} {...inside} />;
+        }}
+      </Live>
     </Panel>
   );
 }

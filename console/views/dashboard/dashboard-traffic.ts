@@ -11,7 +11,7 @@ import { expiryText } from '../certificates/certificates-view.ts';
 const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
   { name: 'hit', counters: ['MAIN.cache_hit'], style: 'hit' },
   { name: 'miss', counters: ['MAIN.cache_miss'], style: 'miss' },
-  { name: 'pass', counters: ['MAIN.s_pass'], style: 'pass' },
+  { name: 'pass', counters: ['MAIN.s_pass', 'MAIN.s_pipe'], style: 'pass' },
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
@@ -37,6 +37,10 @@ export function trafficRows(
   const { counters } = session;
   // No zero rates before the first connection.
   if (!session.everUp) return [];
+  if (!counters.hasRates) {
+    const store = storage ? storageRows(session, width, theme) : [];
+    return [[span('collecting…', 'muted')], ...store].slice(0, height);
+  }
   const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
   const total = Math.max(
     1e-9,
@@ -47,8 +51,10 @@ export function trafficRows(
       share: value / total,
       style: (OUTCOMES[i] as (typeof OUTCOMES)[number]).style,
     }));
-    const [hits = 0, misses = 0] = rates;
-    const middle = hits + misses === 0 ? theme.glyphs.dash : `${Math.round((100 * hits) / (hits + misses))}%`;
+    const [hits = 0] = rates;
+    const nothing = rates.every((value) => value === 0);
+    // The share that the chart beside shows.
+    const middle = nothing ? theme.glyphs.dash : `${Math.round((100 * hits) / total)}%`;
     const ring = chart?.donut(shares, RING.width, RING.height, span(middle, 'hit')) ?? null;
     if (ring !== null) return beside(ring, figures(session, rates, total, width - RING.width - 1), height);
   }

@@ -78,7 +78,7 @@ export const DASHBOARD_VIEW: View = {
   export: (c, json) => countersText(c.session.counters.all(), json),
   spokenSummary: ({ session }) => {
     if (session.requests.length === 0) return '';
-    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${backendText(session)}.`;
+    return `${rate(session.requests.last() ?? 0)} requests a second, ${percent(session.hitRate.window(10).served)} from cache (hit rate ${percent(session.hitRate.window(10).rate)}), ${backendText(session)}.`;
   },
   screen: (props) => (
     <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} window={stateOf(props.ui, WINDOW)} />

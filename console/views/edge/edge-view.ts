@@ -154,7 +154,7 @@ function stateText(status: unknown): string {
   if (problem !== '') return `cannot work: ${problem}`;
   if (alarm !== '') return `paused: ${alarm}`;
   if (textField(status, 'paused') === 'true') return 'paused';
-  return textField(status, 'dryRun') === 'true' ? 'dry run' : 'at work';
+  return textField(status, 'dryRun') === 'true' ? 'dry run' : 'active';
 }
 
 function row(session: DaemonSession, item: unknown): ListRow {

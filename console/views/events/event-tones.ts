@@ -28,6 +28,7 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
     case 'worker':
     case 'health':
     case 'hit-rate':
+    case 'passes':
     case 'turn':
       return 'warn';
     default:
@@ -38,4 +39,10 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
 /** Events that are problems: the dashboard's errors have no room for routine ones. */
 export function isTrouble(kind: Kind): boolean {
   return kind === 'program' || toneOf(kind) !== 'accent';
+}
+
+/** Events of these kinds that are no trouble, but its end. */
+export function isRecovery({ kind, text }: SessionEvent): boolean {
+  if (kind === 'health') return /(^| )(went )?healthy( |$)/.test(text);
+  return (kind === 'worker' && / started$/.test(text)) || (kind === 'purges' && text.startsWith('over:'));
 }

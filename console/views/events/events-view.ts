@@ -1,10 +1,12 @@
 // Events of the daemon besides its traffic, newest first: kept by the manager, including those before the console
 // connected. Enter opens the subject of an event.
 
+import { KEPT_OF_A_KIND } from '../../../protocol/tables/events.ts';
+import { bareName, placeOfName } from '../../model/session/admin-line.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { pushView } from '../../model/ui/navigation.ts';
-import { dated, duration } from '../../model/ui/numbers.ts';
+import { count, dated, duration } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
@@ -36,15 +38,26 @@ export const EVENTS_VIEW: ListView = listView({
     const all = session.events.all();
     const first = all[0];
     if (first === undefined) return '';
-    return `${all.length} since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
+    const since = `since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
+    const cut = cutKinds(all);
+    return cut.length === 0
+      ? `${count(all.length)} ${since}`
+      : `${count(all.length)} (of ${cut.join(', ')} only the last ${KEPT_OF_A_KIND}) ${since}`;
   },
   empty: (session) =>
     session.connection.state === 'up'
       ? (session.source.eventLimits ?? 'nothing has happened')
       : 'no connection',
   keys: [],
-  enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind']),
+  enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind'], row.facts.text),
 });
+
+/** Kinds of which the daemon has dropped the oldest. */
+function cutKinds(all: readonly SessionEvent[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { kind } of all) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].filter(([, n]) => n >= KEPT_OF_A_KIND).map(([kind]) => kind);
+}
 
 function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
   const { at, kind, text } = event;
@@ -72,29 +85,48 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
   };
 }
 
-/** The view, or log query, for events of this kind. */
-export function openEvent(c: ViewContext, kind: SessionEvent['kind']): void {
-  switch (kind) {
-    case 'health':
-      pushView(c, BACKENDS_VIEW);
-      break;
-    case 'program':
-      pushView(c, PROGRAMS_VIEW);
-      break;
-    case 'parameter':
-      pushView(c, PARAMETERS_VIEW);
-      break;
-    case 'ban':
-      pushView(c, BANS_VIEW);
-      break;
-    case 'hit-rate':
-      pushView(c, CAUSES_VIEW);
-      break;
-    case 'purges':
-      drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
-      break;
-    default:
-      pushView(c, PANICS_VIEW);
-      break;
+/** Lists whose rows events name. */
+const LISTS: Partial<Record<SessionEvent['kind'], ListView>> = {
+  health: BACKENDS_VIEW,
+  program: PROGRAMS_VIEW,
+  parameter: PARAMETERS_VIEW,
+  ban: BANS_VIEW,
+};
+
+/** Opens the subject of an event: the row of a list, or a log query. `text`: of the event, '' for the list alone. */
+export function openEvent(c: ViewContext, kind: SessionEvent['kind'], text = ''): void {
+  const list = LISTS[kind];
+  if (list !== undefined) {
+    pushView(c, list);
+    if (text !== '') void selectNamed(c, list, text);
+  } else if (kind === 'hit-rate' || kind === 'passes') pushView(c, CAUSES_VIEW);
+  else if (kind === 'purges') drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
+  else pushView(c, PANICS_VIEW);
+}
+
+/** Puts the cursor on the row that the text names, when the daemon has answered. */
+async function selectNamed(c: ViewContext, list: ListView, text: string): Promise<void> {
+  const { admin } = c.session;
+  await Promise.all(list.asks.map(({ line }) => admin.ask(line)));
+  if (c.view !== list) return;
+  const row = namedIn(text, list.rows(c));
+  if (row !== undefined) list.act(c, { type: 'select', key: row.key });
+  else c.ui.notify('info', `not in this list any more: ${text}`);
+}
+
+/** The row whose name stands in the text as a word, or whose condition is in it; of several the longest. */
+export function namedIn(text: string, rows: readonly ListRow[]): ListRow | undefined {
+  const words = ` ${text.replace(/[,;:]?\s+/g, ' ')} `;
+  // Of two instances shown as one, the event begins with the name of its own.
+  const place = (name: string): string => {
+    const part = placeOfName(name);
+    return part !== '' && text.startsWith(`${part} `) ? bareName(name) : name;
+  };
+  let best: { row: ListRow; length: number } | undefined;
+  for (const row of rows) {
+    const name = place(row.facts.spec ?? row.facts.name ?? row.key);
+    if (words.includes(` ${name.replace(/[,;:]?\s+/g, ' ')} `) && name.length > (best?.length ?? 0))
+      best = { row, length: name.length };
   }
+  return best?.row;
 }

@@ -129,7 +129,7 @@ export function noFleet(session: DaemonSession, none: string): string {
   const { product } = session.source;
   if (product !== undefined) return `${product} has no fleet`;
   const status = session.admin.answer(NODES_LINE)?.status;
-  return status === undefined || status === 200 ? none : 'this proxy belongs to no fleet';
+  return status === undefined || status === 200 ? none : 'not in a fleet';
 }
 
 function numberOf(text: string): number | null {

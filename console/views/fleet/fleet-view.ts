@@ -60,6 +60,7 @@ export const FLEET_VIEW: ListView = listView({
   },
   remark: (session) => {
     const nodes = nodesOf(session);
+    if (nodes.length === 0 && !isInFleet(session)) return 'not in a fleet';
     const late = nodes.filter(({ state }) => state !== 'current').length;
     const [last] = entriesOf(session);
     const progress = last === undefined ? '' : `; last ${last.subject}: ${progressOf(nodes, last)}`;

@@ -6,7 +6,8 @@ import { cell, cellRight, type Row, type Span, span, spread } from '../../draw/s
 import type { Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { BUCKETS, bucketTop, PER_DECADE, type Quantity } from '../../model/traffic/latency-meter.ts';
-import { clock, count, duration, percent } from '../../model/ui/numbers.ts';
+import type { TrafficSample, Window } from '../../model/traffic/traffic-sample.ts';
+import { amount, clock, count, duration, percent } from '../../model/ui/numbers.ts';
 import { axisEnds, chartSpan } from '../chart-period.ts';
 
 const SHARES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
@@ -24,21 +25,32 @@ const WIDE = 100;
 
 const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits' } as const;
 
+export const LATENCY_WINDOWS: readonly { seconds: Window; label: string }[] = [
+  { seconds: 60, label: 'last minute' },
+  { seconds: 300, label: 'last 5 minutes' },
+  { seconds: null, label: 'last' },
+];
+
+export type Latencies = ReturnType<TrafficSample['latencyOver']>;
+
 /** The quantity shown, and the number of requests. */
-export function titleRow(session: DaemonSession, shown: Quantity, width: number): Row {
-  const { size, since } = session.traffic.sample.latency;
+export function titleRow(
+  session: DaemonSession,
+  { size, since }: Latencies,
+  shown: Quantity,
+  window: Window,
+  width: number,
+): Row {
+  const label = LATENCY_WINDOWS.find(({ seconds }) => seconds === window)?.label ?? '';
+  const whole = window !== null && since > 0 && since <= session.now() - window + 1;
+  const from = whole ? `, ${label}` : size === 0 ? '' : ` since ${clock(since, session.utc)}`;
   const sampled = session.traffic.share() < 0.99 ? `, ${percent(session.traffic.share())} sampled` : '';
   return spread(
     [
       span(' Latency', 'title'),
       span(width < WIDE ? `  ${WORDS[shown]}` : `  until the first byte goes out; ${WORDS[shown]}`, 'muted'),
     ],
-    [
-      span(
-        `${width < WIDE ? '' : 'last '}${count(size)}${size === 0 ? '' : ` since ${clock(since, session.utc)}`}${sampled} `,
-        'muted',
-      ),
-    ],
+    [span(`${width < WIDE ? count(size) : amount(size, 'request')}${from}${sampled} `, 'muted')],
     width,
   );
 }
@@ -48,7 +60,7 @@ const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 
 /** Columns with their axes, at least six rows. */
 export function histogramRows(
-  session: DaemonSession,
+  latencies: Latencies,
   shown: Quantity,
   screenWidth: number,
   screenHeight: number,
@@ -56,7 +68,7 @@ export function histogramRows(
 ): Row[] {
   const width = screenWidth - 9;
   const height = Math.max(4, screenHeight - 2);
-  const { from, to, cells } = histogram(session, shown, width);
+  const { from, to, cells } = histogram(latencies, shown, width);
   const max = Math.max(1, ...cells.map((c) => c.hit + c.other));
   // In eighths of a cell; nonzero counts are always visible.
   const eighths = (n: number): number => (n === 0 ? 0 : Math.max(1, Math.round((n / max) * height * 8)));
@@ -97,11 +109,10 @@ function mark(hits: number, all: number, isLowest: boolean, { glyphs }: Theme): 
 /** Requests per column: equal steps of the logarithmic range that has values, at least two powers of ten wide. If
  * there are more columns than buckets, neighbours show the same bucket. */
 function histogram(
-  session: DaemonSession,
+  { hits, others }: Latencies,
   shown: Quantity,
   width: number,
 ): { from: number; to: number; cells: { hit: number; other: number }[] } {
-  const { hits, others } = session.traffic.sample.latency;
   const hit = (b: number): number => (shown === 'others' ? 0 : (hits[b] ?? 0));
   const other = (b: number): number => (shown === 'hits' ? 0 : (others[b] ?? 0));
   let from = 0;
@@ -138,8 +149,7 @@ function axis(from: number, to: number, width: number): Row {
 }
 
 /** A row of titles, and a row per kind of request. */
-export function percentileRows(session: DaemonSession, width: number): Row[] {
-  const meter = session.traffic.sample.latency;
+export function percentileRows(meter: Latencies, width: number): Row[] {
   const each = Math.min(10, Math.floor((width - 11) / SHARES.length));
   return [
     [span(' '), cell('', 10), ...SHARES.map((s) => cellRight(`p${s * 100}`, each, 'muted'))],

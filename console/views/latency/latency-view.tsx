@@ -7,17 +7,34 @@ import { Lines, Rows } from '../../draw/rows.tsx';
 import { span } from '../../draw/spans.ts';
 import { Live } from '../../draw/use-console.ts';
 import type { Quantity } from '../../model/traffic/latency-meter.ts';
+import type { Window } from '../../model/traffic/traffic-sample.ts';
 import { copyText } from '../../model/ui/copy-export.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type ScreenProps, type View } from '../../model/ui/view.ts';
+import { PLAIN_VIEW, type ScreenProps, type View, type ViewContext } from '../../model/ui/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/stat-rows.ts';
-import { histogramRows, PERCENTILE_ROWS, percentileRows, titleRow, trailRows } from './latency-rows.ts';
+import {
+  histogramRows,
+  LATENCY_WINDOWS,
+  type Latencies,
+  PERCENTILE_ROWS,
+  percentileRows,
+  titleRow,
+  trailRows,
+} from './latency-rows.ts';
 
 /** In the order in which the key cycles. */
 const QUANTITIES: readonly Quantity[] = ['all', 'hits', 'others'];
 
 const QUANTITY: StateSlot<Quantity> = { initial: 'all', carry: (quantity) => quantity };
+
+const WINDOW: StateSlot<number> = { initial: 0, carry: (window) => window };
+
+/** The chosen window and its latencies. */
+function chosen(c: ViewContext): { window: Window; latencies: Latencies } {
+  const window = LATENCY_WINDOWS[c.ui.stateOf(WINDOW)]?.seconds ?? null;
+  return { window, latencies: c.session.traffic.sample.latencyOver(window, c.session.now()) };
+}
 
 const COPIED = [0.5, 0.9, 0.95, 0.99] as const;
 
@@ -40,6 +57,13 @@ export const LATENCY_VIEW: View = {
       },
     },
     {
+      keys: ['w'],
+      command: 'latency.window',
+      help: 'Of the last minute, the last five, or the last 8,192 requests',
+      hint: 'window',
+      run: (c) => c.ui.setState(WINDOW, (c.ui.stateOf(WINDOW) + 1) % LATENCY_WINDOWS.length),
+    },
+    {
       keys: ['Z'],
       command: 'latency.clear',
       spare: 'zero',
@@ -52,7 +76,7 @@ export const LATENCY_VIEW: View = {
       help: 'The slowest hundredth, in the log',
       hint: 'slowest',
       run: (c) => {
-        const slow = c.session.traffic.sample.latency.slowest(0.99);
+        const slow = chosen(c).latencies.slowest(0.99);
         if (slow === null) c.ui.notify('warn', 'no traffic yet');
         else drill(c, `Timestamp:Process[2] > ${roundedDown(slow.above)}`, slow.since);
       },
@@ -61,8 +85,8 @@ export const LATENCY_VIEW: View = {
   ],
   state: QUANTITY,
   copy: (c) => {
-    const { latency } = c.session.traffic.sample;
-    copyText(c, COPIED.map((p) => `p${p * 100}\t${latency.percentile(p) ?? ''}`).join('\n'), 'the figures');
+    const { latencies } = chosen(c);
+    copyText(c, COPIED.map((p) => `p${p * 100}\t${latencies.percentile(p) ?? ''}`).join('\n'), 'the figures');
   },
   export: (c, json) => countersText(c.session.counters.all(), json),
   screen: (props) => <LatencyScreen {...props} quantity={stateOf(props.ui, QUANTITY)} />,
@@ -86,31 +110,28 @@ function LatencyScreen({ c, quantity, width, height }: ScreenProps & { quantity:
     <Box flexDirection="column" width={width} height={height}>
       <Box height={2}>
         <Live session={session}>
-          {() => <Lines rows={[titleRow(session, quantity, width)]} width={width} height={1} />}
+          {() => {
+            const { window, latencies } = chosen(c);
+            const title = titleRow(session, latencies, quantity, window, width);
+            return <Lines rows={[title]} width={width} height={1} />;
+          }}
         </Live>
       </Box>
       <Live session={session}>
-        {() =>
-          session.traffic.sample.latency.size === 0 ? (
-            <Lines rows={[[span('  no traffic yet', 'muted')]]} width={width} height={1} />
-          ) : (
+        {() => {
+          const { latencies } = chosen(c);
+          if (latencies.size === 0)
+            return <Lines rows={[[span('  no traffic', 'muted')]]} width={width} height={1} />;
+          const above = histogramRows(latencies, quantity, width, room - below, theme);
+          const trail = below === 0 ? [] : trailRows(session, quantity, width, below, chart);
+          const table = [[], ...percentileRows(latencies, width)];
+          return (
             <>
-              <Rows
-                rows={[
-                  ...histogramRows(session, quantity, width, room - below, theme),
-                  ...(below === 0 ? [] : trailRows(session, quantity, width, below, chart)),
-                ]}
-                width={width}
-                height={room}
-              />
-              <Lines
-                rows={[[], ...percentileRows(session, width)]}
-                width={width}
-                height={PERCENTILE_ROWS + 1}
-              />
+              <Rows rows={[...above, ...trail]} width={width} height={room} />
+              <Lines rows={table} width={width} height={PERCENTILE_ROWS + 1} />
             </>
-          )
-        }
+          );
+        }}
       </Live>
     </Box>
   );

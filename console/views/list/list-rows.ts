@@ -37,7 +37,7 @@ export function shownList(
   state: ListState,
   size: Size,
 ): ShownList {
-  const { list } = listBody(size, state.detail);
+  const { list, beside } = listBody(size, state.detail);
   const all = definition.rows(session, state.option);
   const passing = shownRows(state, all);
   const at = selectedIndex(state, passing);
@@ -47,7 +47,7 @@ export function shownList(
     window,
     more: moreRows(top, passing.length - top - window.length),
     selected: passing[at] === undefined ? -1 : at - top,
-    widths: columnWidths(definition.columns, size.columns - 2),
+    widths: columnWidths(definition.columns, size.columns - beside - 2),
     all: all.length,
     passing: passing.length,
   };

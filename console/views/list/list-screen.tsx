@@ -7,7 +7,7 @@ import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import { span } from '../../draw/spans.ts';
+import { dimmed, span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
@@ -41,6 +41,8 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
   const { session, ui } = c;
   const { size } = ui;
   const body = listBody(size, state.detail);
+  const listWidth = width - body.beside;
+  const paneWidth = body.beside > 0 ? body.beside : width;
   const content = (): ReactNode => {
     const shown = shownList(session, definition, state, size);
     const title = titleRow(session, definition, state, shown, width, theme);
@@ -49,22 +51,28 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
     if (rows.length === 0)
       for (const line of folded(
         [[{ text: emptyText(session, definition, state, shown.all) }]],
-        width - INDENT - 1,
+        listWidth - INDENT - 1,
       ))
         rows.push([span(`${' '.repeat(INDENT)}${line.map((part) => part.text).join('')}`, 'muted')]);
     const detail = () => {
       const row = shown.window[shown.selected];
-      const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };
+      const inside = { width: paneWidth - PANEL_EDGES, height: body.detail - PANEL_RULES };
       const lines = detailRows(row, state, inside.width, inside.height, theme);
       return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
     };
+    // Answers of the daemon from before it was lost; what the log had stays true.
+    const isOld = session.cutOff && definition.asks.length > 0;
     const List = rows.length > FEW_ROWS ? Rows : Lines;
     return (
       <>
         <Lines rows={[title]} width={width} height={1} />
-        <Headings definition={definition} state={state} width={width} />
-        <List rows={rows} fills={fills} width={width} height={body.list} />
-        {body.detail === 0 ? null : <Detail {...detail()} width={width} height={body.detail} />}
+        <Box flexDirection={body.beside > 0 ? 'row' : 'column'}>
+          <Box flexDirection="column" width={listWidth} flexShrink={0}>
+            <Headings definition={definition} state={state} width={listWidth} />
+            <List rows={isOld ? dimmed(rows) : rows} fills={fills} width={listWidth} height={body.list} />
+          </Box>
+          {body.detail === 0 ? null : <Detail {...detail()} width={paneWidth} height={body.detail} />}
+        </Box>
       </>
     );
   };

@@ -79,6 +79,8 @@ export type ListAction =
   | { type: 'reverse' }
   /** Returns to the top. */
   | { type: 'option'; option: string }
+  /** Puts the cursor on the row with this key; a filter that hides it is cleared. */
+  | { type: 'select'; key: string }
   | { type: 'detail' }
   /** `last` is the offset at which the detail pane shows its end. */
   | { type: 'scroll'; rows: number; last: number };
@@ -155,6 +157,11 @@ export function reduceList(
       return { ...state, ...TOP, descending: !state.descending };
     case 'option':
       return place({ ...state, option: action.option }, rows, height, () => 0);
+    case 'select': {
+      const hidden = !shownRows(state, rows).some((row) => row.key === action.key);
+      const shown = hidden ? { ...state, filter: '' } : state;
+      return place({ ...shown, selected: action.key, scroll: 0 }, rows, height, (at) => at);
+    }
     case 'detail':
       return { ...state, detail: !state.detail, scroll: 0 };
     case 'scroll':
@@ -198,10 +205,18 @@ export function columnWidths(columns: readonly ListColumn[], width: number): num
   return widths;
 }
 
-/** Heights in a list view: a title row, a heading, the list, and the detail pane if open. */
-export function listBody(size: Size, detail: boolean): { list: number; detail: number } {
+/** From this width on the detail pane is beside the list (chosen): both have room for their lines. */
+const WIDE = 170;
+/** Share of the width that it takes there. */
+const BESIDE = 0.38;
+
+/** Heights in a list view: a title row, a heading, the list, and the detail pane if open; `beside` is the pane's width
+ * where it is at the right of heading and list, 0 below them. */
+export function listBody(size: Size, detail: boolean): { list: number; detail: number; beside: number } {
   const room = Math.max(1, bodyRows(size) - 2);
-  if (!detail || room < 12) return { list: room, detail: 0 };
+  if (!detail || room < 12) return { list: room, detail: 0, beside: 0 };
+  if (size.columns >= WIDE)
+    return { list: room, detail: room + 1, beside: Math.floor(size.columns * BESIDE) };
   const pane = Math.max(6, Math.floor(room * 0.38));
-  return { list: room - pane, detail: pane };
+  return { list: room - pane, detail: pane, beside: 0 };
 }

@@ -75,8 +75,9 @@ export function listView(definition: ListDefinition): ListView {
     },
 
     scroll: (c, rows) => {
-      const { detail } = listBody(c.ui.size, true);
-      const lines = folded(view.selected(c)?.detail() ?? [], c.ui.size.columns - PANEL_EDGES).length;
+      const { detail, beside } = listBody(c.ui.size, true);
+      const width = (beside > 0 ? beside : c.ui.size.columns) - PANEL_EDGES;
+      const lines = folded(view.selected(c)?.detail() ?? [], width).length;
       view.act(c, { type: 'scroll', rows, last: lines - (detail - PANEL_RULES) });
     },
     move: (c, step) => view.act(c, stepAction(step, height(c))),
@@ -128,8 +129,10 @@ function rowText(row: ListRow | undefined): string {
 function click(c: ViewContext, view: ListView, { x, y }: Place) {
   const { columns } = view.definition;
   const state = c.ui.stateOf(view.state);
-  if (y === 1) return clickHeading(c, view, columns, x);
   const body = listBody(c.ui.size, state.detail);
+  const width = c.ui.size.columns - body.beside;
+  if (y > 0 && x >= width) return;
+  if (y === 1) return clickHeading(c, view, columns, width, x);
   const shown = shownRows(state, view.rows(c));
   const at = selectedIndex(state, shown);
   const to = listTop(state, at, shown.length, body.list) + y - 2;
@@ -138,9 +141,15 @@ function click(c: ViewContext, view: ListView, { x, y }: Place) {
   else view.act(c, { type: 'move', rows: to - at });
 }
 
-function clickHeading(c: ViewContext, view: ListView, columns: readonly ListColumn[], x: number) {
+function clickHeading(
+  c: ViewContext,
+  view: ListView,
+  columns: readonly ListColumn[],
+  cells: number,
+  x: number,
+) {
   let at = 1;
-  for (const [column, width] of columnWidths(columns, c.ui.size.columns - 2).entries()) {
+  for (const [column, width] of columnWidths(columns, cells - 2).entries()) {
     if (width === 0) continue;
     if (x >= at && x < at + width) {
       const descending = columns[column]?.right === true;

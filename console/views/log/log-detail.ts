@@ -72,7 +72,13 @@ export function detailLines(
 export function reasonsOf(entry: LogEntry, place: RowPlace, session: DaemonSession): Reason[] {
   const part = partOf(entry.transactions, place.tx);
   const elsewhere = invalidatedBefore(session.log.kept, entry, EARLIER);
-  return why(part, { earlier: keptOf(entry, part, session), elsewhere, bans: null, since: sinceOf(session) });
+  return why(part, {
+    earlier: keptOf(entry, part, session),
+    elsewhere,
+    bans: null,
+    since: sinceOf(session),
+    utc: session.utc,
+  });
 }
 
 /** Local requests for the URL of a page or fragment, newest first: for the URL itself and for fragments in it. */

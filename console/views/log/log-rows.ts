@@ -44,6 +44,7 @@ export interface LogDetail {
 export class LogPainter {
   private readonly decoded = new Map<string, LogRecord[]>();
   private readonly pages = new Map<number, string>();
+  private readonly failures = new Map<number, boolean>();
   private readonly texts = new Map<number, ReturnType<typeof columnTexts>>();
   private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
 
@@ -141,6 +142,12 @@ export class LogPainter {
     return kept(this.pages, entry.seq, () => fragmentsLine(fragmentsOf(entry.transactions)));
   }
 
+  /** A page that was delivered without a part of it. */
+  private hasFailedFragment(entry: LogEntry): boolean {
+    if (entry.fragments === 0 || entry.summary.status >= 500) return false;
+    return kept(this.failures, entry.seq, () => entry.failure !== null);
+  }
+
   private columns(entry: LogEntry): ReturnType<typeof columnTexts> {
     return kept(this.texts, entry.seq, () => columnTexts(entry));
   }
@@ -156,7 +163,9 @@ export class LogPainter {
       span(` ${unfolded ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
       cell(s.at === 0 ? dash : clock(s.at, utc), 10, 'muted'),
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
-      cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
+      ...(this.hasFailedFragment(entry)
+        ? [cell(`${s.status} !`, 7, 'bad')]
+        : [cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status))]),
       ...(c.method > 0 ? [cell(s.method === '' ? dash : s.method, c.method, 'strong')] : []),
       ...c.more.map(({ name, cells }) =>
         cell(ellipsis(texts?.[name] || dash, cells - 1, theme.glyphs.ellipsis), cells, 'muted'),

@@ -15,7 +15,7 @@ import { type Place, stepAction } from '../../model/ui/layout.ts';
 import { showView } from '../../model/ui/navigation.ts';
 import type { Subject } from '../../model/ui/row-subject.ts';
 import { stateOf } from '../../model/ui/ui-state.ts';
-import { PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
+import { type ExportPart, PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import { actOnLog } from './log-actions.ts';
 import { LOG_KEYS } from './log-keys.ts';
 import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
@@ -157,14 +157,21 @@ function copySelected(c: ViewContext) {
 }
 
 /** In the format of proxylog. */
-function exportLog(c: ViewContext, json: boolean): string {
-  const log = c.session.log.shown;
-  let out = '';
-  for (let i = 0; i < log.size; i++) {
-    const { transactions } = log.at(i) as LogEntry;
-    if (transactions.length > 0) out += json ? groupJson(transactions) : groupText(transactions, false);
+/** The groups that the query shows now, each as long as it is kept. */
+function* exportLog(c: ViewContext, json: boolean): Generator<ExportPart> {
+  const { log } = c.session;
+  const { shown, query } = log;
+  const last = shown.at(shown.size - 1)?.seq ?? -1;
+  const of = shown.size;
+  for (let seq = shown.at(0)?.seq ?? 0, done = 1; seq <= last; seq++, done++) {
+    if (log.query !== query) throw new Error('the query was changed meanwhile; nothing was written');
+    const entry = shown.at(shown.indexOf(seq));
+    if (entry === undefined || entry.seq < seq) return;
+    seq = entry.seq;
+    const { transactions } = entry;
+    if (transactions.length === 0) continue;
+    yield { text: json ? groupJson(transactions) : asText(groupText(transactions, false)), done, of };
   }
-  return json ? out : asText(out);
 }
 
 function spokenRow(c: ViewContext): string {

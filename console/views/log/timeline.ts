@@ -37,6 +37,9 @@ const WORDS: Readonly<Record<string, string>> = {
   'backend Error': 'until the failure',
 };
 
+/** A fetch that failed before its request was sent has the time of an answer, too. */
+const NOT_SENT = 'no connection, not sent';
+
 /** Maximum bars of fragments, longest first: a page may have hundreds. */
 const MOST_FRAGMENTS = 24;
 
@@ -60,7 +63,9 @@ export function timeline(group: readonly LogTransaction[]): {
     start = Math.min(start, former);
     for (const [event, { at }] of facts.times) {
       if (event === 'Start') continue;
-      raw.push({ label: WORDS[`${side} ${event}`] ?? event, side, from: former, to: at, depth: 0 });
+      const unsent = side === 'backend' && event === 'Beresp' && !facts.times.has('Bereq');
+      const label = unsent ? NOT_SENT : (WORDS[`${side} ${event}`] ?? event);
+      raw.push({ label, side, from: former, to: at, depth: 0 });
       former = at;
     }
   }

@@ -2,6 +2,7 @@
 // force. The second answer replaces the first while its panel is open.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
+import type { Subscription } from '../../client/source.ts';
 import type { LogEntry } from '../../model/log/log-entry.ts';
 import { splitGroups } from '../../model/log/request-group.ts';
 import { summarise } from '../../model/log/transaction.ts';
@@ -16,12 +17,15 @@ import type { BanFact } from './why/ban-match.ts';
 import { partOf, partsFor } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
 import { why } from './why/why.ts';
-import type { Reason } from './why/why-case.ts';
+import type { Reason, Searched } from './why/why-case.ts';
 import { pageQuery } from './written-query.ts';
 
 /** Earlier groups considered, newest first. */
 const EARLIER = 40;
-const TIMEOUT_MS = 1500;
+/** Milliseconds from one answer to the next while the log is read: a long one takes minutes on a slow line. */
+const SLICE_MS = 1500;
+/** Groups of the log that are kept for the answer (chosen). */
+const MOST_GROUPS = 2000;
 
 /** For the page, or for the fragment at `place`. */
 export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace): Promise<void> {
@@ -30,23 +34,27 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
   const main = part.find((tx) => tx.type === 'request');
   const { method, url } = main === undefined ? entry.summary : summarise(main);
   const title = `Why? ${method} ${url}`;
-  const show = (reasons: readonly Reason[], remark: string): void => {
-    c.ui.set({
-      panel: { kind: 'text', scroll: 0, title, lines: panelLines(reasons, remark, c.ui.size.columns - 10) },
-    });
+  let lines: readonly ToneLine[] = [];
+  const show = (reasons: readonly Reason[], remark: string, scroll = 0): void => {
+    lines = panelLines(reasons, remark, c.ui.size.columns - 10);
+    c.ui.set({ panel: { kind: 'text', scroll, title, lines } });
   };
   show(reasonsOf(entry, place, session), 'asking the daemon for what its log holds of this URL…');
-  const panel = c.ui.state.panel;
-  const [history, bans] = await Promise.all([historyOf(session, url), bansOf(session)]);
-  // Closed or replaced in the meantime: drop the answer.
-  if (c.ui.state.panel !== panel) return;
-  const matching = history.groups.flatMap((group) => partsFor(group, url));
-  const elsewhere = [...history.groups, ...invalidatedBefore(session.log.kept, entry, EARLIER)].filter(
-    (group) => isBefore(group, part),
-  );
-  const earlier = mergeHistory(part, matching, keptOf(entry, part, session));
-  const since = history.since > 0 ? history.since : sinceOf(session);
-  show(why(part, { earlier, elsewhere, bans, since }), history.remark);
+  const bans = await bansOf(session);
+  const answer = ({ groups, searched, remark }: History): boolean => {
+    const { panel } = c.ui.state;
+    // Closed or replaced in the meantime: what comes is dropped, and no more is read.
+    if (panel?.kind !== 'text' || panel.lines !== lines) return false;
+    const matching = groups.flatMap((group) => partsFor(group, url));
+    const elsewhere = [...groups, ...invalidatedBefore(session.log.kept, entry, EARLIER)].filter((group) =>
+      isBefore(group, part),
+    );
+    const earlier = mergeHistory(part, matching, keptOf(entry, part, session));
+    const context = { earlier, elsewhere, bans, since: sinceOf(session), searched, utc: session.utc };
+    show(why(part, context), remark, panel.scroll);
+    return true;
+  };
+  readHistory(session, url, answer);
 }
 
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
@@ -58,39 +66,51 @@ function panelLines(reasons: readonly Reason[], remark: string, width: number): 
 }
 
 interface History {
-  groups: LogTransaction[][];
-  /** Epoch seconds of the oldest record searched; 0 if unknown. */
-  since: number;
+  groups: readonly LogTransaction[][];
+  searched: Searched;
   remark: string;
 }
 
-/** Matches in the daemon's log ring: requests for the URL that fetched or purged, and purges without a URL. */
-function historyOf(session: DaemonSession, url: string): Promise<History> {
+/** Matches in the daemon's log: requests for the URL that fetched or purged, and purges without a URL. `answer` gets what was
+ * read after a while, and all of it at the end; it returns whether more is wanted. */
+function readHistory(session: DaemonSession, url: string, answer: (history: History) => boolean): void {
   const query = `(${pageQuery('', url)} and (Link or VCL_call eq "PURGE" or ReqMethod ~ "PURGE$")) or Notice ~ "^(xkey|hashtwo)[.]" or ReqMethod ~ "BAN$"`;
-  return new Promise((resolve) => {
-    const groups: LogTransaction[][] = [];
-    let done = false;
-    const finish = (remark: string): void => {
-      if (done) return;
-      done = true;
-      clearTimeout(timer);
-      stream.close();
-      resolve({ groups, since: 0, remark });
-    };
-    const timer = setTimeout(() => finish('from the part of the daemon’s log that came in time'), TIMEOUT_MS);
-    timer.unref?.();
-    const stream = session.source.log(
-      { grouping: 'request', query, from: 'head', once: true },
-      {
-        batch: (transactions) => {
-          groups.push(...splitGroups(transactions));
-        },
-        lost: () => undefined,
-        failed: () => finish('from the records kept here: the daemon sent no more'),
-        ended: () => finish('from the daemon’s log'),
+  let groups: LogTransaction[][] = [];
+  let done = false;
+  const finish = (searched: Searched, remark: string): void => {
+    if (done) return;
+    done = true;
+    clearInterval(timer);
+    stream?.close();
+    answer({ groups, searched, remark });
+  };
+  const timer = setInterval(() => {
+    const wanted = answer({
+      groups,
+      searched: 'part',
+      remark: 'the daemon’s log is not read to the end yet…',
+    });
+    if (wanted) return;
+    done = true;
+    clearInterval(timer);
+    stream?.close();
+  }, SLICE_MS);
+  timer.unref?.();
+  let stream: Subscription | null = null;
+  stream = session.source.log(
+    { grouping: 'request', query, from: 'head', once: true },
+    {
+      batch: (transactions) => {
+        // The oldest are read first.
+        groups.push(...splitGroups(transactions));
+        if (groups.length > 2 * MOST_GROUPS) groups = groups.slice(-MOST_GROUPS);
       },
-    );
-  });
+      lost: () => undefined,
+      failed: () => finish('kept', 'from the records kept here: the daemon sent no more'),
+      ended: () => finish('log', 'from the daemon’s log'),
+    },
+  );
+  if (done) stream.close();
 }
 
 async function bansOf(session: DaemonSession): Promise<BanFact[]> {

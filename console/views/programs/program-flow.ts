@@ -56,6 +56,9 @@ export class ProgramFlow {
 
   /** Shows the changes from the active program. */
   async diff(name: string): Promise<void> {
+    const active = activeProgram(this.c.session, name);
+    if (name === active)
+      return this.ui.notify('info', `${name} is the active program: select another one to compare with it`);
     const panel = await this.changes(name);
     if (panel !== null) this.ui.set({ panel });
   }
@@ -71,6 +74,16 @@ export class ProgramFlow {
       panel,
       `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}${panel === null ? ' (its changes cannot be shown)' : ''}?`,
     );
+  }
+
+  /** Asks before it goes; the active program cannot. */
+  discard(name: string) {
+    if (name === activeProgram(this.c.session, name))
+      return this.ui.notify('warn', `${name} is the active program: use another one first`);
+    const labels = programRows(this.c.session).filter((row) => row.facts.target === name);
+    if (labels.length > 0)
+      return this.ui.notify('warn', `${name} has the label ${labels[0]?.key}: discard or move that first`);
+    this.operator.submit(`vcl.discard ${name}`);
   }
 
   /** Reads, loads, and offers to use it. `part` is the target among several instances. */

@@ -84,7 +84,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       gives: 'vcl.discard',
       help: 'Discard it',
       hint: 'discard',
-      act: (c, row) => c.operator.submit(`vcl.discard ${row.key}`),
+      act: (c, row) => new ProgramFlow(c).discard(row.key),
     },
     {
       keys: ['L'],

@@ -4,6 +4,7 @@ import { memo, type ReactNode, useContext } from 'react';
 import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Lines, Rows } from '../../draw/rows.tsx';
+import { dimmed } from '../../draw/spans.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line, Words } from '../../draw/words.tsx';
 import type { Counter } from '../../model/counters/counter-history.ts';
@@ -43,7 +44,7 @@ export function StatsScreen({ c, state, width, height }: ScreenProps & { state: 
           return (
             <>
               <Rows
-                rows={shown.rows}
+                rows={session.cutOff ? dimmed(shown.rows) : shown.rows}
                 width={width}
                 height={room}
                 fills={new Map([[shown.cursor, 'selected']])}

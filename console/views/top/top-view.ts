@@ -16,9 +16,9 @@ import { asLookedUp, RANK_SUBJECTS, rankQuery } from './rank-subjects.ts';
 const SHOWN = 500;
 
 const WINDOWS: readonly { seconds: Window; label: string }[] = [
-  { seconds: null, label: 'all' },
   { seconds: 60, label: 'last minute' },
   { seconds: 300, label: 'last 5 minutes' },
+  { seconds: null, label: 'all' },
 ];
 
 export const TOP_VIEW: ListView = listView({

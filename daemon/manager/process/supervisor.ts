@@ -420,7 +420,8 @@ export class Supervisor {
       this.counters.child_panic++;
       this.host.panicked(panic);
     }
-    this.host.changed('died', report);
+    // One that never served had neither.
+    this.host.changed('died', servedAt === null ? report : `${report}; its cache and its bans are gone`);
     const { settle } = this;
     this.settle = null;
     settle?.reject(new Error(panic === '' ? `Child (${pid}) died ${how} at its start` : panic));

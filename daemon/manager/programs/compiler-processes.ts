@@ -3,8 +3,8 @@
 // that crashes or runs out of memory results in an error message and nothing else. A thread would not do: one that runs out
 // of memory may take the whole process with it.
 //
-// The child answers with values of node:v8, each preceded by its length. The code of a program is sent in parts before the
-// rest, so that the manager never deserializes all of it in one turn.
+// Job and answer are values of node:v8, each preceded by its length. A program's source, and its code, go in parts ahead of
+// the rest, so that the manager never serializes or deserializes all of it in one turn.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -13,6 +13,7 @@ import { deserialize, serialize } from 'node:v8';
 import { inPackage } from '../../../protocol/files/package-files.ts';
 import type { CompiledProgram } from '../../contract/program.ts';
 import { ProcessCode } from '../../own-process.ts';
+import { turns } from '../../turns/turns.ts';
 import type { CompileJob, JobAnswer } from './compile-job.ts';
 
 /** Characters of a program with its includes that the manager compiles itself (measured: less than 40 ms). */
@@ -84,7 +85,8 @@ export class CompilerProcesses {
         }
       });
       // A child that exits early leaves its job unread.
-      channel?.on('error', () => undefined).end(serialize(job));
+      channel?.on('error', () => undefined);
+      if (channel !== undefined) void sendJob(job, channel);
       child.on('error', (cause) => resolve(failed(`cannot start its process: ${cause.message}`)));
       child.on('close', (code, signal) => {
         if (this.closed) return resolve(failed('the daemon is stopping'));
@@ -110,7 +112,7 @@ function reasonText(errors: string): string {
   return reason === null ? '' : `: ${reason[0]}`;
 }
 
-/** Characters of code per value (chosen): takes a fraction of a millisecond to read. */
+/** Characters of source or code per value (chosen): takes a fraction of a millisecond to read. */
 const PART = 256 * 1024;
 /** Bytes of the length prefix. */
 const HEAD = 4;
@@ -118,14 +120,43 @@ const HEAD = 4;
 /** The next part of a piece of the code. */
 type CodePart = [piece: number, text: string];
 
+function framed(value: string | CompileJob | CodePart | JobAnswer): Buffer {
+  const bytes = serialize(value);
+  const head = Buffer.alloc(HEAD);
+  head.writeUInt32LE(bytes.length);
+  return Buffer.concat([head, bytes]);
+}
+
+/** A job as bytes, in pieces of which each takes a fraction of a millisecond. */
+export function* jobBytes(job: CompileJob): Generator<Buffer> {
+  const { text } = job.source;
+  for (let at = 0; at < text.length; at += PART) yield framed(text.slice(at, at + PART));
+  yield framed({ ...job, source: { ...job.source, text: '' } });
+}
+
+async function sendJob(job: CompileJob, channel: Socket): Promise<void> {
+  for (const bytes of jobBytes(job)) {
+    channel.write(bytes);
+    await turns.next();
+  }
+  channel.end();
+}
+
+/** @param bytes all of jobBytes(); throws if they are malformed */
+export function readJob(bytes: Buffer): CompileJob {
+  let text = '';
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + HEAD + bytes.readUInt32LE(at);
+    const value = deserialize(bytes.subarray(at + HEAD, end)) as string | CompileJob;
+    if (typeof value !== 'string') return { ...value, source: { ...value.source, text } };
+    text += value;
+    at = end;
+  }
+  throw new Error('the job ends early');
+}
+
 export function writeAnswer(answer: JobAnswer, write: (bytes: Buffer) => void): void {
-  const send = (value: CodePart | JobAnswer): void => {
-    const bytes = serialize(value);
-    const head = Buffer.alloc(HEAD);
-    head.writeUInt32LE(bytes.length);
-    write(head);
-    write(bytes);
-  };
+  const send = (value: CodePart | JobAnswer): void => write(framed(value));
   const program = programOf(answer);
   if (program !== null) {
     for (const [i, piece] of program.pieces.entries()) {

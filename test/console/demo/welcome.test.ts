@@ -53,12 +53,12 @@ it.each([
   expect([c.view.name, c.ui.state.panel?.kind ?? null]).toEqual([view, panel]);
 });
 
-it('every other panel keeps the keys of the view to itself', async () => {
+it('every other panel keeps the keys of the rows to itself', async () => {
   const { c } = welcomed();
   if (c.ui.state.panel?.kind !== 'text') throw new Error('no welcome');
   const { passesKeys: _, ...panel } = c.ui.state.panel;
   c.ui.set({ panel });
-  await stage?.keys('2');
+  await stage?.keys('w');
   expect([c.view.name, c.ui.state.panel?.kind]).toEqual(['dashboard', 'text']);
 });
 

@@ -114,6 +114,13 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(told(state(name)), 60)).toContain(words);
   });
 
+  it('calls a worker running that serves before the manager has heard of it, not one whose counters are old', async () => {
+    const serving = { ...state('starting'), 'MAIN.uptime': 5, 'MAIN.client_req': 9 };
+    expect(await strip(told(serving), 120)).toMatch(/running 7s/);
+    expect(await strip(told({ ...serving, 'MAIN.uptime': 7200 }), 120)).toContain('worker starting');
+    expect(await strip(told({ ...serving, 'MAIN.client_req': 0 }), 120)).toContain('worker starting');
+  });
+
   it('reports since when the worker is silent', async () => {
     expect(await strip(told({ 'MGT.worker_silent': 9 }), 100)).toMatch(
       /^ ▲ worker silent since \d\d:\d\d:\d\d \(9s\)/,

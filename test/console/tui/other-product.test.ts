@@ -67,7 +67,7 @@ it('shows that the condition of a completed ban is not kept', async () => {
   await stage.keys('7');
   await stage.settle();
   expect(await stage.screen()).toMatch(
-    /completed +\(completed: its condition is not kept\)[\s\S]*at work +req\.url ~ x/,
+    /completed +\(completed: its condition is not kept\)[\s\S]*active +req\.url ~ x/,
   );
 });
 
@@ -130,7 +130,7 @@ it('counts nothing of a Varnish that was never reached, and says whose it is', a
   Object.assign(stage.c.session.source, { product: 'Varnish' });
   await stage.play(1);
   const screen = await stage.screen();
-  expect(screen).toMatch(/no Varnish; attempt 1 in \d s: ssh web1/);
+  expect(screen).toMatch(/no Varnish, retrying in \d s: ssh web1/);
   expect(screen).not.toMatch(/0\/s|objects +0|no traffic yet|no misses yet|none so far|no backends/);
   expect(screen).toMatch(/─ Last errors[\s\S]*ssh web1: Connection refused/);
 });

@@ -22,7 +22,7 @@ it('an empty prompt offers them, and Tab takes one', async () => {
   const s = await open(60, 20);
   await s.keys('2', '/');
   expect(await s.screen()).toMatch(
-    /╭─ Complete ─+ 16 · Tab completes ─╮.*\n.*mine +vxid == 7[\s\S]*errors +what failed +│/,
+    /╭─ Complete ─+ 16 · Tab completes ─╮.*\n.*mine +vxid == 7[\s\S]*errors +5xx and failed fetches +│/,
   );
   await s.keys('tab', 'tab', 'enter');
   expect(s.session.log.query).toBe('RespStatus >= 500 or FetchError');

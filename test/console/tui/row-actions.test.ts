@@ -163,7 +163,7 @@ it('a tag, a cause of misses and a status stand for what they are, a client for 
   expect(bans(s).at(-1)).toMatch(/^ban\.count req\.http\.host == shop\.example && req\.url == \//);
   const sent = bans(s).length;
   await s.keys('n', '9', 't', 't', 't', 't', 'p');
-  expect(await s.screen()).toContain('the client 127.0.0.1: objects in the cache do not know who asked');
+  expect(await s.screen()).toContain('the client 127.0.0.1: cannot purge by client');
   await s.keys('t', 't', 't', 'p');
   await s.settle();
   expect(bans(s)).toHaveLength(sent + 1);

@@ -142,6 +142,12 @@ describe('screens', () => {
     await shows(/Make every object that matches all… /);
   });
 
+  it.each([110, 130, 160, 200, 250])('has a clock at %d columns', async (columns) => {
+    const s = await open(columns, 30);
+    await s.play(3);
+    expect((await s.screen()).split('\n')[0]).toMatch(/ \d\d:\d\d:\d\d$/);
+  });
+
   it('shows a message if the terminal is too small', async () => {
     const s = await open(50, 10);
     expect(await s.screen()).toContain('needs 60 by 20');
@@ -176,7 +182,7 @@ describe('operation', () => {
     await s.play(2);
     submitLine(s.c, 'stop');
     await s.settle();
-    expect(await s.screen()).toContain('stop  really? y/n');
+    expect(await s.screen()).toMatch(/stop(: [\d.]+ requests\/s come in now)? {2}really\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('stop');
     submitLine(s.c, 'stop');
@@ -377,7 +383,7 @@ describe('operation', () => {
     await s.play(1);
     const text = await s.screen();
     expect(text).toContain('▲ no daemon');
-    expect(text).toMatch(/no daemon; attempt 1 in \d s: connect ENOENT \/n\/console\.sock/);
+    expect(text).toMatch(/no daemon, retrying in \d s: connect ENOENT \/n\/console\.sock/);
   });
 
   it('shows nothing before the first answer, and the time of the next attempt, however long the reason', async () => {
@@ -391,7 +397,7 @@ describe('operation', () => {
       await s.keys(key);
       await s.settle();
       const text = await s.screen();
-      expect(text).toMatch(/no daemon; attempt 1 in \d s: .*…\n/);
+      expect(text).toMatch(/no daemon, retrying in \d s: .*…\n/);
       expect(text).toContain('no connection');
       expect(text).not.toMatch(/none sick|none active|all default|no worker has died/);
     }
@@ -402,7 +408,7 @@ describe('operation', () => {
       ...RECORDING,
       steps: [
         ...RECORDING.steps.filter((step) => step.after <= 20),
-        { after: 21, kind: 'down', reason: 'connection closed by the daemon' },
+        { after: 21, kind: 'down', reason: 'the daemon shut down' },
         { after: 30, kind: 'up', identity: 'demo', version: '0.1' },
       ],
     };
@@ -410,7 +416,7 @@ describe('operation', () => {
     await s.keys('2');
     await s.play(25);
     const stale = await s.screen();
-    expect(stale).toMatch(/stale 4 s; attempt 1 in \d s: connection closed by the daemon/);
+    expect(stale).toMatch(/Daemon unreachable for 4 s, retrying in \d s: the daemon shut down/);
     expect(stale).toContain('/articles/how-caches-work');
     expect(stale).toContain('● no connection');
     expect(stale).not.toContain('following');

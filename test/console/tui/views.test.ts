@@ -227,11 +227,28 @@ describe('views', () => {
     await golden(s, `${name}-100x30`);
   });
 
+  it('has the details beside the list on a wide screen, and the list has all rows', async () => {
+    const s = await open();
+    await s.resize(250, 70);
+    await s.keys('4');
+    await golden(s, 'backends-250x70');
+    await s.resize(180, 45);
+    await s.keys('9');
+    await golden(s, 'top-180x45');
+    // A click on the pane selects nothing.
+    const before = s.c.view.spokenRow(s.c);
+    s.c.view.click(s.c, { x: 170, y: 4 });
+    expect(s.c.view.spokenRow(s.c)).toBe(before);
+    await s.resize(169, 45);
+    expect((await s.screen()).split('\n')[3]).not.toContain('URL /api');
+    expect(await s.screen()).toMatch(/^╭─ URL \/api/m);
+  });
+
   it('the edge network: dead letters first, what waits, what was taken last; retried by a key', async () => {
     const s = await open(140);
     await s.keys('@');
     const lines = (await s.screen()).split('\n');
-    expect(lines[2]).toContain('fake at work, 1 waiting, 1 dead letter, ');
+    expect(lines[2]).toContain('fake active, 1 waiting, 1 dead letter, ');
     expect(lines[2]).toMatch(/\d+ of 50 calls left/);
     const rows = lines.filter((line) => line.includes('https://shop.example/'));
     expect(
@@ -390,7 +407,7 @@ describe('views', () => {
 
   it('rank by more than the URL, and over a window', async () => {
     const s = await open();
-    await s.keys('9', 'w');
+    await s.keys('9');
     const title = async (): Promise<string> => (await s.screen()).split('\n')[2] ?? '';
     // Half of the last minute has been seen.
     expect(await title()).toMatch(/^ Top {2}by URL, [\d.]+% sampled, 93 requests since 00:23:21/);
@@ -590,11 +607,28 @@ describe('changes', () => {
     expect(s.source.sent).toContain('ban req.url == /y');
   });
 
+  it.each([
+    ['D', 'select another one to compare with it'],
+    ['delete', 'use another one first'],
+  ])('of the active program are not begun in vain by %s', async (key, words) => {
+    const s = await open();
+    await s.keys('5', '/');
+    await s.type('active');
+    await s.keys('enter');
+    const before = s.source.sent.length;
+    await s.keys(key);
+    expect(await s.screen()).toMatch(new RegExp(`is the active program: ${words}`));
+    expect(s.c.ui.state.confirm).toBeNull();
+    expect(s.source.sent.slice(before).filter((line) => !line.includes('-j'))).toEqual([]);
+  });
+
   it('of a backend are asked for', async () => {
     const s = await open();
     await s.keys('4');
     await s.keys('s');
-    expect(await s.screen()).toMatch(/backend\.set_health boot\.\w+ sick {2}really\? y\/n/);
+    expect(await s.screen()).toMatch(
+      /backend\.set_health boot\.\w+ sick: it gets [\d.]+ requests\/s now {2}really\? y\/n/,
+    );
     await s.keys('y');
     await s.settle();
     expect(s.source.sent.some((line) => line.startsWith('backend.set_health boot.'))).toBe(true);

@@ -66,7 +66,7 @@ it('outlives the worker, and has its death and the next start', async () => {
     `worker: Child (${pid}) started`,
     'parameter: default_ttl 60.000 (was 120.000)',
     'panic: Assert error in fake()',
-    `worker: Child (${pid}) died status=70; restarted at once`,
+    `worker: Child (${pid}) died status=70; restarted at once; its cache and its bans are gone`,
     `worker: Child (${pid}) started`,
   ]);
   const { body } = await f.manager.command('event.list');

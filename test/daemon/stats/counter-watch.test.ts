@@ -2,7 +2,15 @@ import { expect, it } from 'vitest';
 import { CounterWatch } from '../../../daemon/stats/counter-watch.ts';
 import { describeCounters } from '../../../daemon/stats/counters-reader.ts';
 
-const NAMES = ['uptime', 'cache_hit', 'cache_miss', 'n_purges', 'n_obj_purged', 'xkey_purges'] as const;
+const NAMES = [
+  'uptime',
+  'cache_hit',
+  'cache_miss',
+  's_pass',
+  'n_purges',
+  'n_obj_purged',
+  'xkey_purges',
+] as const;
 const INFO = describeCounters(NAMES.map((name) => `MAIN.${name}`));
 
 type Second = Partial<Record<(typeof NAMES)[number], number>>;
@@ -31,14 +39,24 @@ it('notes a drop of the hit rate once, and the next one after it has recovered',
   const bad = { cache_hit: 20, cache_miss: 80 };
   const notes = play([...many(80, good), ...many(40, bad), ...many(80, good), ...many(20, bad)]);
   expect(notes).toEqual([
-    '81 hit-rate: 76 % in 10 s, 90 % in the minute before',
-    '201 hit-rate: 76 % in 10 s, 90 % in the minute before',
+    '81 hit-rate: hit rate fell from 90 % to 76 % (last 10 s)',
+    '201 hit-rate: hit rate fell from 90 % to 76 % (last 10 s)',
   ]);
 });
 
 it('takes neither chance nor a handful of requests for a drop', () => {
   expect(play([...many(80, { cache_hit: 3, cache_miss: 1 }), ...many(2, { cache_miss: 4 })])).toEqual([]);
   expect(play([...many(80, { cache_hit: 1 }), ...many(3, { cache_miss: 1 }), ...many(60, {})])).toEqual([]);
+});
+
+it('notes when passes jump, of which the hit rate says nothing', () => {
+  const good = { cache_hit: 99, cache_miss: 1 };
+  const passing = { cache_hit: 53, cache_miss: 1, s_pass: 46 };
+  expect(play([...many(80, good), ...many(60, passing), ...many(80, good), ...many(20, passing)])).toEqual([
+    '82 passes: passes rose from 0 % to 14 % of requests (last 10 s)',
+    '222 passes: passes rose from 0 % to 14 % of requests (last 10 s)',
+  ]);
+  expect(play([...many(80, passing), ...many(60, good)])).toEqual([]);
 });
 
 it('notes when purges become many and when they are over, by keys too, and purges of many objects', () => {

@@ -6,7 +6,7 @@ import { banMatches } from './ban-match.ts';
 import { addedBy, ago, isSameKey, purgeText, tookObject } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
-import type { Case, Former, Rule } from './why-case.ts';
+import type { Case, Former, Rule, Searched } from './why-case.ts';
 
 function missed(c: Case): boolean {
   return c.request.step('MISS') !== undefined;
@@ -204,15 +204,24 @@ export const MISS_RULES: readonly Rule[] = [
     try: (c) => {
       const miss = c.request.step('MISS');
       if (miss === undefined) return null;
-      const known = c.since > 0 ? ` since ${clock(c.since, true)} UTC, where the log begins` : '';
+      const since = c.since > 0 ? clock(c.since, c.utc) : '';
       return {
-        sentence: `It was not in the cache, and was not fetched before${known}.`,
+        sentence: `It was not in the cache, and ${FOUND_NOTHING[c.searched](since)}.`,
         evidence: [miss.evidence],
         hint: '',
       };
     },
   },
 ];
+
+/** The result of the search for an earlier fetch. `since`: the clock time of its oldest record; '' if unknown. */
+const FOUND_NOTHING: Readonly<Record<Searched, (since: string) => string>> = {
+  kept: (since) =>
+    `no earlier fetch of it is among the records here${since === '' ? '' : `, which begin at ${since}`}`,
+  part: () => 'no earlier fetch of it is known so far: the log is not read to the end yet',
+  log: (since) =>
+    `no earlier fetch of it is in the log${since === '' ? '' : `, which goes back to ${since} at least`}`,
+};
 
 export const STORAGE_RULES: readonly Rule[] = [
   {

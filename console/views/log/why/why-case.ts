@@ -26,9 +26,16 @@ export interface WhyContext {
   elsewhere?: readonly (readonly LogTransaction[])[];
   /** Null if they were not queried. */
   bans: readonly BanFact[] | null;
-  /** Epoch seconds since which `earlier` is complete. */
+  /** Epoch seconds since which `earlier` is complete; 0 if unknown. */
   since: number;
+  /** The log searched for earlier requests: the records kept here (the default), the daemon's log with its end not
+   * reached yet, or all of it. */
+  searched?: Searched;
+  /** Clock times in UTC; local time otherwise. */
+  utc?: boolean;
 }
+
+export type Searched = 'kept' | 'part' | 'log';
 
 /** An earlier request for the URL with its fetch, if any. */
 export interface Former {
@@ -50,6 +57,8 @@ export interface Case {
   bans: readonly BanFact[];
   bansKnown: boolean;
   since: number;
+  searched: Searched;
+  utc: boolean;
 }
 
 export interface Rule {
@@ -74,6 +83,8 @@ export function readCase(group: readonly LogTransaction[], context: WhyContext):
     bans: [...(context.bans ?? []), ...bansAmong(purges)],
     bansKnown: context.bans !== null,
     since: context.since,
+    searched: context.searched ?? 'kept',
+    utc: context.utc ?? false,
   };
 }
 

@@ -3,6 +3,7 @@ import { CounterHistory } from '../../../../console/model/counters/counter-histo
 import { CounterTrail } from '../../../../console/model/counters/counter-trail.ts';
 import { changesOf } from '../../../../console/model/session/changes.ts';
 import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { FactTrail } from '../../../../console/model/traffic/fact-trail.ts';
 import { type AskedFor, UrlTrail } from '../../../../console/model/traffic/url-trail.ts';
 import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
 
@@ -124,7 +125,7 @@ describe('what moved', () => {
     return {
       trail: counters,
       counters: history,
-      traffic: { sample: { urls } },
+      traffic: { sample: { urls, facts: new FactTrail(), unserved: { last: () => [] } } },
       lastDataAt: 1120,
     } as unknown as DaemonSession;
   }

@@ -397,7 +397,8 @@ it('takes what was before in its order: windows and reasons know it, and are jud
     seen.push(hit);
     return { cause: '', detail: '', sentence: '' };
   });
-  expect(seen).toEqual([false, true]);
+  // The newest first.
+  expect(seen).toEqual([true, false]);
   const { total, since, ranks } = sample.ranked('url', 60, FAKE_START + 11, 9);
   expect([total, since, ranks.map((r) => [r.key, r.requests])]).toEqual([
     3,

@@ -21,8 +21,7 @@ function miss(vxid: number, url: string, padding = 0): LogTransaction[] {
 }
 
 function added(to: UnservedRequests, group: LogTransaction[], n: number): void {
-  for (const facts of readTraffic(group))
-    if (facts.kind === 'request') to.add(group, facts, n, FAKE_START + n);
+  for (const facts of readTraffic(group)) if (facts.kind === 'request') to.add(group, facts, FAKE_START + n);
 }
 
 const verdict = { cause: 'x', detail: '', sentence: '' };
@@ -69,7 +68,40 @@ it('shows a judge the newest of the URL first, and what stands beside it', () =>
     seen.push(evidence);
     return verdict;
   });
-  const last = seen.at(-1) as Evidence;
+  // The newest is judged first.
+  const last = seen[0] as Evidence;
   expect(last.earlier.map((one) => one.before)).toEqual([4, 2, 1, 0]);
   expect(last.beside.map((one) => one.before)).toEqual([3]);
+});
+
+it('keeps its verdicts when the past arrives, judges the newest first, and again only what the past may change', () => {
+  const unserved = new UnservedRequests();
+  for (let n = 0; n < 3; n++) added(unserved, miss(n * 10 + 2, `/${n}`), n);
+  unserved.judge(10, () => ({ ...verdict, cause: 'early' }));
+  added(unserved, miss(92, '/new'), 9);
+  const past = new UnservedRequests();
+  for (let n = 0; n < 3; n++) added(past, miss(n * 10 + 102, n === 1 ? '/1' : `/past${n}`), n - 10);
+  unserved.prepend(past);
+  const verdicts = (): (string | undefined)[] => unserved.last().map((one) => one.verdict?.cause);
+  expect(verdicts()).toEqual([undefined, undefined, undefined, 'early', 'early', 'early', undefined]);
+  const order: string[] = [];
+  const judged = (limit: number): boolean =>
+    unserved.judge(limit, (one, evidence) => {
+      order.push(`${one.url} ${evidence.earlier.length}`);
+      return { ...verdict, cause: 'late' };
+    });
+  expect(judged(2)).toBe(true);
+  expect(verdicts()).toEqual([undefined, undefined, 'late', 'early', 'early', 'early', 'late']);
+  expect(judged(10)).toBe(false);
+  expect(order).toEqual(['/new 0', '/past2 0', '/1 0', '/past0 0', '/1 1']);
+});
+
+it('counts the requests in the time of those that it keeps, the past included', () => {
+  const unserved = new UnservedRequests();
+  for (let n = 0; n < 4001; n++) added(unserved, miss(n * 3 + 2, `/${n}`), n);
+  expect(unserved.requests).toBe(2000);
+  const past = new UnservedRequests();
+  added(past, miss(2, '/past'), 0);
+  unserved.prepend(past);
+  expect([unserved.requests, unserved.last().length]).toEqual([2000, 2000]);
 });

@@ -30,6 +30,7 @@ import { PARAMS } from '../../../../protocol/tables/params.ts';
 const keymap = makeKeymap(VIEWS);
 
 const TABLES = { commands: COMMANDS, params: PARAMS, programs: ['boot', 'new'], backends: ['boot.a'] };
+const EXPORT = { name: 'export', syntax: '', help: '' };
 const texts = (line: string): string[] => complete(line, line.length, TABLES).candidates.map((c) => c.text);
 
 describe('line editor', () => {
@@ -86,6 +87,30 @@ describe('completion', () => {
   it('continues with the last word where that may be repeated', () => {
     expect(texts('vcl.discard boot ')).toEqual(['boot', 'new']);
     expect(texts('fleet.use x --on web-1 --f')).toEqual(['--force']);
+  });
+
+  it('knows each condition of a ban, a quoted value as one word', () => {
+    expect(texts('ban obj.st')).toEqual(['obj.status']);
+    expect(texts('ban req.url !')).toEqual(['!=', '!~']);
+    expect(texts('ban req.url ~ "a \\" b" ')).toEqual(['&&']);
+    expect(texts('ban req.http.host == "a" && req.u')).toEqual(['req.url']);
+    expect(texts('ban req.http.host == "a" && req.url ')).toContain('~');
+    // Within the quotes.
+    expect(texts('ban req.url ~ "a ')).toEqual([]);
+  });
+
+  it('knows the files here, for commands of the console and of a daemon on this machine', () => {
+    const files = (prefix: string) => ['/etc/a.vcl', '/etc/b/'].filter((path) => path.startsWith(prefix));
+    const asked = (line: string, local: boolean) =>
+      complete(line, line.length, {
+        ...TABLES,
+        commands: [...COMMANDS, EXPORT],
+        files,
+        local,
+      }).candidates.map((c) => c.text);
+    expect(asked('vcl.load new /etc/', true)).toEqual(['/etc/a.vcl', '/etc/b/']);
+    expect(asked('vcl.load new /etc/', false)).toEqual([]);
+    expect(asked('export /etc/a', false)).toEqual(['/etc/a.vcl']);
   });
 
   it('shows the syntax of the command being typed', () => {
@@ -188,9 +213,10 @@ describe('keymap', () => {
     expect(seen.filter((k, i) => seen.indexOf(k) !== i)).toEqual([]);
   });
 
-  it('keeps keys of the view from reaching through a panel', () => {
+  it('keeps keys of the view from reaching through a panel, but not those that leave it', () => {
     expect(keymap.inPanel('q')?.command).toBe('back');
-    expect(keymap.inPanel('1')).toBeUndefined();
+    expect(keymap.inPanel('p')).toBeUndefined();
+    expect(keymap.inPanel('1')?.command).toBe('view.dashboard');
     expect(keymap.inPanel('ctrl+c')?.command).toBe('quit');
   });
 

@@ -94,17 +94,16 @@ describe('real traffic', () => {
         "another request was fetching it": 1,
         "another variant: Vary: accept-language": 1,
         "banned": 3,
+        "evicted early, or a miss forced by the VCL": 1,
         "expired": 1,
         "first time seen": 42,
-        "gone early, or a miss that the program forced": 1,
-        "hit before: expired or gone, fetch not seen": 1,
         "hit-for-miss: it has a Set-Cookie": 1,
         "hit-for-miss: its Cache-Control says no-store": 1,
         "hit-for-miss: its Cache-Control says private": 1,
         "hit-for-miss: its Vary is *": 1,
         "hit-for-miss: its headers give it no lifetime": 1,
         "hit-for-miss: the program marked it uncacheable": 1,
-        "hit-for-pass: the program passes the response": 1,
+        "hit-for-pass: the VCL passes the response": 1,
         "near miss: cached with another query string": 2,
         "not kept the last time: its fetch was retried as often as max_retries allows": 1,
         "not kept the last time: the fetch failed": 1,
@@ -112,12 +111,13 @@ describe('real traffic', () => {
         "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
         "not kept the last time: the program failed its fetch in vcl_backend_response": 4,
         "not kept the last time: the program made it an error": 1,
-        "passed by the program": 2,
+        "passed by the VCL": 2,
         "passed, with Authorization": 1,
         "passed, with a Cookie": 1,
-        "passed: its method is not looked up": 2,
+        "passed: its method is never cached": 2,
         "piped": 1,
         "purged": 5,
+        "was cached earlier; expired or evicted since": 1,
       }
     `);
   });
@@ -169,18 +169,18 @@ it('shows the cost of each cause in hit rate, and a fix', () => {
     [kept(10, '/a'), ...Array.from({ length: 7 }, (_, i) => hit(20 + i, '/a')), post(40), post(50)],
     of,
   );
-  expect(CAUSES_VIEW.definition.remark(of, '')).toBe('3 of 10 requests since 00:23:20');
-  expect(texts(rows)).toEqual(['no rule explains it | 2 | 20.0%', 'first time seen | 1 | 10.0%']);
+  expect(CAUSES_VIEW.definition.remark(of, '')).toBe('3 of 10 requests, since 00:23:20');
+  expect(texts(rows)).toEqual(['no rule explains it | 2 | 20.0 pp', 'first time seen | 1 | 10.0 pp']);
   expect(rows[1]?.cells.at(-1)?.text).toBe('/a');
   expect(rows[1]?.facts.query).toBe(
     'ReqHeader:Host eq "shop.example" and ReqURL eq "/a" and VCL_call ~ "^(MISS|PASS|PIPE)$"',
   );
   const detail = rows[1]?.detail().map((line) => line.map((part) => part.text).join('')) ?? [];
   expect(detail[0]).toBe(
-    '1 request: were it a hit, the share of hits among all requests would be 10.0% higher.',
+    '1 request: were it a hit, 10.0 pp more of all requests would be hits (percentage points).',
   );
   expect(detail).toContain('       1  shop.example/a');
-  expect(detail[2]).toBe('The last: It was not in the cache, and nothing seen here had fetched it before.');
+  expect(detail[2]).toBe('The newest: It was not in the cache, and nothing seen here had fetched it before.');
 });
 
 it('does not say of the first request for a URL in a sample that there was none before', () => {
@@ -203,10 +203,10 @@ it('finds near misses: another query string, another host, a hit whose fetch was
       ]),
     ),
   ).toEqual([
-    'first time seen | 2 | 33.3%',
-    'near miss: cached with another query string | 1 | 16.7%',
-    'near miss: cached under another Host | 1 | 16.7%',
-    'hit before: expired or gone, fetch not seen | 1 | 16.7%',
+    'first time seen | 2 | 33.3 pp',
+    'near miss: cached with another query string | 1 | 16.7 pp',
+    'near miss: cached under another Host | 1 | 16.7 pp',
+    'was cached earlier; expired or evicted since | 1 | 16.7 pp',
   ]);
 });
 
@@ -230,11 +230,13 @@ it('leads to the requests of its first URL, and not to those of the same URL on 
 it('finds near misses by hits, too: the fetch of what is kept may have been long ago', () => {
   const all = [hit(10, '/a?x=1'), kept(20, '/a?x=2'), hit(30, '/b'), kept(40, '/b', 'www.shop.example')];
   expect(texts(rowsAfter(all))).toEqual([
-    'near miss: cached with another query string | 1 | 33.3%',
-    'near miss: cached under another Host | 1 | 33.3%',
+    'near miss: cached with another query string | 1 | 25.0 pp',
+    'near miss: cached under another Host | 1 | 25.0 pp',
   ]);
   // A later hit does not prove anything.
-  expect(texts(rowsAfter([kept(20, '/a?x=2'), hit(30, '/a?x=1')]))).toEqual(['first time seen | 1 | 50.0%']);
+  expect(texts(rowsAfter([kept(20, '/a?x=2'), hit(30, '/a?x=1')]))).toEqual([
+    'first time seen | 1 | 50.0 pp',
+  ]);
 });
 
 /** A fetch with these records at its end. */
@@ -263,9 +265,9 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
     fetched(vxid, { url: '/500', status: 500 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
   const rows = rowsAfter([broken(10), broken(20), failing(30), failing(40)]);
   expect(texts(rows)).toEqual([
-    'first time seen | 2 | 50.0%',
-    'not kept the last time: the fetch failed | 1 | 25.0%',
-    'not kept the last time: its status is 500 | 1 | 25.0%',
+    'first time seen | 2 | 50.0 pp',
+    'not kept the last time: the fetch failed | 1 | 25.0 pp',
+    'not kept the last time: its status is 500 | 1 | 25.0 pp',
   ]);
   for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
 });
@@ -307,6 +309,33 @@ it('leaves the event loop free while it judges many, and judges each once', () =
   }
   expect(judged()).toBe(1000);
   expect(slices).toBeGreaterThanOrEqual(20);
+});
+
+it('says how many are analysed, and scales the cost of a cause to all of them', () => {
+  const waiting: (() => void)[] = [];
+  const of = session((fn) => waiting.push(fn));
+  const groups = Array.from({ length: 100 }, (_, i) =>
+    i % 2 === 0 ? kept(10 * i + 10, `/${i}`) : hit(10 * i + 10, '/'),
+  );
+  const rows = rowsAfter(groups, of);
+  expect(CAUSES_VIEW.definition.remark(of, '')).toMatch(/^\d\d of 50 analysed, 50 of 100 requests, since/);
+  expect(texts(rows)).toEqual(['first time seen | 20 | 50.0 pp']);
+  // The newest twenty.
+  expect(rows[0]?.facts.url).toBe('/60');
+});
+
+it('counts the last five minutes, the last minute, or all', () => {
+  const of = session();
+  of.traffic.sample.add(kept(10, '/old'), FAKE_START - 200);
+  for (let i = 0; i < 9; i++) of.traffic.sample.add(hit(20 + i, '/'), FAKE_START - 100);
+  of.traffic.sample.add(kept(40, '/new'), FAKE_START - 10);
+  const at = (option: string) => texts(CAUSES_VIEW.definition.rows(of, option));
+  expect([at('0'), at('1'), at('2')]).toEqual([
+    ['first time seen | 2 | 18.2 pp'],
+    ['first time seen | 1 | 100.0 pp'],
+    ['first time seen | 2 | 18.2 pp'],
+  ]);
+  expect(CAUSES_VIEW.definition.remark(of, '1')).toBe('1 of 1 requests, last minute');
 });
 
 it('counts from zero', () => {

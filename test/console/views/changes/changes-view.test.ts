@@ -4,6 +4,7 @@ import { CounterHistory } from '../../../../console/model/counters/counter-histo
 import { CounterTrail } from '../../../../console/model/counters/counter-trail.ts';
 import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { EventLog } from '../../../../console/model/session/event-log.ts';
+import { FactTrail } from '../../../../console/model/traffic/fact-trail.ts';
 import { UrlTrail } from '../../../../console/model/traffic/url-trail.ts';
 import { CHANGES_VIEW } from '../../../../console/views/changes/changes-view.ts';
 import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
@@ -23,7 +24,10 @@ function sessionOf(before: number, now: number, from = 1): DaemonSession {
     trail,
     counters,
     events: new EventLog(),
-    traffic: { sample: { urls: new UrlTrail() } },
+    traffic: {
+      sample: { urls: new UrlTrail(), facts: new FactTrail(), unserved: { last: () => [] } },
+      judgeUnserved: () => undefined,
+    },
     source: {},
     lastDataAt: 121,
     now: () => 121,
@@ -44,11 +48,11 @@ function words(before: number, now: number): string {
 }
 
 it.each([
-  [0, 5000, '0 a second before, 5,000 now.'],
-  [5000, 0, '5,000 a second before, 0 now.'],
-  [2, 9000, '2.0 a second before, 9,000 now: 4,500 times what it was.'],
-  [10, 15, '10.0 a second before, 15.0 now: 1.5 times what it was.'],
-  [20, 5, '20.0 a second before, 5.0 now: 25.0% of what it was.'],
+  [0, 5000, '0/s before, 5,000/s now'],
+  [5000, 0, '5,000/s before, 0/s now'],
+  [2, 9000, '2.0/s before, 9,000/s now (×4,500)'],
+  [10, 15, '10.0/s before, 15.0/s now (+50 %)'],
+  [20, 5, '20.0/s before, 5.0/s now (−75 %)'],
 ])('from %d to %d', (before, now, text) => {
   expect(words(before, now)).toBe(text);
 });

@@ -7,21 +7,26 @@ import { makeTheme } from '../../../../console/draw/theme.ts';
 import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { axisEnds } from '../../../../console/views/chart-period.ts';
 import {
-  hitRateRemark,
-  hitRateRows,
   requestRows,
   requestsRemark,
+  servedRemark,
+  servedRows,
 } from '../../../../console/views/dashboard/dashboard-charts.ts';
+import { trafficRows } from '../../../../console/views/dashboard/dashboard-traffic.ts';
 import type { CounterInfo } from '../../../../protocol/messages.ts';
 
-const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime'];
+const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime', 'MAIN.s_pass'];
 const CHART = new ChartPainter(makeTheme('none', true));
 
-/** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss. */
+/** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss; as many as `passed` times these pass. */
 function after(
   rates: readonly number[],
   history?: Source['history'],
-  { up = true, ...facts }: { up?: boolean; canReplay?: boolean; recorded?: boolean } = {},
+  {
+    up = true,
+    passed = 0,
+    ...facts
+  }: { up?: boolean; passed?: number; canReplay?: boolean; recorded?: boolean } = {},
 ): DaemonSession {
   let events: SourceEvents | null = null;
   let now = 1000;
@@ -55,7 +60,7 @@ function after(
     now++;
     total += rate;
     hits += Math.round(rate * 0.9);
-    to?.values(now, [total, hits, total - hits, now].map(BigInt));
+    to?.values(now, [total, hits, total - hits, now, total * passed].map(BigInt));
   }
   if (!up) to?.connection({ state: 'waiting', attempt: 1, retryAt: now + 1, reason: 'gone' });
   return session;
@@ -76,7 +81,7 @@ it('draws a burst as high as it was, minutes after it', () => {
 
 it('draws no hit rate where nothing was looked up', () => {
   const session = after([...Array.from({ length: 20 }, () => 100), ...Array.from({ length: 30 }, () => 0)]);
-  const rows = text(hitRateRows(session, 68, 10, CHART));
+  const rows = text(servedRows(session, 68, 10, CHART));
   // One slice a second: the last half minute is empty.
   for (const row of rows.slice(0, 8)) expect(row.slice(-25).trim()).toBe('');
   expect(rows.join('')).toContain('*');
@@ -89,13 +94,41 @@ it('shows a hit rate of a single second', () => {
     ...Array.from({ length: 20 }, () => 0),
   ]);
   for (const ascii of [true, false]) {
-    const rows = text(hitRateRows(session, 68, 10, new ChartPainter(makeTheme('none', ascii))));
+    const rows = text(servedRows(session, 68, 10, new ChartPainter(makeTheme('none', ascii))));
     expect(rows.slice(0, 8).join('')).toMatch(/[*\u2801-\u28ff]/);
   }
 });
 
+it('counts passes in the share served from cache, and shows the hit rate beside it', () => {
+  const session = after(
+    Array.from({ length: 27 }, () => 10),
+    undefined,
+    { passed: 1 },
+  );
+  expect(plain(servedRemark(session, 60))).toBe('hit rate 90.0%   10s 45.0%  27s 45.0%');
+  expect(plain(servedRemark(session, 40))).toBe('hit rate 90.0%   10s 45.0%');
+  expect(plain(servedRemark(session, 30))).toBe('10s 45.0%');
+  expect(text(servedRows(session, 68, 10, CHART)).findIndex((row) => row.includes('*'))).toBeGreaterThan(3);
+});
+
+it('has no rates of a single sample: nothing is known of the time before it', () => {
+  const traffic = (session: DaemonSession): string =>
+    text(
+      trafficRows(
+        Object.create(session, { everUp: { value: true } }),
+        40,
+        8,
+        false,
+        makeTheme('none', true),
+        null,
+      ),
+    ).join('\n');
+  expect(traffic(after([]))).toBe('collecting…');
+  expect(traffic(after([10]))).toMatch(/^hit +9\.0\/s/);
+});
+
 it('shows the present length of each window', () => {
-  expect(plain(hitRateRemark(after(Array.from({ length: 27 }, () => 10)), 60))).toBe('10s 90.0%  27s 90.0%');
+  expect(plain(servedRemark(after(Array.from({ length: 27 }, () => 10)), 60))).toBe('10s 90.0%  27s 90.0%');
 });
 
 /** A daemon that has kept its counters for a day: ten requests a second, and a burst of 500 for ten seconds so long ago. */
@@ -125,7 +158,7 @@ it.each([
   const plot = top.exec(rows[0] as string)?.[1] as string;
   expect(plot.indexOf('*') / plot.length).toBeCloseTo(1 - burst / window, 1);
   // As it was before, the hit rate too.
-  expect(text(hitRateRows(session, 68, 10, CHART, window))[3]).toContain('*****');
+  expect(text(servedRows(session, 68, 10, CHART, window))[3]).toContain('*****');
 });
 
 it('has holes where the daemon kept nothing, and no burst where a worker began again', async () => {

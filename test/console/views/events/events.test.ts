@@ -1,5 +1,6 @@
 // Events in the console: requested on connect, marked on charts, with a link to their subject.
 import { afterEach, expect, it } from 'vitest';
+import { namedIn } from '../../../../console/views/events/events-view.ts';
 import { EVENT_KINDS } from '../../../../protocol/tables/events.ts';
 import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
 import { Stage } from '../../stage.ts';
@@ -48,7 +49,7 @@ async function open(columns = 110, rows = 32, more: typeof PAST = []): Promise<S
       after: 80,
       kind: 'event',
       event: 'noted',
-      text: '42 % in 10 s, 91 % in the minute before',
+      text: 'hit rate fell from 91 % to 42 % (last 10 s)',
       noted: { at: FAKE_START + 78, kind: 'hit-rate' },
     },
   );
@@ -68,7 +69,7 @@ it('lists what the daemon knows of before and what it reports, each once, at its
       .slice(4, 8)
       .map((line) => line.trim().replace(/ {2,}/g, '  ')),
   ).toEqual([
-    '00:24:38  2.00s % hit-rate  42 % in 10 s, 91 % in the minute before',
+    '00:24:38  2.00s % hit-rate  hit rate fell from 91 % to 42 % (last 10 s)',
     '00:24:00  40s H health  boot.images went sick: HTTP/1.1 503 Oops',
     '00:23:40  1m00s S parameter default_ttl 60.000 (was 120.000)',
     '11-19  1d01h P program  using old',
@@ -103,6 +104,41 @@ it.each([
   expect(s.c.view.title).toBe(title);
 });
 
+it('Enter on an event opens its list at the row that it names, and clears a filter that hides it', async () => {
+  const s = await open();
+  await s.keys('4', '/');
+  await s.type('shop');
+  await s.keys('enter', '$', '/');
+  await s.type('health');
+  await s.keys('enter', 'enter');
+  await s.settle();
+  expect(s.c.view.spokenRow(s.c)).toMatch(/^boot\.images, /);
+});
+
+it('what an event names and the list has no more is said', async () => {
+  const s = await open();
+  await s.keys('$', '/');
+  await s.type('program');
+  await s.keys('enter', 'enter');
+  await s.settle();
+  expect(await s.screen()).toContain('not in this list any more: using old');
+});
+
+it.each([
+  ['vcl.load new /etc/new.vcl', 'new'],
+  ['using newer', undefined],
+  ['edge: using boot', 'edge:boot'],
+  ['boot.a went sick: HTTP/1.1 503', undefined],
+])('the event "%s" names %s', (text, key) => {
+  const rows = ['new', 'edge:boot', 'boot.ab'].map((name) => ({
+    key: name,
+    facts: { name },
+    cells: [],
+    detail: () => [],
+  }));
+  expect(namedIn(text, rows)?.key).toBe(key);
+});
+
 it('fits at sixty columns, without a cut word', async () => {
   const ban = 'ban req.http.host == shop.example && req.url ~ ^/articles/';
   const text = 'boot.images went sick: HTTP/1.1 503 Unavailable';
@@ -123,12 +159,16 @@ it('stand in "What changed" once where they say the same, with how often and whe
     kind: 'ban',
     text: 'ban req.url ~ ^/articles/',
   });
-  const drop = { time: FAKE_START + 50, kind: 'hit-rate', text: '40 % in 10 s, 80 % in the minute before' };
+  const drop = {
+    time: FAKE_START + 50,
+    kind: 'hit-rate',
+    text: 'hit rate fell from 80 % to 40 % (last 10 s)',
+  };
   const s = await open(110, 32, [ban(45), ban(55), ban(65), drop]);
   await s.keys('%');
   const rows = (await s.screen()).split('\n').filter((row) => /^ . (ban|hit-rate) /.test(row));
   expect(rows.map((row) => row.trim().replace(/ {2,}/g, '  '))).toEqual([
-    '% hit-rate  42 % in 10 s, 91 % in the minute before  2 times 00:24:38',
+    '% hit-rate  hit rate fell from 91 % to 42 % (last 10 s)  2 times 00:24:38',
     'B ban  req.url ~ ^/articles/  3 times 00:24:25',
   ]);
   await s.keys('down');

@@ -3,8 +3,7 @@
 import { expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
-import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
-import { LatencyMeter, latencyTrail } from '../../../../console/model/traffic/latency-meter.ts';
+import { LatencyMeter, LatencySpan, latencyTrail } from '../../../../console/model/traffic/latency-meter.ts';
 import { RecentFacts } from '../../../../console/model/traffic/recent-facts.ts';
 import type { TrafficFacts } from '../../../../console/model/traffic/traffic-facts.ts';
 import { histogramRows } from '../../../../console/views/latency/latency-rows.ts';
@@ -13,11 +12,11 @@ import { Stage } from '../../stage.ts';
 
 const UNICODE = makeTheme('none', false);
 
-/** A session of which only the times matter: one request for each, hits below a millisecond. */
-function measured(times: readonly number[]): DaemonSession {
+/** One request for each, hits below a millisecond. */
+function measured(times: readonly number[]): LatencyMeter {
   const latency = new LatencyMeter();
   for (const time of times) latency.add(time, time < 0.001, 1000);
-  return { traffic: { sample: { latency } } } as unknown as DaemonSession;
+  return latency;
 }
 
 /** Every step of the scale from ten microseconds to ten milliseconds, this many times each. */
@@ -52,6 +51,23 @@ function facts(seconds: number, handling: TrafficFacts['handling'] = 'hit'): Tra
   const text = { ...page, client: '', forwarded: '', agent: '', backend: '', error: '' };
   return { ...text, kind: 'request', handling, seconds } as unknown as TrafficFacts;
 }
+
+it('has the times of the last minute apart from those before, and the slowest of them', () => {
+  const recent = new RecentFacts();
+  for (let at = 801; at <= 1000; at++) {
+    const slow = at > 950 && at % 2 === 0;
+    recent.add(facts(slow ? 2 : 0.0001, slow ? 'miss' : 'hit'), at);
+  }
+  const minute = new LatencySpan(recent, 60, 1000, 0);
+  expect([minute.size, minute.since]).toEqual([61, 940]);
+  expect(minute.percentile(0.5)).toBeCloseTo(0.0001, 4);
+  expect(minute.percentile(0.5, 'others')).toBeCloseTo(2, 0);
+  expect(minute.slowest(0.99)).toMatchObject({ since: 952 });
+  const all = new LatencySpan(recent, 300, 1000, 0);
+  expect([all.size, all.percentile(0.5)]).toEqual([200, minute.percentile(0.5)]);
+  expect(new LatencySpan(recent, 60, 1000, 990).size).toBe(11);
+  expect(new LatencySpan(recent, 60, 1000, 1001).slowest(0.99)).toBeNull();
+});
 
 it('knows percentiles of each slice, and none where there was no request', () => {
   const recent = new RecentFacts();

@@ -54,7 +54,12 @@ function bansOf(name: string): BanFact[] {
 
 /** Case, rule, what its sentence says, the tags of its evidence. */
 const ROWS: readonly [string, string, RegExp, string][] = [
-  ['never seen', 'never-seen', /not in the cache, and was not fetched before since \d\d:/, 'VCL_return'],
+  [
+    'never seen',
+    'never-seen',
+    /not in the cache, and no earlier fetch of it is among the records here, which begin at \d\d:/,
+    'VCL_return',
+  ],
   ['hit', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh for \S+ more\.$/, 'Hit'],
   ['expired', 'expired', /expired \d+ms before: .*lifetime of 1\.00s, without grace/, 'TTL'],
   [
@@ -87,7 +92,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     /^It had been purged \S+ before, by request \d+ \(PURGE \/recipe, 1 object\)\.$/,
     'ReqMethod VCL_return ReqHeader',
   ],
-  ['purged in vain', 'never-seen', /was not fetched before/, 'VCL_return'],
+  ['purged in vain', 'never-seen', /no earlier fetch of it is/, 'VCL_return'],
   [
     'soft purge',
     'grace',

@@ -3,7 +3,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deserialize, serialize } from 'node:v8';
 import { afterAll, describe, expect, it } from 'vitest';
 import { filesOf, makeBundle } from '../../../../daemon/fleet/program-bundle.ts';
 import {
@@ -17,6 +16,8 @@ import { makeCompile } from '../../../../daemon/manager/programs/compiler.ts';
 import {
   AnswerReader,
   CompilerProcesses,
+  jobBytes,
+  readJob,
   writeAnswer,
 } from '../../../../daemon/manager/programs/compiler-processes.ts';
 import { ProcessCode } from '../../../../daemon/own-process.ts';
@@ -54,7 +55,9 @@ class Here extends Counted {
   override async run(job: CompileJob): Promise<JobAnswer | string> {
     this.runs++;
     const reader = new AnswerReader();
-    writeAnswer(doJob(deserialize(serialize(job)) as CompileJob), (bytes) => reader.take(Buffer.from(bytes)));
+    writeAnswer(doJob(readJob(Buffer.concat([...jobBytes(job)]))), (bytes) =>
+      reader.take(Buffer.from(bytes)),
+    );
     return reader.answer ?? 'no answer';
   }
 }

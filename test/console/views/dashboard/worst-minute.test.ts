@@ -1,0 +1,124 @@
+// The screens in a bad minute: errors that are alike are one row, a recovery is no error, a page without one of its
+// fragments is marked, letters on charts are explained, and a list that was cut says so.
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { plain } from '../../../../console/draw/spans.ts';
+import { makeTheme } from '../../../../console/draw/theme.ts';
+import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { EventLog } from '../../../../console/model/session/event-log.ts';
+import { marksLegend } from '../../../../console/views/chart-period.ts';
+import { errorRows } from '../../../../console/views/dashboard/dashboard-rows.ts';
+import { isRecovery } from '../../../../console/views/events/event-tones.ts';
+import { EVENTS_VIEW } from '../../../../console/views/events/events-view.ts';
+import { timeline } from '../../../../console/views/log/timeline.ts';
+import { FAKE_START, fakeGroup, fakeRecording, record } from '../../fake-recording.ts';
+import { Stage } from '../../stage.ts';
+
+let stage: Stage | null = null;
+
+beforeAll(() => {
+  process.env.TZ = 'UTC';
+});
+
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+async function open(): Promise<Stage> {
+  stage = new Stage({ recording: { ...fakeRecording(3), steps: [] }, columns: 110, rows: 32 });
+  await stage.settle();
+  return stage;
+}
+
+const REQUEST = { method: 'GET', url: '/a', status: 200, handling: 'HIT', seconds: 0.01, body: 9 } as const;
+
+it('folds errors that are alike, so that the cause is not pushed out, and leaves recoveries out', async () => {
+  const s = await open();
+  s.session.events.reported('noted', 'boot.shop went sick (down): 503', FAKE_START, {
+    at: FAKE_START,
+    kind: 'health',
+  });
+  s.session.events.reported('noted', 'boot.shop went healthy (up): 200', FAKE_START + 1, {
+    at: FAKE_START + 1,
+    kind: 'health',
+  });
+  for (let i = 0; i < 20; i++)
+    s.session.log.errors.add(
+      fakeGroup({ ...REQUEST, status: 503, handling: 'PASS', vxid: 10 * i + 10, at: FAKE_START + 2 + i }),
+    );
+  const rows = errorRows(s.session, 100, 4, true, makeTheme('none', true)).map(plain);
+  expect(rows).toHaveLength(2);
+  expect(rows[0]).toMatch(/503 .* 20x GET \/a/);
+  expect(rows[1]).toContain('boot.shop went sick');
+});
+
+it('knows a recovery from trouble', () => {
+  const is = (kind: 'health' | 'worker' | 'purges', text: string): boolean =>
+    isRecovery({ at: 1, kind, text });
+  expect(is('health', 'boot.a went healthy (up): 200')).toBe(true);
+  expect(is('health', 'boot.a went sick (down): 503')).toBe(false);
+  expect(is('worker', 'Child (1) started')).toBe(true);
+  expect(is('worker', 'Child (1) died signal=9 (SIGKILL); restarted at once')).toBe(false);
+  expect(is('purges', 'over: 200 purges in 20 s, 3 objects gone')).toBe(true);
+});
+
+it('marks a page that was delivered without one of its fragments', async () => {
+  const s = await open();
+  const [page] = fakeGroup({ ...REQUEST, vxid: 10, at: FAKE_START });
+  const [part] = fakeGroup({
+    ...REQUEST,
+    url: '/part',
+    status: 503,
+    handling: 'PASS',
+    vxid: 12,
+    at: FAKE_START,
+  });
+  if (page === undefined || part === undefined) throw new Error('no groups');
+  const fragment = { ...part, level: 2, reason: 'esi', parent: 10 };
+  s.session.log.kept.add([page, fragment]);
+  s.session.log.kept.add([
+    page,
+    { ...fragment, records: fakeGroup({ ...REQUEST, vxid: 12, at: 1 })[0]?.records ?? part.records },
+  ]);
+  await s.keys('2');
+  const rows = (await s.screen()).split('\n').filter((row) => / GET +\/a/.test(row));
+  expect(rows.map((row) => / 200 ! /.test(row))).toEqual([true, false]);
+});
+
+it('explains the letters of a chart as far as there is room', () => {
+  const events = new EventLog();
+  for (const kind of ['ban', 'ban', 'program'] as const)
+    events.reported('noted', `${kind} x`, 990, { at: 990, kind });
+  events.reported('noted', 'old', 100, { at: 100, kind: 'panic' });
+  const session = { events, lastDataAt: 1000 } as unknown as DaemonSession;
+  expect(plain(marksLegend(session, 60, 40))).toBe('B ban  P program  ');
+  expect(plain(marksLegend(session, 60, 10))).toBe('B ban  ');
+  expect(plain(marksLegend(session, 5, 40))).toBe('');
+});
+
+it('says that the daemon keeps only the last events of a kind', () => {
+  const events = new EventLog();
+  const session = { events, now: () => 2000, utc: true } as unknown as DaemonSession;
+  for (let i = 0; i < 199; i++) events.reported('noted', `ban ${i}`, i, { at: 1000 + i, kind: 'ban' });
+  expect(EVENTS_VIEW.definition.remark(session, '')).toMatch(/^199 since /);
+  events.reported('noted', 'ban', 1, { at: 1500, kind: 'ban' });
+  expect(EVENTS_VIEW.definition.remark(session, '')).toMatch(/^200 \(of ban only the last 200\) since /);
+});
+
+it('does not say of a fetch that was never sent that it waited for the first byte', () => {
+  const fetch = (...events: string[]) =>
+    timeline([
+      {
+        level: 1,
+        type: 'bereq',
+        reason: 'fetch',
+        vxid: 3,
+        parent: 2,
+        records: Buffer.concat(
+          ['Start', ...events].map((event, i) => record('b', 3, 'Timestamp', `${event}: ${100 + i} ${i} 1`)),
+        ),
+      },
+    ]).steps.map((step) => step.label);
+  expect(fetch('Fetch', 'Beresp')).toEqual(['program (backend_fetch)', 'no connection, not sent']);
+  expect(fetch('Bereq', 'Beresp')).toEqual(['request sent', 'waited for the first byte']);
+});

@@ -1,0 +1,169 @@
+// Incidents as an operator meets them: the console in a real terminal (tmux) on a real daemon, at most two keys to the
+// answer, and no word on the way that contradicts what the test has done. One size in CI; with PROXYD_INCIDENTS=all
+// (npm run test:incidents) three sizes, and each answer is watched for two minutes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { delay, installed, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, command, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { TestTerminal } from '../harness/terminal.ts';
+
+const missing = !installed('tmux');
+if (missing) process.stderr.write('console-incidents.test.ts is skipped: tmux is not installed\n');
+
+const ALL = process.env.PROXYD_INCIDENTS === 'all';
+const SIZES: readonly (readonly [number, number])[] = ALL
+  ? [
+      [160, 45],
+      [80, 24],
+      [60, 20],
+    ]
+  : [[160, 45]];
+/** Seconds for which an answer is watched. */
+const WATCHED = ALL ? 120 : 1;
+
+const PROGRAM = `sub vcl_backend_response {
+  if (bereq.url ~ "^/page") { set beresp.do_esi = true; }
+  if (beresp.status >= 500) { set beresp.uncacheable = true; set beresp.ttl = 0s; }
+}`;
+
+interface Incident {
+  readonly name: string;
+  /** Brings it about; called again while the answer is awaited. */
+  readonly happen: (proxy: RunningProxy, round: number) => Promise<unknown>;
+  readonly keys: readonly string[];
+  readonly answer: RegExp;
+  /** Contradicts what has happened. */
+  readonly never: RegExp;
+}
+
+const NO_DEATH = /worker (starting|dead|silent)|no worker/;
+
+const INCIDENTS: readonly Incident[] = [
+  {
+    name: 'a release with Set-Cookie',
+    happen: (proxy) => proxy.get('/release'),
+    keys: ['#'],
+    answer: /(hit-for-miss|not kept)[^\n]*Set-Cookie/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'a slow backend',
+    happen: (proxy, round) => proxy.get(`/slow?${round}`),
+    keys: ['4'],
+    answer: /boot\.default[^\n]* \d\.\d\ds/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'failures of one path',
+    happen: (proxy) => proxy.get('/broken'),
+    keys: [],
+    answer: /Last errors[\s\S]* 503 [^\n]*GET \/broken/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'one client',
+    happen: (proxy) => proxy.get('/plain'),
+    keys: ['9', 'c'],
+    answer: /by client[\s\S]*127\.0\.0\.1 +\d/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'a failed fragment',
+    happen: (proxy) => proxy.get('/page'),
+    keys: ['2'],
+    answer: / 200 ! +GET +\/page/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'a flood of bans',
+    happen: (proxy, round) => proxy.adm('ban', 'req.url', '==', `/none-${round}`),
+    keys: ['%'],
+    answer: /ban +the newest: [^\n]* \d+ times/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'the death of the worker',
+    happen: async (proxy, round) => {
+      const pid = proxy.workerPid();
+      if (round === 0 && pid !== null) process.kill(pid, 'SIGKILL');
+      await proxy.get('/plain').catch(() => undefined);
+    },
+    keys: [],
+    answer: /● running[\s\S]*died signal=9/,
+    never: /99\.\d% of \d/,
+  },
+];
+
+describe.skipIf(missing)('an incident', () => {
+  const box = new Sandbox('proxyd-incidents');
+  let origin: Origin;
+  let proxy: RunningProxy;
+
+  beforeAll(async () => {
+    origin = await Origin.start();
+    const cached = { 'Cache-Control': 'max-age=100' };
+    origin.on('*', ({ url }) => [
+      ...(url.startsWith('/slow') ? [{ wait: 1200 }] : []),
+      ...respond('200 OK', cached, 'hello\n'),
+    ]);
+    origin.on('/release', respond('200 OK', { ...cached, 'Set-Cookie': 'id=1' }, 'hello\n'));
+    origin.on('/broken', respond('503 Service Unavailable', {}, 'no\n'));
+    origin.on('/fragment', respond('503 Service Unavailable', {}, 'no\n'));
+    origin.on('/page', respond('200 OK', cached, '<p><esi:include src="/fragment"/></p>\n'));
+    proxy = await startProxy(box, { program: backendProgram(origin.port, PROGRAM) });
+  });
+
+  afterAll(async () => {
+    await box.dispose();
+    await origin.close();
+  });
+
+  describe.each(SIZES)('at %ix%i', (columns, rows) => {
+    let terminal: TestTerminal;
+
+    beforeAll(async () => {
+      terminal = await TestTerminal.open(box, columns, rows);
+      const [node, [proxyadm]] = command('proxyd', 'adm');
+      await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}`);
+      await terminal.press('Enter');
+      await terminal.waitFor(/● running/);
+    });
+
+    afterAll(async () => {
+      await terminal?.close();
+    });
+
+    it.each(INCIDENTS)(
+      'has its answer within two keys: $name',
+      async ({ happen, keys, answer, never }) => {
+        expect(keys.length).toBeLessThanOrEqual(2);
+        await terminal.press('1');
+        if (keys.length > 0) await terminal.press(...keys);
+        let round = 0;
+        const look = async (): Promise<string> => {
+          await happen(proxy, round++);
+          const screen = Buffer.from(await terminal.screen(), 'latin1').toString();
+          expect(screen).not.toMatch(never);
+          return screen;
+        };
+        let last = '';
+        await until(
+          'the answer',
+          async () => {
+            last = await look();
+            return answer.test(last);
+          },
+          20_000,
+        ).catch((cause: unknown) => {
+          throw new Error(`not on the screen: ${answer}\n${last}`, { cause });
+        });
+        const end = Date.now() + WATCHED * 1000;
+        while (Date.now() < end) {
+          await delay(1000);
+          expect(await look()).toMatch(answer);
+        }
+      },
+      WATCHED * 1000 + 60_000,
+    );
+  });
+});
