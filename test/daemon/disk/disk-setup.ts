@@ -1,6 +1,8 @@
 // Shared by the tests of the disk tier: small stores, objects whose bodies say which they are, and a reader that checks them.
+
+import type { DiskOptions } from '../../../daemon/disk/disk-options.ts';
 import type { DiskObject } from '../../../daemon/disk/disk-record.ts';
-import { type DiskOptions, DiskStore } from '../../../daemon/disk/disk-store.ts';
+import { DiskStore } from '../../../daemon/disk/disk-store.ts';
 import type { FaultyFiles } from './faulty-files.ts';
 
 export const NEVER = 2 ** 31;
