@@ -209,8 +209,8 @@ function changeRow(change: Change): ListRow {
         {
           text:
             kind === 'time'
-              ? `${duration(before)} before, ${duration(now)} now${comparison(before, now)}.`
-              : `${rate(before)}/s before, ${rate(now)}/s now${comparison(before, now)}.`,
+              ? `${duration(before)} before, ${duration(now)} now${comparison(before, now)}`
+              : `${rate(before)}/s before, ${rate(now)}/s now${comparison(before, now)}`,
         },
       ],
       ...(alike.length === 0 ? [] : [[{ text: `With it: ${alike.join(', ')}`, tone: 'muted' as const }]]),
@@ -250,5 +250,5 @@ function open(c: ViewContext, facts: ListRow['facts']): void {
   else if (kind === 'error') drill(c, errorQuery(name));
   else if (kind === 'time' || kind === 'failure') pushView(c, BACKENDS_VIEW);
   else if (kind === 'cause') pushView(c, CAUSES_VIEW);
-  else openEvent(c, kind as SessionEvent['kind']);
+  else openEvent(c, kind as SessionEvent['kind'], facts.text);
 }

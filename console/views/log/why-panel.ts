@@ -2,7 +2,6 @@
 // force. The second answer replaces the first while its panel is open.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import type { Subscription } from '../../client/source.ts';
 import type { LogEntry } from '../../model/log/log-entry.ts';
 import { splitGroups } from '../../model/log/request-group.ts';
 import { summarise } from '../../model/log/transaction.ts';
@@ -96,7 +95,7 @@ function readHistory(session: DaemonSession, url: string, answer: (history: Hist
     stream?.close();
   }, SLICE_MS);
   timer.unref?.();
-  let stream: Subscription | null = null;
+  let stream: { close(): void } | null = null;
   stream = session.source.log(
     { grouping: 'request', query, from: 'head', once: true },
     {
