@@ -114,6 +114,12 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/worker/drain.ts sessions',
     'daemon/worker/worker.ts sessions',
   ],
+  'the disk tier, which is meant for a thread of its own': [
+    'daemon/disk/disk-segment.ts entries',
+    'daemon/disk/disk-store.ts entries',
+    'daemon/disk/invalidations.ts bans',
+    'daemon/disk/invalidations.ts tags',
+  ],
   'the tests of authors, and the network to try things with': [
     'daemon/edge/fake/edge-cache.ts variants',
     'daemon/edge/fake/edge-fake.ts objects',

@@ -1,0 +1,219 @@
+// A segment: a file that records are appended to until it is full, then sealed with a directory of them, and removed as a
+// whole when it is the oldest.
+//
+// First 4 KiB: at 0 which segment of which tier this is, at 512 (another sector) the seal. The seal is written only after the
+// records and the directory were synced, so that a sealed segment's records are whole as far as the device keeps its word;
+// those of any other are read and compared with their checksums, bodies included, before one of them is served.
+
+import { crc32 } from 'node:zlib';
+import type { DiskFile } from './disk-files.ts';
+import type { IndexEntry } from './disk-index.ts';
+import { BLOCK, type DiskMeta, isBlock, metaLength, RECORD_UNIT, readRecord } from './disk-record.ts';
+
+/** Increased with each change of the layout of anything in a segment: one of another version is dropped. */
+const VERSION = 1;
+const SEGMENT_HEAD = 4096;
+const SEAL_AT = 512;
+const MAGIC = 0x53445850;
+const SEAL_MAGIC = 0x4c445850;
+const HEAD_BYTES = 64;
+const SEAL_BYTES = 40;
+const ENTRY_BYTES = 20;
+/** Bytes read at first of a record, most of which are smaller than this up to the body. */
+const FIRST_READ = 4096;
+
+/** What a segment says of itself; `origin` is the tier's (disk-store.ts). */
+export interface SegmentHead {
+  readonly number: number;
+  readonly origin: string;
+}
+
+export type SegmentState = 'sealed' | 'open' | 'foreign';
+
+export class DiskSegment {
+  readonly number: number;
+  readonly file: DiskFile;
+  /** Byte after the last record. */
+  used = SEGMENT_HEAD;
+  /** The least and the greatest `since` of its records. */
+  oldest = Number.POSITIVE_INFINITY;
+  newest = 0;
+  entries: IndexEntry[] = [];
+  isSealed = false;
+  /** Reads under way, and whether the file is closed with the last of them. */
+  private readers = 0;
+  private isGone = false;
+
+  constructor(number: number, file: DiskFile) {
+    this.number = number;
+    this.file = file;
+  }
+
+  async writeHead(origin: string): Promise<void> {
+    await this.file.write(encodeHead({ number: this.number, origin }), 0);
+  }
+
+  /** Counts a record that is stored at the end. */
+  added(entry: IndexEntry, since: number, bytes: number): void {
+    this.entries.push(entry);
+    this.used += bytes;
+    this.oldest = Math.min(this.oldest, since);
+    this.newest = Math.max(this.newest, since);
+  }
+
+  /** Writes the directory and the seal. Its entries are then on disk, and not kept here. */
+  async seal(): Promise<void> {
+    const directory = encodeDirectory(this.entries);
+    await this.file.write(directory, this.used);
+    await this.file.sync();
+    const seal = Buffer.alloc(SEAL_BYTES);
+    seal.writeUInt32LE(SEAL_MAGIC, 0);
+    seal.writeUInt32LE(this.number, 8);
+    seal.writeUInt32LE(this.entries.length, 12);
+    seal.writeUInt32LE(crc32(directory), 16);
+    seal.writeUInt32LE(this.used / RECORD_UNIT, 20);
+    seal.writeDoubleLE(this.entries.length === 0 ? 0 : this.oldest, 24);
+    seal.writeDoubleLE(this.newest, 32);
+    seal.writeUInt32LE(crc32(seal.subarray(8)), 4);
+    await this.file.write(seal, SEAL_AT);
+    await this.file.sync();
+    this.isSealed = true;
+    this.entries = [];
+  }
+
+  /** Reads what the head says, and the directory of a sealed one into `entries`. */
+  async load(origin: string): Promise<SegmentState> {
+    const head = await this.bytes(0, SEGMENT_HEAD);
+    const says = readHead(head);
+    if (says === null || says.number !== this.number || says.origin !== origin) return 'foreign';
+    const seal = head.subarray(SEAL_AT, SEAL_AT + SEAL_BYTES);
+    const isWhole = seal.readUInt32LE(0) === SEAL_MAGIC && crc32(seal.subarray(8)) === seal.readUInt32LE(4);
+    if (!isWhole || seal.readUInt32LE(8) !== this.number) return 'open';
+    const count = seal.readUInt32LE(12);
+    const used = seal.readUInt32LE(20) * RECORD_UNIT;
+    const directory = await this.bytes(used, count * ENTRY_BYTES);
+    if (directory.length !== count * ENTRY_BYTES || crc32(directory) !== seal.readUInt32LE(16)) return 'open';
+    this.used = used;
+    this.oldest = count === 0 ? Number.POSITIVE_INFINITY : seal.readDoubleLE(24);
+    this.newest = seal.readDoubleLE(32);
+    this.entries = readDirectory(directory, this.number);
+    this.isSealed = true;
+    return 'sealed';
+  }
+
+  /** All of the record at a byte but its body; null when it is damaged. `known`: the bytes of firstAt(). */
+  async metaAt(at: number, known: Buffer | null = null): Promise<DiskMeta | null> {
+    const first = known ?? (await this.bytes(at, FIRST_READ));
+    const length = metaLength(first, this.number);
+    if (length < 0) return null;
+    const rest = length > first.length ? await this.bytes(at + first.length, length - first.length) : null;
+    const meta = rest === null ? first.subarray(0, length) : Buffer.concat([first, rest]);
+    return readRecord(meta, this.number);
+  }
+
+  /** The first bytes of the record at a byte: often all of a small one. */
+  firstAt(at: number): Promise<Buffer> {
+    return this.bytes(at, FIRST_READ);
+  }
+
+  /** A block of the body of the record at a byte; null when a bit of it is wrong. `known`: the bytes of firstAt(). */
+  async blockAt(
+    at: number,
+    meta: DiskMeta,
+    block: number,
+    known: Buffer | null = null,
+  ): Promise<Buffer | null> {
+    const length = Math.min(BLOCK, meta.bodyLength - block * BLOCK);
+    const from = meta.bodyAt + block * BLOCK;
+    const isKnown = known !== null && from + length <= known.length;
+    const bytes = isKnown ? known.subarray(from, from + length) : await this.bytes(at + from, length);
+    return bytes.length === length && isBlock(meta, block, bytes) ? bytes : null;
+  }
+
+  /** The records of a segment without a seal, in order, up to the first that is not whole. */
+  async *scan(): AsyncGenerator<{ at: number; meta: DiskMeta }> {
+    for (let at = SEGMENT_HEAD; ; ) {
+      const meta = await this.metaAt(at);
+      if (meta === null) return;
+      for (let block = 0; block < meta.sums.length; block++) {
+        if ((await this.blockAt(at, meta, block)) === null) return;
+      }
+      yield { at, meta };
+      at += meta.length;
+    }
+  }
+
+  /** The segment stays readable until done(). */
+  begin(): void {
+    this.readers++;
+  }
+
+  async done(): Promise<void> {
+    this.readers--;
+    if (this.isGone && this.readers === 0) await this.close();
+  }
+
+  /** Closes the file with the last read. */
+  async leave(): Promise<void> {
+    this.isGone = true;
+    if (this.readers === 0) await this.close();
+  }
+
+  /** Nothing depends on how it ends: what matters was synced. */
+  private async close(): Promise<void> {
+    await this.file.close().catch(() => undefined);
+  }
+
+  private async bytes(at: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, await this.file.read(bytes, at));
+  }
+}
+
+/** Whether a record of this length could be in a segment of `segmentBytes`. */
+export function fits(length: number, segmentBytes: number): boolean {
+  return SEGMENT_HEAD + length + ENTRY_BYTES <= segmentBytes;
+}
+
+/** Bytes of a segment with `entries` records that end at `used`. */
+export function sealedBytes(used: number, entries: number): number {
+  return used + entries * ENTRY_BYTES;
+}
+
+function encodeHead(head: SegmentHead): Buffer {
+  const bytes = Buffer.alloc(SEGMENT_HEAD);
+  bytes.writeUInt32LE(MAGIC, 0);
+  bytes.writeUInt32LE(VERSION, 8);
+  bytes.writeUInt32LE(head.number, 12);
+  bytes.write(head.origin, 16, HEAD_BYTES - 16, 'latin1');
+  bytes.writeUInt32LE(crc32(bytes.subarray(8, HEAD_BYTES)), 4);
+  return bytes;
+}
+
+function readHead(bytes: Buffer): SegmentHead | null {
+  if (bytes.length < SEGMENT_HEAD || bytes.readUInt32LE(0) !== MAGIC) return null;
+  if (crc32(bytes.subarray(8, HEAD_BYTES)) !== bytes.readUInt32LE(4)) return null;
+  if (bytes.readUInt32LE(8) !== VERSION) return null;
+  const origin = bytes.toString('latin1', 16, HEAD_BYTES).replace(/\0+$/, '');
+  return { number: bytes.readUInt32LE(12), origin };
+}
+
+function encodeDirectory(entries: readonly IndexEntry[]): Buffer {
+  const bytes = Buffer.alloc(entries.length * ENTRY_BYTES);
+  entries.forEach((entry, i) => {
+    const end = Math.min(2 ** 32 - 1, Math.max(1, Math.ceil(entry.end)));
+    [entry.low, entry.high, entry.variant, entry.at, end].forEach((word, n) => {
+      bytes.writeUInt32LE(word >>> 0, i * ENTRY_BYTES + n * 4);
+    });
+  });
+  return bytes;
+}
+
+function readDirectory(bytes: Buffer, segment: number): IndexEntry[] {
+  const entries: IndexEntry[] = [];
+  for (let at = 0; at < bytes.length; at += ENTRY_BYTES) {
+    const word = (n: number): number => bytes.readUInt32LE(at + n * 4);
+    entries.push({ low: word(0), high: word(1), variant: word(2), segment, at: word(3), end: word(4) });
+  }
+  return entries;
+}

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { DirectoryFiles } from '../../../daemon/disk/disk-files.ts';
+import { DiskStore } from '../../../daemon/disk/disk-store.ts';
+import { bodyIn, bodyOf, object, options, purge } from './disk-setup.ts';
+
+let path = '';
+
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'disk-'));
+});
+
+afterEach(() => rmSync(path, { recursive: true }));
+
+it('finds in a directory what a store has left that was not closed, and nothing that was purged', async () => {
+  const store = await DiskStore.open(new DirectoryFiles(path), options());
+  const body = bodyOf(4, 200_000);
+  await store.put(object(store, '/a', { body }));
+  await store.put(object(store, '/b'));
+  await purge(store, '/b');
+  const next = await DiskStore.open(new DirectoryFiles(path), options());
+  const found = await bodyIn(next, '/a');
+  expect(Buffer.isBuffer(found) && found.equals(body)).toBe(true);
+  expect(await bodyIn(next, '/b')).toBeNull();
+  await next.close();
+  await store.close();
+});
+
+it('makes files that are the daemon’s alone, and follows no link', async () => {
+  const files = new DirectoryFiles(path);
+  await (await files.create('new')).close();
+  expect(statSync(join(path, 'new')).mode & 0o777).toBe(0o600);
+  await expect(files.create('new')).rejects.toThrow('EEXIST');
+  symlinkSync('/etc/passwd', join(path, 'link'));
+  await expect(files.open('link')).rejects.toThrow('ELOOP');
+  await expect(files.create('link')).rejects.toThrow('EEXIST');
+});
