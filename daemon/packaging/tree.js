@@ -38,7 +38,7 @@ export function copy(from, to, mode = 0o644) {
 }
 
 /** Bytes that gzip makes of a file without a name and a time. */
-export const gzipped = (content) => gzipSync(content, { level: 9 });
+const gzipped = (content) => gzipSync(content, { level: 9 });
 
 /** Gives everything below a directory the same times, modes that do not depend on the umask, and sorts nothing: archives do. */
 export function settle(directory, date) {
@@ -52,7 +52,7 @@ export function settle(directory, date) {
 }
 
 /** A unit of the source tree as a package installs it: without the notes on how to copy it, and with the package's paths. */
-export function packagedUnit(text) {
+function packagedUnit(text) {
   return text
     .replace(/^(#.*\n)+\n/, '')
     .replace(/\/usr\/bin\/env (proxy\w+)/g, '/usr/bin/$1')
