@@ -91,7 +91,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
 
   it('why is our hit rate low? 1', async () => {
     await press('#');
-    await terminal.waitFor(/WHY +REQUESTS +COSTS[\s\S]*Set-Cookie.* [45] +2\d\.\d%.*\/basket/);
+    await terminal.waitFor(/WHY +REQUESTS +COSTS[\s\S]*Set-Cookie.* [45] +2\d\.\d pp.*\/basket/);
     expect(pressed).toBeLessThanOrEqual(1);
   });
 

@@ -166,7 +166,7 @@ describe.skipIf(missing)('console', () => {
       return /miss +200 +GET +\/new/.test(await terminal.screen());
     });
     await terminal.press('w');
-    await terminal.waitFor(/It was not in the cache, and was not fetched before/);
+    await terminal.waitFor(/It was not in the cache, and no earlier fetch of it/);
     await terminal.press('Escape');
     await terminal.type(':query ReqURL eq "/mine"');
     await terminal.press('Enter');

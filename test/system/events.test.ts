@@ -66,7 +66,7 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
     'health: boot.shop went healthy (up): HTTP/1.1 200 OK',
     'parameter: default_ttl 60.000 (was 120.000)',
     'ban: ban req.url ~ ^/old (by a program or the fleet)',
-    'worker: Child (pid) died signal=9 (SIGKILL); restarted at once',
+    'worker: Child (pid) died signal=9 (SIGKILL); restarted at once; its cache and its bans are gone',
     'worker: Child (pid) started',
   ];
   expect(texts(watching)).toEqual(expected);
