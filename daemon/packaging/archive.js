@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { configuration, put, settle } from './tree.js';
 
-/** Writes a tar of what lies in a directory, the same bytes for the same content. */
-export function tar(directory, names, file) {
-  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
-  execFileSync('tar', [...fixed, '-C', directory, '-cf', file, ...names]);
+/** Writes a tar of what lies in a directory, the same bytes for the same content.
+ * @param more {owner} number of the user and the group that all of it belongs to, by default root; {append} to a tar that is
+ * there; {exclude} paths that it leaves out */
+export function tar(directory, names, file, { owner = 0, append = false, exclude = [] } = {}) {
+  const fixed = ['--sort=name', `--owner=${owner}`, `--group=${owner}`, '--numeric-owner', '--format=gnu'];
+  const left = exclude.map((path) => `--exclude=${path}`);
+  execFileSync('tar', [...fixed, ...left, '-C', directory, append ? '-rf' : '-cf', file, ...names]);
 }
 
 export function archive({ root, work, version, date, tree }, out) {

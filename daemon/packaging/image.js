@@ -11,6 +11,8 @@ import { configuration, copy, put, settle } from './tree.js';
 /** User and group, as images without a distribution have them. */
 const NOBODY = 65532;
 const NODE = '/usr/lib/proxyd/node';
+/** Its working directory. */
+const OWN = 'run/proxyd';
 /** Their licences, where Debian has them. */
 const COPYRIGHTS = ['libc6', 'libgcc-s1', 'libstdc++6'];
 /** Beside what Node is linked to: what the C library loads by itself for names of hosts. */
@@ -99,23 +101,19 @@ function layerOf({ root, work, date, tree, runtime }) {
   put(join(place, 'etc/group'), `root:x:0:\nproxyd:x:${NOBODY}:\n`);
   put(join(place, 'etc/nsswitch.conf'), 'hosts: files dns\n');
   settle(place, date);
-  // What its user writes to.
-  for (const directory of ['run/proxyd', 'tmp']) {
-    mkdirSync(join(place, directory), { recursive: true });
-    chmodSync(join(place, directory), 0o1777);
-  }
-  settleEmpty(place, date);
+  // What its user writes to: the working directory has to be its own.
+  mkdirSync(join(place, OWN), { recursive: true });
+  mkdirSync(join(place, 'tmp'));
+  chmodSync(join(place, 'tmp'), 0o1777);
+  for (const directory of [OWN, 'run', 'tmp', '.'])
+    execFileSync('touch', ['-d', `@${date}`, join(place, directory)]);
   const file = join(work, 'layer.tar');
-  tar(place, ['.'], file);
+  tar(place, ['.'], file, { exclude: [`./${OWN}`] });
+  tar(place, [`./${OWN}`], file, { owner: NOBODY, append: true });
   const bytes = readFileSync(file);
   rmSync(place, { recursive: true });
   rmSync(file);
   return bytes;
-}
-
-function settleEmpty(place, date) {
-  for (const directory of ['run/proxyd', 'run', 'tmp', '.'])
-    execFileSync('touch', ['-d', `@${date}`, join(place, directory)]);
 }
 
 /** Paths of the dynamic linker and of the libraries that a binary needs, and of those they load. */

@@ -71,11 +71,11 @@ async function pair(accept: Accept, path?: string): Promise<Pair> {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Numbered, so that a wrong order shows. */
 const piece = (n: number, length = 256 * 1024): Buffer => Buffer.alloc(length, `piece ${n} `);
-/** Writes until the kernel takes no more; what was written. */
+/** Writes until the kernel takes no more; what was written. One that it took in two parts may leave nothing waiting. */
 function fill(wire: ClientWire): Buffer[] {
   const written: Buffer[] = [];
   do written.push(piece(written.length));
-  while (wire.write(own(written.at(-1) as Buffer)) === 'more');
+  while (wire.write(own(written.at(-1) as Buffer)) === 'more' || wire.queued === 0);
   return written;
 }
 

