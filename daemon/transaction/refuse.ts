@@ -61,10 +61,15 @@ export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start
   finishRefused(req, row.close, 400, 'Bad Request', isTls ? TLS_TEXT : '');
 }
 
-/** A bare status line, as there is no transaction that could answer. */
-function answerOverflow({ session }: Request, status: number): void {
+/** A bare status line, as there is no transaction that could answer; its records belong to none, as in Varnish 7.7. */
+function answerOverflow({ session, log }: Request, status: number): void {
   if (status === 0 || !session.isOpen || session.stream !== null) return;
-  session.write(own(Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n\r\n`, 'latin1')));
+  const reason = reasonOf(status);
+  session.write(own(Buffer.from(`HTTP/1.1 ${status} ${reason}\r\n\r\n`, 'latin1')));
+  log.begin(0, '-');
+  log.put(Tag.RespProtocol, 'HTTP/1.1');
+  log.put(Tag.RespStatus, String(status));
+  log.put(Tag.RespReason, reason);
 }
 
 /** Whether a head has come to its end, or still may. */
