@@ -1,5 +1,6 @@
-// Derives events from the counters that no command and no process reports: unusually many purges, a falling hit rate,
-// and a rising share of passes, which the hit rate does not count. It gets every sample of the manager's and notes the beginning and, for purges, the end.
+// Derives events from the counters that no command and no process reports: unusually many purges, a falling hit rate, and a
+// rising share of passes, which the hit rate does not count. It gets every sample of the manager's and notes the beginning
+// and, for purges, the end.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import type { CounterSnapshot } from './counters-reader.ts';

@@ -1,7 +1,8 @@
-// Hit rate over the last 10, 100 and 1000 samples: hits / (hits + misses) of the window, so that a quiet
-// second weighs as little as it should; and the share served from the cache, in which passes, pipes and synthetic answers
-// count too: where half of the requests pass, a hit rate of 99 % is half of the truth. After a restart of the worker the new value is the difference, also where
-// it is larger than the one before. Without any lookup in the window there is no rate, which is not a rate of 0.
+// Hit rate over the last 10, 100 and 1000 samples: hits / (hits + misses) of the window, so that a quiet second weighs as
+// little as it should; and the share served from the cache, in which passes, pipes and synthetic answers count too: where
+// half of the requests pass, a hit rate of 99 % is half of the truth. After a restart of the worker the new value is the
+// difference, also where it is larger than the one before. Without any lookup in the window there is no rate, which is not
+// a rate of 0.
 
 export const WINDOWS = [10, 100, 1000] as const;
 

@@ -1,5 +1,5 @@
-// Requests, hits and all that was answered a second, for charts: by the second for an hour, by ten seconds for a day, as the daemon
-// keeps its counters. Both grow while the console runs, and take earlier samples once those are loaded. Fixed in size.
+// Requests, hits and all that was answered a second, for charts: by the second for an hour, by ten seconds for a day, as the
+// daemon keeps its counters. Both grow while the console runs, and take earlier samples once those are loaded. Fixed in size.
 
 import type { PastPoint, RATED } from '../../client/source.ts';
 import { UNCACHED } from './hit-rate.ts';

@@ -26,7 +26,8 @@ export function showNeighbour(c: ViewContext, step: 1 | -1): void {
   if (next !== undefined) showView(c, next);
 }
 
-/** Stops what takes long, or closes the panel; without either, the view goes a step back, or the view is shown from which this one was opened. */
+/** Stops what takes long, or closes the panel; without either, the view goes a step back, or the view is shown from which
+ * this one was opened. */
 export function goBack(c: ViewContext) {
   const { panel, from, stop } = c.ui.state;
   if (stop !== null) return stop();
