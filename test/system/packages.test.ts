@@ -1,9 +1,10 @@
 // The packages that `npm run package` makes, as those who install them have them: the Debian package and the image, with the Node they bring.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fetchOnce } from '../harness/http-client.ts';
+import { fetchOnce, field } from '../harness/http-client.ts';
+import { freePort } from '../harness/origin.ts';
 import { findProgram, run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
 
@@ -90,12 +91,13 @@ describe.skipIf(!isReachable)('packages', () => {
       blob(image.config.digest),
     );
     expect(image.layers).toHaveLength(1);
-    const root = join(box.dir, 'image');
-    mkdirSync(root);
+    const root = mkdtempSync(join(box.dir, 'image-'));
+    // Its user enters it.
+    chmodSync(root, 0o755);
     const layer = gunzipSync(blob(image.layers[0]?.digest ?? ''));
     expect(await run('tar', ['-xf', '-', '-C', root], { input: layer })).toMatchObject({ code: 0 });
     expect(existsSync(join(root, 'bin/sh'))).toBe(false);
-    const port = 20_000 + (process.pid % 10_000);
+    const port = await freePort();
     const command = [...config.Entrypoint, ...config.Cmd].map((word) =>
       word === ':8080' ? `127.0.0.1:${port}` : word,
     );
@@ -109,8 +111,8 @@ describe.skipIf(!isReachable)('packages', () => {
       if (!daemon.running) throw new Error(`ended: ${daemon.stderr}`);
       return fetchOnce(port, '/').catch(() => null);
     });
-    // Its program's origin is not there.
-    expect(answer.status).toBe(503);
+    // Its program's origin may be there or not.
+    expect(field(answer, 'via')).toContain('(proxyd/');
     daemon.child.kill('SIGTERM');
     await daemon.exit(30_000);
   });
