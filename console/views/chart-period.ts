@@ -30,9 +30,11 @@ function ago(seconds: number): string {
   return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
 }
 
-/** The letters on a chart of the last `period` seconds with their kinds, as far as there are `cells` for them. */
+/** The letters on a chart of the last `period` seconds with their kinds, as far as there are `cells` for them: those that came
+ * last first, which are what one looks for. */
 export function marksLegend(session: DaemonSession, period: number, cells: number): Span[] {
-  const kinds = new Set(session.events.since(session.lastDataAt - period).map(({ kind }) => kind));
+  const events = session.events.since(session.lastDataAt - period);
+  const kinds = new Set(events.map(({ kind }) => kind).reverse());
   const out: Span[] = [];
   let left = cells;
   for (const kind of kinds) {

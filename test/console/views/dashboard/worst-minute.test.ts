@@ -85,13 +85,14 @@ it('marks a page that was delivered without one of its fragments', async () => {
   expect(rows.map((row) => / 200 ! /.test(row))).toEqual([true, false]);
 });
 
-it('explains the letters of a chart as far as there is room', () => {
+it('explains the letters of a chart, those that came last first, as far as there is room', () => {
   const events = new EventLog();
   for (const kind of ['ban', 'ban', 'program'] as const)
     events.reported('noted', `${kind} x`, 990, { at: 990, kind });
   events.reported('noted', 'old', 100, { at: 100, kind: 'panic' });
   const session = { events, lastDataAt: 1000 } as unknown as DaemonSession;
-  expect(plain(marksLegend(session, 60, 40))).toBe('B ban  P program  ');
+  expect(plain(marksLegend(session, 60, 40))).toBe('P program  B ban  ');
+  // No room for the word of a program.
   expect(plain(marksLegend(session, 60, 10))).toBe('B ban  ');
   expect(plain(marksLegend(session, 5, 40))).toBe('');
 });
