@@ -96,6 +96,7 @@ function program(dir, originPort, pass) {
  * @param cpu a number, or several as taskset takes them
  * @param env further environment of its processes
  * @param more further arguments
+ * @param file the daemon of another checkout
  */
 export async function startProxyd(
   cpu,
@@ -105,11 +106,12 @@ export async function startProxyd(
   storage = 'malloc,64m',
   env = {},
   more = [],
+  file = PROXYD,
 ) {
   const work = join(dir, 'proxyd');
   mkdirSync(work, { recursive: true });
   const port = await freePort();
-  const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
+  const args = [file, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
   const child = start(cpu, process.execPath, [...args, '-s', storage, ...more], 'ignore', env);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
