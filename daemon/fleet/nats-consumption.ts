@@ -14,6 +14,7 @@ import {
   type JsMsg,
 } from '@nats-io/jetstream';
 import { NoRespondersError, PermissionViolationError } from '@nats-io/transport-node';
+import { turns } from '../turns/turns.ts';
 import type { BusMessage } from './bus.ts';
 import { NANO } from './fleet-names.ts';
 
@@ -127,6 +128,8 @@ export class Batches {
         this.go();
       });
     }
+    // All messages of a read of the socket would be decoded in one turn otherwise.
+    if (!turns.mayContinue()) await turns.next();
     while (this.next.length >= AHEAD && this.taking !== null) await this.taking;
   }
 

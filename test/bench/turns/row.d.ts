@@ -11,8 +11,18 @@ export interface Played {
   /** Bytes, entries, requests: what the row's name says. */
   readonly n: number;
   readonly isVarnish: boolean;
+  /** What the row's `beside` has started. */
+  readonly beside: Beside | null;
   /** Gives an admin command and answers with its reply; a status other than 200 is thrown, or returned with `may`. */
   adm(line: string, may?: boolean): Promise<string>;
+}
+
+/** Another server that a row needs. */
+export interface Beside {
+  /** Arguments of the daemon that lead to it. */
+  readonly args: readonly string[];
+  readonly servers: string;
+  stop(): void;
 }
 
 export interface Row {
@@ -32,6 +42,8 @@ export interface Row {
   varnishArgs?(n: number): readonly string[];
   /** Further environment of proxyd; `dir` is a folder of its own, made before it starts. */
   env?(dir: string, n: number): Readonly<Record<string, string>>;
+  /** Started before the daemon; null where it is not installed: the row is left out. */
+  beside?(dir: string): Promise<Beside | null>;
   /** Answers what /page does not; absent: 200, cached, a short body. */
   origin?(request: IncomingMessage, response: ServerResponse, n: number): void;
   /** Not measured. */

@@ -66,8 +66,17 @@ async function cost(server, work) {
   return { cpu: cpuMillis(server.pid) - before, spent: performance.now() - began };
 }
 
-async function ours(row, n, originPort, dir) {
-  const args = ['-j', 'none', '-p', 'worker_threads=1', '-p', 'vcc_err_unref=off', ...(row.args?.(n) ?? [])];
+async function ours(row, n, originPort, dir, beside) {
+  const args = [
+    '-j',
+    'none',
+    '-p',
+    'worker_threads=1',
+    '-p',
+    'vcc_err_unref=off',
+    ...(row.args?.(n) ?? []),
+    ...(beside?.args ?? []),
+  ];
   const server = await startProxyd(
     SERVER_CPU,
     dir,
@@ -124,11 +133,16 @@ async function play(row, n, dir, isVarnish) {
   await new Promise((resolve) => origin.listen(0, '127.0.0.1', 8192, resolve));
   const originPort = origin.address().port;
   mkdirSync(dir);
-  const server = await (isVarnish ? varnish : ours)(row, n, originPort, dir);
-  if (server === null) return null;
+  const beside = (await row.beside?.(dir)) ?? null;
+  const isComplete = row.beside === undefined || beside !== null;
+  const server = isComplete ? await (isVarnish ? varnish : ours)(row, n, originPort, dir, beside) : null;
+  if (server === null) {
+    origin.close();
+    return null;
+  }
   const tid = isVarnish ? server.pid : workerOf(server.pid);
   const { port, adm } = server;
-  const played = { port, originPort, dir, n, isVarnish, adm };
+  const played = { port, originPort, dir, n, isVarnish, adm, beside };
   const probes = [];
   try {
     await page(port);
@@ -155,6 +169,7 @@ async function play(row, n, dir, isVarnish) {
   } finally {
     for (const each of probes) await each.end();
     await server.stop();
+    beside?.stop();
     origin.close();
     origin.closeAllConnections();
     rmSync(dir, { recursive: true, force: true });
@@ -189,6 +204,10 @@ export async function longestTurns({ dir, only, say }) {
     const costs = [];
     for (const n of row.sizes) {
       const own = await play(row, n, join(dir, `turns${number++}`), false);
+      if (own === null) {
+        say(`${row.name}: a server that it needs is not installed, left out`);
+        break;
+      }
       const theirs = row.varnish ? await play(row, n, join(dir, `turns${number++}`), true) : null;
       costs.push(own.cpu);
       const cells = [own.cpu, own.turn, own.manager, theirs?.cpu, theirs?.turn].map((f) =>

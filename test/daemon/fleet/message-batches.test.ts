@@ -34,9 +34,9 @@ it('takes together what comes in one turn, and then what came meanwhile', async 
   state.gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  for (const seq of [1, 2]) await made.add(message(seq));
+  await Promise.all([1, 2].map((seq) => made.add(message(seq))));
   await vi.waitFor(() => expect(taken).toEqual([[1, 2]]), { timeout: 20_000 });
-  for (const seq of [3, 4, 5]) await made.add(message(seq));
+  await Promise.all([3, 4, 5].map((seq) => made.add(message(seq))));
   open();
   await made.idle();
   await vi.waitFor(
@@ -82,4 +82,24 @@ it('takes nothing more when it is over, and says what went wrong', async () => {
   await made.add(message(2));
   await new Promise((resolve) => setImmediate(resolve));
   expect(taken).toEqual([[1]]);
+});
+
+it('leaves others their turns however many messages are there at once', async () => {
+  const { made, taken } = batches();
+  let others = 0;
+  let isOver = false;
+  const other = (): void => {
+    others++;
+    if (!isOver) setImmediate(other);
+  };
+  setImmediate(other);
+  for (let seq = 0; seq < 500; seq++) {
+    const end = performance.now() + 0.1;
+    while (performance.now() < end);
+    await made.add(message(seq));
+  }
+  isOver = true;
+  await vi.waitFor(() => expect(taken.flat()).toHaveLength(500), { timeout: 20_000 });
+  // 50 ms of work in turns of 2 ms.
+  expect(others).toBeGreaterThan(5);
 });
