@@ -132,6 +132,35 @@ export const EDGE_FAKE: ToolRow = {
   ],
 };
 
+export const PROXYTEST: ToolRow = {
+  name: 'proxytest',
+  summary: 'play test scripts of programs',
+  text: 'Plays scripts in the language of vtc(7), which describe clients, servers and a daemon between them, so that tests of a site for its programs are played before a program is loaded. What differs from varnishtest is in console/proxytest/README.md. A test that fails is reported with its log, the line that failed, and the last transactions in the log of the daemon. Exit status: 0, 1 for wrong arguments, 2 when a test has failed, 77 when all were skipped.',
+  usage: '<options> <file>...',
+  answersOn: 'stdout',
+  bracketed: true,
+  // biome-ignore format: a row is a line
+  options: [
+    option('-b', 'size', 'Accepted for varnishtest; buffers grow here'),
+    option('-C', '', 'Accepted for varnishtest; what a test has started is always ended'),
+    option('-D', 'name=value', 'Define a macro'),
+    option('--dialect', '7|9', 'Scripts for the test program of Varnish 7 (the default) or 9, which adds User-Agent, Server and Date to messages'),
+    HELP,
+    option('-i', '', 'Accepted for varnishtest; the daemon is always the one that proxytest came with'),
+    option('-j', 'jobs', 'Play this many scripts beside each other (1)'),
+    option('-k', '', 'Go on after a script has failed'),
+    option('-L', '', 'Leave the directories of all tests, with their logs'),
+    option('-l', '', 'Leave the directories of tests that have failed'),
+    option('-n', 'rounds', 'Play all scripts this often (1)'),
+    option('--on', 'proxyd|varnish', 'The daemon to play them on: proxyd (the default), or the varnishd in PATH'),
+    option('-p', 'name=value', 'Parameter of all daemons'),
+    option('-q', '', 'Report only failures'),
+    option('-t', 'seconds', 'Time that a script may take (60)'),
+    option('-v', '', 'Always print the log'),
+    VERSION,
+  ],
+};
+
 export const TOOLS: readonly ToolRow[] = [
   PROXYD,
   PROXYADM,
@@ -144,4 +173,5 @@ export const TOOLS: readonly ToolRow[] = [
   PROXY_GATHER,
   PROXY_EDGE_SETUP,
   EDGE_FAKE,
+  PROXYTEST,
 ];

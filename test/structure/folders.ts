@@ -70,6 +70,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'console/views',
     'console/process',
   ],
+  'console/proxytest': ['protocol', 'queries', 'console/client'],
   'console/bin': [
     'protocol',
     'console/client',
@@ -80,6 +81,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'console/histogram',
     'console/ncsa',
     'console/objects',
+    'console/proxytest',
     'console/ranking',
     'console/setup',
     'console/varnish',
