@@ -6,9 +6,9 @@ import type { Words } from './script.ts';
 import type { Level, TestLog } from './test-log.ts';
 
 /** The test has failed; the first failure has been recorded. */
-export class Failed extends Error {}
+class Failed extends Error {}
 /** The actor was stopped, or another one has failed. */
-export class Stopped extends Error {}
+class Stopped extends Error {}
 /** The test cannot be judged here. */
 export class Skipped extends Error {}
 
@@ -46,9 +46,17 @@ export interface Stage {
   skipped(reason: string): void;
 }
 
+/** Name of the script in the log. */
+export const SCRIPT = 'top';
+
 export class Actor {
   readonly who: string;
   readonly stage: Stage;
+  /** It is the script itself, at its top. */
+  get isScript(): boolean {
+    return this.who === SCRIPT;
+  }
+
   /** The command under way. */
   place: Place | null = null;
   readonly #parent: AbortSignal;

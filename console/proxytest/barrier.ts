@@ -2,9 +2,9 @@
 
 import type { Socket } from 'node:net';
 import type { Actor } from './actor.ts';
-import { addressText, dial, type Listening, listen, readAddress } from './addresses.ts';
 import { Entity } from './entity.ts';
 import { readInteger, type Words } from './script.ts';
+import { addressText, dial, type Listening, listen, readAddress } from './socket-addresses.ts';
 
 export class Barrier extends Entity {
   #kind: 'cond' | 'sock' | null = null;

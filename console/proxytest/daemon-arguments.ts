@@ -1,7 +1,7 @@
 // Arguments that a script gives its daemon: split as a shell does it, and with real ports where it listens.
 
-import { addressText, freePort, isPath } from './addresses.ts';
 import { ScriptError } from './script.ts';
+import { addressText, freePort, isPath } from './socket-addresses.ts';
 
 export interface ListenAddress {
   /** As -a names it; a0, a1, … without a name. */
@@ -12,7 +12,7 @@ export interface ListenAddress {
 }
 
 /** Words with quotes and backslashes as in a shell. Throws ScriptError. */
-export function splitArguments(text: string): string[] {
+function splitArguments(text: string): string[] {
   const words: string[] = [];
   let word: string | null = null;
   let quote = '';

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import type { Actor } from './actor.ts';
-import { listen, readAddress } from './addresses.ts';
 import type { Words } from './script.ts';
 import { runShell } from './shell.ts';
 import { skip } from './skip.ts';
+import { listen, readAddress } from './socket-addresses.ts';
 
 async function listens(address: string): Promise<boolean> {
   try {

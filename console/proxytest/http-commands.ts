@@ -15,7 +15,7 @@ import {
   upgrade,
 } from './http2-commands.ts';
 import { readHex, readInteger, readNumber, ScriptError, type Words } from './script.ts';
-import { configureTls, handshake } from './tls-commands.ts';
+import { configureTls, handshake } from './tls-script.ts';
 
 type Command = Commands<HttpPeer>[string];
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { Actor, type Commands, type Stage } from './actor.ts';
 import { countOf, fieldOf, type Head, headLength, splitHead } from './http-head.ts';
 import { readInteger } from './script.ts';
-import type { TlsSettings } from './tls-settings.ts';
+import type { TlsSettings } from './scripted-tls.ts';
 import { Wire } from './wire.ts';
 
 const READ = 65_536;

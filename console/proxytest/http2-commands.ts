@@ -2,10 +2,10 @@
 
 import { fieldOf } from './http-head.ts';
 import type { HttpPeer } from './http-peer.ts';
-import { Http2Connection, Http2Stream } from './http2-connection.ts';
 import { PREFACE, SETTING_NAMES } from './http2-names.ts';
 import { runSpec } from './interpreter.ts';
 import { readInteger, type Words } from './script.ts';
+import { Http2Connection, Http2Stream } from './scripted-http2.ts';
 import { STREAM_COMMANDS } from './stream-commands.ts';
 
 /** What both sides exchange before the first stream, if the script does not. */

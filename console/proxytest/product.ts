@@ -119,6 +119,8 @@ export const PROXYD: Product = {
       'id_header=X-Varnish',
       'worker_threads=1',
       'esi_parallel=1',
+      // What a test has left under way ends with it, as in Varnish.
+      'stop_timeout=0',
     ];
     return {
       program,

@@ -2,12 +2,12 @@
 
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { Actor, Task } from './actor.ts';
-import { addressText, freePort } from './addresses.ts';
+import { Actor, SCRIPT, Task } from './actor.ts';
 import { DaemonEntity } from './daemon.ts';
 import type { Entity } from './entity.ts';
 import { runSpec } from './interpreter.ts';
 import type { Product } from './product.ts';
+import { addressText, freePort } from './socket-addresses.ts';
 import { type Failure, TestCase } from './test-case.ts';
 import { everybodysCommands, topCommands } from './top-commands.ts';
 
@@ -67,7 +67,7 @@ async function showTransactions(test: TestCase): Promise<void> {
 }
 
 async function play(test: TestCase, file: string, options: CaseOptions): Promise<void> {
-  const top = new Actor(test, 'top');
+  const top = new Actor(test, SCRIPT);
   const text = readFileSync(file, 'latin1');
   const commands = topCommands(test, options.product, options.parameters);
   let timer: NodeJS.Timeout | undefined;

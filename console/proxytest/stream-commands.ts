@@ -4,10 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Commands } from './actor.ts';
 import { bodyOfLength, unpacked } from './bodies.ts';
 import { expect } from './comparison.ts';
-import type { Http2Stream } from './http2-connection.ts';
 import { Frame } from './http2-frame.ts';
 import { ERROR_CODES, FLAG, FRAME, SETTING_NAMES } from './http2-names.ts';
 import { readHex, readInteger, type Words } from './script.ts';
+import type { Http2Stream } from './scripted-http2.ts';
 import { sendHeaders } from './stream-headers.ts';
 import { resolveInStream } from './stream-variables.ts';
 

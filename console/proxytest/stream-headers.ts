@@ -2,10 +2,10 @@
 
 import { bodyOfLength, packed } from './bodies.ts';
 import type { Field, Indexing } from './hpack.ts';
-import type { Http2Stream } from './http2-connection.ts';
 import { Frame } from './http2-frame.ts';
 import { FLAG, FRAME } from './http2-names.ts';
 import { readInteger, type Words } from './script.ts';
+import type { Http2Stream } from './scripted-http2.ts';
 
 const REQUEST: readonly Field[] = [
   [':path', '/'],

@@ -1,9 +1,9 @@
 // What a word of `expect` stands for in a stream.
 
 import type { Field, FieldTable } from './hpack.ts';
-import type { Http2Stream } from './http2-connection.ts';
 import type { Frame } from './http2-frame.ts';
 import { ERROR_CODES, FLAG, FRAME, frameName, SETTING_NAMES } from './http2-names.ts';
+import type { Http2Stream } from './scripted-http2.ts';
 
 /** undefined: the group has no such name. */
 type Value = string | number | boolean | null | undefined;

@@ -2,9 +2,7 @@
 
 import { appendFile, writeFile } from 'node:fs/promises';
 import type { Actor, Commands } from './actor.ts';
-import { isPath } from './addresses.ts';
 import { Barrier } from './barrier.ts';
-import { ScriptedClient } from './client.ts';
 import { DaemonEntity } from './daemon.ts';
 import { daemonCommand } from './daemon-commands.ts';
 import type { Entity } from './entity.ts';
@@ -13,10 +11,12 @@ import { LogExpect } from './logexpect.ts';
 import { ProcessEntity } from './process.ts';
 import type { Product } from './product.ts';
 import { readNumber, ScriptError, type Words } from './script.ts';
-import { ScriptedServer } from './server.ts';
+import { ScriptedClient } from './scripted-client.ts';
+import { ScriptedServer } from './scripted-server.ts';
 import { failingShell, shellCommand } from './shell.ts';
 import { skip } from './skip.ts';
-import { SyslogServer } from './syslog.ts';
+import { isPath } from './socket-addresses.ts';
+import { SyslogServer } from './syslog-receiver.ts';
 import type { TestCase } from './test-case.ts';
 import { Tunnel } from './tunnel.ts';
 
@@ -110,7 +110,7 @@ export function everybodysCommands(test: TestCase): Commands<Actor> {
   return {
     async barrier(actor, words) {
       const name = words.peek() ?? '';
-      if (!test.entities.has(`b:${name}`) && actor.who !== 'top')
+      if (!test.entities.has(`b:${name}`) && !actor.isScript)
         actor.fail(`Barrier ${name} can only be created on the top thread`);
       await named(test, words, 'b', (each) => new Barrier(test, each)).commandBy(actor, words);
     },

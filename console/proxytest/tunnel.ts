@@ -2,11 +2,11 @@
 
 import type { Socket } from 'node:net';
 import { type Commands, Task } from './actor.ts';
-import { addressText, dial, type Listening, listen, readAddress } from './addresses.ts';
 import { Entity } from './entity.ts';
 import { runSpec } from './interpreter.ts';
 import { macro } from './macros.ts';
 import { readInteger, type Spec, type Words } from './script.ts';
+import { addressText, dial, type Listening, listen, readAddress } from './socket-addresses.ts';
 import { Wire, type WireEnd } from './wire.ts';
 
 const PIECE = 1024;

@@ -151,7 +151,7 @@ export const DIFFERENCES: readonly Difference[] = [
     'proxyd has none of these parts.'),
 
   row(TOOLS, 'Software that links the libraries of Varnish',
-    "It does not work with proxyd: compiled VMODs, and readers of Varnish's shared memory such as `varnishlog -n`. There is no varnishtest.",
+    "It does not work with proxyd: compiled VMODs, and readers of Varnish's shared memory such as `varnishlog -n`. Scripts of varnishtest are played by `proxytest`.",
     'The files in the working directory have another format. Use the tools of proxyd.'),
   row(TOOLS, 'Slow readers of the log',
     'A reader that is too slow, or whose query is too expensive, gets the number of records it lost.',

@@ -11,7 +11,7 @@ export interface Played {
   /** Bytes, entries, requests: what the row's name says. */
   readonly n: number;
   readonly isVarnish: boolean;
-  /** What the row's `beside` has started. */
+  /** The server that the row needs beside the daemon. */
   readonly beside: Beside | null;
   /** Gives an admin command and answers with its reply; a status other than 200 is thrown, or returned with `may`. */
   adm(line: string, may?: boolean): Promise<string>;
