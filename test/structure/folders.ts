@@ -273,7 +273,15 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/request',
     'daemon/threads',
   ],
-  'daemon/proxyd': ['protocol', 'daemon/vcl', 'daemon/params', 'daemon/manager', 'daemon/runtime-handles'],
+  'daemon/program-tests': ['protocol', 'daemon/contract', 'daemon/extensions', 'daemon/http1', 'daemon/vcl'],
+  'daemon/proxyd': [
+    'protocol',
+    'daemon/vcl',
+    'daemon/params',
+    'daemon/manager',
+    'daemon/program-tests',
+    'daemon/runtime-handles',
+  ],
   'daemon/worker': [
     'protocol',
     'queries',
