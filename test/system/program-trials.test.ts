@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (let i = 0; i < ROUNDS; i++)
     for (const path of ['/page', '/private', '/admin', '/img', `/q?a=${i}`])
       await fetchOnce(proxy.port, path);
-  await proxy.logged(/(?:ReqURL[^]*?){25}/, '-g', 'request', '-i', 'ReqURL');
+  await proxy.logged(/(?:ReqURL[\s\S]*?){25}/, '-g', 'request', '-i', 'ReqURL');
 });
 
 /** Exit code and reply. */

@@ -165,7 +165,6 @@ describe('completion', () => {
       'vcl.deps',
       'vcl.list',
       'vcl.show',
-      'vcl.try',
     ];
     const unlisted = COMMANDS.filter((c) => !isChanging(c.name) && !reading.includes(c.name)).map(
       (c) => c.name,
