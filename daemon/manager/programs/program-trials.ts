@@ -34,7 +34,7 @@ export class ProgramTrials {
     this.code ??= new ProcessCode(inPackage('dist/daemon/program-tests/try-child.js'));
   }
 
-  /** What the programs decide otherwise; a text is the reason why that cannot be said. */
+  /** The decisions in which the programs differ; a text is the reason why they are not known. */
   async run(before: CompiledProgram, after: CompiledProgram): Promise<Comparison | string> {
     const foreign = [...before.modules, ...after.modules][0];
     if (foreign !== undefined)
