@@ -15,7 +15,10 @@ if [[ "${1:-}" != inside ]]; then
   base="$(mktemp -d /dev/shm/proxyd-package-XXXXXX)"
   trap 'rm -rf "$base"' EXIT
   mkdir "$base/upper" "$base/work" "$base/root"
-  unshare -m mount -t overlay overlay -o "lowerdir=/,upperdir=$base/upper,workdir=$base/work" "$base/root" 2>/dev/null || skip 'no overlayfs'
+  # A container may not let its root mount anything.
+  unshare -mpf sh -c "mount -t overlay overlay -o 'lowerdir=/,upperdir=$base/upper,workdir=$base/work' '$base/root' &&
+    mount -t proc proc '$base/root/proc' && mount --rbind /dev '$base/root/dev' && mount -t tmpfs tmpfs '$base/root/run'" 2>/dev/null ||
+    skip 'nothing can be mounted'
   cp "${deb[0]}" "$base/proxyd.deb"
   unshare -mpf "$0" inside "$base"
   exit
