@@ -147,8 +147,11 @@ export const DIFFERENCES: readonly Difference[] = [
     '`-h` and `-W` are accepted and ignored.',
     'There is one hash and one way to wait for sockets.'),
   row(OPERATION, 'Commands and counters that are missing',
-    'There are no `debug.*` commands except one, which is for tests, and no counters for locks, memory pools and the hash (`LCK`, `MEMPOOL`, `hcb_…`).',
+    'There are no `debug.*` commands except one, which is for tests, no `vcl.symtab`, and no counters for locks, memory pools, the hash and the waiter of idle connections (`LCK`, `MEMPOOL`, `hcb_…`, `WAITER`).',
     'proxyd has none of these parts.'),
+  row(OPERATION, 'Transaction ids',
+    'They start over after 1073741823, and `debug.xid` takes no larger one. Varnish 7.7 counts on.',
+    'The log keeps the file format of 7.1, whose records have 30 bits for them.'),
 
   row(TOOLS, 'Software that links the libraries of Varnish',
     "It does not work with proxyd: compiled VMODs, and readers of Varnish's shared memory such as `varnishlog -n`. Scripts of varnishtest are played by `proxytest`.",
