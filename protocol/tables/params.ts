@@ -258,6 +258,8 @@ export const PARAMS = [
     'Ask backends for gzip, store what they send, and unpack it for clients that do not take gzip.\n\nOff: Accept-Encoding goes through unchanged, and beresp.do_gzip and beresp.do_gunzip do nothing.'),
   row('http_max_hdr', 'uint', '64', { min: '32', max: '65535', unit: 'header lines' },
     'The most header lines of one message, requests and responses alike. The first line counts as five.'),
+  row('http_multi_range', 'choice', 'profile', { choices: ['profile', 'on', 'off'] },
+    'Answer a request for several ranges of a stored object with those parts (multipart/byteranges).\n\nprofile: with http_profile=rfc9111 only. off: with 416, as Varnish does. Ranges that overlap or nearly touch are joined; more than 64 are refused with 416. A body that is unpacked for its client, a page of edge-side includes, a response that is not stored and one of unknown length are sent whole.'),
   row('http_profile', 'choice', 'classic', { choices: ['classic', 'rfc9111'], flags: ['obj_sticky', 'must_reload'] },
     'By which rules responses are cached.\n\nclassic: the rules operators of VCL proxies know.\n\nrfc9111: those of RFC 9111 and RFC 9213 for a shared cache. Every final status with an explicit life is cached, Cookie and Authorization no longer make a pass by themselves, no-cache is stored and always revalidated, CDN-Cache-Control counts before Cache-Control, nothing is served stale unless its origin allows it or cannot be reached, unsafe methods invalidate, interim responses such as 103 Early Hints reach the client, an Age that is no number means stale, and origins are sent Surrogate-Capability. It changes the builtin program of programs that are loaded after it.'),
   row('http_range_support', 'bool', 'on', { unit: 'bool' },

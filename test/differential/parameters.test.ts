@@ -29,6 +29,7 @@ const OWN = new Set([
   'h2_rapid_reset_period',
   'h2_window_timeout',
   'heuristic_ttl_max',
+  'http_multi_range',
   'http_profile',
   'http_req_overflow_status',
   'id_header',
