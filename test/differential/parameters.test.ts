@@ -35,6 +35,7 @@ const OWN = new Set([
   'id_header',
   'log_scheme',
   'pipe_task_deadline',
+  'range_ahead',
   'startup_timeout',
   'stop_timeout',
   'tls_handshake_timeout',
