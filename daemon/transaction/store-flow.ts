@@ -165,7 +165,6 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
     if (next === undefined) return;
     this.at = next.from;
     this.to = next.to;
-    this.place = undefined;
   }
 
   /** A view of the next bytes before `end`. */

@@ -5,6 +5,7 @@ import { field, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { talk } from '../harness/two-protocols.ts';
 
 const box = new Sandbox('proxyd-multi-range');
 const BODY = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7) % 253));
@@ -48,7 +49,7 @@ beforeAll(async () => {
   });
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, PROGRAM),
-    params: { http_multi_range: 'on' },
+    params: { http_multi_range: 'on', feature: '+http2' },
   });
 });
 afterAll(async () => {
@@ -65,10 +66,10 @@ const ask = (
 ): Promise<Response> => proxy.get(url, { method, fields: { Range: range, ...fields } });
 
 /** The parts of an answer: their Content-Range and their bytes. */
-function partsOf(response: Response): [string, Buffer][] {
-  const boundary = /boundary=(.*)/.exec(field(response, 'Content-Type') ?? '')?.[1];
+function partsOf(body: Buffer, type = ''): [string, Buffer][] {
+  const boundary = /boundary=(.*)/.exec(type)?.[1];
   if (boundary === undefined) throw new Error('no parts');
-  const text = response.body.toString('latin1');
+  const text = body.toString('latin1');
   const parts = text.split(`--${boundary}`);
   expect(parts.at(-1)).toBe('--\r\n');
   return parts.slice(1, -1).map((part) => {
@@ -91,24 +92,28 @@ describe('several ranges', () => {
       expect(field(response, 'Content-Range')).toBeUndefined();
       expect(field(response, 'ETag')).toBe('"a"');
       // The last five are part of the first.
-      expect(partsOf(response)).toEqual([cut(200000, 299999), cut(0, 9)]);
+      expect(partsOf(response.body, field(response, 'Content-Type'))).toEqual([
+        cut(200000, 299999),
+        cut(0, 9),
+      ]);
     }
     expect(origin.requests.filter(({ url }) => url === '/a')).toHaveLength(1);
   });
 
   it('of an object that is still coming: parts that are there are sent at once', async () => {
     const there = await ask('/slow', 'bytes=50000-50009,10-19');
-    expect(partsOf(there)).toEqual([cut(50000, 50009), cut(10, 19)]);
+    expect(partsOf(there.body, field(there, 'Content-Type'))).toEqual([cut(50000, 50009), cut(10, 19)]);
     const later = ask('/slow', 'bytes=250000-250009,10-19');
     release();
-    expect(partsOf(await later)).toEqual([cut(250000, 250009), cut(10, 19)]);
+    const now = await later;
+    expect(partsOf(now.body, field(now, 'Content-Type'))).toEqual([cut(250000, 250009), cut(10, 19)]);
   });
 
   it('of a compressed object: of what is stored only', async () => {
     const packed = gzipSync(BODY);
     const response = await ask('/zip', 'bytes=0-9,1000-1009', { 'Accept-Encoding': 'gzip' });
     expect(field(response, 'Content-Encoding')).toBe('gzip');
-    expect(partsOf(response).map(([, bytes]) => bytes)).toEqual([
+    expect(partsOf(response.body, field(response, 'Content-Type')).map(([, bytes]) => bytes)).toEqual([
       packed.subarray(0, 10),
       packed.subarray(1000, 1010),
     ]);
@@ -127,7 +132,12 @@ describe('several ranges', () => {
 
   it('of a synthetic response', async () => {
     const response = await ask('/synth', 'bytes=0-1,-2');
-    expect(partsOf(response).map(([range, bytes]) => [range, bytes.toString()])).toEqual([
+    expect(
+      partsOf(response.body, field(response, 'Content-Type')).map(([range, bytes]) => [
+        range,
+        bytes.toString(),
+      ]),
+    ).toEqual([
       ['bytes 0-1/110', '01'],
       ['bytes 108-109/110', 'ST'],
     ]);
@@ -151,6 +161,18 @@ describe('several ranges', () => {
     );
     expect([many.status, field(many, 'Content-Range')]).toEqual([416, 'bytes */300000']);
     expect((await ask('/a', 'bytes=300000-,400000-')).status).toBe(416);
+  });
+
+  it('over HTTP/2', async () => {
+    const talker = talk('HTTP/2', proxy.port);
+    const { status, fields, body } = await talker.ask('/a', { fields: { Range: 'bytes=200000-299999,0-9' } });
+    talker.close();
+    const parts = partsOf(body, fields['content-type']);
+    expect([status, fields['content-length'], parts]).toEqual([
+      206,
+      String(body.length),
+      [cut(200000, 299999), cut(0, 9)],
+    ]);
   });
 
   it('are refused where the profile is classic and nothing is said', async () => {
