@@ -164,6 +164,19 @@ async function main(): Promise<number> {
     await say(found);
     return code;
   }
+  if (argv.some((a) => a === '--test' || a.startsWith('--test='))) {
+    const { testCommand } = await import('./program-tests/test-command.ts');
+    let told = '';
+    const code = await testCommand(
+      argv,
+      (text) => {
+        told += text;
+      },
+      (text) => process.stderr.write(text),
+    );
+    await say(told);
+    return code;
+  }
   if (argv.some((a) => a === '--test-extension' || a.startsWith('--test-extension='))) {
     const { testExtensionCommand } = await import('./manager/developer-commands.ts');
     return testExtensionCommand(argv, (text) => process.stderr.write(text));

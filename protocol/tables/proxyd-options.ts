@@ -27,6 +27,9 @@ export const PROXYD: ToolRow = {
       option('-x', 'builtin|cli|lint|optstring|parameter|vsl', 'Print a document'),
       option('-C', '', 'Print the generated program of -f or -b'),
       option('--lint', 'file', 'Check a program without loading it; -j prints JSON. Exit 0 clean, 1 warnings, 2 errors'),
+      option('--test', 'file', 'Run the tests in the .test.vcl beside a program. Exit 0 passed, 1 failed, 2 errors'),
+      option('--coverage', '', 'With --test: say which lines the tests have run'),
+      option('--lcov', 'file', 'With --test: write that for lcov, too'),
       option('--test-extension', 'file', 'Check an extension and run the tests of the .test.mjs beside it. Exit 0 passed, 1 failed, 2 errors'),
     ]),
     ...group('Operation', [
@@ -98,6 +101,22 @@ export const PROXYD_LINT: ToolRow = {
     option('-j, --json', '', 'Findings as JSON'),
     option('-p', 'param=value', 'Parameter that the check depends on'),
     option('--release', 'release', 'Also say what changes for the program with this value of varnish_release'),
+  ],
+};
+
+/** Arguments of proxyd with --test: a program. */
+export const PROXYD_TEST: ToolRow = {
+  name: 'proxyd',
+  summary: PROXYD.summary,
+  text: '',
+  usage: '--test <file> [--coverage] [--lcov <file>]',
+  answersOn: 'stdout',
+  // biome-ignore format: a row is a line
+  options: [
+    option('--test', 'file', 'A program to test', { optional: true }),
+    option('--coverage', '', 'Which lines the tests have run'),
+    option('--lcov', 'file', 'The same as a file for lcov'),
+    option('--vcl-path', 'path', 'Where included files are looked for'),
   ],
 };
 

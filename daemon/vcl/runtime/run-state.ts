@@ -135,7 +135,7 @@ export function scriptName(program: string): string {
 }
 
 /** "'file' Line 3 Pos 5", or null if the error did not pass through generated code. */
-function programPlace(program: VclProgram, error: Error): string | null {
+export function programPlace(program: VclProgram, error: Error): string | null {
   if (error.stack === undefined) return null;
   const at = error.stack.indexOf(`${scriptName(program.name)}:`);
   if (at < 0) return null;

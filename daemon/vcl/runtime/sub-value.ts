@@ -49,6 +49,11 @@ export class SubValue {
     }
   }
 
+  /** For tests of programs: runs it wherever it may be legal. */
+  runAnywhere(ctx: VclContext): ReturnCode {
+    return this.#run(ctx);
+  }
+
   /** For extensions: an action returned by the sub ends the state. */
   call(ctx: VclContext): void {
     const code = this.run(ctx);
