@@ -13,7 +13,10 @@ const KNOWN: readonly [RegExp, string][] = [
   [/^conditional-lm-fresh-no-lm$/, 'the date asked for is older than the response'],
   [/^method-POST$/, 'answers to POST are not stored'],
   [/^partial-store-partial-reuse-/, 'a Content-Range of six bytes with five is refused'],
-  [/^partial-store-partial-complete$/, 'parts without a strong validator are not combined, and none are stored'],
+  [
+    /^partial-store-partial-complete$/,
+    'parts without a strong validator are not combined, and none are stored',
+  ],
 ];
 
 const box = new Sandbox('proxyd-conformance');
