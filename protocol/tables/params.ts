@@ -304,7 +304,7 @@ export const PARAMS = [
   row('pipe_timeout', 'timeout', '60.000', { min: '0.000', never: true, unit: 'seconds' },
     'A pipe ends when neither side has sent anything for this long.'),
   row('prefer_ipv6', 'bool', 'off', { unit: 'bool' }, 'Connect to the IPv6 address of a backend that has both.'),
-  row('range_ahead', 'bytes', '16m', { min: '0b', unit: 'bytes' },
+  row('range_ahead', 'bytes', '16M', { min: '0b', unit: 'bytes' },
     'A range that begins this much after what has come of an object that is still being fetched is passed to the backend on its own, instead of waiting. A smaller distance is waited for. Zero always waits, as Varnish does.\n\nNot for bodies that are packed, unpacked or changed here, pages of edge-side includes, objects of unknown length, and requests with If-Range.'),
   row('rush_exponent', 'uint', '3', { min: '2', unit: 'requests per request', flags: ['experimental'] },
     'How many waiting requests each finished one wakes, so that a long waiting list does not start all at once.'),
