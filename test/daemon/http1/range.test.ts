@@ -72,7 +72,7 @@ test.each([
   ['bytes=0-1,-2', '0-2 998-1000'],
   ['bytes=0-1,,900-', '0-2 900-1000'],
   ['BYTES=0-1,\t900-2000', '0-2 900-1000'],
-  // What cannot be had is left out.
+  // A range that cannot be had is left out.
   ['bytes=0-1,1000-1001,-0', '0-2'],
   ['bytes=1000-,2000-', ''],
   // Overlapping and near ones are one, in the place of the first.
