@@ -15,6 +15,7 @@ import { Crowds } from './crowds.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
 import { CLOSED, OBJCORE_WORDS, type Oc, REFS } from './objcore.ts';
 import { Objheads } from './objheads.ts';
+import type { TierEvents } from './object-tier.ts';
 import { RowTable } from './row-table.ts';
 import { type CacheSignals, NO_SIGNALS } from './signals.ts';
 import { Stevedores } from './storage/stevedores.ts';
@@ -174,6 +175,8 @@ export class CacheState {
   /** Milliseconds that a step of background work may take. */
   readonly longestStep: number;
   readonly wake: () => void;
+  /** Storage behind memory; null without. */
+  tier: TierEvents | null = null;
 
   constructor(o: CacheOptions) {
     this.counters = o.counters;

@@ -37,6 +37,7 @@ import { workerCode } from './process/fork-worker.ts';
 import { type Access, makeAccess } from './process/jail.ts';
 import { ListenerSet, resolveListeners } from './process/listeners.ts';
 import { Supervisor } from './process/supervisor.ts';
+import { makeDiskDirectory } from './process/disk-directory.ts';
 import { WorkerDirectory } from './process/worker-directory.ts';
 import { lockDirectory, removeFile, writePidFiles } from './process/working-directory.ts';
 import type { Compile } from './programs/compile-job.ts';
@@ -160,6 +161,11 @@ export class Manager implements ManagerServices {
       unlock();
     };
     try {
+      if (options.disk !== null) {
+        if (this.params.num('worker_threads') !== 1)
+          throw new OptionError('-s disk needs -p worker_threads=1 for now', false);
+        makeDiskDirectory(options.disk, jail?.worker ?? null);
+      }
       workerDirectory.make();
       this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
     } catch (cause) {
@@ -193,7 +199,8 @@ export class Manager implements ManagerServices {
             active: loaded.active,
             generation,
             fleet: options.fleet !== null,
-            threads: this.params.num('worker_threads'),
+            threads: options.disk === null ? this.params.num('worker_threads') : 1,
+            ...(options.disk !== null && { disk: options.disk }),
             code: null,
             ...(tls.state && { tls: tls.state }),
           };
