@@ -4,15 +4,15 @@
 // keys without objects in memory included; what it gives back becomes an object like one that was fetched.
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
-import { type BanSource } from './ban/ban-list.ts';
 import { type BanExpression, banMatches, parseBan, parseBanText } from './ban/ban-expression.ts';
+import type { BanSource } from './ban/ban-list.ts';
 import type { CacheState } from './cache-state.ts';
 import { StoredHead, varyStart } from './head-codec.ts';
 import type { LookupQuery } from './lookup-query.ts';
+import type { Oc } from './objcore.ts';
+import * as row from './objcore.ts';
 import type { ObjectFilling } from './object-filling.ts';
 import type { ObjectStore } from './object-store.ts';
-import * as row from './objcore.ts';
-import type { Oc } from './objcore.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedores.ts';
 import { matchesStored, storedBytes } from './vary.ts';

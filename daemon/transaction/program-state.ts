@@ -7,12 +7,7 @@
 import { RETURN, RETURNS } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from '../contract/context.ts';
-import {
-  type FleetReceipt,
-  fleetFailure,
-  fleetReply,
-  isRefused,
-} from '../contract/invalidation.ts';
+import { type FleetReceipt, fleetFailure, fleetReply, isRefused } from '../contract/invalidation.ts';
 import { type ReturnCode, STATES, State } from '../contract/program.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';

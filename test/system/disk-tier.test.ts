@@ -43,7 +43,12 @@ beforeAll(async () => {
     const size = Number(/size=(\d+)/.exec(url)?.[1] ?? 0);
     const vary = url.startsWith('/vary');
     const name = vary ? ` ${/^lang: *(\S*)/im.exec(asked)?.[1]}` : '';
-    const head = { xkey: `all key${url}`, 'X-Url': url, 'Content-Type': 'text/html', ...(vary && { Vary: 'Lang' }) };
+    const head = {
+      xkey: `all key${url}`,
+      'X-Url': url,
+      'Content-Type': 'text/html',
+      ...(vary && { Vary: 'Lang' }),
+    };
     const body = url.startsWith('/page')
       ? `<i><esi:include src="/part${url}"/></i> v${version}`
       : `${url}${name} v${version} ${'z'.repeat(size)}`;
@@ -63,7 +68,10 @@ async function body(url: string, fields: Record<string, string> = {}, method = '
 
 /** Waits until the disk has the record of an object with these bytes. */
 async function onDisk(text: string): Promise<void> {
-  await until(`${text} on disk`, async () => segments().some((file) => readFileSync(file).includes(text)) || null);
+  await until(
+    `${text} on disk`,
+    async () => segments().some((file) => readFileSync(file).includes(text)) || null,
+  );
 }
 
 function segments(): string[] {

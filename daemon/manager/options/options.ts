@@ -177,7 +177,9 @@ export function parseOptions(argv: readonly string[]): Request {
   if (o.storages.some(({ name }) => name === o.disk?.name))
     throw new OptionError(`Storage name "${o.disk?.name}" is used twice`);
   if (o.disk !== null && o.fleet !== null)
-    throw new OptionError('-s disk cannot be combined with --fleet yet: a node would have to read what it missed');
+    throw new OptionError(
+      '-s disk cannot be combined with --fleet yet: a node would have to read what it missed',
+    );
   return { kind: 'run', options: o };
 }
 
@@ -357,7 +359,9 @@ function parseStorage(text: string, index: number): StorageSpec | DiskSpec {
   if (named !== null && kind === '') throw new OptionError(`Empty named -s argument "${text}"`);
   if (DISK_KINDS.includes(kind)) return parseDisk(name, kind, [size ?? '', ...rest]);
   if (FOREIGN_KINDS.includes(kind)) {
-    throw new OptionError(`Storage method "${kind}" is not supported (supported: malloc, default, umem, disk, file)`);
+    throw new OptionError(
+      `Storage method "${kind}" is not supported (supported: malloc, default, umem, disk, file)`,
+    );
   }
   if (!MALLOC_KINDS.includes(kind)) throw new OptionError(`Unknown storage method "${kind}"`);
   if (rest.length > 0) throw new OptionError(`(-s${kind}) too many arguments`);
