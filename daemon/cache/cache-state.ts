@@ -14,13 +14,13 @@ import type { CacheCounters } from './cache-counters.ts';
 import { Crowds } from './crowds.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
 import { CLOSED, OBJCORE_WORDS, type Oc, REFS } from './objcore.ts';
-import type { TierEvents } from './object-tier.ts';
 import { Objheads } from './objheads.ts';
 import { RowTable } from './row-table.ts';
 import { type CacheSignals, NO_SIGNALS } from './signals.ts';
 import { Stevedores } from './storage/stevedores.ts';
 import { PurgeLog } from './tags/purge-log.ts';
 import { TagIndex } from './tags/tag-index.ts';
+import type { TierEvents } from './tier-events.ts';
 import { TransferTable } from './transfers.ts';
 import { VariantHash } from './vary.ts';
 

@@ -15,17 +15,8 @@ import type { ObjectFilling } from './object-filling.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedores.ts';
+import type { TierEvents } from './tier-events.ts';
 import { matchesStored, storedBytes } from './vary.ts';
-
-/** What the cache reports, synchronously and under its lock. */
-export interface TierEvents {
-  /** Number of the newest invalidation. */
-  readonly newest: number;
-  /** An object is complete and can be found. */
-  completed(oc: Oc): void;
-  /** From now on; with a key all its variants, with a ban its source as JSON. */
-  invalidated(kind: 'key' | 'tag' | 'ban', text: string): void;
-}
 
 /** What a lookup asks of the tier. */
 export interface TierLookups {
@@ -106,7 +97,9 @@ export class ObjectTier {
     const origin = objcores.getDouble(oc, row.T_ORIGIN);
     const lives = [origin, ttl, objcores.getDouble(oc, row.GRACE), objcores.getDouble(oc, row.KEEP)] as const;
     const facts = Buffer.alloc(FACTS);
-    lives.forEach((life, i) => facts.writeDoubleLE(life, i * 8));
+    lives.forEach((life, i) => {
+      facts.writeDoubleLE(life, i * 8);
+    });
     facts.writeUInt32LE((meta & KEPT) >>> 0, 32);
     facts.writeUInt32LE(objcores.get(oc, row.VXID) >>> 0, 36);
     const chunk = store.headChunk(oc);

@@ -8,7 +8,8 @@
 import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { ObjectTier, TierEvents } from '../cache/object-tier.ts';
+import type { ObjectTier } from '../cache/object-tier.ts';
+import type { TierEvents } from '../cache/tier-events.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
 import type { DiskOptions } from './disk-options.ts';
 import { type DiskHit, DiskStore } from './disk-store.ts';

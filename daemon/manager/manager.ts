@@ -14,7 +14,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Clock } from '../clock.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { FleetNode } from '../fleet/fleet-node.ts';
-import type { LoadedProgram, StorageSpec } from '../link.ts';
+import type { DiskSpec, LoadedProgram, StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
@@ -86,6 +86,7 @@ export class Manager implements ManagerServices {
     },
   });
   readonly storages: readonly StorageSpec[];
+  readonly disk: DiskSpec | null;
   readonly banner: string;
   readonly version: string;
   readonly dir: string;
@@ -147,6 +148,7 @@ export class Manager implements ManagerServices {
     this.listeners = listeners;
     this.tls = tls;
     this.storages = options.storages;
+    this.disk = options.disk;
     this.membership = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
