@@ -49,6 +49,8 @@ export class DiskTier implements TierEvents {
   private isOpen = true;
   private forgetting: Promise<boolean> | null = null;
   private readingBytes = 0;
+  /** Minute of the epoch of the last report. */
+  private failedAt = 0;
 
   private constructor(store: DiskStore, files: DiskFiles, parts: DiskTierParts) {
     this.store = store;
@@ -78,7 +80,9 @@ export class DiskTier implements TierEvents {
     const isTooLarge = objects.bodyBytes(oc) > MOST_BODY;
     const record = isTooLarge || !this.isOpen ? null : objects.record(oc);
     if (record !== null) {
-      void store.put(record);
+      void store.put(record).then((answer) => {
+        if (answer === 'failed') this.writeFailed();
+      });
       return;
     }
     // An older copy would outlive it.
@@ -133,6 +137,14 @@ export class DiskTier implements TierEvents {
   async close(): Promise<void> {
     this.isOpen = false;
     await this.store.close();
+  }
+
+  /** Says so once a minute. */
+  private writeFailed(): void {
+    const minute = Math.floor(this.parts.now() / 60);
+    if (minute === this.failedAt) return;
+    this.failedAt = minute;
+    this.parts.report('The disk tier cannot write objects: they are in memory only');
   }
 
   /** All blocks of a body; null when one is damaged or late. */
