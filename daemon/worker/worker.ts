@@ -234,6 +234,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
       seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
       report: (text) => this.warn(text),
     });
+    // There may be pages on disk, whose fragments need the request as it came.
+    this.esi.pages = true;
     const { start, objects } = this.disk.store;
     const lost = start === 'damaged journal' || start === 'journal behind';
     if (lost) this.warn(`Disk tier ${spec.name}: ${start}: it begins empty`);
