@@ -3,13 +3,13 @@
 // Pure: opens no file and no socket. Flags of Varnish without a meaning here (-h, -W) are validated and otherwise ignored.
 
 import { totalmem } from 'node:os';
-import { isAbsolute } from 'node:path';
 import { readCommandLine } from '../../../protocol/command-line.ts';
 import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
 import type { DiskSpec, ListenerSpec, StorageSpec } from '../../link.ts';
 import { parseBytes } from '../../params/value.ts';
 import { type JailOption, parseJail } from '../process/jail.ts';
 import { type AcmeOptions, parseAcme } from './acme-option.ts';
+import { DISK_KINDS, parseDisk } from './disk-option.ts';
 import { type FleetOptions, parseFleet } from './fleet-option.ts';
 import { DEFAULT_LISTENER, parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
@@ -343,11 +343,8 @@ export function startsWorkerAtOnce(o: Options): boolean {
 const MALLOC_KINDS = ['malloc', 'default', 'umem'];
 /** Storage kinds of Varnish that are not implemented. */
 const FOREIGN_KINDS = ['deprecated_persistent', 'persistent', 'debug'];
-/** `file`, so that command lines of Varnish stay valid; its path is a directory here. */
-const DISK_KINDS = ['disk', 'file'];
 const DEFAULT_SIZE = 100 << 20;
 const SMALLEST = 1 << 20;
-const SMALLEST_DISK = 64 << 20;
 
 /** Parses one argument; `index` makes the default name (s0, s1 …). Throws OptionError. */
 function parseStorage(text: string, index: number): StorageSpec | DiskSpec {
@@ -373,17 +370,6 @@ function parseStorage(text: string, index: number): StorageSpec | DiskSpec {
   if (bytes < SMALLEST)
     throw new OptionError(`(-s${kind}) size "${size}": too small, did you forget to specify M or G?`);
   return { name, kind: 'malloc', size: bytes };
-}
-
-function parseDisk(name: string, kind: string, words: readonly string[]): DiskSpec {
-  const [path = '', size = '', ...rest] = words;
-  if (name === 'Transient') throw new OptionError('Transient cannot be on disk');
-  if (!isAbsolute(path)) throw new OptionError(`(-s${kind}) needs the absolute path of a directory`);
-  if (rest.length > 0) throw new OptionError(`(-s${kind}) too many arguments`);
-  const bytes = parseBytes(size);
-  if (typeof bytes !== 'number') throw new OptionError(`(-s${kind}) size "${size}": ${bytes.text}`);
-  if (bytes < SMALLEST_DISK) throw new OptionError(`(-s${kind}) size "${size}": too small, at least 64M`);
-  return { name, path, size: bytes };
 }
 
 /** `-s malloc` without a size is limited to half of the machine's memory: unlimited would end in the OOM killer. */
