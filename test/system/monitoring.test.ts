@@ -1,4 +1,4 @@
-// What platform teams take from daemon/monitoring: each metric that its rules and its dashboard name is served, with the labels that they use; the
+// The files that platform teams take from daemon/monitoring: each metric that its rules and its dashboard name is served, with the labels that they use; the
 // rules fire where they should, by promtool; the access log of its page is JSON.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
