@@ -35,6 +35,13 @@ export interface StorageSpec {
   size: number;
 }
 
+/** A parsed -s argument of kind disk: a directory behind the memory of all storages; size in bytes. */
+export interface DiskSpec {
+  name: string;
+  path: string;
+  size: number;
+}
+
 /** A bound listener; the port is -1 for a path. */
 export interface ListenerAddress {
   name: string;
@@ -120,6 +127,8 @@ export interface InitMessage {
   identity: string;
   params: Record<string, ParamValue>;
   storages: StorageSpec[];
+  /** Absent: the cache ends with the worker. */
+  disk?: DiskSpec;
   listeners: ListenerSpec[];
   programs: LoadedProgram[];
   labels?: ProgramLabel[];

@@ -20,6 +20,7 @@ import { type CacheSignals, NO_SIGNALS } from './signals.ts';
 import { Stevedores } from './storage/stevedores.ts';
 import { PurgeLog } from './tags/purge-log.ts';
 import { TagIndex } from './tags/tag-index.ts';
+import type { TierEvents } from './tier-events.ts';
 import { TransferTable } from './transfers.ts';
 import { VariantHash } from './vary.ts';
 
@@ -174,6 +175,8 @@ export class CacheState {
   /** Milliseconds that a step of background work may take. */
   readonly longestStep: number;
   readonly wake: () => void;
+  /** Storage behind memory; null without. */
+  tier: TierEvents | null = null;
 
   constructor(o: CacheOptions) {
     this.counters = o.counters;

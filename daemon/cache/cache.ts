@@ -20,6 +20,7 @@ import { ObjectLookup } from './object-lookup.ts';
 import { ObjectLru } from './object-lru.ts';
 import { ObjectReading } from './object-reading.ts';
 import { ObjectStore } from './object-store.ts';
+import { ObjectTier } from './object-tier.ts';
 import { Reaper } from './reaper.ts';
 import { SignalReceiver } from './signal-receiver.ts';
 import type { Stevedores } from './storage/stevedores.ts';
@@ -38,6 +39,8 @@ export class Cache {
   readonly invalidation: ObjectInvalidation;
   readonly bans: BanService;
   readonly storages: Stevedores;
+  /** For storage behind memory. */
+  readonly tier: ObjectTier;
   readonly maintenance: CacheMaintenance;
   /** Handles the signals of other threads. */
   readonly receiver: SignalReceiver;
@@ -67,6 +70,7 @@ export class Cache {
       this.hits = lru;
       this.references = life;
       this.filling = new ObjectFilling(state, store, lru, lifetimes, life);
+      this.tier = new ObjectTier(state, store, this.filling);
       this.reading = new ObjectReading(state, store, this.receiver);
       this.facts = new ObjectFacts(state);
       this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, tester, this.maintenance);

@@ -118,6 +118,7 @@ export class ObjectFilling {
       this.lru.enter(oc);
       this.killMarkersAfter(oc);
       this.killReplaced(oc, meta, transfers.get(oc)?.replaces ?? 'nothing');
+      this.state.tier?.completed(oc);
     }
     const transfer = transfers.get(oc);
     if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
@@ -274,6 +275,7 @@ export class ObjectFilling {
     const { objcores } = this.state;
     const isOther = (meta & (row.OF_MARKER | row.OF_FAILURE)) !== 0;
     if (replaces === 'nothing' || isOther || objcores.getDouble(oc, row.TTL) <= 0) return;
+    this.invalidateCopies(oc);
     const replaced: Oc[] = [];
     const isInCrowd = replaces === 'variant' && this.isInCrowd(objcores.get(oc, row.OBJHEAD));
     for (let other = this.olderThan(oc, isInCrowd); other !== 0; other = this.olderThan(other, isInCrowd)) {
@@ -281,6 +283,15 @@ export class ObjectFilling {
       if (whole && (replaces === 'all' || this.sameVariant(oc, other))) replaced.push(other);
     }
     for (const other of replaced) this.life.supersede(other, oc);
+  }
+
+  /** What a forced miss replaces must not come back from storage behind memory. The object itself is newer than that. */
+  private invalidateCopies(oc: Oc): void {
+    const { tier, objheads, objcores, transfers } = this.state;
+    if (tier === null) return;
+    tier.invalidated('key', objheads.keyOf(objcores.get(oc, row.OBJHEAD)));
+    const transfer = transfers.get(oc);
+    if (transfer !== undefined && transfer.since >= 0) transfer.since = tier.newest;
   }
 
   private sameVariant(a: Oc, b: Oc): boolean {

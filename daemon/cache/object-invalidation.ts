@@ -46,7 +46,10 @@ export class ObjectInvalidation {
   }
 
   private purgeKey(key: string, now: number, soft: SoftPurge | null, own: Oc): number {
-    const { objcores, objheads } = this.state;
+    const { objcores, objheads, tier, transfers } = this.state;
+    tier?.invalidated('key', key);
+    const ofOwn = own === 0 ? undefined : transfers.get(own);
+    if (tier !== null && ofOwn !== undefined && ofOwn.since >= 0) ofOwn.since = tier.newest;
     const oh = objheads.find(key);
     if (oh === 0) return 0;
     let count = 0;
@@ -62,7 +65,13 @@ export class ObjectInvalidation {
 
   /** Purges one object, or makes it stale; returns 0 when it is gone already, 1 otherwise. */
   purgeOne(oc: Oc, now: number, soft: SoftPurge | null = null): number {
-    return this.state.lock.hold(() => this.purgeObject(oc, now, soft));
+    return this.state.lock.hold(() => {
+      const { tier, objheads, objcores } = this.state;
+      const oh = objcores.get(oc, row.OBJHEAD);
+      // Copies are invalidated by key: the other variants are fetched again once memory has lost them.
+      if (tier !== null && oh !== 0) tier.invalidated('key', objheads.keyOf(oh));
+      return this.purgeObject(oc, now, soft);
+    });
   }
 
   private purgeObject(oc: Oc, now: number, soft: SoftPurge | null): number {
@@ -79,7 +88,9 @@ export class ObjectInvalidation {
    * find them any more when it returns, though their memory may be freed later. */
   purgeTags(keys: string, soft: boolean, now: number): number {
     return this.state.lock.hold(() => {
-      const count = this.tagPurges.purge(keysIn(keys), soft ? Doom.SOFT : Doom.HARD, now);
+      const names = keysIn(keys);
+      for (const name of names) this.state.tier?.invalidated('tag', name);
+      const count = this.tagPurges.purge(names, soft ? Doom.SOFT : Doom.HARD, now);
       this.maintenance.sample();
       return count;
     });

@@ -32,7 +32,7 @@ export class ObjectLife {
 
   /** A busy object under a key; the caller holds a reference. `expected`: the variant it will probably become (vary.ts). */
   newBusy(oh: Oh, expected: number): Oc {
-    const { objcores, bans, purgeLog, objheads } = this.state;
+    const { objcores, bans, purgeLog, objheads, tier } = this.state;
     const oc = this.take(0);
     objcores.set(oc, row.OBJHEAD, oh);
     // Taken now, not at the end of the fetch: bans and purges that come in between are then tested.
@@ -40,6 +40,7 @@ export class ObjectLife {
     objcores.set(oc, row.SURROGATE, purgeLog.newest);
     objcores.set(oc, row.EXPECTED, expected);
     objheads.linkFirst(oh, oc);
+    if (tier !== null) this.store.transferOf(oc).since = tier.newest;
     return oc;
   }
 

@@ -82,6 +82,15 @@ export class ObjectStore {
     return true;
   }
 
+  /** Stores a head that is encoded already, for a body of `length` bytes; false when there is no room. */
+  storeHeadBytes(oc: Oc, head: Uint8Array, length: number, varies: boolean): boolean {
+    if (!this.begin(oc, null, head.length, length)) return false;
+    const { objcores } = this;
+    if (varies) objcores.set(oc, row.META, objcores.get(oc, row.META) | row.OF_HAS_VARY);
+    this.headChunk(oc).set(head, this.headAt(oc));
+    return true;
+  }
+
   beginBody(oc: Oc, storage: string, length: number): boolean {
     if (!this.begin(oc, storage, NO_HEAD, length)) return false;
     this.transferOf(oc).isKept = true;

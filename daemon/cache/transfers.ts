@@ -23,6 +23,8 @@ export class Transfer implements ProgressSource {
   servesWaiters = false;
   /** The objects that a forced miss replaces when it is finished. */
   replaces: 'nothing' | 'variant' | 'all' = 'nothing';
+  /** Number of the tier's newest invalidation when the fetch began; negative when no copy is kept. */
+  since = -1;
   /** Body bytes the response announced; -1 when unknown. */
   expected = -1;
   /** The head of a private object for as long as its fetch lends it: its reader need not decode what is stored. */

@@ -165,7 +165,8 @@ export function sameStored(a: ChunkBytes, aStart: number, b: ChunkBytes, bStart:
   return a.compare(b, bStart, bStart + length, aStart, aStart + length) === 0;
 }
 
-function storedBytes(from: ChunkBytes, start: number): number {
+/** Bytes of a stored variant. */
+export function storedBytes(from: ChunkBytes, start: number): number {
   let at = start + COUNT;
   for (let left = from.readUInt16LE(start); left > 0; left--) {
     const stored = from.readUInt16LE(at + 1);

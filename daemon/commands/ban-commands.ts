@@ -18,6 +18,8 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
   const words = local ? args.slice(1) : args;
   const problem = worker.cache.bans.add(words, worker.clock.now(), soft);
   if (problem !== null) return refused(problem);
+  const isOnDisk = (await worker.disk?.settled()) ?? true;
+  if (!isOnDisk) return cannot('Banned, but not on disk: the ban may not survive the worker.\n');
   if (local) return ok();
   const subject = words.map((word) => (/[\s"]/.test(word) ? JSON.stringify(word) : word)).join(' ');
   const event: Invalidation = { kind: 'ban', soft, subject, words, origin: 'admin', count: null };

@@ -27,6 +27,8 @@ export interface WorkerServices {
   readonly edge: EdgeServices | null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
+  /** Null without a disk tier. */
+  readonly disk: { settled(): Promise<boolean> } | null;
   /** Bound listeners for plain HTTP. */
   listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: BanService };

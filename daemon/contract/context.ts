@@ -330,6 +330,8 @@ export interface VclHost {
   readonly edge: EdgeService | null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
+  /** The disk tier; null without one. Resolves with whether the invalidations so far would survive a loss of power. */
+  readonly disk: { settled(): Promise<boolean> } | null;
   /** ban(): adds a ban; returns an error text or null. With a task, also for the edge and the fleet. */
   ban(expression: string, ctx?: VclContext): string | null;
   /** The same for a soft ban: matching objects become stale. */
@@ -381,6 +383,8 @@ export class VclContext {
   /** Pending receipts of the edge and the fleet; the state ends when all have arrived. */
   owed: Promise<EdgeReceipt>[] | null = null;
   published: Promise<FleetReceipt>[] | null = null;
+  /** Whether what was invalidated is on disk. */
+  onDisk: Promise<boolean>[] | null = null;
   /** The latest receipt of the fleet as text; '' before. */
   fleetReply = '';
   /** Whether executed statements are logged. */
@@ -401,7 +405,11 @@ export class VclContext {
   /** Passes an invalidation of this task on to the edge and the fleet, unless the program limited it to this node. The
    * state of the program ends when the receipts in `owed` and `published` have arrived. */
   raise(event: Omit<Invalidation, 'origin'>): void {
-    const { edge, fleet } = this.host;
+    const { edge, fleet, disk } = this.host;
+    if (disk !== null) {
+      this.onDisk ??= [];
+      this.onDisk.push(disk.settled());
+    }
     if (edge === null && fleet === null) return;
     const vxid = this.req?.attempt.vxid ?? this.bo?.attempt.vxid ?? 0;
     const whole = { ...event, origin: `vxid ${vxid}` };

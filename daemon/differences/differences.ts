@@ -99,8 +99,8 @@ export const DIFFERENCES: readonly Difference[] = [
     'A body over the limit of `std.cache_req_body` is answered with 400, and one that its storage has no room for with 503. Varnish closes the connection.',
     'The client learns the reason.'),
   row(CACHE, 'Storage',
-    'It is in memory only: `-s malloc`, `default` or `umem`, but not `file` or `deprecated_persistent`. The cache is lost when the daemon ends.',
-    'A tier on disk is not built yet.'),
+    'It is in memory: `-s malloc`, `default` or `umem`, but not `deprecated_persistent`. `-s disk,DIRECTORY,SIZE`, or `file`, is a tier behind all of it, for objects up to 8 MiB: they survive restarts, and what was purged or banned does not come back. It needs `worker_threads=1`, excludes `--fleet`, and is no storage that `beresp.storage` could name. Without it the cache is lost when the worker ends.',
+    'A restart does not send all requests to the origin. Varnish forgets the objects of its `file`.'),
 
   row(ESI, 'Parallel fragments',
     'The fragments of a page are fetched at the same time, up to `esi_parallel` of them (16), and written in their order. `esi_parallel 1` fetches one after the other as Varnish does.',

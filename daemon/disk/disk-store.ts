@@ -79,8 +79,21 @@ export class DiskStore {
     await this.openJournal().add(one);
   }
 
-  /** Stores an object behind those that wait. */
+  /** Whether there may be an object of this key. */
+  mayHave(key: string): boolean {
+    this.hasher.hash(key);
+    return this.index.find(this.hasher.lo, this.hasher.hi).length > 0;
+  }
+
+  /** No object of this key that was stored so far is found any more, until the next start. */
+  forgetKey(key: string): void {
+    this.hasher.hash(key);
+    for (const entry of this.index.find(this.hasher.lo, this.hasher.hi)) this.index.drop(entry);
+  }
+
+  /** Stores an object behind those that wait. An older one of its variant is not found meanwhile. */
   put(object: DiskObject): Promise<PutAnswer> {
+    this.hide(object);
     const bytes = object.body.length + object.head.length;
     if (this.waitingBytes + bytes > this.options.waitingBytes) {
       this.hide(object);

@@ -14,7 +14,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Clock } from '../clock.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { FleetNode } from '../fleet/fleet-node.ts';
-import type { LoadedProgram, StorageSpec } from '../link.ts';
+import type { DiskSpec, LoadedProgram, StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
@@ -33,6 +33,7 @@ import { type Options, startsWorkerAtOnce } from './options/options.ts';
 import { setParams } from './options/param-options.ts';
 import { usableCores } from './process/cores.ts';
 import type { Log } from './process/daemon-log.ts';
+import { makeDiskDirectory } from './process/disk-directory.ts';
 import { workerCode } from './process/fork-worker.ts';
 import { type Access, makeAccess } from './process/jail.ts';
 import { ListenerSet, resolveListeners } from './process/listeners.ts';
@@ -86,6 +87,7 @@ export class Manager implements ManagerServices {
     },
   });
   readonly storages: readonly StorageSpec[];
+  readonly disk: DiskSpec | null;
   readonly banner: string;
   readonly version: string;
   readonly dir: string;
@@ -148,6 +150,7 @@ export class Manager implements ManagerServices {
     this.listeners = listeners;
     this.tls = tls;
     this.storages = options.storages;
+    this.disk = options.disk;
     this.membership = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
@@ -162,6 +165,11 @@ export class Manager implements ManagerServices {
       unlock();
     };
     try {
+      if (options.disk !== null) {
+        if (this.params.num('worker_threads') !== 1)
+          throw new OptionError('-s disk needs -p worker_threads=1 for now', false);
+        makeDiskDirectory(options.disk, jail?.worker ?? null);
+      }
       workerDirectory.make();
       this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
     } catch (cause) {
@@ -195,7 +203,8 @@ export class Manager implements ManagerServices {
             active: loaded.active,
             generation,
             fleet: options.fleet !== null,
-            threads: this.params.num('worker_threads'),
+            threads: options.disk === null ? this.params.num('worker_threads') : 1,
+            ...(options.disk !== null && { disk: options.disk }),
             code: null,
             ...(tls.state && { tls: tls.state }),
           };

@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupAnswer } from '../cache/lookup-query.ts';
+import type { TierLookups } from '../cache/object-tier.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { HIT, LOOKUP, MISS, PASS, RESET } from './request-steps.ts';
@@ -56,6 +57,7 @@ export function lookup(req: Request): Step<Request> {
       if (req.attempt.waited) waitLogged(req);
       return PASS;
     case LookupAnswer.MISS:
+      if (core.disk !== null && isForDisk(req, core.disk)) return askDisk(req, core.disk);
       logVariants(req);
       if (req.attempt.waited) waitLogged(req);
       return MISS;
@@ -95,6 +97,36 @@ export function lookup(req: Request): Step<Request> {
     default:
       throw new Error(`lookup answered ${found}`);
   }
+}
+
+/** An object that is stale in memory has no better copy on disk. */
+function isForDisk({ attempt, settings }: Request, disk: TierLookups): boolean {
+  if (attempt.askedDisk || attempt.staleOc !== 0 || settings.hashAlwaysMiss) return false;
+  return disk.mayHave(attempt.hashKey);
+}
+
+/** The request waits for the disk, and others wait for its busy object as for a fetch. What was on disk is found by the next
+ * lookup; without it the request has missed. */
+function askDisk(req: Request, disk: TierLookups): Step<Request> {
+  const { references } = req.core.cache;
+  const { busyOc } = req.attempt;
+  req.attempt.busyOc = 0;
+  req.attempt.askedDisk = true;
+  let isWanted = true;
+  req.onAbort = () => {
+    isWanted = false;
+    req.resume(RESET);
+  };
+  void disk
+    .load(req.query, busyOc, () => isWanted)
+    .then((found) => {
+      if (isWanted) req.onAbort = null;
+      if (found || !isWanted) references.deref(busyOc);
+      if (!isWanted) return;
+      if (!found) req.attempt.busyOc = busyOc;
+      req.resume(found ? LOOKUP : MISS);
+    });
+  return PARKED;
 }
 
 /** The object may be outdated: the request looks up again once that is known. */

@@ -37,7 +37,7 @@ const HOLDING: ReadonlySet<number> = new Set([State.hit, State.miss, State.pipe]
 /** As inState(). */
 export function inClientState(req: Request, stateId: number, after: AfterState<Request>): Step<Request> {
   const { vcl, host } = req.ctx;
-  if (vcl.waiting[stateId] === null && host.edge === null && host.fleet === null)
+  if (vcl.waiting[stateId] === null && host.edge === null && host.fleet === null && host.disk === null)
     return inState(req, stateId, after);
   return inState(req, stateId, after, (tx, code) => {
     // The bytes of a head of the cache or of the read buffer may be others by this turn.

@@ -2,6 +2,7 @@
 // and the programs. The composition (daemon/worker) makes the one instance; nothing here has behaviour.
 
 import type { Cache } from '../cache/cache.ts';
+import type { TierLookups } from '../cache/object-tier.ts';
 import type { Clock } from '../clock.ts';
 import type { VclHost, VclProgram } from '../contract/context.ts';
 import type { Piece } from '../flow/piece.ts';
@@ -67,6 +68,8 @@ export interface Core {
   readonly esi: EsiState;
   readonly stats: MainCounters;
   readonly cache: Cache;
+  /** Storage behind memory; null without. */
+  readonly disk: TierLookups | null;
   /** Lookups that wait for what the fleet has missed. */
   readonly held: HeldLookups;
   readonly hotHeads: HotHeads;

@@ -1,19 +1,13 @@
 // Runs a state of the program for a request or a fetch. Where the state makes calls of extensions that may wait, its
 // transaction is parked meanwhile and continues with a step of its own; where it makes none, this is a plain call.
 //
-// A state that has invalidated something is over when the edge's queue and the fleet have it, or have refused it: an answer
+// A state that has invalidated something is over when the disk tier, the edge's queue and the fleet have it, or have refused it: an answer
 // that the program makes itself then says so, 207 or 504 in place of 200. What was done here stays done.
 
 import { RETURN, RETURNS } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from '../contract/context.ts';
-import {
-  type EdgeReceipt,
-  type FleetReceipt,
-  fleetFailure,
-  fleetReply,
-  isRefused,
-} from '../contract/invalidation.ts';
+import { type FleetReceipt, fleetFailure, fleetReply, isRefused } from '../contract/invalidation.ts';
 import { type ReturnCode, STATES, State } from '../contract/program.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
@@ -60,8 +54,8 @@ export function inState<T extends ProgramTask<T>>(
   return isOwed(ctx) ? whenWritten(tx, stateId, code, woken) : after(tx, code);
 }
 
-function isOwed({ owed, published }: VclContext): boolean {
-  return owed !== null || published !== null;
+function isOwed({ owed, published, onDisk }: VclContext): boolean {
+  return owed !== null || published !== null || onDisk !== null;
 }
 
 /** Goes on as after a state that has ended with `code`, once what was invalidated since is written down. */
@@ -83,11 +77,13 @@ function whenWritten<T extends ProgramTask<T>>(
   woken: AfterState<T>,
 ): Step<T> {
   const { ctx } = tx;
-  const { owed, published } = ctx;
+  const { owed, published, onDisk } = ctx;
   ctx.owed = null;
   ctx.published = null;
-  Promise.all([Promise.all(published ?? []), Promise.all(owed ?? [])]).then(([ofFleet, ofEdge]) => {
-    afterEdge(ctx, stateId, code, ofEdge);
+  ctx.onDisk = null;
+  const all = [Promise.all(published ?? []), Promise.all(owed ?? []), Promise.all(onDisk ?? [])] as const;
+  Promise.all(all).then(([ofFleet, ofEdge, ofDisk]) => {
+    if (ofEdge.some(isRefused) || ofDisk.includes(false)) reportPart(ctx, stateId, code);
     const run = (): Step<T> => woken(tx, afterPublishing(ctx, stateId, code, ofFleet));
     tx.resume({ name: 'written', run });
   });
@@ -98,13 +94,8 @@ const OK = 200;
 const MULTI_STATUS = 207;
 
 /** Only of answers that the program makes itself: what a client gets of an object is none to an invalidation. */
-function afterEdge(
-  ctx: VclContext,
-  stateId: number,
-  code: ReturnCode,
-  receipts: readonly EdgeReceipt[],
-): void {
-  if (ctx.req === null || !receipts.some(isRefused)) return;
+function reportPart(ctx: VclContext, stateId: number, code: ReturnCode): void {
+  if (ctx.req === null) return;
   const reason = reasonOf(MULTI_STATUS);
   const { resp } = ctx.req;
   if (stateId === State.synth && code !== RETURN.fail && resp.status === OK) {

@@ -39,6 +39,8 @@ export class RequestAttempt implements VclAttempt {
   counted = false;
   /** The lookup has waited for the fetch of another. */
   waited = false;
+  /** The lookup has asked the disk tier. */
+  askedDisk = false;
   /** The fetched object replaces all others under its key, once it is whole and no failure. */
   replacesOthers = false;
   /** The object's transaction id, which the header of ids names on a hit. */

@@ -21,6 +21,9 @@ export function makeHost(worker: Worker): VclHost {
       return worker.edge;
     },
     fleet: worker.fleet,
+    get disk() {
+      return worker.disk;
+    },
     ban: (expression, ctx) => ban(worker, expression, false, ctx),
     softBan: (expression, ctx) => ban(worker, expression, true, ctx),
     purgeTags: (keys, soft, ctx) => {

@@ -4,6 +4,7 @@
 // and branch off in the last line.
 
 import { randomInt } from 'node:crypto';
+import { constants, openSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
@@ -98,8 +99,15 @@ function withCode(call: WorkerCall): WorkerCall {
 /** Drops privileges in the working directory: the new user may have no access to the path that leads there. */
 function settleIn(init: InitMessage): InitMessage {
   process.chdir(init.dir);
+  const disk = init.disk === undefined ? {} : { disk: { ...init.disk, path: openDirectory(init.disk.path) } };
   if (init.account !== null) becomeUser(init.account);
-  return { ...init, dir: '.' };
+  return { ...init, ...disk, dir: '.' };
+}
+
+/** The name of a directory as this process has it open, for good. */
+function openDirectory(path: string): string {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  return `/proc/self/fd/${openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)}`;
 }
 
 function panic(error: unknown): void {

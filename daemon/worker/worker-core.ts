@@ -11,6 +11,7 @@ import { Clock } from '../clock.ts';
 import type { VclHost } from '../contract/context.ts';
 import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
+import type { DiskTier } from '../disk/disk-tier.ts';
 import type { Piece } from '../flow/piece.ts';
 import { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
@@ -73,6 +74,7 @@ export abstract class WorkerCore implements Core {
   readonly params: HotParams;
   readonly allParams: Params;
   readonly cache: Cache;
+  disk: DiskTier | null = null;
   readonly hotHeads: HotHeads;
   readonly spareFetchBuffers: object[] = [];
   readonly esi = new EsiState();

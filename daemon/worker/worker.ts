@@ -2,10 +2,12 @@
 // (worker-core.ts) from the manager's first message, and executes the manager's calls. It holds no logic of its own;
 // every part has its folder.
 
+import { randomInt } from 'node:crypto';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
+import { DiskTier } from '../disk/disk-tier.ts';
 import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
 import type { FromWorker, InitMessage, ListenerAddress, WorkerCall } from '../link.ts';
 import type { AcceptorHost } from '../net/acceptor.ts';
@@ -18,6 +20,7 @@ import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
 import { carryOut } from './carry-out.ts';
 import { logCall, logCommand, logReply } from './cli-log.ts';
+import { lockDisk } from './disk-lock.ts';
 import { Drain } from './drain.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
 import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
@@ -56,6 +59,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private readonly drainage: Drain;
   private started = false;
   private stopping = false;
+  private unlockDisk: () => void = () => undefined;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null = null) {
     super(init, send, share);
@@ -116,6 +120,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
 
   /** Loads the programs; the listeners arrive one by one. */
   async start(): Promise<void> {
+    await this.openDisk();
     await this.programs.begin(this.init);
     this.listeners.begin();
     this.countersFile.start();
@@ -186,7 +191,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
 
   /** A new worker has neither the objects nor the bans of its predecessor. */
   private warnOfLoss(): void {
-    this.warn('A new worker begins with an empty cache and an empty list of bans');
+    const cache = this.disk === null ? 'an empty cache' : 'what is on disk';
+    this.warn(`A new worker begins with ${cache} and an empty list of bans`);
   }
 
   private sampleGauges(): void {
@@ -211,8 +217,29 @@ export class Worker extends WorkerCore implements AcceptorHost {
     while (this.drainage.left > 0 && performance.now() < end) await turns.next();
     this.programs.close();
     void this.edge?.close();
+    await this.disk?.close().catch(() => undefined);
+    this.unlockDisk();
     this.flush();
     this.countersFile.close();
+  }
+
+  /** Before any program: what a program purges must be known to be on disk. */
+  private async openDisk(): Promise<void> {
+    const spec = this.init.disk;
+    if (spec === undefined) return;
+    this.unlockDisk = await lockDisk(spec.path);
+    this.disk = await DiskTier.open(spec.path, spec.size, {
+      cache: this.cache,
+      now: () => this.clock.now(),
+      seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
+      report: (text) => this.warn(text),
+    });
+    // There may be pages on disk, whose fragments need the request as it came.
+    this.esi.pages = true;
+    const { start, objects } = this.disk.store;
+    const lost = start === 'damaged journal' || start === 'journal behind';
+    if (lost) this.warn(`Disk tier ${spec.name}: ${start}: it begins empty`);
+    else this.logNotice(`disk: ${objects} objects`);
   }
 
   private sweep(): void {

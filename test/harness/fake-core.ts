@@ -80,7 +80,7 @@ export class FakeCore {
       clock: { now: () => this.now },
       params: { max_restarts: 4, max_retries: 4, http_gzip_support: 1, http_range_support: 1, ...params },
       stats: this.stats,
-      host: { edge: null, fleet: null },
+      host: { edge: null, fleet: null, disk: null },
       stepChecks: null,
       turnWatch: null,
       turns: new Turns(() => 0),

@@ -307,6 +307,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/privileges',
     'daemon/link',
     'daemon/cache',
+    'daemon/disk',
     'daemon/clock',
     'daemon/extensions',
     'daemon/filters',

@@ -115,6 +115,9 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/worker/worker.ts sessions',
   ],
   'the disk tier, which is meant for a thread of its own': [
+    'daemon/cache/object-tier.ts bans',
+    'daemon/cache/object-tier.ts tags',
+    'daemon/disk/disk-tier.ts bans',
     'daemon/disk/disk-segment.ts entries',
     'daemon/disk/disk-store.ts entries',
     'daemon/disk/invalidations.ts bans',

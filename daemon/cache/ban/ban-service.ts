@@ -89,6 +89,7 @@ export class BanService {
     this.state.lock.hold(() => {
       if (soft) this.state.notBefore(now);
       this.state.bans.add(parsed, now, this.state.limits.banDups, soft, source);
+      this.state.tier?.invalidated('ban', JSON.stringify(source));
     });
     return null;
   }

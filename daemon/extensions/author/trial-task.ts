@@ -35,6 +35,7 @@ const HOST: VclHost = {
   softBan: () => null,
   edge: null,
   fleet: null,
+  disk: null,
   purgeTags: () => 0,
   purgeUrl: () => ({ purged: 0 }),
   syslog: () => undefined,

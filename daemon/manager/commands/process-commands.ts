@@ -78,7 +78,8 @@ function tlsColumn(listener: BoundListener): string {
   return listener.tls ? ` ${protocolOf(listener)}` : '';
 }
 
-const storages: ManagerHandler = ({ storages }, call) => {
+const storages: ManagerHandler = ({ storages: inMemory, disk }, call) => {
+  const storages = [...inMemory, ...(disk === null ? [] : [{ name: disk.name, kind: 'disk' }])];
   if (call.json) {
     const items = storages.map(
       (s) => `\n  {\n    "name": ${JSON.stringify(s.name)},\n    "storage": ${JSON.stringify(s.kind)}\n}`,

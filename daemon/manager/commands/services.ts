@@ -5,7 +5,7 @@ import type { CommandReply } from '../../../protocol/messages.ts';
 import type { ManagerCommand } from '../../../protocol/tables/commands.ts';
 import type { EventKind } from '../../../protocol/tables/events.ts';
 import type { FleetNode } from '../../fleet/fleet-node.ts';
-import type { CommandCall, StorageSpec } from '../../link.ts';
+import type { CommandCall, DiskSpec, StorageSpec } from '../../link.ts';
 import type { Params } from '../../params/parameter-set.ts';
 import type { TurnWatch } from '../../turns/turn-watch.ts';
 import type { ListenerSet } from '../process/listeners.ts';
@@ -28,6 +28,7 @@ export interface ManagerServices {
   readonly turnWatch: TurnWatch;
   readonly longTurns: LongTurns;
   readonly storages: readonly StorageSpec[];
+  readonly disk: DiskSpec | null;
   readonly tls: TlsService;
   /** Null without --acme. */
   readonly acme: Pick<AutomaticCertificates, 'status' | 'retry'> | null;

@@ -5,10 +5,11 @@
 import { totalmem } from 'node:os';
 import { readCommandLine } from '../../../protocol/command-line.ts';
 import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
-import type { ListenerSpec, StorageSpec } from '../../link.ts';
+import type { DiskSpec, ListenerSpec, StorageSpec } from '../../link.ts';
 import { parseBytes } from '../../params/value.ts';
 import { type JailOption, parseJail } from '../process/jail.ts';
 import { type AcmeOptions, parseAcme } from './acme-option.ts';
+import { DISK_KINDS, parseDisk } from './disk-option.ts';
 import { type FleetOptions, parseFleet } from './fleet-option.ts';
 import { DEFAULT_LISTENER, parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
@@ -29,6 +30,8 @@ export interface Options {
   params: { name: string; value: string }[];
   readOnly: string[];
   storages: StorageSpec[];
+  /** Null without -s of kind disk. */
+  disk: DiskSpec | null;
   secretFile: string | null;
   pidFile: string | null;
   initFile: string | null;
@@ -93,6 +96,7 @@ export function parseOptions(argv: readonly string[]): Request {
     params: [],
     readOnly: [],
     storages: [],
+    disk: null,
     secretFile: null,
     pidFile: null,
     initFile: null,
@@ -165,7 +169,17 @@ export function parseOptions(argv: readonly string[]): Request {
   o.listeners = parseListeners(
     listeners.length === 0 && o.tls.file === null ? [DEFAULT_LISTENER] : listeners,
   );
-  o.storages = withDefaults(storages.map(parseStorage));
+  const specs = storages.map(parseStorage);
+  const disks = specs.flatMap((spec) => ('path' in spec ? [spec] : []));
+  o.storages = withDefaults(specs.flatMap((spec) => ('path' in spec ? [] : [spec])));
+  if (disks.length > 1) throw new OptionError('Only one -s of kind disk can be specified');
+  o.disk = disks[0] ?? null;
+  if (o.storages.some(({ name }) => name === o.disk?.name))
+    throw new OptionError(`Storage name "${o.disk?.name}" is used twice`);
+  if (o.disk !== null && o.fleet !== null)
+    throw new OptionError(
+      '-s disk cannot be combined with --fleet yet: a node would have to read what it missed',
+    );
   return { kind: 'run', options: o };
 }
 
@@ -328,20 +342,23 @@ export function startsWorkerAtOnce(o: Options): boolean {
 
 const MALLOC_KINDS = ['malloc', 'default', 'umem'];
 /** Storage kinds of Varnish that are not implemented. */
-const FOREIGN_KINDS = ['file', 'deprecated_persistent', 'persistent', 'debug'];
+const FOREIGN_KINDS = ['deprecated_persistent', 'persistent', 'debug'];
 const DEFAULT_SIZE = 100 << 20;
 const SMALLEST = 1 << 20;
 
 /** Parses one argument; `index` makes the default name (s0, s1 …). Throws OptionError. */
-function parseStorage(text: string, index: number): StorageSpec {
+function parseStorage(text: string, index: number): StorageSpec | DiskSpec {
   if (text === '') throw new OptionError('-s argument lacks strategy {malloc, file, ...}');
   const named = /^([^=,]*)=(.*)$/s.exec(text);
   const name = named?.[1] ?? `s${index}`;
   const [kind = '', size, ...rest] = (named?.[2] ?? text).split(',');
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`invalid -s name "${name}"=[...]`);
   if (named !== null && kind === '') throw new OptionError(`Empty named -s argument "${text}"`);
+  if (DISK_KINDS.includes(kind)) return parseDisk(name, kind, [size ?? '', ...rest]);
   if (FOREIGN_KINDS.includes(kind)) {
-    throw new OptionError(`Storage method "${kind}" is not supported (supported: malloc, default, umem)`);
+    throw new OptionError(
+      `Storage method "${kind}" is not supported (supported: malloc, default, umem, disk, file)`,
+    );
   }
   if (!MALLOC_KINDS.includes(kind)) throw new OptionError(`Unknown storage method "${kind}"`);
   if (rest.length > 0) throw new OptionError(`(-s${kind}) too many arguments`);

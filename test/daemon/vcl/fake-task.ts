@@ -94,6 +94,7 @@ export const host: VclHost = {
   shared: new OwnState(),
   edge: null,
   fleet: null,
+  disk: null,
   ban: (e) => (e.includes('==') ? null : 'Expected second operand.'),
   softBan: () => null,
   purgeTags: () => 0,

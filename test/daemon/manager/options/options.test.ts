@@ -211,13 +211,29 @@ describe('storages', () => {
     ['malloc,64m', { name: 's0', size: 64 << 20 }],
     ['default,1G', { name: 's0', size: 2 ** 30 }],
     ['big=umem,1G', { name: 'big', size: 2 ** 30 }],
-    ['file,/tmp/x,1G', 'Storage method "file" is not supported (supported: malloc, default, umem)'],
+    [
+      'persistent,/x,1G',
+      'Storage method "persistent" is not supported (supported: malloc, default, umem, disk, file)',
+    ],
+    ['disk,x,1G', '(-sdisk) needs the absolute path of a directory'],
+    ['disk,/x,1M', '(-sdisk) size "1M": too small, at least 64M'],
+    ['disk,/x,1G,random', '(-sdisk) too many arguments'],
+    ['Transient=disk,/x,1G', 'Transient cannot be on disk'],
     ['foo,1m', 'Unknown storage method "foo"'],
     ['malloc,1x', '(-smalloc) size "1x": Unknown BYTES unit of measurement ([KMGTP][B])'],
     ['malloc,10', '(-smalloc) size "10": too small, did you forget to specify M or G?'],
   ])('%s', (text, expected) => {
     if (typeof expected === 'string') expect(mistake('-d', '-s', text)).toBe(expected);
     else expect(options('-d', '-s', text).storages[0]).toMatchObject(expected);
+  });
+
+  it('has one disk tier behind the storages', () => {
+    const parsed = options('-d', '-s', 'cold=file,/var/cache/x,1G');
+    expect(parsed.disk).toEqual({ name: 'cold', path: '/var/cache/x', size: 2 ** 30 });
+    expect(parsed.storages.map(({ name }) => name)).toEqual(['s0', 'Transient']);
+    expect(mistake('-d', '-s', 'disk,/x,1G', '-s', 'disk,/y,1G')).toBe(
+      'Only one -s of kind disk can be specified',
+    );
   });
 
   it('keeps a Transient that was given', () => {

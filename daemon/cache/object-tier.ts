@@ -1,0 +1,207 @@
+// Storage behind memory that outlives the process: what the cache reports to it, and objects as records for it.
+//
+// The cache decides alone what a request gets. The tier keeps complete objects, and is notified of every invalidation, those of
+// keys without objects in memory included; what it gives back becomes an object like one that was fetched.
+
+import type { LentBytes } from '../http1/lent-bytes.ts';
+import { type BanExpression, banMatches, parseBan, parseBanText } from './ban/ban-expression.ts';
+import type { BanSource } from './ban/ban-list.ts';
+import type { CacheState } from './cache-state.ts';
+import { StoredHead, varyStart } from './head-codec.ts';
+import type { LookupQuery } from './lookup-query.ts';
+import type { Oc } from './objcore.ts';
+import * as row from './objcore.ts';
+import type { ObjectFilling } from './object-filling.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { ChunkBytes } from './storage/slab.ts';
+import { TRANSIENT } from './storage/stevedores.ts';
+import type { TierEvents } from './tier-events.ts';
+import { matchesStored, storedBytes } from './vary.ts';
+
+/** What a lookup asks of the tier. */
+export interface TierLookups {
+  mayHave(key: string): boolean;
+  load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean>;
+}
+
+/** An object as a record. Times in seconds since 1970. */
+export interface TierRecord {
+  readonly key: string;
+  /** Equal for equal variants, in each process. */
+  readonly variant: number;
+  readonly since: number;
+  readonly end: number;
+  readonly tags: readonly string[];
+  readonly facts: Uint8Array;
+  readonly head: Uint8Array;
+  readonly annex: Uint8Array;
+}
+
+/** The layout of the facts: doubles, then flags and the id of the fetch. */
+const FACTS = 40;
+/** Flags that a record keeps. */
+const KEPT =
+  row.OF_GZIPPED | row.OF_UNSTREAMED | row.OF_ESI | row.OF_PLAIN | row.OF_RECODED | row.OF_HAS_VARY;
+/** Objects that are not kept: markers, failures and what is not for everybody. */
+const NOT_KEPT = row.OF_MARKER | row.OF_FOR_WAITERS | row.OF_UNCACHEABLE | row.OF_FAILURE | row.OF_HEAD_ALONE;
+const EMPTY = Buffer.alloc(0);
+/** Bans that a record may have to be tested against (chosen): with more it is not used. */
+const MOST_BANS = 100;
+/** Parsed bans that are remembered. */
+const MOST_PARSED = 1000;
+
+export class ObjectTier {
+  private readonly state: CacheState;
+  private readonly store: ObjectStore;
+  private readonly filling: ObjectFilling;
+  private readonly storedHead = new StoredHead();
+  private readonly parsed = new Map<string, BanExpression | null>();
+
+  constructor(state: CacheState, store: ObjectStore, filling: ObjectFilling) {
+    this.state = state;
+    this.store = store;
+    this.filling = filling;
+  }
+
+  /** Connects the tier; objects whose fetches began earlier are not kept. */
+  connect(tier: TierEvents): void {
+    this.state.tier = tier;
+  }
+
+  /** The key of an object in the index; null of any other. */
+  keyOf(oc: Oc): string | null {
+    const oh = this.state.objcores.get(oc, row.OBJHEAD);
+    return oh === 0 ? null : this.state.objheads.keyOf(oh);
+  }
+
+  /** Whether the tier has to know of an object: it was fetched since the tier was connected. */
+  isNew(oc: Oc): boolean {
+    return (this.state.transfers.get(oc)?.since ?? -1) >= 0;
+  }
+
+  /** Bytes of a complete object's body. */
+  bodyBytes(oc: Oc): number {
+    return this.state.objcores.getDouble(oc, row.BODY_LENGTH);
+  }
+
+  /** A copy of a complete object; null when it is not one to keep. For TierEvents.completed() only. */
+  record(oc: Oc): (TierRecord & { readonly body: Buffer }) | null {
+    const { objcores, transfers } = this.state;
+    const { store } = this;
+    const meta = objcores.get(oc, row.META);
+    const key = this.keyOf(oc);
+    const transfer = transfers.get(oc);
+    const ttl = objcores.getDouble(oc, row.TTL);
+    if (key === null || transfer === undefined || transfer.since < 0 || ttl <= 0) return null;
+    if ((meta & NOT_KEPT) !== 0 || this.state.stevedores.of(oc).name === TRANSIENT) return null;
+    const origin = objcores.getDouble(oc, row.T_ORIGIN);
+    const lives = [origin, ttl, objcores.getDouble(oc, row.GRACE), objcores.getDouble(oc, row.KEEP)] as const;
+    const facts = Buffer.alloc(FACTS);
+    lives.forEach((life, i) => {
+      facts.writeDoubleLE(life, i * 8);
+    });
+    facts.writeUInt32LE((meta & KEPT) >>> 0, 32);
+    facts.writeUInt32LE(objcores.get(oc, row.VXID) >>> 0, 36);
+    const chunk = store.headChunk(oc);
+    const from = store.headAt(oc);
+    const vary = varyStart(chunk, from);
+    const varies = (meta & row.OF_HAS_VARY) !== 0;
+    const end = varies ? vary + storedBytes(chunk, vary) : vary;
+    const head = Buffer.from(chunk.subarray(from, end));
+    const body = Buffer.allocUnsafe(this.bodyBytes(oc));
+    if (store.copyBody(oc, 0, body, 0, body.length) !== body.length) return null;
+    return {
+      key,
+      variant: varies ? hashOf(head.subarray(vary - from)) : 0,
+      since: transfer.since,
+      end: lives[0] + lives[1] + lives[2] + lives[3],
+      tags: transfer.tags ?? [],
+      facts,
+      head,
+      annex: Buffer.from(store.annex(oc) ?? EMPTY),
+      body,
+    };
+  }
+
+  /** Whether a record is of the variant that a request wants. */
+  isVariant(record: TierRecord, q: LookupQuery): boolean {
+    if (record.facts.length !== FACTS) return false;
+    const facts = record.facts as Buffer;
+    if ((facts.readUInt32LE(32) & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary) return true;
+    const head = record.head as ChunkBytes;
+    const { gzipSupport, normaliseVary } = this.state.limits;
+    return matchesStored(head, varyStart(head, 0), q.http, gzipSupport, normaliseVary);
+  }
+
+  /** Whether one of these bans, sources as JSON, is true for a record and a request. Also when nobody can say. */
+  isBanned(record: TierRecord, bans: readonly string[], q: LookupQuery, now: number): boolean {
+    if (bans.length > MOST_BANS) return true;
+    const facts = record.facts as Buffer;
+    const [origin, ttl, grace, keep] = [0, 8, 16, 24].map((at) => facts.readDoubleLE(at)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    this.storedHead.pointTo(record.head as ChunkBytes, 0);
+    const age = now - origin;
+    const subject = { http: this.storedHead, age, unused: age, ttl: ttl - age, grace, keep };
+    return bans.some((text) => {
+      const ban = this.parse(text);
+      // The time of the ban is not that of the test: a ban on ages may hold for more than it did.
+      return ban === null || ban.usesTime || banMatches(ban, subject, q.http);
+    });
+  }
+
+  /** Fills a busy object with a record and its body, and makes it visible; false, and the object is busy as before, when there
+   * is no room. */
+  fill(oc: Oc, record: TierRecord, blocks: readonly Uint8Array[]): boolean {
+    return this.state.lock.hold(() => {
+      const facts = record.facts as Buffer;
+      const length = blocks.reduce((sum, block) => sum + block.length, 0);
+      const flags = facts.readUInt32LE(32);
+      if (!this.store.storeHeadBytes(oc, record.head, length, (flags & row.OF_HAS_VARY) !== 0)) return false;
+      const transfer = this.store.transferOf(oc);
+      const isWhole =
+        blocks.every((block) => this.store.append(oc, block as LentBytes, 0, block.length)) &&
+        (record.annex.length === 0 || this.store.setAnnex(oc, record.annex, 0));
+      if (!isWhole) {
+        this.store.freeBytes(oc);
+        return false;
+      }
+      // It is on disk already.
+      transfer.since = -1;
+      transfer.tags = record.tags.length === 0 ? null : [...record.tags];
+      this.filling.setAttributes(oc, {
+        tOrigin: facts.readDoubleLE(0),
+        ttl: facts.readDoubleLE(8),
+        grace: facts.readDoubleLE(16),
+        keep: facts.readDoubleLE(24),
+        vxid: facts.readUInt32LE(36),
+        flags: flags & row.OF_ATTRIBUTES,
+      });
+      this.filling.finish(oc);
+      return true;
+    });
+  }
+
+  private parse(text: string): BanExpression | null {
+    const known = this.parsed.get(text);
+    if (known !== undefined) return known;
+    const source = JSON.parse(text) as BanSource;
+    const { compileRegex } = this.state;
+    const parsed =
+      typeof source === 'string' ? parseBanText(source, compileRegex) : parseBan(source, compileRegex);
+    if (this.parsed.size >= MOST_PARSED) this.parsed.clear();
+    const ban = typeof parsed === 'string' ? null : parsed;
+    this.parsed.set(text, ban);
+    return ban;
+  }
+}
+
+/** FNV-1a, 32 bits, never 0. */
+function hashOf(bytes: Uint8Array): number {
+  let hash = 0x811c9dc5;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0 || 1;
+}

@@ -1,0 +1,204 @@
+// Disk behind the memory of a cache with one thread: keeps complete objects, gives them back after memory has lost them, and has
+// every invalidation on disk.
+//
+// A body is read whole before a client sees a byte, so that a damaged one is a miss and not a cut. Caution: when the journal
+// cannot be written, its files are removed, and with them all that is on disk: what was purged must not come back with the next
+// start.
+
+import type { Cache } from '../cache/cache.ts';
+import type { LookupQuery } from '../cache/lookup-query.ts';
+import type { Oc } from '../cache/objcore.ts';
+import type { ObjectTier } from '../cache/object-tier.ts';
+import type { TierEvents } from '../cache/tier-events.ts';
+import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
+import type { DiskOptions } from './disk-options.ts';
+import { type DiskHit, DiskStore } from './disk-store.ts';
+
+const MEGABYTE = 1 << 20;
+/** Larger bodies are not kept (chosen): one is in memory whole when it is written and when it is read. */
+const MOST_BODY = 8 * MEGABYTE;
+/** Bytes that may wait to be written, and to be read. */
+const MOST_WAITING = 64 * MEGABYTE;
+const MOST_SEGMENT = 1024 * MEGABYTE;
+/** Segments of a tier whose size is not too large for that. */
+const SEGMENTS = 32;
+/** Bytes of disk for which the index has room for an object. */
+const BYTES_AN_OBJECT = 4096;
+const MOST_OBJECTS = 1 << 24;
+const READS = 32;
+/** Seconds. */
+const DEADLINE = 1;
+const INVALIDATIONS = 100_000;
+
+export interface DiskTierParts {
+  readonly cache: Cache;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+  readonly seed: () => readonly [number, number];
+  /** Reports trouble to the operator. */
+  readonly report: (text: string) => void;
+}
+
+export class DiskTier implements TierEvents {
+  readonly store: DiskStore;
+  private readonly files: DiskFiles;
+  private readonly objects: ObjectTier;
+  private readonly parts: DiskTierParts;
+  /** Whether the newest invalidation will survive. */
+  private newestSettled: Promise<boolean> = Promise.resolve(true);
+  private isOpen = true;
+  private forgetting: Promise<boolean> | null = null;
+  private readingBytes = 0;
+  /** Minute of the epoch of the last report. */
+  private failedAt = 0;
+
+  private constructor(store: DiskStore, files: DiskFiles, parts: DiskTierParts) {
+    this.store = store;
+    this.files = files;
+    this.parts = parts;
+    this.objects = parts.cache.tier;
+  }
+
+  /** Takes over a directory, which exists; fails when it cannot be read or written. */
+  static async open(path: string, size: number, parts: DiskTierParts): Promise<DiskTier> {
+    return DiskTier.over(new DirectoryFiles(path), size, parts);
+  }
+
+  static async over(files: DiskFiles, size: number, parts: DiskTierParts): Promise<DiskTier> {
+    const tier = new DiskTier(await DiskStore.open(files, optionsFor(size, parts.seed)), files, parts);
+    parts.cache.tier.connect(tier);
+    return tier;
+  }
+
+  get newest(): number {
+    return this.store.newest;
+  }
+
+  completed(oc: Oc): void {
+    const { objects, store } = this;
+    if (!objects.isNew(oc)) return;
+    const isTooLarge = objects.bodyBytes(oc) > MOST_BODY;
+    const record = isTooLarge || !this.isOpen ? null : objects.record(oc);
+    if (record !== null) {
+      void store.put(record).then((answer) => {
+        if (answer === 'failed') this.writeFailed();
+      });
+      return;
+    }
+    // An older copy would outlive it.
+    const key = objects.keyOf(oc);
+    if (key !== null) store.forgetKey(key);
+  }
+
+  invalidated(kind: 'key' | 'tag' | 'ban', text: string): void {
+    const at = this.parts.now();
+    this.newestSettled = this.store
+      .invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 })
+      .then(() => true)
+      .catch((error: Error) => this.forgetAll(error));
+  }
+
+  /** Resolves when the invalidations so far would survive a loss of power: false when that is not so. */
+  settled(): Promise<boolean> {
+    return this.newestSettled;
+  }
+
+  /** Whether it is worth asking for an object of this key. */
+  mayHave(key: string): boolean {
+    return this.isOpen && this.store.mayHave(key);
+  }
+
+  /**
+   * Fills a busy object with the one on disk; false, and the object is as it was, when there is none for this request. Never
+   * fails.
+   * @param isWanted whether the request still waits: the query is valid only as long
+   */
+  async load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+    let hit: DiskHit | null = null;
+    try {
+      const { objects } = this;
+      const now = this.parts.now();
+      const { key } = q;
+      hit = await this.store.find(key, now, (meta) => isWanted() && objects.isVariant(meta, q));
+      if (hit === null || !isWanted() || hit.meta.bodyLength > MOST_BODY) return false;
+      const bans = hit.concerns.bans.map(({ text }) => text);
+      if (hit.concerns.soft.length > 0 || objects.isBanned(hit.meta, bans, q, now)) return false;
+      const blocks = await this.blocksOf(hit, now + DEADLINE);
+      return blocks !== null && isWanted() && this.isOpen && objects.fill(busy, hit.meta, blocks);
+    } catch (error) {
+      this.parts.report(`An object on disk could not be used: ${(error as Error).message}`);
+      return false;
+    } finally {
+      void hit?.done().catch(() => undefined);
+    }
+  }
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    this.isOpen = false;
+    await this.store.close();
+  }
+
+  /** Says so once a minute. */
+  private writeFailed(): void {
+    const minute = Math.floor(this.parts.now() / 60);
+    if (minute === this.failedAt) return;
+    this.failedAt = minute;
+    this.parts.report('The disk tier cannot write objects: they are in memory only');
+  }
+
+  /** All blocks of a body; null when one is damaged or late. */
+  private async blocksOf(hit: DiskHit, until: number): Promise<Buffer[] | null> {
+    const { meta } = hit;
+    if (this.readingBytes + meta.bodyLength > MOST_WAITING) return null;
+    this.readingBytes += meta.bodyLength;
+    try {
+      const blocks: Buffer[] = [];
+      for (let number = 0; number < meta.sums.length; number++) {
+        const block = this.parts.now() > until ? null : await hit.block(number);
+        if (block === null) return null;
+        blocks.push(block);
+      }
+      return blocks;
+    } finally {
+      this.readingBytes -= meta.bodyLength;
+    }
+  }
+
+  /** Nobody knows which invalidations the next start would find: it must find no objects. True when it will not. */
+  private forgetAll(error: Error): Promise<boolean> {
+    this.isOpen = false;
+    this.forgetting ??= this.removeJournal(error);
+    return this.forgetting;
+  }
+
+  private async removeJournal(error: Error): Promise<boolean> {
+    const { files } = this;
+    const { report } = this.parts;
+    try {
+      for (const name of await files.names()) if (name.startsWith('journal-')) await files.remove(name);
+      await files.syncNames();
+      report(`The disk tier is off, and begins empty with the next worker: ${error.message}`);
+      return true;
+    } catch (second) {
+      report(
+        `The disk tier is off: ${error.message}. Remove its files before the next start, or what is purged now may come back: ${(second as Error).message}`,
+      );
+      return false;
+    }
+  }
+}
+
+function optionsFor(size: number, seed: () => readonly [number, number]): DiskOptions {
+  const segmentBytes = Math.min(MOST_SEGMENT, Math.floor(size / SEGMENTS));
+  return {
+    segmentBytes,
+    segments: Math.floor(size / segmentBytes),
+    objects: Math.min(MOST_OBJECTS, Math.floor(size / BYTES_AN_OBJECT)),
+    invalidations: INVALIDATIONS,
+    waitingBytes: MOST_WAITING,
+    reads: READS,
+    deadline: DEADLINE,
+    seed,
+  };
+}

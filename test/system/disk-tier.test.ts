@@ -1,0 +1,186 @@
+// The disk tier: what survives a stop, a killed worker and a killed manager, and what must not: purged, banned, replaced and
+// damaged objects. Black box: only dist/ and its commands.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { field } from '../harness/http-client.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-disk-tier');
+const path = box.path('tier');
+let origin: Origin;
+let proxy: RunningProxy;
+let starts = 0;
+/** Increased before each question whether something is fetched again. */
+let version = 0;
+
+const start = (): Promise<RunningProxy> =>
+  startProxy(box, {
+    program: `vcl 4.1;
+import xkey;
+import std;
+backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
+sub vcl_recv {
+  if (req.method == "PURGE") { return (purge); }
+  if (req.method == "KEY") { return (synth(200, xkey.purge(req.http.key))); }
+  if (req.method == "SOFT") { return (synth(200, xkey.softpurge(req.http.key))); }
+  if (req.method == "BAN") { if (std.ban(req.http.ban)) { return (synth(200, "Banned")); } return (synth(400, std.ban_error())); }
+  if (req.http.force) { set req.hash_always_miss = true; }
+}
+sub vcl_backend_response { set beresp.ttl = 1h; set beresp.grace = 1h; set beresp.do_esi = bereq.url ~ "^/page"; set beresp.do_gzip = bereq.url ~ "^/gzip"; }
+sub vcl_deliver { set resp.http.hits = obj.hits; }
+`,
+    storage: ['malloc,16m', `disk,${path},64m`],
+    params: { worker_threads: '1' },
+    dir: box.path(`n${starts++}`),
+  });
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', ({ url, head: asked }) => {
+    const size = Number(/size=(\d+)/.exec(url)?.[1] ?? 0);
+    const vary = url.startsWith('/vary');
+    const name = vary ? ` ${/^lang: *(\S*)/im.exec(asked)?.[1]}` : '';
+    const head = {
+      xkey: `all key${url}`,
+      'X-Url': url,
+      'Content-Type': 'text/html',
+      ...(vary && { Vary: 'Lang' }),
+    };
+    const body = url.startsWith('/page')
+      ? `<i><esi:include src="/part${url}"/></i> v${version}`
+      : `${url}${name} v${version} ${'z'.repeat(size)}`;
+    return respond('200 OK', head, body);
+  });
+  proxy = await start();
+});
+afterAll(async () => {
+  await origin.close();
+  await box.dispose();
+});
+
+async function body(url: string, fields: Record<string, string> = {}, method = 'GET'): Promise<string> {
+  const response = await proxy.get(url, { fields, method });
+  return response.body.toString('latin1');
+}
+
+/** Waits until the disk has the record of an object with these bytes. */
+async function onDisk(text: string): Promise<void> {
+  await until(
+    `${text} on disk`,
+    async () => segments().some((file) => readFileSync(file).includes(text)) || null,
+  );
+}
+
+function segments(): string[] {
+  return readdirSync(path).flatMap((name) => (name.startsWith('segment-') ? [join(path, name)] : []));
+}
+
+async function fetched(url: string, fields: Record<string, string> = {}): Promise<string> {
+  const got = await body(url, fields);
+  await onDisk(got.trim());
+  version++;
+  return got;
+}
+
+async function stopAndStart(): Promise<void> {
+  await proxy.stop();
+  proxy = await start();
+}
+
+async function killAll(): Promise<void> {
+  const worker = proxy.workerPid();
+  process.kill(proxy.pid, 'SIGKILL');
+  if (worker !== null) process.kill(worker, 'SIGKILL');
+  await proxy.daemon.exit(30_000);
+  proxy = await start();
+}
+
+async function killWorker(): Promise<void> {
+  const worker = proxy.workerPid() as number;
+  process.kill(worker, 'SIGKILL');
+  await until('another worker', async () => {
+    const next = proxy.workerPid();
+    return (next !== null && next !== worker) || null;
+  });
+  await proxy.serving();
+}
+
+describe('objects survive', () => {
+  it.each([
+    ['a stop', stopAndStart],
+    ['a killed worker', killWorker],
+    ['kills of worker and manager', killAll],
+  ])('%s', async (_, end) => {
+    const at = version;
+    const plain = await fetched(`/plain${at}`);
+    const large = await fetched(`/large${at}?size=300000`);
+    const german = await fetched(`/vary${at}`, { Lang: 'de' });
+    const french = await fetched(`/vary${at}`, { Lang: 'fr' });
+    const page = await body(`/page${at}`);
+    await onDisk(`/part/page${at} v`);
+    await onDisk(`<esi:include src="/part/page${at}"/></i> v`);
+    const packed = await body(`/gzip${at}?size=5000`, { 'Accept-Encoding': 'identity' });
+    await onDisk(`X-Url: /gzip${at}`);
+    version++;
+    await end();
+    expect(await body(`/plain${at}`)).toBe(plain);
+    expect(await body(`/large${at}?size=300000`)).toBe(large);
+    expect(await body(`/vary${at}`, { Lang: 'fr' })).toBe(french);
+    expect(await body(`/vary${at}`, { Lang: 'de' })).toBe(german);
+    expect(await body(`/vary${at}`, { Lang: 'it' })).toContain(`v${version}`);
+    expect(await body(`/page${at}`)).toBe(page);
+    expect(await body(`/gzip${at}?size=5000`, { 'Accept-Encoding': 'identity' })).toBe(packed);
+    const again = await proxy.get(`/plain${at}`);
+    expect(Number(field(again, 'hits'))).toBeGreaterThan(0);
+  });
+
+  it('memory is too small for', async () => {
+    const first = await fetched('/early?size=1000000');
+    for (let i = 0; i < 20; i++) await fetched(`/fill${i}?size=1000000`);
+    await proxy.counterReaches('MAIN.n_lru_nuked', 1);
+    expect(await body('/early?size=1000000')).toBe(first);
+  });
+});
+
+describe('does not come back after kills', () => {
+  it('what was purged, banned or replaced', async () => {
+    const urls = ['/purged', '/keyed', '/soft', '/banned', '/told', '/replaced'] as const;
+    for (const url of urls) await fetched(url);
+    const kept = await fetched('/kept');
+    await body('/purged', {}, 'PURGE');
+    await body('/x', { key: 'key/keyed' }, 'KEY');
+    await body('/x', { key: 'key/soft' }, 'SOFT');
+    await body('/x', { ban: 'obj.http.X-Url == /banned' }, 'BAN');
+    expect((await proxy.adm('ban', 'req.url', '==', '/told')).code).toBe(0);
+    const replacing = await body('/replaced', { force: '1' });
+    version++;
+    await killAll();
+    for (const url of urls.slice(0, 5)) expect(await body(url)).toBe(`${url} v${version} `);
+    // The object that replaced it may have been on its way to the disk.
+    expect([replacing, `/replaced v${version} `]).toContain(await body('/replaced'));
+    expect(await body('/kept')).toBe(kept);
+  });
+
+  it('what was purged while another worker served, nor what was damaged', async () => {
+    await fetched('/flip?size=200000');
+    const kept = await fetched('/kept2');
+    await proxy.stop();
+    for (const file of segments()) {
+      const bytes = readFileSync(file);
+      const at = bytes.indexOf('/flip?size=200000 v');
+      if (at < 0) continue;
+      bytes[at + 150_000] = (bytes[at + 150_000] as number) ^ 1;
+      writeFileSync(file, bytes);
+    }
+    proxy = await start();
+    expect(await body('/flip?size=200000')).toContain(`v${version} `);
+    expect(await body('/kept2')).toBe(kept);
+    await body('/kept2', {}, 'PURGE');
+    version++;
+    await killWorker();
+    expect(await body('/kept2')).toBe(`/kept2 v${version} `);
+  });
+});
