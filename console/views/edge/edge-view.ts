@@ -4,7 +4,6 @@ import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
-import type { ViewContext } from '../../model/ui/view.ts';
 import type { RowKey } from '../list/list-definition.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';

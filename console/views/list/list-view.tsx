@@ -50,12 +50,12 @@ export function listView(definition: ListDefinition): ListView {
 
   const actOn = (c: ViewContext, { act, line, help }: RowKey): void => {
     const marked = view.marked(c);
-    if (marked.length === 0) return withRow(c, act);
-    if (line === undefined)
-      return c.ui.notify('warn', `"${help}" is for one row, and ${marked.length} are marked: Esc unmarks`);
-    const lines = marked.map((row) => line(row)).filter((one) => one !== null);
-    if (lines.length === 0) return c.ui.notify('warn', `"${help}" is for none of the marked rows`);
-    void c.operator.submitAll(lines);
+    const lines = marked.map((row) => line?.(row) ?? null).filter((one) => one !== null);
+    if (marked.length === 0) withRow(c, act);
+    else if (line === undefined)
+      c.ui.notify('warn', `"${help}" is for one row, and ${marked.length} are marked: Esc unmarks`);
+    else if (lines.length === 0) c.ui.notify('warn', `"${help}" is for none of the marked rows`);
+    else void c.operator.submitAll(lines);
   };
 
   const view: ListView = {
