@@ -112,7 +112,9 @@ function figures(session: DaemonSession, rates: readonly number[], total: number
       return spread([span(name, style)], [span(`${rate(value)}/s`), ...part], width);
     }),
     line('sent', `${bytes(out)}/s`),
-    ...(bytesHit === null ? [] : [line(width >= 22 ? 'bytes from hits' : 'hit bytes', percent(bytesHit))]),
+    ...(bytesHit === null
+      ? []
+      : [line(width >= 22 ? 'bytes from hits' : width >= 17 ? 'hit bytes' : 'hit B', percent(bytesHit))]),
     line('fetches', `${rate(counters.rate('MAIN.s_fetch'))}/s`),
     line(width >= 16 ? 'sessions' : 'conns', `${rate(counters.rate('MAIN.sess_conn'))}/s`),
     ...(counters.get('MAIN.h2_streams') === undefined ? [] : [line('over HTTP/2', http2Share(session))]),

@@ -111,7 +111,6 @@ export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
         command: 'list.mark',
         spare: 'mark',
         help: 'Mark the row for an action on several, or unmark it',
-        ofRow: true,
         run: (c) => view.act(c, { type: 'mark' }),
       },
       {

@@ -188,7 +188,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     run: showHistogram,
   },
   {
-    keys: ['W'],
+    keys: ['"'],
     command: 'log.time',
     spare: 'go to time',
     help: 'Go to a time: HH:MM:SS, or -5m before now',
