@@ -110,8 +110,8 @@ const INCIDENTS: readonly Incident[] = [
         const file = `${proxy.dir}.bad.vcl`;
         writeFileSync(file, program);
         const name = `bad${badPrograms++}`;
-        expect((await proxy.adm('vcl.load', name, file)).status).toBe(0);
-        expect((await proxy.adm('vcl.use', name)).status).toBe(0);
+        expect((await proxy.adm('vcl.load', name, file)).code).toBe(0);
+        expect((await proxy.adm('vcl.use', name)).code).toBe(0);
       }
       await proxy.get('/plain');
     },
@@ -163,6 +163,8 @@ describe.skipIf(missing)('an incident', () => {
     let terminal: TestTerminal;
 
     beforeAll(async () => {
+      // The size before has left a bad program.
+      await proxy.adm('vcl.use', 'boot');
       terminal = await TestTerminal.open(box, columns, rows);
       const [node, [proxyadm]] = command('proxyd', 'adm');
       await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}`);
