@@ -3,7 +3,7 @@
 
 import type { ToneText } from '../../model/ui/panel.ts';
 
-/** What a line begins in: nothing, a block comment, or a long string until its end mark. */
+/** State at the beginning of a line: nothing, a block comment, or a long string until its end mark. */
 export type Within = '' | '*/' | '"}' | '"""';
 
 const WORDS = new Set(
