@@ -8,6 +8,7 @@ import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
 import { CrowdSearch } from './crowd-search.ts';
 import { CROWDED, type Crowd } from './crowds.ts';
+import { fieldIn } from './head-codec.ts';
 import type { Oh } from './key-index.ts';
 import { LookupAnswer, type LookupQuery, type LookupResult } from './lookup-query.ts';
 import * as row from './objcore.ts';
@@ -131,7 +132,13 @@ export class ObjectLookup {
 
   private isVariantOf(oc: Oc, q: LookupQuery): boolean {
     const { gzipSupport, normaliseVary } = this.state.limits;
-    return matchesStored(this.store.headChunk(oc), this.store.varyAt(oc), q.http, gzipSupport, normaliseVary);
+    const { store } = this;
+    const chunk = store.headChunk(oc);
+    const language =
+      normaliseVary && q.http.has('accept-language')
+        ? fieldIn(chunk, store.headAt(oc), 'content-language')
+        : null;
+    return matchesStored(chunk, store.varyAt(oc), q.http, gzipSupport, normaliseVary, language);
   }
 
   private findLocked(q: LookupQuery, out: LookupResult): LookupAnswer {

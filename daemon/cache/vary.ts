@@ -52,15 +52,38 @@ export function varyKey(vary: string | null, request: HttpMessage): VaryKey | nu
 
 /**
  * A value without differences in spelling that do not matter (RFC 9111 section 4.1): blanks around the members of a list,
- * and the case of languages. Unchanged when it has quotes, since a comma then need not end a member.
+ * and the case and order of languages, which weights alone rank (RFC 9110 section 12.5.4). Unchanged when it has quotes,
+ * since a comma then need not end a member.
  */
 function normalValue(name: string, value: string): string {
   if (value.includes('"')) return value;
-  const list = value
-    .split(',')
-    .map((member) => member.trim())
-    .join(',');
-  return name === 'accept-language' ? list.replace(/[ \t]*;[ \t]*/g, ';').toLowerCase() : list;
+  const list = value.split(',').map((member) => member.trim());
+  return name === ACCEPT_LANGUAGE ? languages(list).sort().join(',') : list.join(',');
+}
+
+/** Members of Accept-Language, each written in one way: in lower case, without blanks and a weight of one. */
+function languages(list: readonly string[]): string[] {
+  return list.map((member) =>
+    member
+      .toLowerCase()
+      .replace(/[ \t]*;[ \t]*/g, ';')
+      .replace(/;q=1(?:\.0{0,3})?$/, ''),
+  );
+}
+
+/** The language that a request prefers to all others; null when there is none, or several of the same weight. */
+export function preferredLanguage(value: string): string | null {
+  let best: string | null = null;
+  let weight = 0;
+  for (const choice of languages(value.split(',').map((text) => text.trim()))) {
+    const [, tag, q = '1'] = /^([a-z0-9-]+|\*)(?:;q=([01](?:\.\d{0,3})?))?$/.exec(choice) ?? [];
+    if (tag === undefined) return null;
+    const own = Number(q);
+    if (own < weight || own === 0) continue;
+    best = own > weight ? tag : null;
+    weight = own;
+  }
+  return best === '*' ? null : best;
 }
 
 function sameText(from: ChunkBytes, at: number, length: number, text: string): boolean {
@@ -96,6 +119,8 @@ export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
 /**
  * Whether the request has the values of a stored variant. Makes no strings unless values differ and may mean the same.
  * @param normalise values that differ only in spelling match
+ * @param language the stored response's Content-Language, for `normalise`: a request that prefers it to all others matches,
+ * as no variant could suit it better
  */
 export function matchesStored(
   from: ChunkBytes,
@@ -103,6 +128,7 @@ export function matchesStored(
   request: HttpMessage,
   gzipSupport: boolean,
   normalise = false,
+  language: string | null = null,
 ): boolean {
   let at = start + COUNT;
   for (let left = from.readUInt16LE(start); left > 0; left--) {
@@ -125,7 +151,9 @@ export function matchesStored(
     if (sameText(from, valueAt, valueLength, value)) continue;
     if (!normalise) return false;
     const kept = from.latin1Slice(valueAt, valueAt + valueLength);
-    if (normalValue(key, kept) !== normalValue(key, value)) return false;
+    if (normalValue(key, kept) === normalValue(key, value)) continue;
+    if (key !== ACCEPT_LANGUAGE || language === null) return false;
+    if (preferredLanguage(value) !== language.toLowerCase()) return false;
   }
   return true;
 }
@@ -272,6 +300,7 @@ const NAMED = 1 << 31;
 const FOR_NOBODY = 1;
 
 const ACCEPT_ENCODING = 'accept-encoding';
+const ACCEPT_LANGUAGE = 'accept-language';
 
 function isAcceptEncoding(from: ChunkBytes, at: number): boolean {
   for (let i = 0; i < 15; i++) if (from[at + i] !== ACCEPT_ENCODING.charCodeAt(i)) return false;

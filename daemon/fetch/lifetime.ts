@@ -138,10 +138,23 @@ function surrogateControl(beresp: HttpMessage): Control {
   };
 }
 
-/** A directive of Surrogate-Control that is meant for every surrogate; one with a target is meant for another. */
+/** This proxy in Surrogate-Capability, and as the target of a directive of Surrogate-Control. */
+const SURROGATE = 'proxyd';
+
+/** Tells an origin what it may address to this proxy (Edge Architecture, section 2), after those in front of it. */
+export function announceSurrogate(bereq: HttpMessage): void {
+  bereq.join('surrogate-capability');
+  const others = bereq.get('surrogate-capability');
+  const own = `${SURROGATE}="Surrogate/1.0"`;
+  bereq.set('Surrogate-Capability', others === null || others === '' ? own : `${others}, ${own}`);
+}
+
+/** The value of a directive of Surrogate-Control that is meant for this proxy or for every surrogate; null for none. */
 function surrogateValue(beresp: HttpMessage, name: string): string | null {
   const value = directive(beresp, 'surrogate-control', name);
-  return value === null || value.includes(';') ? null : value;
+  if (value === null) return null;
+  const [text = '', target = SURROGATE] = value.split(';', 2);
+  return target.trim() === SURROGATE ? text.trimEnd() : null;
 }
 
 /** @param authorized whether the request carried credentials (RFC 9111 section 3.5) */
@@ -170,7 +183,9 @@ export function sharedLife(
       ttl = Math.min(Math.floor((made - modified) / 10), params.heuristic_ttl_max);
   }
 
-  const revalidate = control.has('no-cache');
+  const stated = statedAge(beresp);
+  // A response of unknown age may be older than it may become (decision 23).
+  const revalidate = control.has('no-cache') || Number.isNaN(stated);
   if (revalidate) ttl = 0;
   const neverStale =
     revalidate || shared >= 0 || control.has('must-revalidate') || control.has('proxy-revalidate');
@@ -181,7 +196,9 @@ export function sharedLife(
   const hasValidator = beresp.has('etag') || beresp.has('last-modified');
   const keep = Math.max(params.default_keep, staleIfError - grace, hasValidator ? params.validator_keep : 0);
 
-  const age = currentAge(beresp, date, now);
+  const apparent = date === 0 ? 0 : Math.max(0, Math.floor(now) - date);
+  // RFC 9111 section 4.2.3; the time the response was under way is not known apart from its Date.
+  const age = Math.max(apparent, stated || 0);
   const text = [ttl, grace, keep, now, now - age, date, expires, Math.max(maxAge, 0)]
     .map(roundedNumber)
     .join(' ');
@@ -201,14 +218,9 @@ function mayStore(status: number, control: Control): boolean {
   return !control.has('no-store');
 }
 
-/** RFC 9111 section 4.2.3; the time the response was under way is not known apart from its Date. */
-function currentAge(beresp: HttpMessage, date: number, now: number): number {
-  const apparent = date === 0 ? 0 : Math.max(0, Math.floor(now) - date);
-  return Math.max(apparent, ageValue(beresp.get('age')));
-}
-
-/** The first member of Age; what is no number is ignored (RFC 9111 section 5.1). */
-function ageValue(text: string | null): number {
-  const first = text === null ? undefined : /^\s*(\d+)\s*(?:,|$)/.exec(text)?.[1];
-  return first === undefined ? 0 : Math.min(Number(first), 2 ** 31);
+/** Age in seconds, 0 without one; NaN unless there is exactly one, and it is a whole number. */
+function statedAge(beresp: HttpMessage): number {
+  const text = beresp.getAll('age');
+  if (text === null) return 0;
+  return /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), 2 ** 31) : Number.NaN;
 }

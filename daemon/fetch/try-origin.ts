@@ -22,6 +22,7 @@ import type { Request } from '../transaction/request.ts';
 import { type BusyObj, FetchAttempt } from './busyobj.ts';
 import { connect } from './exchange.ts';
 import { ATTEMPT } from './fetch-steps.ts';
+import { announceSurrogate, isStrict } from './lifetime.ts';
 import { replaceStale, storeObject } from './prepare.ts';
 import { addCondition, hasTemplate, serveStale } from './revalidation.ts';
 import { isInvalidated } from './stale-view.ts';
@@ -51,6 +52,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
     }
   }
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
+  if (isStrict(core.params)) announceSurrogate(bereq);
   if (bo.staleOc !== 0) addCondition(bo);
   if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);
   // Built in the log and read back from there: that costs less than joining strings.

@@ -1,18 +1,29 @@
 // range: the part of a delivered body that a Range request asks for (RFC 9110 section 14), and what the head says about
-// it. HEAD has no ranges (section 14.2), nor has any status but 200.
+// it. HEAD has no ranges (section 14.2), nor has any status but 200. Several ranges are multipart-range.ts's.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Room, Sink } from '../flow/flow.ts';
 import type { Piece } from '../flow/piece.ts';
+import { byteParts } from '../http1/byte-parts.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { answerRange, type RangeAnswer, rangeFault, requestedRange } from '../http1/range.ts';
+import {
+  answerRange,
+  answerRanges,
+  hasSeveral,
+  type RangeAnswer,
+  rangeFault,
+  requestedRange,
+  type Span,
+} from '../http1/range.ts';
 import {
   BY_READING,
   type DeliveredBody,
   type DeliveryFilter,
   FilterFlow,
+  type FilterMaker,
   type FilterParams,
 } from './filter.ts';
+import { PartsFlow } from './multipart-range.ts';
 
 export const RANGE: DeliveryFilter = {
   name: 'range',
@@ -20,23 +31,48 @@ export const RANGE: DeliveryFilter = {
   wanted: ({ http, resp }, params) => asksForRange(http, resp, params),
   open(body) {
     const isOpen = body.length < 0;
+    if (asksForRange(body.request, body.head, body.params)) {
+      const range = wantedRange(body.request, body.head);
+      if (range !== null && hasSeveral(range) && answersSeveral(body.params)) return openSeveral(body, range);
+    }
     if ((isOpen && !body.cutsOpenBodies) || !asksForRange(body.request, body.head, body.params)) return null;
-    const part = makePartial(body);
-    if (part === null) return null;
-    const { from, to } = part;
-    if (!isOpen || to === 0) body.length = to - from;
-    body.isPart = true;
-    if (!body.isSource) return (next) => new RangeFlow(next, from, to);
-    body.from = from;
-    body.to = to;
-    return BY_READING;
+    return openPart(body, makePartial(body));
   },
 };
 
-/** The part of the body to send, `to` exclusive. */
-interface Part {
-  readonly from: number;
-  readonly to: number;
+function openPart(body: DeliveredBody, part: Span | null): FilterMaker | typeof BY_READING | null {
+  if (part === null) return null;
+  const { from, to } = part;
+  if (body.length >= 0 || to === 0) body.length = to - from;
+  body.isPart = true;
+  if (!body.isSource) return (next) => new RangeFlow(next, from, to);
+  body.from = from;
+  body.to = to;
+  return BY_READING;
+}
+
+/** Whether several ranges in one request are answered with their parts: 416 as in Varnish otherwise. */
+function answersSeveral({ http_multi_range, http_profile }: FilterParams): boolean {
+  return http_multi_range === 0 ? http_profile === 1 : http_multi_range === 1;
+}
+
+/** Several ranges of a body that can be read at any place; of another one all is sent (RFC 9110 section 14.2). */
+function openSeveral(body: DeliveredBody, range: string): FilterMaker | typeof BY_READING | null {
+  if (!/^bytes=/i.test(range) || !body.isSource || !body.isSeekable || body.length < 0) return null;
+  const spans = answerRanges(range, body.length);
+  const [first] = spans;
+  if (first === undefined) return openPart(body, becomePart(body, range, { kind: 'unsatisfiable' }));
+  if (spans.length === 1) return openPart(body, becomePart(body, range, { kind: 'part', ...first }));
+  const parts = byteParts(body.head.get('content-type'), spans, body.length);
+  body.head.status = 206;
+  body.head.reason = 'Partial Content';
+  body.head.logStatusLine(body.log);
+  body.head.set('Content-Type', `multipart/byteranges; boundary=${parts.boundary}`);
+  body.length = parts.length;
+  setLength(body.head, body.length);
+  body.isPart = true;
+  body.parts = parts;
+  return (next) => new PartsFlow(next, parts);
 }
 
 /** Whether the request asks for a range of this response at all. */
@@ -46,12 +82,16 @@ function asksForRange(request: HttpMessage, head: HttpMessage, params: FilterPar
 }
 
 /** Makes the head what the Range header asks for; null leaves all of it. */
-function makePartial({ request, head, log, length }: DeliveredBody): Part | null {
-  const range = wantedRange(request, head);
+function makePartial(body: DeliveredBody): Span | null {
+  const range = wantedRange(body.request, body.head);
   if (range === null) return null;
-  const answer = length < 0 ? answerOpen(range) : answerRange(range, length);
+  return becomePart(body, range, body.length < 0 ? answerOpen(range) : answerRange(range, body.length));
+}
+
+/** Writes the answer into the head, and returns what is sent. */
+function becomePart({ head, log, length }: DeliveredBody, range: string, answer: RangeAnswer): Span | null {
   if (answer.kind === 'whole') return null;
-  let part: Part = { from: 0, to: 0 };
+  let part: Span = { from: 0, to: 0 };
   if (answer.kind === 'part') {
     head.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length < 0 ? '*' : length}`);
     head.status = 206;

@@ -4,6 +4,7 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { EsiFeatures } from '../esi/esi-parser.ts';
 import { asserted, type Sink } from '../flow/flow.ts';
+import type { ByteParts } from '../http1/byte-parts.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import {
   BY_READING,
@@ -116,6 +117,7 @@ export interface DeliveryScope extends ChainScope {
   readonly openPage: (() => Page) | null;
   /** Not where a part would be none: pages of fragments, bodies of requests. */
   readonly cutsOpenBodies?: boolean;
+  readonly isSeekable?: boolean;
 }
 
 export class DeliveryChain extends Chain implements DeliveredBody {
@@ -123,6 +125,8 @@ export class DeliveryChain extends Chain implements DeliveredBody {
   readonly unpacked: number;
   readonly openPage: (() => Page) | null;
   readonly cutsOpenBodies: boolean;
+  readonly isSeekable: boolean;
+  parts: ByteParts | null = null;
   gzipped: boolean;
   length: number;
   isPart = false;
@@ -134,6 +138,7 @@ export class DeliveryChain extends Chain implements DeliveredBody {
     this.request = scope.request;
     this.unpacked = scope.unpacked;
     this.cutsOpenBodies = scope.cutsOpenBodies === true;
+    this.isSeekable = scope.isSeekable === true;
     this.gzipped = scope.gzipped;
     this.length = scope.length;
     this.openPage = scope.openPage;

@@ -6,6 +6,7 @@ import type { EsiFeatures } from '../esi/esi-parser.ts';
 import type { PlanCursor, PlanInclude } from '../esi/page-plan.ts';
 import type { Abort, Room, Sink, Writer } from '../flow/flow.ts';
 import type { Piece } from '../flow/piece.ts';
+import type { ByteParts } from '../http1/byte-parts.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { PageOutput } from './page-output.ts';
 
@@ -162,6 +163,8 @@ export interface FilterParams {
   readonly gzip_level: number;
   readonly gzip_memlevel: number;
   readonly http_gzip_support: number;
+  readonly http_multi_range: number;
+  readonly http_profile: number;
   readonly http_range_support: number;
 }
 
@@ -225,6 +228,10 @@ export interface DeliveredBody extends FilteredBody {
   /** The part of the stored body that is read, `to` exclusive. */
   from: number;
   to: number;
+  /** Whether the stored body can be read at any place, so that several parts of it can be sent. */
+  readonly isSeekable: boolean;
+  /** Several parts that are read instead. */
+  parts: ByteParts | null;
   /** Begins to deliver the body as a page of edge-side includes; null where it is none. */
   readonly openPage: (() => Page) | null;
   /** Whether what comes is the stored body as it is, so that leaving out bytes is done by not reading them. */

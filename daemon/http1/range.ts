@@ -1,5 +1,5 @@
-// A Range request for a body of known length (RFC 9110 section 14). One range only: several ranges and malformed ones
-// are refused with 416 as in Varnish, which section 14.2 allows; unknown units are ignored.
+// A Range request for a body of known length (RFC 9110 section 14). Malformed ranges are refused with 416, and so are several
+// ranges as in Varnish, unless http_multi_range allows them; unknown units are ignored.
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }
@@ -26,6 +26,57 @@ export function answerRange(value: string, length: number): RangeAnswer {
   if (from >= length) return UNSATISFIABLE;
   const to = last === '' ? length : Math.min(length, Number(last) + 1);
   return { kind: 'part', from, to };
+}
+
+/** Bytes of a body, `to` exclusive. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Whether a Range asks for several ranges. */
+export function hasSeveral(value: string): boolean {
+  return value.includes(',');
+}
+
+/** Most ranges of one request: those of a client that looks for the parts of a large document are fewer. */
+export const MOST_RANGES = 64;
+/** Ranges that lie closer to each other than the head of a part is long are sent as one. */
+const NEAR = 80;
+
+/**
+ * The parts that several ranges ask for: those that overlap or nearly touch are joined, so that no byte is sent twice; in
+ * the order in which they were asked for. None when nothing can be had of it, or when there are too many.
+ */
+export function answerRanges(value: string, length: number): readonly Span[] {
+  const asked = value.slice(value.indexOf('=') + 1).split(',', MOST_RANGES + 1);
+  if (asked.length > MOST_RANGES) return [];
+  const spans: (Span & { readonly place: number })[] = [];
+  for (const [place, member] of asked.entries()) {
+    const text = member.trim();
+    if (text === '') continue;
+    const range = `bytes=${text}`;
+    if (isMalformed(range)) return [];
+    const answer = answerRange(range, length);
+    if (answer.kind === 'part') spans.push({ place, from: answer.from, to: answer.to });
+  }
+  spans.sort((a, b) => a.from - b.from);
+  const joined: typeof spans = [];
+  for (const span of spans) {
+    const last = joined.at(-1);
+    if (last === undefined || span.from - last.to >= NEAR) joined.push(span);
+    else {
+      const place = Math.min(last.place, span.place);
+      joined[joined.length - 1] = { place, from: last.from, to: Math.max(last.to, span.to) };
+    }
+  }
+  return joined.sort((a, b) => a.place - b.place).map(({ from, to }) => ({ from, to }));
+}
+
+/** Whether it is no range at all, whatever the length; the last bytes of which there are to be none are one. */
+function isMalformed(range: string): boolean {
+  const fault = rangeFault(range);
+  return fault !== null && !/^bytes=-0+$/.test(range);
 }
 
 /** First and last byte of a Range with one part; -1 for an open end. Null for any other Range. */

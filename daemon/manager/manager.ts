@@ -43,6 +43,7 @@ import type { Compile } from './programs/compile-job.ts';
 import { makeCompile, warmUp } from './programs/compiler.ts';
 import { CompilerProcesses } from './programs/compiler-processes.ts';
 import { withEdgeFile } from './programs/edge-file.ts';
+import { ProgramTrials } from './programs/program-trials.ts';
 import { Programs } from './programs/programs.ts';
 import { EventList, LongTurns, PanicStore } from './reports.ts';
 import { loadStartPrograms, readProgramFile } from './start-files.ts';
@@ -112,6 +113,7 @@ export class Manager implements ManagerServices {
   /** Null without --acme. */
   acme: AutomaticCertificates | null = null;
   private readonly compilers = new CompilerProcesses();
+  readonly trials: ProgramTrials;
   private booted: Promise<void> = Promise.resolve();
   /** Called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
@@ -247,6 +249,7 @@ export class Manager implements ManagerServices {
         { directory: dir, worker: jail?.worker ?? null, warn: (text) => log('warning', text) },
       );
     this.readyCompiler = () => warmUp(compile);
+    this.trials = new ProgramTrials(join(dir, WORKDIR_FILES.log), jail?.worker ?? null);
     this.programs = new Programs(compile, this.supervisor, this.params);
     this.streams = new Streams({
       dir,
@@ -323,6 +326,7 @@ export class Manager implements ManagerServices {
     try {
       await this.booted;
       this.compilers.started();
+      this.trials.started();
       await joining;
       await this.endpoints.open();
       this.removePidFile = writePidFiles(this.dir, options.pidFile);
@@ -435,12 +439,14 @@ export class Manager implements ManagerServices {
   /** For an exit that must not be delayed. */
   killNow(): void {
     this.compilers.close();
+    this.trials.close();
     this.supervisor.killNow();
   }
 
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     this.compilers.close();
+    this.trials.close();
     await this.supervisor.stop();
     await this.acme?.close();
     await this.membership.close();

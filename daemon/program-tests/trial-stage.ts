@@ -15,7 +15,9 @@ import type {
 import { VclFailure } from '../contract/failure.ts';
 import { State, type StateName } from '../contract/program.ts';
 import { TrialLog, trialContext, trialFetch, trialRequest } from '../extensions/author/trial-task.ts';
+import { lifetime } from '../fetch/lifetime.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import type { HotParams } from '../transaction/core.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import type { SubValue } from '../vcl/runtime/sub-value.ts';
 
@@ -25,10 +27,17 @@ export interface ObjectFacts {
   age: number;
 }
 
+/** Of a response that says nothing, in seconds; the defaults of the parameters. */
+const LIVES = { default_ttl: 120, default_grace: 10, default_keep: 0, clock_skew: 10 } as HotParams;
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 function isOfFetch(state: StateName): boolean {
   return state.startsWith('backend_');
+}
+
+function pushAll(head: HttpMessage, fields: readonly string[]): void {
+  for (const line of fields) head.push((line.split(':', 1)[0] as string).toLowerCase(), line);
 }
 
 export class TrialStage {
@@ -136,7 +145,16 @@ export class TrialStage {
     }
     if (state === 'backend_error')
       this.#ownResponse(this.#fetching().beresp, status || 503, reason || 'Backend fetch failed');
+    if (state === 'backend_response') this.#giveLife();
     if (state === 'deliver') this.#resp();
+  }
+
+  /** Lifetimes that the response asks for, unless the test has set one. */
+  #giveLife(): void {
+    const fetch = this.#fetching();
+    const { ttl, grace } = lifetime(fetch.beresp, this.ctx.now, LIVES);
+    if (fetch.ttl === LIVES.default_ttl) fetch.ttl = ttl;
+    if (fetch.grace === LIVES.default_grace) fetch.grace = grace;
   }
 
   /** Runs a state as the proxy would, the builtin program included. Returns its action. */
@@ -169,6 +187,28 @@ export class TrialStage {
   call(sub: SubValue): string {
     const code = sub.runAnywhere(this.ctx);
     return code === 0 ? '' : (RETURNS[code]?.name ?? '');
+  }
+
+  /** The request as it came. */
+  setRequest(
+    client: string,
+    { first, second, fields }: { first: string; second: string; fields: readonly string[] },
+  ): void {
+    this.setClient(client);
+    const { http } = this.#request;
+    http.reset();
+    http.proto = 'HTTP/1.1';
+    http.method = first;
+    http.url = second;
+    http.log = this.log;
+    pushAll(http, fields);
+  }
+
+  /** The response of the origin as it came. */
+  setResponse({ first, second, fields }: { first: string; second: string; fields: readonly string[] }): void {
+    const { beresp } = this.#fetching();
+    this.#ownResponse(beresp, Number(first), second);
+    pushAll(beresp, fields);
   }
 
   /** The client's address. */

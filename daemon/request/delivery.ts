@@ -44,14 +44,15 @@ export function openChain(
   unpacked: number,
 ): DeliveryChain | null {
   const { core, http, resp, log } = req;
+  const { oc } = req.attempt;
   log.putConstant(list.record);
   if (list.filters.length === 0) return null;
   const scope = {
     ...{ request: http, head: resp, log, stats: core.stats, params: core.params },
     ...{ gzipped: isPacked(req), unpacked, length },
     cutsOpenBodies: req.ctx.vcl.changes.openRanges,
-    openPage:
-      req.attempt.oc !== 0 && core.cache.facts.has(req.attempt.oc, OF_ESI) ? () => openPage(req) : null,
+    isSeekable: oc === 0 || !core.cache.facts.isUncacheable(oc),
+    openPage: oc !== 0 && core.cache.facts.has(oc, OF_ESI) ? () => openPage(req) : null,
   };
   req.attempt.chain = new DeliveryChain(scope, list);
   return req.attempt.chain;
@@ -130,7 +131,9 @@ export function startBody(
   const { core, attempt } = req;
   const asserts = core.stepChecks !== null;
   const into = chain === null ? sink : chain.connect(sink, asserts);
-  const flow = new Flow(new StoreSource(core, attempt.oc, from, to), into, asserts, (reason) => {
+  const [first = { from, to }, ...rest] = chain?.parts?.spans ?? [];
+  const source = new StoreSource(core, attempt.oc, first.from, first.to, rest);
+  const flow = new Flow(source, into, asserts, (reason) => {
     req.onAbort = null;
     done(reason);
   });

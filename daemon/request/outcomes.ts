@@ -16,6 +16,7 @@ import { afterWriting } from '../transaction/program-state.ts';
 import { purgeRest } from '../transaction/purge-objects.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
+import { isFarAhead } from './far-range.ts';
 import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
 
 /** The records of a builtin vcl_hit. */
@@ -34,7 +35,7 @@ export function hit(req: Request): Step<Request> {
   if (req.attempt.busyOc === 0 && req.programRef?.plainHit === true && !traced) {
     req.log.putConstant(PLAIN);
     countHit(req);
-    return DELIVER;
+    return isFarAhead(req) ? passInstead(req) : DELIVER;
   }
   ctx.now = req.attempt.tStart;
   // The program sees this hit counted.
@@ -47,6 +48,7 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   const { core } = req;
   if (ret === RETURN.deliver) {
     countHit(req);
+    if (isFarAhead(req)) return passInstead(req);
     return req.attempt.busyOc === 0 ? DELIVER : refresh(req);
   }
   if (req.attempt.busyOc !== 0) core.cache.references.deref(req.attempt.busyOc);
@@ -58,6 +60,13 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   if (ret !== RETURN.pass) req.attempt.hitVxid = 0;
   else core.stats.cache_hit++;
   return otherReturn(req, ret);
+}
+
+/** The object does not answer; the response shows where it was a hit (see deliver.ts). */
+function passInstead(req: Request): Step<Request> {
+  req.dropObject();
+  req.attempt.isHit = false;
+  return PASS;
 }
 
 /** Fetches what is stale again, unless an origin is so slow that very many such fetches wait for it. A body that goes
@@ -187,7 +196,9 @@ export function fetch(req: Request): Step<Request> {
   }
   if (isReady(req)) {
     req.log.timestamp('Fetch', core.clock.now());
-    return req.attempt.replacesOthers && !core.cache.facts.has(oc, OF_FAILURE) ? replaceOthers(req) : DELIVER;
+    if (req.attempt.replacesOthers && !core.cache.facts.has(oc, OF_FAILURE)) return replaceOthers(req);
+    // The fetch that this request has begun goes on for those who come later.
+    return isFarAhead(req) ? passInstead(req) : DELIVER;
   }
   const isOver = (): boolean => isReady(req) || core.cache.facts.isFailed(oc);
   const wait = new ObjectWait(core.cache, oc, isOver, () => {

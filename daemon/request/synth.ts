@@ -7,6 +7,7 @@ import { endPrivs } from '../contract/priv.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { usualDeliveryFilters } from '../filters/filter-table.ts';
 import { own } from '../flow/piece.ts';
+import { assembled } from '../http1/byte-parts.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
@@ -66,9 +67,11 @@ function send(req: Request): Step<Request> {
     drainAtOnce(req);
   }
   const { core, resp, log, session } = req;
-  const body = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
+  const whole = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
-  const chain = openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
+  const chain = openChain(req, usualDeliveryFilters(req, core.params), whole.length, -1);
+  const parts = chain?.parts ?? null;
+  const body = parts === null ? whole : assembled(whole, parts);
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
   if (bodiless) resp.unset('content-length');
   setConnection(req);

@@ -10,6 +10,7 @@ import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { type AnyPiece, type Holder, NOTHING, stored } from '../flow/piece.ts';
 import type { Sender, SendTurns } from '../flow/send-turns.ts';
 import type { StoredBytes } from '../http1/lent-bytes.ts';
+import type { Span } from '../http1/range.ts';
 
 /** Most bytes of a piece in one part. */
 export const SLICE = 64 * 1024;
@@ -48,8 +49,10 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
   private readonly core: StoreAccess;
   private readonly oc: Oc;
   private readonly from: number;
-  private readonly to: number;
+  private to: number;
   private at: number;
+  /** Places that are read after this one. */
+  private readonly rest: Span[];
   private state: SourceState = 'new';
   private wasLate = false;
   /** Pieces that are held; with any of them, the object is. */
@@ -58,13 +61,23 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
   private progressSource: ProgressSource | null = null;
   private place: BodyCursor | undefined;
 
-  /** The bytes [from, to) of a body; `to` may be Infinity. The caller holds the object until the flow is over. */
-  constructor(core: StoreAccess, oc: Oc, from = 0, to = Number.POSITIVE_INFINITY) {
+  /**
+   * The bytes [from, to) of a body; `to` may be Infinity. The caller holds the object until the flow is over.
+   * @param rest further places, of a body that stays: that of one reader goes as it is read
+   */
+  constructor(
+    core: StoreAccess,
+    oc: Oc,
+    from = 0,
+    to = Number.POSITIVE_INFINITY,
+    rest: readonly Span[] = [],
+  ) {
     this.core = core;
     this.oc = oc;
     this.from = from;
     this.to = to;
     this.at = from;
+    this.rest = [...rest];
   }
 
   start(sink: Sink): void {
@@ -113,6 +126,7 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
     const { core, oc } = this;
     let mayWrite = isTurn;
     while (this.state === 'ready') {
+      if (this.at >= this.to) this.seek();
       const have = Math.min(core.cache.reading.bodyLength(oc), this.to);
       if (this.at >= have) {
         this.ranDry();
@@ -143,6 +157,14 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
     const room = sink.write(piece);
     this.consume();
     if (this.is('writing')) this.state = room === 'wait' ? 'full' : 'ready';
+  }
+
+  /** Goes to the next place, if there is one. */
+  private seek(): void {
+    const next = this.rest.shift();
+    if (next === undefined) return;
+    this.at = next.from;
+    this.to = next.to;
   }
 
   /** A view of the next bytes before `end`. */
@@ -186,7 +208,8 @@ export class StoreSource implements Source, Holder, Sender, ProgressReader {
   /** Whether nothing is left to be read, now or later. */
   private get isAllRead(): boolean {
     const { to, at } = this;
-    return at >= to || (this.isFinished && at >= this.core.cache.reading.bodyLength(this.oc));
+    if (at >= to) return this.rest.length === 0;
+    return this.isFinished && at >= this.core.cache.reading.bodyLength(this.oc);
   }
 
   /** Gives back what nobody uses any more; the object may be gone with the flow. */

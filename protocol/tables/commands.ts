@@ -131,6 +131,9 @@ const ROWS = [
   row('vcl.show', 'manager', { options: ['v'], words: [{ ...PROGRAM, optional: true }], surplus: { status: CLI.PARAM, text: "Too many parameters: '%s'" }, reads: true },
     'The source of a program; -v shows the included files and the builtin program too.'),
   row('vcl.state', 'manager', { words: [PROGRAM, STATE] }, 'Keep a program warm or cold, or leave that to the daemon.'),
+  // Not for read-only clients: the daemon reads the file with rights of its own, and shows lines of it in errors.
+  row('vcl.try', 'manager', { options: ['j'], words: [CONFIGNAME, { name: '<filename>' }] },
+    'Try a program on the last requests of the log, without loading it: what it decides otherwise than the active program.'),
   row('vcl.use', 'manager', { words: [{ name: '<configname|label>', of: 'program' }], destructive: true },
     'New requests run this program from now on.'),
 ] as const satisfies readonly CommandRow[];

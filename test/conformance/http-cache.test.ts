@@ -6,16 +6,18 @@ import { installed, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { obtainSuite, passed, runSuite, type SuiteTest, startSuiteOrigin } from './suite.ts';
 
-/** Tests that fail under rfc9111, and why that is meant. */
+/** Tests that fail under rfc9111, and why that is meant (decision 23). */
 const KNOWN: readonly [RegExp, string][] = [
-  [/^age-parse-/, 'an Age that is no number is ignored, of a list the first counts (RFC 9111 section 5.1)'],
+  [/^age-parse-prefix$/, 'a list of ages is stale, as the other tests of lists want it'],
   [/^stale-close-/, 'the suite takes the 503 of a proxy whose origin is gone for a stored response'],
   [/^headers-store-Transfer-Encoding$/, 'a body that claims an unknown transfer coding is refused'],
-  [/^surrogate-(fresh-cc-nostore|max-age-me-target)$/, 'no capability is announced, so no target is ours'],
   [/^conditional-lm-fresh-no-lm$/, 'the date asked for is older than the response'],
   [/^method-POST$/, 'answers to POST are not stored'],
-  [/^partial-store-/, 'parts are not stored'],
-  [/^vary-normalise-lang-(order|select)$/, 'languages in another order may mean something else'],
+  [/^partial-store-partial-reuse-/, 'a Content-Range of six bytes with five is refused'],
+  [
+    /^partial-store-partial-complete$/,
+    'parts without a strong validator are not combined, and none are stored',
+  ],
 ];
 
 const box = new Sandbox('proxyd-conformance');

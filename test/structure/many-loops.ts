@@ -126,6 +126,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/edge/fake/purge-api.ts objects',
     'daemon/edge/fake/purge-api.ts tags',
     'daemon/extensions/author/run-tests.ts backends',
+    'daemon/program-tests/compare-programs.ts backends',
     'daemon/program-tests/tests-of-program.ts backends',
   ],
 };

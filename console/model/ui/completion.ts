@@ -101,6 +101,7 @@ function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
     case 'record':
       return nth === 1 ? named(tables.files?.(words[1] ?? '') ?? []) : [];
     case 'vcl.load':
+    case 'vcl.try':
       return nth === 2 && tables.local === true ? named(tables.files?.(words[2] ?? '') ?? []) : [];
     case 'query.use':
     case 'query.drop':

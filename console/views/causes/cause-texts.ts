@@ -65,6 +65,10 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     brief: () => 'passed: by its method',
     change: 'Nothing, unless these requests could be GET.',
   },
+  'far-range': {
+    label: () => 'passed: a range far ahead',
+    change: 'Nothing, unless range_ahead is small.',
+  },
   'return-pass': { label: () => 'passed by the VCL', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
   'hit-for-pass': {

@@ -11,6 +11,7 @@ import type { TurnWatch } from '../../turns/turn-watch.ts';
 import type { ListenerSet } from '../process/listeners.ts';
 import type { Supervisor } from '../process/supervisor.ts';
 import type { SourceText } from '../programs/compile-job.ts';
+import type { ProgramTrials } from '../programs/program-trials.ts';
 import type { Programs } from '../programs/programs.ts';
 import type { EventList, LongTurns, PanicStore } from '../reports.ts';
 import type { AutomaticCertificates } from '../tls/acme-host.ts';
@@ -19,6 +20,7 @@ import type { TlsService } from '../tls/tls-service.ts';
 export interface ManagerServices {
   readonly params: Params;
   readonly programs: Programs;
+  readonly trials: ProgramTrials;
   readonly supervisor: Supervisor;
   readonly listeners: ListenerSet;
   readonly panics: PanicStore;

@@ -2,6 +2,7 @@
 
 import { CLI } from '../../../protocol/errors.ts';
 import { bad, jsonReply, ok } from '../../commands/reply.ts';
+import { comparisonText } from '../programs/comparison-text.ts';
 import type { Dependencies, ProgramInfo } from '../programs/programs.ts';
 import type { ManagerHandler, ManagerHandlers } from './services.ts';
 
@@ -81,6 +82,19 @@ const deps: ManagerHandler = ({ programs }, call) => {
   return call.json ? jsonReply(call, rows.map(jsonDependency).join(','), 1) : ok(formatDeps(rows));
 };
 
+const tryProgram: ManagerHandler = async (manager, call) => {
+  const [name = '', file = ''] = call.args;
+  const source = manager.readProgram(file);
+  if (typeof source === 'string') return bad(unreadable(file, source, manager.params.text('vcl_path')));
+  const compared = await manager.programs.compare(source);
+  if ('status' in compared) return compared;
+  const result = await manager.trials.run(compared.before, compared.after);
+  if (typeof result === 'string') return bad(`Cannot try ${name}: ${result}`);
+  return call.json
+    ? jsonReply(call, JSON.stringify(result), 1)
+    : ok(comparisonText(result, compared.active, name));
+};
+
 export const VCL_COMMANDS = {
   'vcl.deps': deps,
   'vcl.discard': discard,
@@ -90,6 +104,7 @@ export const VCL_COMMANDS = {
   'vcl.load': load,
   'vcl.show': show,
   'vcl.state': setState,
+  'vcl.try': tryProgram,
   'vcl.use': use,
 } satisfies Partial<ManagerHandlers>;
 

@@ -199,6 +199,18 @@ export class Programs {
     return 'status' in result ? result : { files: result.program.files, notes: result.notes };
   }
 
+  /** Compiles a program, beside which the active one stands. */
+  async compare(
+    source: SourceText,
+  ): Promise<{ before: CompiledProgram; after: CompiledProgram; active: string } | CommandReply> {
+    const active = this.activeName();
+    const entry = this.active;
+    if (entry === null || active === null) return bad('No active VCL to compare with');
+    const before = (entry.kind === 'label' ? entry.target : entry).compiled;
+    const result = await this.compiled(source);
+    return 'status' in result ? result : { before, after: result.program, active };
+  }
+
   private async compiled(source: SourceText): Promise<Compiled | CommandReply> {
     const result = await this.compile(source);
     if (typeof result === 'string') return bad(result);

@@ -37,6 +37,12 @@ describe('expectations', () => {
     ['are not complete', [wants(0, 'any', 'A'), wants(0, 'any', 'B')], [A], null],
     ['with nothing between', [wants(0, 'any', 'A'), wants(0, 'any', 'C')], [A, B, C], false],
     ['with so many between', [wants(0, 'any', 'A'), wants(1, 'any', 'C')], [A, B, C], true],
+    [
+      'with so many between each',
+      [wants(0, 'any', 'A'), wants(1, 'any', 'A', 'y'), wants(1, 'any', 'B')],
+      [A, C, record('A', 1, 'y'), C, B],
+      true,
+    ],
     ['with any between', [wants('any', 'any', 'C')], [A, B, C], true],
     [
       'in any order',

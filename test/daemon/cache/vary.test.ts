@@ -4,6 +4,7 @@ import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
 import {
   matchesStored,
   mayBecome,
+  preferredLanguage,
   resolveVary,
   storedNames,
   VariantHash,
@@ -48,6 +49,34 @@ describe('vary', () => {
     expect(storedNames(bytes, 0)).toEqual(names);
     expect(matchesStored(bytes, 0, request([['User', 'a']]), false)).toBe(true);
     expect(matchesStored(bytes, 0, request([['User', 'b']]), false)).toBe(false);
+  });
+
+  it.each([
+    ['en, de', 'de, en', true],
+    ['en;q=0.5, DE', 'de,en; q=0.5', true],
+    ['de;q=1.0', 'de', true],
+    ['en, de', 'en, de;q=0.5', false],
+    ['en', 'en-gb', false],
+  ])('with normalise, Accept-Language %j and %j are the same: %j', (kept, asked, same) => {
+    const bytes = stored(key('Accept-Language', [['Accept-Language', kept]]));
+    const wanted = request([['Accept-Language', asked]]);
+    expect(matchesStored(bytes, 0, wanted, false, true)).toBe(same);
+    expect(matchesStored(bytes, 0, wanted, false, false)).toBe(false);
+    const hash = HASH.ofKey(key('Accept-Language', [['Accept-Language', asked]]));
+    if (same) expect(HASH.ofStored(bytes, 0)).toBe(hash);
+  });
+
+  it.each([
+    ['fr;q=0.5, de;q=1.0', 'de'],
+    ['de-AT, de;q=0.9', 'de-at'],
+    ['en, de', null],
+    ['de;q=0', null],
+    ['*', null],
+    ['*;q=0.1, fr;q=0.2', 'fr'],
+    ['de;q=2', null],
+    ['', null],
+  ])('%j prefers %j to all others', (value, language) => {
+    expect(preferredLanguage(value)).toBe(language);
   });
 
   it('does not count beyond what it can store', () => {
@@ -106,7 +135,8 @@ describe('vary', () => {
     ['Foo', 'a', 'A', false],
     ['Foo', '"a,b"', '"a, b"', false],
     ['Accept-Language', 'EN;q=0.5, de', 'en ; q=0.5,DE', true],
-    ['Accept-Language', 'en, de', 'de, en', false],
+    ['Accept-Language', 'en, de', 'de, en', true],
+    ['Accept-Language', 'en, de', 'de;q=0.5, en', false],
   ])('takes %s: %s and %s for the same in writing: %s', (name, kept, asked, same) => {
     const made = key(name, [[name, kept]]);
     const req = request([[name, asked]]);

@@ -45,19 +45,24 @@ describe('freshness', () => {
     ['a targeted field that cannot be read', cc('max-age=60', { 'CDN-Cache-Control': 'Max-Age=7' }), 60],
     ['Surrogate-Control', cc('no-store', { 'Surrogate-Control': 'max-age=7+30' }), 7],
     ['Surrogate-Control for another', cc('max-age=60', { 'Surrogate-Control': 'max-age=7;other' }), 60],
+    ['Surrogate-Control for this proxy', cc('no-store', { 'Surrogate-Control': 'max-age=7+30;proxyd' }), 7],
   ])('%s', (_name, fields, ttl) => {
     expect(life(fields as Record<string, string>).ttl).toBe(ttl);
   });
 
   it.each([
     ['5', 5],
-    ['5, 900', 5],
-    ['x', 0],
-    ['-5', 0],
-    ['5.0', 0],
-    ['5 x', 0],
+    [' 5 ', 5],
+    ['0', 0],
   ])('takes Age %j for %i seconds', (age, seconds) => {
     expect(NOW - life(cc('max-age=60', { Age: age })).tOrigin).toBe(seconds);
+  });
+
+  it.each(['5, 900', '0, 0', 'x', '-5', '5.0', '5 x', '5;a=1', ''])('is stale at once with Age %j', (age) => {
+    const { ttl, grace, store } = life(
+      cc('max-age=60, stale-while-revalidate=60', { Age: age, ETag: '"a"' }),
+    );
+    expect({ ttl, grace, store }).toEqual({ ttl: 0, grace: 0, store: true });
   });
 
   it('counts what Date says of the age', () => {

@@ -35,6 +35,7 @@ function scope(head: HttpMessage, support: boolean) {
     params: {
       ...{ gzip_buffer: 32768, gzip_level: 6, gzip_memlevel: 8 },
       ...{ http_gzip_support: support ? 1 : 0, http_range_support: 1 },
+      ...{ http_multi_range: 1, http_profile: 0 },
     },
   };
 }
@@ -63,7 +64,10 @@ export function deliveryChain(
   const { gzipped = false, length = -1, unpacked = -1 } = body;
   return {
     ...made,
-    chain: new DeliveryChain({ ...made, request, gzipped, length, unpacked, openPage: null }, list),
+    chain: new DeliveryChain(
+      { ...made, request, gzipped, length, unpacked, openPage: null, isSeekable: true },
+      list,
+    ),
   };
 }
 

@@ -1,5 +1,12 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerRange, parseContentRange, rangeFault } from '../../../daemon/http1/range.ts';
+import {
+  answerRange,
+  answerRanges,
+  MOST_RANGES,
+  parseContentRange,
+  rangeFault,
+} from '../../../daemon/http1/range.ts';
 
 test.each([
   ['bytes=0-9', 100, { kind: 'part', from: 0, to: 10 }],
@@ -57,4 +64,59 @@ test.each([
   ['bytes 5-24/99999999999999999999', null],
 ])('Content-Range: %s', (value, range) => {
   expect(parseContentRange(value)).toEqual(range);
+});
+
+test.each([
+  ['bytes=0-1,500-501', '0-2 500-502'],
+  ['bytes=500-501, 0-1', '500-502 0-2'],
+  ['bytes=0-1,-2', '0-2 998-1000'],
+  ['bytes=0-1,,900-', '0-2 900-1000'],
+  ['BYTES=0-1,\t900-2000', '0-2 900-1000'],
+  // A range that cannot be had is left out.
+  ['bytes=0-1,1000-1001,-0', '0-2'],
+  ['bytes=1000-,2000-', ''],
+  // Overlapping and near ones are one, in the place of the first.
+  ['bytes=0-9,5-14', '0-15'],
+  ['bytes=500-600,0-9,50-60,590-700', '500-701 0-61'],
+  ['bytes=0-,0-,0-', '0-1000'],
+  ['bytes=0-0,81-81', '0-1 81-82'],
+  ['bytes=0-0,80-80', '0-81'],
+  ['bytes=0-1,5-2', ''],
+  ['bytes=0-1,x', ''],
+  ['bytes=,', ''],
+])('several ranges %s of 1000 bytes: %s', (value, spans) => {
+  const text = answerRanges(value, 1000).map(({ from, to }) => `${from}-${to}`);
+  expect(text.join(' ')).toBe(spans);
+});
+
+test('refuses more ranges than it takes, however they are written', () => {
+  const many = (n: number): string =>
+    `bytes=${Array.from({ length: n }, (_, i) => `${i * 100}-${i * 100}`).join()}`;
+  expect(answerRanges(many(MOST_RANGES), 1e6)).toHaveLength(MOST_RANGES);
+  expect(answerRanges(many(MOST_RANGES + 1), 1e6)).toEqual([]);
+  expect(answerRanges(`bytes=0-0${','.repeat(8000)}`, 1e6)).toEqual([]);
+});
+
+test('sends every byte that was asked for, once, and hardly another', () => {
+  const range = fc.tuple(fc.nat(3000), fc.nat(400)).map(([from, more]) => ({ from, to: from + more + 1 }));
+  fc.assert(
+    fc.property(
+      fc.array(range, { minLength: 2, maxLength: 20 }),
+      fc.integer({ min: 1, max: 3000 }),
+      (asked, length) => {
+        const value = `bytes=${asked.map(({ from, to }) => `${from}-${to - 1}`).join()}`;
+        const sent = new Uint8Array(length);
+        const spans = answerRanges(value, length);
+        for (const { from, to } of spans) for (let i = from; i < to; i++) sent[i] = (sent[i] as number) + 1;
+        const wanted = new Uint8Array(length);
+        for (const { from, to } of asked) wanted.fill(1, from, Math.min(to, length));
+        for (let i = 0; i < length; i++) {
+          expect(sent[i]).toBeLessThanOrEqual(1);
+          if (wanted[i] === 1) expect(sent[i]).toBe(1);
+        }
+        const total = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+        expect(total).toBeLessThanOrEqual(wanted.reduce((a, b) => a + b, 0) + 80 * asked.length);
+      },
+    ),
+  );
 });

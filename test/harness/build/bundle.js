@@ -15,6 +15,7 @@ const DAEMON = [
   'daemon/extensions/load/describe-child',
   'daemon/manager/programs/compile-child',
   'daemon/extensions/author/test-main',
+  'daemon/program-tests/try-child',
   'daemon/edge/fake/edge-fake',
 ];
 /** The worker, whose threads run the same code: a script, unlike a module, can be run from a string

@@ -133,6 +133,19 @@ export const LOOKUP_RULES: readonly Rule[] = [
     },
   },
   {
+    name: 'far-range',
+    explains: 'It asked for a range far ahead of what has been fetched of the object.',
+    try: (c) => {
+      const notice = c.request.first('Notice', /^Range begins \d+ bytes after what has come/);
+      if (notice === undefined) return null;
+      return {
+        sentence: `It was passed: the object is still being fetched, and its range begins ${/\d+/.exec(notice.text)?.[0]} bytes after what has come.`,
+        evidence: [notice],
+        hint: 'The parameter range_ahead sets how far is waited for.',
+      };
+    },
+  },
+  {
     name: 'return-pass',
     explains: 'The program itself returned pass.',
     try: (c) => {

@@ -109,6 +109,7 @@ describe('completion', () => {
         local,
       }).candidates.map((c) => c.text);
     expect(asked('vcl.load new /etc/', true)).toEqual(['/etc/a.vcl', '/etc/b/']);
+    expect(asked('vcl.try new /etc/', true)).toEqual(['/etc/a.vcl', '/etc/b/']);
     expect(asked('vcl.load new /etc/', false)).toEqual([]);
     expect(asked('export /etc/a', false)).toEqual(['/etc/a.vcl']);
   });

@@ -13,7 +13,9 @@ import { FRAGMENT_RULES } from '../../../../console/views/log/why/fragment-rules
 import { Facts } from '../../../../console/views/log/why/request-facts.ts';
 import { WHY_RULES, why } from '../../../../console/views/log/why/why.ts';
 import type { Reason } from '../../../../console/views/log/why/why-case.ts';
+import { encodeRecord } from '../../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { Tag } from '../../../../protocol/tables/tags.ts';
 
 interface Recorded {
   groups: RecordedTransaction[][];
@@ -293,9 +295,24 @@ describe('why?', () => {
     const spoken = new Set(
       [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
     );
-    // Those of pages are in fragments.test.ts.
-    const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r));
+    // Those of pages are in fragments.test.ts, and far-range below.
+    const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r) && r.name !== 'far-range');
     expect(rules.map((r) => r.name).filter((name) => !spoken.has(name))).toEqual([]);
+  });
+
+  it('says of a range far ahead why it was passed', () => {
+    const group = groups.filter((g) => caseOf(g) === 'never seen').at(-1) as LogTransaction[];
+    const text = 'Range begins 20000000 bytes after what has come, fetched on its own';
+    const after = group.map((tx) =>
+      tx.type === 'request'
+        ? { ...tx, records: Buffer.concat([tx.records, encodeRecord(Tag.Notice, tx.vxid, 'c', text)]) }
+        : tx,
+    );
+    const [first] = why(after, { earlier: [], elsewhere: [], bans: [], since: 0 });
+    expect([first?.rule, first?.sentence]).toEqual([
+      'far-range',
+      'It was passed: the object is still being fetched, and its range begins 20000000 bytes after what has come.',
+    ]);
   });
 
   function atLeast(name: string, n: number): boolean {

@@ -1,0 +1,32 @@
+// A range of an object whose body is still coming, far ahead of what is there: it is fetched on its own, as a pass, instead of
+// waiting until the body has come that far.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { OF_ESI, OF_GZIPPED, OF_RECODED } from '../cache/objcore.ts';
+import { requestedRange } from '../http1/range.ts';
+import type { Request } from '../transaction/request.ts';
+
+/** Bodies that are not the origin's: a part of the origin's is none of them. */
+const CHANGED = OF_ESI | OF_GZIPPED | OF_RECODED;
+
+/** Whether the range begins more than `range_ahead` bytes after what is stored of the object. Logged then. */
+export function isFarAhead(req: Request): boolean {
+  const { core, http, attempt, log } = req;
+  const { facts, reading } = core.cache;
+  const { oc } = attempt;
+  const { range_ahead: ahead, http_range_support: cuts } = core.params;
+  if (ahead === 0 || cuts === 0 || attempt.busyOc !== 0 || facts.isFinished(oc)) return false;
+  if (http.method !== 'GET' || req.isHead || req.body !== null || req.fragment !== null) return false;
+  const value = http.get('range');
+  // What If-Range names is compared with the object, not with what an origin has by now.
+  if (value === null || http.has('if-range')) return false;
+  if (facts.isUncacheable(oc) || facts.has(oc, CHANGED)) return false;
+  const range = requestedRange(value);
+  const length = reading.declaredLength(oc);
+  if (range === null || length < 0) return false;
+  const first = range.low < 0 ? Math.max(0, length - range.high) : range.low;
+  const distance = first - reading.bodyLength(oc);
+  if (first >= length || distance <= ahead) return false;
+  log.put(Tag.Notice, `Range begins ${distance} bytes after what has come, fetched on its own`);
+  return true;
+}
