@@ -55,6 +55,10 @@ export class Terminal {
     this.control(`\x1b]52;c;${data}\x07`);
   }
 
+  bell(): void {
+    this.control('\x07');
+  }
+
   mouse(on: boolean): void {
     this.wheel = on;
     this.control(on ? MOUSE_ON : MOUSE_OFF);

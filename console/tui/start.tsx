@@ -20,7 +20,9 @@ import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
 import type { ConsoleTarget, OpenInstances } from '../process/open-instances.ts';
 import { runEditor } from '../process/run-editor.ts';
+import { SettingsFile, settingsPath } from '../process/settings-file.ts';
 import { isDumb, Terminal, wantsLineOutput } from '../process/terminal.ts';
+import { Bell } from '../views/events/bell.ts';
 import { STAT_STATE, type StatState } from '../views/stats/stat-state.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
@@ -126,6 +128,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
           edit: (file) => edit(file),
           copy: (text) => terminal.copy(text),
           mouse: (on) => terminal.mouse(on),
+          bell: () => terminal.bell(),
         },
       },
       readonly,
@@ -135,6 +138,10 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     const history = new HistoryFile(historyPath(process.env));
     ui.set(history.load());
     ui.subscribe(() => history.keep(ui.state));
+    const settings = new SettingsFile(settingsPath(process.env));
+    ui.set({ settings: settings.load() });
+    ui.subscribe(() => settings.keep(ui.state.settings));
+    const bell = new Bell(() => c.host.bell(), Date.now() / 1000);
     if (options.counters !== undefined)
       ui.setState(STAT_STATE, { ...STAT_STATE.initial, ...options.counters });
 
@@ -246,6 +253,8 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       player?.tick(CLOCK_MS / 1000);
       instances.current.touch();
       instances.current.admin.tick();
+      // An editor has the terminal; a recording repeats what is over.
+      if (!handedOver && player === null) bell.check(instances.current.events.all(), ui.state.settings.bell);
     }, CLOCK_MS);
   });
 }

@@ -283,7 +283,7 @@ export class Manager implements ManagerServices {
       access: this.access,
       streams: this.streams,
       log,
-      command: (line) => this.command(line),
+      command: (line, from) => this.command(line, from),
       isServing: () => this.supervisor.state === 'running',
       activeBackends: () => this.programs.activeBackends(),
       longTurns: () => this.longTurns.lately(),
@@ -397,8 +397,8 @@ export class Manager implements ManagerServices {
     return Math.min(MAX_TIMEOUT, Math.max(MIN_TIMEOUT, this.params.num('cli_timeout')));
   }
 
-  command(line: string): Promise<CommandReply> {
-    return this.longCommands.run(line, (same) => dispatch(this, same));
+  command(line: string, from = ''): Promise<CommandReply> {
+    return this.longCommands.run(line, (same) => dispatch(this, same, from));
   }
 
   readProgram(file: string): { name: string; text: string } | string {

@@ -196,6 +196,7 @@ function close(req: Request): void {
       stats.s_req_bodybytes += bodyIn;
       stats.s_resp_hdrbytes += headOut;
       stats.s_resp_bodybytes += req.attempt.bodyBytesOut;
+      if (req.attempt.isHit) stats.s_resp_bodybytes_hit += req.attempt.bodyBytesOut;
     }
   }
   // Extensions may still have something to log when the task ends.

@@ -1,6 +1,6 @@
-// Derives events from the counters that no command and no process reports: unusually many purges, a falling hit rate, and a
-// rising share of passes, which the hit rate does not count. It gets every sample of the manager's and notes the beginning
-// and, for purges, the end.
+// Derives events from the counters that no command and no process reports: unusually many purges, evictions for want of
+// room, a falling hit rate, and a rising share of passes, which the hit rate does not count. It gets every sample of the
+// manager's and notes the beginning and, for purges and evictions, the end.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import type { CounterSnapshot } from './counters-reader.ts';
@@ -17,6 +17,10 @@ const STEP = 0.1;
 const FEW = 30;
 /** Standard deviations that a change must exceed to be no chance. */
 const CHANCE = 3;
+/** Evictions in the current period, and among them and the fetches, from which a note is made: a full cache always evicts
+ * a little. It ends when a whole period has seen fewer than half of that (chosen). */
+const MANY_EVICTED = 50;
+const EVICTED_SHARE = 0.25;
 /** Seconds after which a changed share counts as the usual one, so that the next change is noted. */
 const GET_USED = 300;
 
@@ -35,9 +39,11 @@ interface Sample {
   handled: number;
   purges: number;
   objects: number;
+  evicted: number;
+  fetches: number;
 }
 
-export type Note = (kind: 'purges' | 'hit-rate' | 'passes', text: string) => void;
+export type Note = (kind: 'purges' | 'evictions' | 'hit-rate' | 'passes', text: string) => void;
 
 function taken(purges: number, seconds: number, objects: number): string {
   const what = `${purges} ${purges === 1 ? 'purge' : 'purges'} in ${seconds} s`;
@@ -91,6 +97,8 @@ export class CounterWatch {
   private samples: Sample[] = [];
   /** The sample at which a storm of purges began. */
   private storm: Sample | null = null;
+  /** The sample at which evictions began. */
+  private evicting: Sample | null = null;
   private readonly hitShare = new ShareWatch(-1);
   private readonly passShare = new ShareWatch(1);
 
@@ -106,12 +114,14 @@ export class CounterWatch {
     if (last !== undefined && (sample.uptime < last.uptime || sample.at <= last.at)) {
       this.samples = [];
       this.storm = null;
+      this.evicting = null;
     }
     this.samples.push(sample);
     while ((this.samples[0] as Sample).at < sample.at - NOW - BEFORE) this.samples.shift();
     const begin = this.before(sample.at - NOW);
     if (begin === undefined) return;
     this.watchPurges(begin, sample);
+    this.watchEvictions(begin, sample);
     this.watchShares(begin, sample);
   }
 
@@ -127,6 +137,19 @@ export class CounterWatch {
       this.storm = null;
       const seconds = Math.round(now.at - at);
       this.note('purges', `over: ${taken(now.purges - first, seconds, now.objects - had)}`);
+    }
+  }
+
+  private watchEvictions(begin: Sample, now: Sample): void {
+    const evicted = now.evicted - begin.evicted;
+    const least = Math.max(MANY_EVICTED, EVICTED_SHARE * (now.fetches - begin.fetches));
+    if (this.evicting === null && evicted >= least) {
+      this.evicting = begin;
+      this.note('evictions', `the cache is full: ${evicted} objects evicted in ${NOW} s`);
+    } else if (this.evicting !== null && evicted < least / 2) {
+      const { at, evicted: had } = this.evicting;
+      this.evicting = null;
+      this.note('evictions', `over: ${now.evicted - had} objects evicted in ${Math.round(now.at - at)} s`);
     }
   }
 
@@ -187,6 +210,8 @@ export class CounterWatch {
       handled: lookups + passes,
       purges: sum(PURGES),
       objects: sum(PURGED),
+      evicted: value('n_lru_nuked'),
+      fetches: value('s_fetch'),
     };
   }
 }

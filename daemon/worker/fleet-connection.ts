@@ -64,7 +64,7 @@ export async function applyEvents(worker: Worker, events: readonly FleetEvent[])
 /** Bans everything stored: after a gap it is unknown which objects are outdated. */
 export function flush(worker: Worker, why: string): void {
   worker.logNotice(`fleet: ${why}: everything that was fetched before is banned`);
-  addBan(worker, ['obj.status', '!=', '0'], false);
+  addBan(worker, ['obj.status', '!=', '0'], false, 'the fleet');
 }
 
 function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidation): string | null {
@@ -73,7 +73,7 @@ function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidati
       purgeKeys(worker, subject, soft);
       return null;
     case 'ban':
-      return addBan(worker, words ?? subject, soft);
+      return addBan(worker, words ?? subject, soft, 'the fleet');
     case 'purge':
       purgeUrl(worker, subject, soft ? (lives ?? STALE) : null);
       return null;

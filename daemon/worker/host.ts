@@ -48,7 +48,9 @@ export function makeHost(worker: Worker): VclHost {
 }
 
 function ban(worker: Worker, expression: string, soft: boolean, ctx?: VclContext): string | null {
-  const problem = addBan(worker, expression, soft);
+  const client = (ctx?.req?.session ?? ctx?.bo?.session)?.clientIp;
+  const by = client === undefined ? 'the program' : `the program, for the client ${client}`;
+  const problem = addBan(worker, expression, soft, by);
   if (problem === null && ctx !== undefined)
     ctx.raise({ kind: 'ban', soft, subject: expression, count: null });
   return problem;

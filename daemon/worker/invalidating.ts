@@ -44,8 +44,14 @@ export function purgePath(
   return count;
 }
 
-/** Adds a ban and logs it outside of transactions, whose records are Varnish's. Returns the error or null. */
-export function addBan(worker: Worker, expression: string | readonly string[], soft: boolean): string | null {
+/** Adds a ban and logs it outside of transactions, whose records are Varnish's. Returns the error or null. @param by who
+ * sent it, for the event */
+export function addBan(
+  worker: Worker,
+  expression: string | readonly string[],
+  soft: boolean,
+  by: string,
+): string | null {
   const { bans } = worker.cache;
   const now = worker.clock.now();
   const problem =
@@ -54,6 +60,6 @@ export function addBan(worker: Worker, expression: string | readonly string[], s
   const text = typeof expression === 'string' ? expression : expression.join(' ');
   const line = `${soft ? 'softban' : 'ban'} ${text}`;
   worker.logNotice(line);
-  worker.happened('ban', `${line} (by a program or the fleet)`);
+  worker.happened('ban', `${line} (by ${by})`);
   return null;
 }

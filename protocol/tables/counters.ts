@@ -152,6 +152,7 @@ export const MAIN_COUNTERS = [
   row('s_req_bodybytes', 'c', 'B', 'info', 'Bytes of request bodies'),
   row('s_resp_hdrbytes', 'c', 'B', 'info', 'Bytes of response heads'),
   row('s_resp_bodybytes', 'c', 'B', 'info', 'Bytes of response bodies'),
+  row('s_resp_bodybytes_hit', 'c', 'B', 'info', 'The part of s_resp_bodybytes whose responses were cache hits; a page with fragments counts as its own lookup'),
   row('s_pipe_hdrbytes', 'c', 'B', 'info', 'Bytes of request heads that opened a pipe'),
   row('s_pipe_in', 'c', 'B', 'info', 'Bytes piped from clients'),
   row('s_pipe_out', 'c', 'B', 'info', 'Bytes piped to clients'),

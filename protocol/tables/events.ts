@@ -25,6 +25,7 @@ const ROWS = [
   row('health', 'H', 'A backend went sick (down) or healthy (up), by its probe or by an operator'),
   row('ban', 'B', 'A ban was added'),
   row('purges', 'X', 'Purges at a high rate, or of many objects, began or ended'),
+  row('evictions', 'E', 'Evictions of objects to make room began or ended'),
   row('hit-rate', '%', 'The hit rate dropped'),
   row('passes', 'F', 'The share of requests that pass the cache by rose'),
   row('tls', 'C', 'Certificates were loaded, could not be loaded, or expire'),

@@ -175,6 +175,7 @@ export function fakeRecording(seconds = 120, threads = 1): Recording {
     add('MAIN.s_fetch', load - hit - synth);
     add('MAIN.sess_conn', load / 9);
     add('MAIN.s_resp_bodybytes', load * 8200);
+    add('MAIN.s_resp_bodybytes_hit', hit * 6900);
     add('MAIN.s_resp_hdrbytes', load * 240);
     set('MGT.uptime', 7200 + s);
     set('MGT.child_start', 1);

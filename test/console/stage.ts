@@ -33,6 +33,7 @@ export const NO_HOST: Host = {
   edit: () => Promise.resolve('no editor'),
   copy: () => undefined,
   mouse: () => undefined,
+  bell: () => undefined,
 };
 
 /** A context with nothing but the given parts. */

@@ -58,6 +58,7 @@ describe('counters', () => {
     await proxy.counterReaches('SMA.s0.g_bytes', 1);
     const threads = Object.entries(counters).filter(([name]) => /^THR\.\d+\.requests$/.test(name));
     expect(threads.reduce((sum, [, value]) => sum + value, 0)).toBe(10);
+    expect(counters['MAIN.s_resp_bodybytes_hit']).toBe(3 * 6);
     expect(counters['MAIN.s_resp_bodybytes']).toBeGreaterThan(5 * 6 + 2 * 5);
   });
 

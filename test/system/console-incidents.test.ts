@@ -1,6 +1,7 @@
 // Incidents as an operator meets them: the console in a real terminal (tmux) on a real daemon, at most two keys to the
-// answer, and no word on the way that contradicts what the test has done. One size in CI; with PROXYD_INCIDENTS=all
-// (npm run test:incidents) three sizes, and each answer is watched for two minutes.
+// answer, and no word on the way that contradicts what the test has done. One size in CI; three sizes with
+// PROXYD_INCIDENTS=sizes; with PROXYD_INCIDENTS=all (npm run test:incidents) each answer is watched for two minutes, too.
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, installed, Sandbox, until } from '../harness/processes.ts';
@@ -11,7 +12,7 @@ const missing = !installed('tmux');
 if (missing) process.stderr.write('console-incidents.test.ts is skipped: tmux is not installed\n');
 
 const ALL = process.env.PROXYD_INCIDENTS === 'all';
-const SIZES: readonly (readonly [number, number])[] = ALL
+const SIZES: readonly (readonly [number, number])[] = process.env.PROXYD_INCIDENTS
   ? [
       [160, 45],
       [80, 24],
@@ -37,6 +38,8 @@ interface Incident {
 }
 
 const NO_DEATH = /worker (starting|dead|silent)|no worker/;
+
+let badPrograms = 0;
 
 const INCIDENTS: readonly Incident[] = [
   {
@@ -82,6 +85,31 @@ const INCIDENTS: readonly Incident[] = [
     never: NO_DEATH,
   },
   {
+    name: 'a full cache',
+    happen: (proxy, round) =>
+      Promise.all(Array.from({ length: 30 }, (_, i) => proxy.get(`/large?${round}-${i}`))),
+    keys: ['$'],
+    answer: /evictions +the cache is full/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'a bad program',
+    happen: async (proxy, round) => {
+      if (round === 0) {
+        const program = 'vcl 4.1; backend none none; sub vcl_recv { return (synth(503)); }';
+        const file = `${proxy.dir}.bad.vcl`;
+        writeFileSync(file, program);
+        const name = `bad${badPrograms++}`;
+        expect((await proxy.adm('vcl.load', name, file)).code).toBe(0);
+        expect((await proxy.adm('vcl.use', name)).code).toBe(0);
+      }
+      await proxy.get('/plain');
+    },
+    keys: ['$'],
+    answer: /program +using bad\d/,
+    never: NO_DEATH,
+  },
+  {
     name: 'the death of the worker',
     happen: async (proxy, round) => {
       const pid = proxy.workerPid();
@@ -104,13 +132,16 @@ describe.skipIf(missing)('an incident', () => {
     const cached = { 'Cache-Control': 'max-age=100' };
     origin.on('*', ({ url }) => [
       ...(url.startsWith('/slow') ? [{ wait: 1200 }] : []),
-      ...respond('200 OK', cached, 'hello\n'),
+      ...respond('200 OK', cached, url.startsWith('/large') ? 'x'.repeat(30_000) : 'hello\n'),
     ]);
     origin.on('/release', respond('200 OK', { ...cached, 'Set-Cookie': 'id=1' }, 'hello\n'));
     origin.on('/broken', respond('503 Service Unavailable', {}, 'no\n'));
     origin.on('/fragment', respond('503 Service Unavailable', {}, 'no\n'));
     origin.on('/page', respond('200 OK', cached, '<p><esi:include src="/fragment"/></p>\n'));
-    proxy = await startProxy(box, { program: backendProgram(origin.port, PROGRAM) });
+    proxy = await startProxy(box, {
+      program: backendProgram(origin.port, PROGRAM),
+      storage: ['malloc,2m'],
+    });
   });
 
   afterAll(async () => {
@@ -122,6 +153,8 @@ describe.skipIf(missing)('an incident', () => {
     let terminal: TestTerminal;
 
     beforeAll(async () => {
+      // The size before has left a bad program.
+      await proxy.adm('vcl.use', 'boot');
       terminal = await TestTerminal.open(box, columns, rows);
       const [node, [proxyadm]] = command('proxyd', 'adm');
       await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}`);

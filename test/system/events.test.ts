@@ -65,7 +65,7 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
     'health: boot.shop went sick (down): HTTP/1.1 503 Oops',
     'health: boot.shop went healthy (up): HTTP/1.1 200 OK',
     'parameter: default_ttl 60.000 (was 120.000)',
-    'ban: ban req.url ~ ^/old (by a program or the fleet)',
+    'ban: ban req.url ~ ^/old (by the program, for the client 127.0.0.1)',
     'worker: Child (pid) died signal=9 (SIGKILL); restarted at once; its cache and its bans are gone',
     'worker: Child (pid) started',
   ];

@@ -13,6 +13,9 @@ import { DAY_SECONDS, HOUR_SECONDS, RateHistory, requestsOf } from './rate-histo
 const RECALLED_SECONDS = 1900;
 const RECALLED_FINE = 110;
 
+/** Varnish does not have it. */
+const HIT_BYTES = 'MAIN.s_resp_bodybytes_hit';
+
 export class CountedTraffic {
   readonly counters = new CounterHistory();
   readonly trail = new CounterTrail();
@@ -29,6 +32,9 @@ export class CountedTraffic {
       seconds,
       counters.restarted,
       UNCACHED.reduce((sum, name) => sum + counters.value(name), 0n),
+      counters.get(HIT_BYTES) === undefined
+        ? undefined
+        : { hit: counters.value(HIT_BYTES), all: counters.value('MAIN.s_resp_bodybytes') },
     );
     if (seconds <= 0) return 0;
     const requests = requestsOf((name) => counters.rate(name), version);

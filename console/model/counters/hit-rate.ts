@@ -15,6 +15,8 @@ export interface WindowRate {
   rate: number | null;
   /** Hits among all requests: 0..1, or null without any. */
   served: number | null;
+  /** Bytes of bodies from cache hits among those of all responses: 0..1, or null without any or without the counter. */
+  bytes: number | null;
 }
 
 export interface Lookups {
@@ -23,6 +25,14 @@ export interface Lookups {
   /** All that were answered, also without a lookup. */
   handled: number;
 }
+
+/** MAIN.s_resp_bodybytes_hit and MAIN.s_resp_bodybytes; both 0 where the first is missing. */
+export interface BodyBytes {
+  hit: bigint;
+  all: bigint;
+}
+
+const NO_BYTES: BodyBytes = { hit: 0n, all: 0n };
 
 /** Requests by outcome that no lookup decided. */
 export const UNCACHED = ['MAIN.s_pass', 'MAIN.s_pipe', 'MAIN.s_synth'] as const;
@@ -43,16 +53,25 @@ export class HitRate {
   private readonly hits = new Float64Array(1000);
   private readonly lookups = new Float64Array(1000);
   private readonly handled = new Float64Array(1000);
+  private readonly hitBytes = new Float64Array(1000);
+  private readonly allBytes = new Float64Array(1000);
   private readonly seconds = new Float64Array(1000);
   private n = 0;
   private next = 0;
-  private before: { hit: bigint; miss: bigint; other: bigint } | null = null;
+  private before: { hit: bigint; miss: bigint; other: bigint; bytes: BodyBytes } | null = null;
 
   /** Takes one reading of MAIN.cache_hit, MAIN.cache_miss and the sum of UNCACHED, `seconds` after the one before; what was
    * counted since then, null at first. */
-  sample(hit: bigint, miss: bigint, seconds: number, restarted = false, other = 0n): Lookups | null {
+  sample(
+    hit: bigint,
+    miss: bigint,
+    seconds: number,
+    restarted = false,
+    other = 0n,
+    bytes: BodyBytes = NO_BYTES,
+  ): Lookups | null {
     const before = this.before;
-    this.before = { hit, miss, other };
+    this.before = { hit, miss, other, bytes };
     if (before === null) return null;
     const h = Number(increase(before.hit, hit, restarted));
     const m = Number(increase(before.miss, miss, restarted));
@@ -60,6 +79,8 @@ export class HitRate {
     const handled = h + m + Number(increase(before.other, other, restarted));
     this.lookups[this.next] = h + m;
     this.handled[this.next] = handled;
+    this.hitBytes[this.next] = Number(increase(before.bytes.hit, bytes.hit, restarted));
+    this.allBytes[this.next] = Number(increase(before.bytes.all, bytes.all, restarted));
     this.seconds[this.next] = seconds;
     this.next = (this.next + 1) % 1000;
     if (this.n < 1000) this.n++;
@@ -71,12 +92,16 @@ export class HitRate {
     let hits = 0;
     let lookups = 0;
     let handled = 0;
+    let hitBytes = 0;
+    let allBytes = 0;
     let seconds = 0;
     for (let i = 1; i <= n; i++) {
       const slot = (this.next - i + 1000) % 1000;
       hits += this.hits[slot] as number;
       lookups += this.lookups[slot] as number;
       handled += this.handled[slot] as number;
+      hitBytes += this.hitBytes[slot] as number;
+      allBytes += this.allBytes[slot] as number;
       seconds += this.seconds[slot] as number;
     }
     return {
@@ -84,6 +109,7 @@ export class HitRate {
       seconds,
       rate: lookups === 0 ? null : hits / lookups,
       served: handled === 0 ? null : hits / handled,
+      bytes: allBytes === 0 ? null : hitBytes / allBytes,
     };
   }
 

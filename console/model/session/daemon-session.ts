@@ -8,8 +8,9 @@ import { CountedTraffic } from '../counters/counted-traffic.ts';
 import type { Series } from '../counters/series.ts';
 import type { LogBounds } from '../log/log-store.ts';
 import type { GroupMatcher } from '../log/request-group.ts';
+import { SLOW_NOW, SlowBackends } from '../traffic/slow-backends.ts';
 import { AdminStore, notKnown } from './admin-store.ts';
-import { type BackendRow, parseBackendList } from './backends.ts';
+import { type BackendRow, parseBackendList, shortName } from './backends.ts';
 import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { LongestTurnPoll } from './longest-turn.ts';
 import { longestRecord } from './parameter-value.ts';
@@ -74,6 +75,8 @@ export class DaemonSession {
   readonly events = new EventLog();
   readonly turns: LongestTurnPoll;
   readonly utc: boolean;
+  private readonly slow = new SlowBackends();
+  private slowAt = 0;
   private lastPoll = 0;
   private polling = false;
   private backendsAsked = false;
@@ -229,6 +232,7 @@ export class DaemonSession {
       this.later(() => void this.recall(), RECALL_MS);
     }
     this.traffic.beginShare();
+    this.watchBackends();
     this.lastDataAt = this.now();
     this.valuesAt = this.lastDataAt;
     this.admin.tick();
@@ -257,6 +261,25 @@ export class DaemonSession {
 
   private takeSample(at: number, values: bigint[], steady: boolean): void {
     this.traffic.counted(this.counted.take(at, values, steady, this.version));
+  }
+
+  private watchBackends(): void {
+    const now = this.now();
+    if (Math.abs(now - this.slowAt) < SLOW_NOW / 2) return;
+    this.slowAt = now;
+    const { sample } = this.traffic;
+    for (const { backend, usual, now: p50, isOver } of this.slow.take(
+      sample.backendTraffic(now),
+      sample.backendTraffic(now, SLOW_NOW),
+    )) {
+      // The log names backends without their program.
+      const named = this.backends.filter(({ name }) => shortName(name) === backend);
+      const name = named.length === 1 ? (named[0] as BackendRow).name : backend;
+      const text = isOver
+        ? `${name} answers as before: median ${ms(p50)}`
+        : `${name} became slow: median time to first byte ${ms(p50)}, before ${ms(usual)}`;
+      this.events.slow(now, text);
+    }
   }
 
   private lose(stream: string, records: number, reason: string): void {
@@ -297,4 +320,8 @@ export class DaemonSession {
       this.touch();
     });
   }
+}
+
+function ms(seconds: number): string {
+  return `${Math.round(seconds * 1000)} ms`;
 }

@@ -1,5 +1,5 @@
-// Events in order: the daemon's list, loaded at each connection, events reported since, and lost connections of the
-// console.
+// Events in order: the daemon's list, loaded at each connection, events reported since, and what the console
+// itself notices: lost connections and slow backends.
 
 import { EVENT_KINDS, type EventKind } from '../../../protocol/tables/events.ts';
 import type { EventWord, NotedAs } from '../../client/source.ts';
@@ -8,7 +8,8 @@ import { answerItems, textField } from './admin-store.ts';
 export interface SessionEvent {
   /** Epoch seconds. */
   at: number;
-  kind: EventKind | 'lost';
+  /** 'lost' and 'slow' (a backend) are noticed by this console. */
+  kind: EventKind | 'lost' | 'slow';
   text: string;
 }
 
@@ -64,6 +65,10 @@ export class EventLog {
 
   lost(at: number, text: string): void {
     this.take({ at, kind: 'lost', text });
+  }
+
+  slow(at: number, text: string): void {
+    this.take({ at, kind: 'slow', text });
   }
 
   private take(event: SessionEvent): void {

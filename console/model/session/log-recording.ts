@@ -25,6 +25,7 @@ const COUNTED = [
   's_fetch',
   's_synth',
   's_resp_bodybytes',
+  's_resp_bodybytes_hit',
   'backend_req',
 ] as const;
 type CountedName = (typeof COUNTED)[number];
@@ -96,6 +97,8 @@ class Counts {
     if (isFragment(tx)) this.raise('esi_req');
     else if (!isRestart(tx)) this.raise('client_req');
     this.values.set('s_resp_bodybytes', this.value('s_resp_bodybytes') + bytes);
+    if (handling === 'hit')
+      this.values.set('s_resp_bodybytes_hit', this.value('s_resp_bodybytes_hit') + bytes);
     if (handling === 'hit') this.raise('cache_hit');
     else if (handling === 'miss') this.raise('cache_miss');
     else if (handling === 'hitmiss') this.raise('cache_miss', 'cache_hitmiss');

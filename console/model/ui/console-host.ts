@@ -10,6 +10,7 @@ export interface Host {
   edit(path: string): Promise<number | string>;
   copy(text: string): void;
   mouse(on: boolean): void;
+  bell(): void;
 }
 
 export interface LintFinding {

@@ -44,6 +44,8 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
   { keys: ['e'], command: 'stats/stats.scale', reason: VARNISHSTAT },
   { keys: ['h'], command: 'stats/help', reason: VARNISHSTAT },
   { keys: ['r'], command: 'stats/stats.raw', reason: VARNISHSTAT },
+  { keys: ['v'], command: 'stats/stats.more', reason: VARNISHSTAT },
+  { keys: ['V'], command: 'stats/stats.less', reason: VARNISHSTAT },
   { keys: ['h'], command: 'panel/back', reason: 'closes the help that h has opened there' },
   {
     keys: ['h'],

@@ -41,6 +41,11 @@ function pressSingle(c: ViewContext, press: KeyPress) {
   if (press.name === 'ctrl+c' && field === null && confirm === null) return c.host.quit();
   if (confirm !== null) return answer(c, press);
   if (field !== null) return fields.key(field, press);
+  const keyed = panel?.kind === 'choices' ? panel.choices.find(({ key }) => key === press.name) : undefined;
+  if (keyed !== undefined) {
+    ui.set({ panel: null, notice: null });
+    return keyed.take();
+  }
   const ofPanel = panel === null ? undefined : keymap.inPanel(press.name);
   const passes = panel?.kind === 'text' && panel.passesKeys === true && press.name !== 'escape';
   if (passes && (ofPanel === undefined || ofPanel.command === 'back')) ui.set({ panel: null, notice: null });

@@ -47,6 +47,76 @@ export class Operator {
     void this.run(to.line, 0, to.part);
   }
 
+  /** Submits several lines as one change, after one question with all of them. `part` as in submit(). */
+  async submitAll(all: readonly string[], part?: string): Promise<void> {
+    const { ui } = this;
+    const lines = [...new Set(all)];
+    const [first] = lines;
+    if (first === undefined) return;
+    if (lines.length === 1) return this.submit(first, null, part);
+    const word = commandWord(addressOf(first, this.parts)?.line ?? first);
+    if (ui.state.readonly) return ui.notify('warn', `read-only: ${word} is disabled`);
+    if (this.lacks(word)) return ui.notify('warn', `${this.session.source.product} has no command ${word}`);
+    const places = lines.map((line) => this.place(line, part));
+    const to = places.filter((place) => place !== null);
+    if (to.length < places.length) {
+      const both: Choice = { label: 'both', note: '', take: () => void this.submitAll(lines, '') };
+      return this.askWhere(`${lines.length} × ${word}`, (where) => void this.submitAll(lines, where), [both]);
+    }
+    const dryRun = DRY_RUNS[word];
+    const shown: ToneLine[] = [];
+    for (const { part: where, line } of to) {
+      const counted = dryRun === undefined ? '' : await this.counted(line, dryRun, where);
+      const effect = effectOf(line, this.session);
+      shown.push([
+        { text: `${where === '' ? '' : `${where}: `}${line}`, tone: 'strong' },
+        { text: [counted, effect].map((text) => (text === '' ? '' : `  ${text}`)).join(''), tone: 'muted' },
+      ]);
+    }
+    const name = `${lines.length} × ${word}`;
+    const confirm = {
+      line: name,
+      text: `${name}, as listed?`,
+      undoes: 0,
+      part: '',
+      act: () => void this.runAll(to),
+    };
+    ui.set({ confirm, notice: null, running: null, panel: textPanel('Confirm', shown) });
+  }
+
+  /** The answer to a dry run in one line. */
+  private async counted(line: string, dryRun: string, part: string): Promise<string> {
+    const counting = `${dryRun}${line.trim().slice(commandWord(line).length)}`;
+    this.ui.set({ running: counting, notice: null });
+    const reply = await this.session.source.command(addressTo(part, counting));
+    return reply.status === 101 ? '' : oneLine(reply.body);
+  }
+
+  /** Runs lines one after another; a refused one does not stop the others, a lost connection and Escape do. */
+  private async runAll(lines: readonly { part: string; line: string }[]): Promise<void> {
+    const { ui, session } = this;
+    let isStopped = false;
+    const stop = (): void => {
+      isStopped = true;
+    };
+    let done = 0;
+    const failed: string[] = [];
+    ui.set({ stop });
+    for (const { part, line } of lines) {
+      // Never on another daemon than the one of the question.
+      if (isStopped || this.session !== session) break;
+      const { status, body } = await this.run(line, 0, part);
+      if (status === 200) done++;
+      else failed.push(`${firstLine(line)}: ${status === 0 ? 'not sent' : status} ${oneLine(body)}`);
+      if (status === 0) break;
+    }
+    ui.set({ stop: null });
+    const left = lines.length - done - failed.length;
+    const parts = [`${done} of ${lines.length} done`, ...failed.slice(0, 1)];
+    if (left > 0) parts.push(`${left} not sent`);
+    ui.notify(failed.length > 0 ? 'bad' : left > 0 ? 'warn' : 'info', `${parts.join('; ')}  A lists them`);
+  }
+
   /** Asks, with what the line would do to the traffic if the question has no text of its own; y runs the line. */
   ask(line: string, panel: Panel | null, text = '', part?: string): void {
     const to = this.place(line, part) ?? { part: '', line };

@@ -139,6 +139,16 @@ const COMMANDS: readonly PaletteRow[] = [
     run: seek,
   },
   {
+    name: 'bell',
+    syntax: 'bell',
+    help: 'Ring the bell of the terminal for events that are trouble, or no longer; the choice stays.',
+    run: ({ ui }) => {
+      const bell = !ui.state.settings.bell;
+      ui.set({ settings: { ...ui.state.settings, bell } });
+      ui.notify('info', bell ? 'the bell rings for events that are trouble' : 'bell off');
+    },
+  },
+  {
     name: 'undo',
     syntax: 'undo',
     help: 'Undo the last change that can be undone.',

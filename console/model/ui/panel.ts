@@ -25,6 +25,8 @@ export type ToneLine = readonly ToneText[];
 export interface Choice {
   label: string;
   note: string;
+  /** Takes it at once. */
+  key?: string;
   take(): void;
 }
 

@@ -51,12 +51,32 @@ function promptBan(c: ViewContext, command: string) {
 
 /** Counts the objects of the row, and asks. */
 export function purgeRow(c: ViewContext) {
+  const marked = c.view.markedSubjects(c);
+  if (marked.length > 0) return purgeMarked(c, marked);
   const [first, ...more] = subjectsOf(c);
   if (first === undefined)
     return c.ui.notify('warn', 'nothing is selected that stands for something in the cache');
   const subject = [first, ...more].find((one) => banOf(one) !== '');
   if (subject !== undefined) return c.operator.submit(`ban ${banOf(subject)}`);
   c.ui.notify('warn', `${subjectRow(first).words(first)}: ${subjectRow(first).without}`);
+}
+
+/** All or none: rows that no ban can hit are named instead. */
+function purgeMarked(c: ViewContext, marked: readonly (readonly Subject[])[]): void {
+  const longest = longestRecord(c.session.admin);
+  const lines = marked.map((subjects) => {
+    const whole = subjects.map((one) => ({ ...one, isCut: Buffer.byteLength(one.key) >= longest }));
+    const subject = whole.find((one) => banOf(one) !== '');
+    return subject === undefined ? null : `ban ${banOf(subject)}`;
+  });
+  const without = marked[lines.indexOf(null)];
+  if (without === undefined) return void c.operator.submitAll(lines.filter((line) => line !== null));
+  const [first] = without;
+  const why =
+    first === undefined
+      ? 'a marked row stands for nothing in the cache'
+      : `${subjectRow(first).words(first)}: ${subjectRow(first).without}`;
+  c.ui.notify('warn', `nothing purged: ${why}`);
 }
 
 /** All actions as choices, each with its key. */

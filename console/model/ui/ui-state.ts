@@ -5,6 +5,7 @@ import type { Field } from './field.ts';
 import type { Size } from './layout.ts';
 import { EMPTY_RECALL, type Recall } from './line-editor.ts';
 import type { Panel } from './panel.ts';
+import { INITIAL_SETTINGS, type Settings } from './settings.ts';
 
 export interface Notice {
   level: 'info' | 'warn' | 'bad';
@@ -70,6 +71,7 @@ export interface UiState {
   queries: Recall;
   readonly: boolean;
   mouse: boolean;
+  settings: Settings;
 }
 
 export function stateOf<S>(ui: UiState, slot: StateSlot<S>): S {
@@ -98,6 +100,7 @@ export class UiStore {
       queries: EMPTY_RECALL,
       readonly,
       mouse: false,
+      settings: INITIAL_SETTINGS,
     };
   }
 

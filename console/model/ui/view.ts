@@ -124,6 +124,8 @@ export interface View {
   hasRow(c: ViewContext): boolean;
   /** The subjects of the row under the cursor, the narrowest first; null where rows have none. */
   readonly subjects: ((c: ViewContext) => readonly Subject[]) | null;
+  /** The same of each row that is marked; [] without marks. */
+  markedSubjects(c: ViewContext): readonly (readonly Subject[])[];
   /** Copies the selection, or all rows that the filter shows. */
   copy(c: ViewContext): void;
   copyAll(c: ViewContext): void;
@@ -152,6 +154,7 @@ export const PLAIN_VIEW = {
   click: nothing,
   hasRow: () => true,
   subjects: null,
+  markedSubjects: (): readonly (readonly Subject[])[] => [],
   copyAll: (c: ViewContext) => c.ui.notify('warn', 'X exports this view to a file'),
   spokenRemark: silence,
   spokenRow: silence,

@@ -58,6 +58,7 @@ export const BACKENDS_VIEW: ListView = listView({
       help: 'Declare it sick',
       hint: 'sick',
       act: setHealth('sick'),
+      line: ({ facts }) => `backend.set_health ${facts.name} sick`,
     },
     {
       keys: ['h'],
@@ -66,6 +67,7 @@ export const BACKENDS_VIEW: ListView = listView({
       help: 'Declare it healthy',
       hint: 'healthy',
       act: setHealth('healthy'),
+      line: ({ facts }) => `backend.set_health ${facts.name} healthy`,
     },
     {
       keys: ['a'],
@@ -74,6 +76,7 @@ export const BACKENDS_VIEW: ListView = listView({
       help: 'Leave it to its probe',
       hint: 'auto',
       act: setHealth('auto'),
+      line: ({ facts }) => `backend.set_health ${facts.name} auto`,
     },
   ],
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),

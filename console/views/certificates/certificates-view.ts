@@ -68,6 +68,7 @@ export const CERTIFICATES_VIEW: ListView = listView({
       gives: 'tls.cert.discard',
       help: 'Stage that it is no longer presented',
       act: (c, { key }) => c.operator.submit(`tls.cert.discard ${key.slice(key.indexOf(' ') + 1)}`),
+      line: ({ key }) => `tls.cert.discard ${key.slice(key.indexOf(' ') + 1)}`,
     },
     {
       keys: ['H'],

@@ -11,6 +11,7 @@ import { dimmed, type Row, span } from '../../draw/spans.ts';
 import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/ui/layout.ts';
+import type { LayoutName } from '../../model/ui/settings.ts';
 import type { ScreenProps } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
 import { requestRows, requestsRemark, servedRemark, servedRows } from './dashboard-charts.ts';
@@ -51,18 +52,30 @@ function dashboardRoom(width: number, height: number): { storage: boolean; sampl
 /** Maximum rows of the threads panel (chosen). */
 const THREAD_LINES = 4;
 
+/** Rows of the lowest chart. */
+const LOW_CHART = 6;
+
 /** Panel sizes for a body of `width` by `height`. */
-function dashboardLayout(width: number, height: number, names: readonly string[]): DashboardLayout {
+function dashboardLayout(
+  width: number,
+  height: number,
+  names: readonly string[],
+  layout: LayoutName,
+): DashboardLayout {
   const left = Math.floor(width / 2);
   const middle = height >= 25 ? 9 : height >= 20 ? 8 : 7;
   const least = height >= 23 ? 6 : names.length > 0 ? 3 : 4;
   const room = dashboardRoom(width, height);
-  const extra = room.sample ? (height >= 59 ? 18 : height >= 43 ? 12 : 8) : 0;
   const lines = Math.min(THREAD_LINES, threadLines(names, width - PANEL_EDGES));
   // A border costs two rows, too much for a small terminal.
   const threads = names.length === 0 ? 0 : height >= 25 ? lines + 2 : 1;
+  const usual = height >= 59 ? 18 : height >= 43 ? 12 : 8;
+  const most = height - middle - threads - LOW_CHART - least;
+  const extra = !room.sample || layout === 'charts' ? 0 : layout === 'lists' ? most : usual;
   const rest = height - middle - extra - threads;
-  const chart = Math.max(6, Math.min(30, Math.floor(rest * 0.58), rest - least));
+  const part =
+    layout === 'charts' ? rest : layout === 'lists' ? LOW_CHART : Math.min(30, Math.floor(rest * 0.58));
+  const chart = Math.max(LOW_CHART, Math.min(part, rest - least));
   const errors = rest - chart;
   const latency = Math.min(40, Math.floor(width * 0.25));
   const status = Math.min(34, Math.floor(width * 0.2));
@@ -90,8 +103,13 @@ export interface PanelPlace {
 }
 
 /** Panel positions, relative to the upper left corner of the body. */
-export function panelPlaces(width: number, height: number, threads: readonly string[]): PanelPlace[] {
-  const l = dashboardLayout(width, height, threads);
+export function panelPlaces(
+  width: number,
+  height: number,
+  threads: readonly string[],
+  layout: LayoutName = 'balanced',
+): PanelPlace[] {
+  const l = dashboardLayout(width, height, threads, layout);
   const rows: [number, [PanelName, number][]][] = [
     [
       l.chart.height,
@@ -140,12 +158,12 @@ export interface DashboardProps extends ScreenProps {
   window: ChartWindow;
 }
 
-export function Dashboard({ c, width, height, cursor, window }: DashboardProps): ReactNode {
+export function Dashboard({ c, ui, width, height, cursor, window }: DashboardProps): ReactNode {
   const { session } = c;
   const theme = useContext(ThemeContext);
   const chart = useContext(ChartContext);
   const utc = useContext(UtcContext);
-  const l = dashboardLayout(width, height, useThreads(session));
+  const l = dashboardLayout(width, height, useThreads(session), ui.settings.layout);
   const narrow = l.middle.storage === 0;
   const misses = width - l.latency - l.status - l.top;
   const common = { session, cursor };

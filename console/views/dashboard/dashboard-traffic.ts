@@ -74,8 +74,12 @@ export function trafficRows(
     const store = storageRows(session, width, theme);
     return [...rows.slice(0, Math.max(2, height - 2)), ...store].slice(0, height);
   }
+  const { bytes: bytesHit } = session.hitRate.window(10);
   rows.push(
     sent,
+    ...(bytesHit === null
+      ? []
+      : [spread([span('bytes from hits', 'muted')], [span(percent(bytesHit))], width)]),
     spread([span('fetches', 'muted')], [span(`${rate(counters.rate('MAIN.s_fetch'))}/s`)], width),
     spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
   );
@@ -99,6 +103,7 @@ function figures(session: DaemonSession, rates: readonly number[], total: number
   const { counters } = session;
   const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
   const share = width >= 24;
+  const { bytes: bytesHit } = session.hitRate.window(10);
   const line = (name: string, value: string): Row => spread([span(name, 'muted')], [span(value)], width);
   return [
     ...OUTCOMES.map(({ name, style }, i): Row => {
@@ -107,6 +112,9 @@ function figures(session: DaemonSession, rates: readonly number[], total: number
       return spread([span(name, style)], [span(`${rate(value)}/s`), ...part], width);
     }),
     line('sent', `${bytes(out)}/s`),
+    ...(bytesHit === null
+      ? []
+      : [line(width >= 22 ? 'bytes from hits' : width >= 17 ? 'hit bytes' : 'hit B', percent(bytesHit))]),
     line('fetches', `${rate(counters.rate('MAIN.s_fetch'))}/s`),
     line(width >= 16 ? 'sessions' : 'conns', `${rate(counters.rate('MAIN.sess_conn'))}/s`),
     ...(counters.get('MAIN.h2_streams') === undefined ? [] : [line('over HTTP/2', http2Share(session))]),

@@ -4,6 +4,7 @@ import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { copyText } from '../../model/ui/copy-export.ts';
 import { bodyRows, type Place } from '../../model/ui/layout.ts';
 import { percent, rate } from '../../model/ui/numbers.ts';
+import { LAYOUTS } from '../../model/ui/settings.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
 import { PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
@@ -60,6 +61,18 @@ export const DASHBOARD_VIEW: View = {
         c.ui.setState(WINDOW, CHART_WINDOWS[(at + 1) % CHART_WINDOWS.length] ?? null);
       },
     },
+    {
+      keys: ['z'],
+      command: 'dashboard.layout',
+      help: 'Layout: balanced, tall charts, long lists; the choice stays',
+      hint: 'layout',
+      run: ({ ui }) => {
+        const { settings } = ui.state;
+        const layout = LAYOUTS[(LAYOUTS.indexOf(settings.layout) + 1) % LAYOUTS.length] ?? 'balanced';
+        ui.set({ settings: { ...settings, layout } });
+        ui.notify('info', `layout: ${layout}`);
+      },
+    },
     { keys: ['/'], command: 'dashboard.filter', help: 'Filter: the query of the log', run: filterLog },
     {
       keys: ['e'],
@@ -110,5 +123,10 @@ function click(c: ViewContext, { x, y }: Place): void {
 }
 
 function places(c: ViewContext): PanelPlace[] {
-  return panelPlaces(c.ui.size.columns, bodyRows(c.ui.size), c.session.counters.threads);
+  return panelPlaces(
+    c.ui.size.columns,
+    bodyRows(c.ui.size),
+    c.session.counters.threads,
+    c.ui.state.settings.layout,
+  );
 }

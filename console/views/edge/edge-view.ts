@@ -4,7 +4,7 @@ import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
-import type { ViewContext } from '../../model/ui/view.ts';
+import type { RowKey } from '../list/list-definition.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -73,7 +73,7 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
-      act: submit('edge.retry', ['dead'], 'only a dead letter can be sent again'),
+      ...submits('edge.retry', ['dead'], 'only a dead letter can be sent again'),
     },
     {
       keys: ['delete', 'ctrl+d'],
@@ -81,7 +81,7 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.drop',
       help: 'Forget it',
       hint: 'drop',
-      act: submit(
+      ...submits(
         'edge.drop',
         ['dead', 'queued', 'retry'],
         'only what waits or is a dead letter can be forgotten',
@@ -115,15 +115,21 @@ export const EDGE_VIEW: ListView = listView({
 });
 
 /** Only for purges in these states; the connector reports others as nonexistent. */
-function submit(
+function submits(
   command: string,
   states: readonly string[],
   only: string,
-): (c: ViewContext, row: ListRow) => void {
-  return (c, { key, facts: { state = '' } }) =>
-    states.includes(state)
-      ? c.operator.submit(`${command} ${key}`)
-      : c.ui.notify('warn', `${key} is ${state}: ${only}`);
+): Required<Pick<RowKey, 'act' | 'line'>> {
+  const line = ({ key, facts: { state = '' } }: ListRow): string | null =>
+    states.includes(state) ? `${command} ${key}` : null;
+  return {
+    line,
+    act: (c, row) => {
+      const own = line(row);
+      if (own !== null) c.operator.submit(own);
+      else c.ui.notify('warn', `${row.key} is ${row.facts.state}: ${only}`);
+    },
+  };
 }
 
 function statusOf(session: DaemonSession): unknown {

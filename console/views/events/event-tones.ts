@@ -8,9 +8,9 @@ type Kind = SessionEvent['kind'];
 
 const MARKS: ReadonlyMap<string, string> = new Map(EVENT_KINDS.map((row) => [row.name, row.mark]));
 
-/** One cell; connection events of this console are not the daemon's and have none. */
+/** One cell; lost connections are not the daemon's and have none. */
 export function markOf(kind: Kind): string {
-  return MARKS.get(kind) ?? '';
+  return kind === 'slow' ? 'D' : (MARKS.get(kind) ?? '');
 }
 
 /** An event's text for a cell next to its kind: without the kind's name, and with the host of a ban last. */
@@ -29,6 +29,8 @@ export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
     case 'health':
     case 'hit-rate':
     case 'passes':
+    case 'evictions':
+    case 'slow':
     case 'turn':
       return 'warn';
     default:
@@ -44,5 +46,9 @@ export function isTrouble(kind: Kind): boolean {
 /** Events of these kinds that are no trouble, but its end. */
 export function isRecovery({ kind, text }: SessionEvent): boolean {
   if (kind === 'health') return /(^| )(went )?healthy( |$)/.test(text);
-  return (kind === 'worker' && / started$/.test(text)) || (kind === 'purges' && text.startsWith('over:'));
+  return (
+    (kind === 'worker' && / started$/.test(text)) ||
+    (kind === 'slow' && text.includes(' as before')) ||
+    ((kind === 'purges' || kind === 'evictions') && text.startsWith('over:'))
+  );
 }

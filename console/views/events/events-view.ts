@@ -17,6 +17,7 @@ import { drill } from '../log/log-view.tsx';
 import { PANICS_VIEW } from '../panics/panics-view.ts';
 import { PARAMETERS_VIEW } from '../parameters/parameters-view.ts';
 import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
+import { STORAGE_VIEW } from '../storage/storage-view.ts';
 import { markOf, textCell, toneOf } from './event-tones.ts';
 
 export const EVENTS_VIEW: ListView = listView({
@@ -88,6 +89,8 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
 /** Lists whose rows events name. */
 const LISTS: Partial<Record<SessionEvent['kind'], ListView>> = {
   health: BACKENDS_VIEW,
+  slow: BACKENDS_VIEW,
+  evictions: STORAGE_VIEW,
   program: PROGRAMS_VIEW,
   parameter: PARAMETERS_VIEW,
   ban: BANS_VIEW,
@@ -98,7 +101,7 @@ export function openEvent(c: ViewContext, kind: SessionEvent['kind'], text = '')
   const list = LISTS[kind];
   if (list !== undefined) {
     pushView(c, list);
-    if (text !== '') void selectNamed(c, list, text);
+    if (text !== '' && kind !== 'evictions') void selectNamed(c, list, text);
   } else if (kind === 'hit-rate' || kind === 'passes') pushView(c, CAUSES_VIEW);
   else if (kind === 'purges') drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
   else pushView(c, PANICS_VIEW);

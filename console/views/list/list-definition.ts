@@ -6,8 +6,14 @@ import type { Subject } from '../../model/ui/row-subject.ts';
 import type { KeyRow, View, ViewContext } from '../../model/ui/view.ts';
 import type { ListColumn, ListRow, ListState } from './list-state.ts';
 
-/** `act` gets the selected row, and is not called without one. */
-export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(c: ViewContext, row: ListRow): void });
+/** `act` gets the selected row, and is not called without one. `line`: the command of a row, so that the key works on
+ * several marked rows; null for a row that it is not for. */
+export interface RowKey extends Omit<KeyRow, 'run'> {
+  act(c: ViewContext, row: ListRow): void;
+  line?(row: ListRow): string | null;
+}
+
+export type ListKey = KeyRow | RowKey;
 
 export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 'short' | 'brief'> {
   readonly columns: readonly ListColumn[];

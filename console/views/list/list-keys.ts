@@ -3,10 +3,11 @@
 import type { FieldKind } from '../../model/ui/field.ts';
 import type { KeyGroup } from '../../model/ui/keymap.ts';
 import { lineOf } from '../../model/ui/line-editor.ts';
+import { type Choice, choicePanel } from '../../model/ui/panel.ts';
 import type { StateSlot } from '../../model/ui/ui-state.ts';
 import { type KeyRow, steps, type ViewContext } from '../../model/ui/view.ts';
 import type { ListDefinition } from './list-definition.ts';
-import type { ListAction, ListState } from './list-state.ts';
+import type { ListAction, ListColumn, ListState } from './list-state.ts';
 
 /** Rows per scroll step of the detail pane. */
 const SCROLL = 4;
@@ -19,6 +20,37 @@ export interface ListCommands {
   enter(c: ViewContext): void;
   /** Scrolls the detail pane. */
   scroll(c: ViewContext, rows: number): void;
+}
+
+/** Keys that move in a panel or close it. */
+const PANEL_LETTERS = 'jkgGnNyqh';
+
+/** A letter for each column, from its title if that has a free one. */
+export function columnLetters(columns: readonly ListColumn[]): string[] {
+  const taken = new Set(PANEL_LETTERS);
+  return columns.map(({ title }) => {
+    const own = title.toLowerCase().replace(/[^a-z0-9]/g, '');
+    const letter = [...own, ...'abcdefghijklmnopqrstuvwxyz'].find((one) => !taken.has(one)) ?? '';
+    taken.add(letter);
+    return letter;
+  });
+}
+
+function chooseSort(c: ViewContext, { state, definition, act }: ListCommands): void {
+  const { columns } = definition;
+  const letters = columnLetters(columns);
+  const { sort } = c.ui.stateOf(state);
+  const choices = columns.map((column, i): Choice => {
+    const key = letters[i] ?? '';
+    const descending = column.right === true;
+    return {
+      label: column.title.trim().toLowerCase() || 'mark',
+      note: key,
+      key,
+      take: () => act(c, { type: 'sort-by', column: i, descending }),
+    };
+  });
+  c.ui.set({ panel: choicePanel('Sort by', choices, Math.max(0, sort)), notice: null });
 }
 
 export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
@@ -66,6 +98,26 @@ export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
         spare: 'reverse',
         help: 'Turn the order round',
         run: (c) => view.act(c, { type: 'reverse' }),
+      },
+      {
+        keys: ['S'],
+        command: 'list.sort-by',
+        spare: 'sort by',
+        help: 'Sort by a column: its letter; the same again reverses the order',
+        run: (c) => chooseSort(c, view),
+      },
+      {
+        keys: ['v'],
+        command: 'list.mark',
+        spare: 'mark',
+        help: 'Mark the row for an action on several, or unmark it',
+        run: (c) => view.act(c, { type: 'mark' }),
+      },
+      {
+        keys: ['V'],
+        command: 'list.mark-all',
+        help: 'Mark all rows that the filter shows, or none',
+        run: (c) => view.act(c, { type: 'mark-all' }),
       },
       {
         keys: ['enter'],

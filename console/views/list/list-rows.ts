@@ -14,6 +14,7 @@ import {
   type ListState,
   listBody,
   listTop,
+  markedRows,
   selectedIndex,
   shownRows,
 } from './list-state.ts';
@@ -27,6 +28,7 @@ export interface ShownList {
   widths: readonly number[];
   all: number;
   passing: number;
+  marked: number;
   /** Number of rows above and below the window, as text. */
   more: string;
 }
@@ -50,6 +52,7 @@ export function shownList(
     widths: columnWidths(definition.columns, size.columns - beside - 2),
     all: all.length,
     passing: passing.length,
+    marked: markedRows(state, passing).length,
   };
 }
 
@@ -57,7 +60,7 @@ export function titleRow(
   session: DaemonSession,
   definition: ListDefinition,
   state: ListState,
-  { all, passing, more }: ShownList,
+  { all, passing, more, marked }: ShownList,
   width: number,
   theme: Theme,
 ): Row {
@@ -65,6 +68,7 @@ export function titleRow(
   const isReady = answered(session, definition) && missing(session, definition) === '';
   const remark = isReady ? definition.remark(session, state.option) : '';
   const right: Span[] = [];
+  if (marked > 0) right.push(span(`${marked} marked  `, 'warn'));
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
   if (more !== '') right.push(span(`${more}  `, 'accent'));
   right.push(span(`${passing === all ? all : `${passing} of ${all}`} `, 'muted'));
@@ -136,8 +140,9 @@ export function listRow(
   definition: ListDefinition,
   widths: readonly number[],
   theme: Theme,
+  isMarked: boolean,
 ): Row {
-  const out: Span[] = [span(' ')];
+  const out: Span[] = [isMarked ? span('*', 'warn') : span(' ')];
   row.cells.forEach((content, i) => {
     const width = widths[i] ?? 0;
     if (width === 0) return;

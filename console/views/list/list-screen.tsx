@@ -47,7 +47,9 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
     const shown = shownList(session, definition, state, size);
     const title = titleRow(session, definition, state, shown, width, theme);
     const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
-    const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
+    const rows = shown.window.map((row) =>
+      listRow(row, definition, shown.widths, theme, state.marked.has(row.key)),
+    );
     if (rows.length === 0)
       for (const line of folded(
         [[{ text: emptyText(session, definition, state, shown.all) }]],

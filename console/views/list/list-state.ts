@@ -51,7 +51,11 @@ export interface ListState {
   /** Is the detail pane open, and its scroll offset. */
   detail: boolean;
   scroll: number;
+  /** Keys of the rows marked for one action. */
+  marked: ReadonlySet<string>;
 }
+
+const NO_MARKS: ReadonlySet<string> = new Set();
 
 export const INITIAL_LIST: ListState = {
   filter: '',
@@ -63,6 +67,7 @@ export const INITIAL_LIST: ListState = {
   option: '',
   detail: true,
   scroll: 0,
+  marked: NO_MARKS,
 };
 
 /** Sorting moves the cursor to the top, where it stays while rows change places. */
@@ -81,6 +86,11 @@ export type ListAction =
   | { type: 'option'; option: string }
   /** Puts the cursor on the row with this key; a filter that hides it is cleared. */
   | { type: 'select'; key: string }
+  /** Marks the selected row, or unmarks it, and goes to the next one. */
+  | { type: 'mark' }
+  /** Marks all rows that the filter shows; if all of them are marked, none. */
+  | { type: 'mark-all' }
+  | { type: 'unmark' }
   | { type: 'detail' }
   /** `last` is the offset at which the detail pane shows its end. */
   | { type: 'scroll'; rows: number; last: number };
@@ -122,6 +132,11 @@ export function selectedRow(state: ListState, rows: readonly ListRow[]): ListRow
   return shown[selectedIndex(state, shown)];
 }
 
+/** The marked rows that the filter shows: an action never reaches a row that is not on the list. */
+export function markedRows(state: ListState, rows: readonly ListRow[]): ListRow[] {
+  return state.marked.size === 0 ? [] : shownRows(state, rows).filter((row) => state.marked.has(row.key));
+}
+
 /** First row on a screen of `height`. */
 export function listTop(state: ListState, at: number, count: number, height: number): number {
   const least = Math.max(0, at - height + 1);
@@ -156,12 +171,26 @@ export function reduceList(
     case 'reverse':
       return { ...state, ...TOP, descending: !state.descending };
     case 'option':
-      return place({ ...state, option: action.option }, rows, height, () => 0);
+      return place({ ...state, option: action.option, marked: NO_MARKS }, rows, height, () => 0);
     case 'select': {
       const hidden = !shownRows(state, rows).some((row) => row.key === action.key);
       const shown = hidden ? { ...state, filter: '' } : state;
       return place({ ...shown, selected: action.key, scroll: 0 }, rows, height, (at) => at);
     }
+    case 'mark': {
+      const row = selectedRow(state, rows);
+      if (row === undefined) return state;
+      const marked = new Set(state.marked);
+      if (!marked.delete(row.key)) marked.add(row.key);
+      return place({ ...state, marked }, rows, height, (at) => at + 1);
+    }
+    case 'mark-all': {
+      const shown = shownRows(state, rows);
+      const all = shown.every((row) => state.marked.has(row.key));
+      return { ...state, marked: all ? NO_MARKS : new Set(shown.map((row) => row.key)) };
+    }
+    case 'unmark':
+      return { ...state, marked: NO_MARKS };
     case 'detail':
       return { ...state, detail: !state.detail, scroll: 0 };
     case 'scroll':

@@ -5,7 +5,7 @@ import { folded } from '../../model/ui/folded-lines.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/ui/layout.ts';
 import { type StateSlot, stateOf } from '../../model/ui/ui-state.ts';
 import { type KeyRow, PLAIN_VIEW, type View, type ViewContext } from '../../model/ui/view.ts';
-import type { ListDefinition } from './list-definition.ts';
+import type { ListDefinition, RowKey } from './list-definition.ts';
 import { type ListCommands, listKeys } from './list-keys.ts';
 import { emptyText } from './list-rows.ts';
 import { ListScreen } from './list-screen.tsx';
@@ -17,6 +17,7 @@ import {
   type ListState,
   listBody,
   listTop,
+  markedRows,
   reduceList,
   selectedIndex,
   selectedRow,
@@ -26,6 +27,8 @@ import {
 export interface ListView extends View, ListCommands {
   readonly state: StateSlot<ListState>;
   rows(c: ViewContext): ListRow[];
+  /** The marked rows that the filter shows. */
+  marked(c: ViewContext): ListRow[];
   /** The row under the cursor. */
   selected(c: ViewContext): ListRow | undefined;
 }
@@ -45,6 +48,16 @@ export function listView(definition: ListDefinition): ListView {
     else act(c, row);
   };
 
+  const actOn = (c: ViewContext, { act, line, help }: RowKey): void => {
+    const marked = view.marked(c);
+    const lines = marked.map((row) => line?.(row) ?? null).filter((one) => one !== null);
+    if (marked.length === 0) withRow(c, act);
+    else if (line === undefined)
+      c.ui.notify('warn', `"${help}" is for one row, and ${marked.length} are marked: Esc unmarks`);
+    else if (lines.length === 0) c.ui.notify('warn', `"${help}" is for none of the marked rows`);
+    else void c.operator.submitAll(lines);
+  };
+
   const view: ListView = {
     ...PLAIN_VIEW,
     name,
@@ -58,7 +71,7 @@ export function listView(definition: ListDefinition): ListView {
     applies: (session) => definition.applies?.(session) ?? true,
     open: (c) => definition.open?.(c),
     keys: definition.keys.map(
-      (row): KeyRow => ('act' in row ? { ...row, ofRow: true, run: (c) => withRow(c, row.act) } : row),
+      (row): KeyRow => ('act' in row ? { ...row, ofRow: true, run: (c) => actOn(c, row) } : row),
     ),
     get shared() {
       return listKeys(view);
@@ -66,6 +79,7 @@ export function listView(definition: ListDefinition): ListView {
 
     rows: (c) => definition.rows(c.session, c.ui.stateOf(state).option),
     selected: (c) => selectedRow(c.ui.stateOf(state), view.rows(c)),
+    marked: (c) => markedRows(c.ui.stateOf(state), view.rows(c)),
     enter: (c) => withRow(c, definition.enter),
     act: (c, action) => {
       const before = c.ui.stateOf(state);
@@ -82,6 +96,10 @@ export function listView(definition: ListDefinition): ListView {
     },
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => {
+      if (view.marked(c).length > 0) {
+        view.act(c, { type: 'unmark' });
+        return true;
+      }
       if (c.ui.stateOf(view.state).filter === '') return false;
       view.act(c, { type: 'filter', text: '' });
       return true;
@@ -95,6 +113,7 @@ export function listView(definition: ListDefinition): ListView {
             const row = view.selected(c);
             return row === undefined ? [] : (definition.subjects?.(row) ?? []);
           },
+    markedSubjects: (c) => view.marked(c).map((row) => definition.subjects?.(row) ?? []),
     copy: (c) => copyText(c, rowText(view.selected(c)), 'the row'),
     copyAll: (c) => {
       const rows = shown(c);

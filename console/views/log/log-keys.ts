@@ -13,6 +13,7 @@ import {
 } from './log-actions.ts';
 import { chooseLikeThis, chooseSaved, editQuery } from './log-query.ts';
 import type { LogAction } from './log-state.ts';
+import { chooseBookmark, promptTime, showHistogram, toggleBookmark } from './log-times.ts';
 
 /** Rows per scroll step of the detail pane. */
 const SCROLL = 4;
@@ -178,6 +179,33 @@ export const LOG_KEYS: readonly KeyRow[] = [
     spare: 'grouping',
     help: 'Grouping: request, session, vxid',
     run: nextGrouping,
+  },
+  {
+    keys: ['I'],
+    command: 'log.histogram',
+    spare: 'over time',
+    help: 'The log over time: groups and errors; Enter goes there',
+    run: showHistogram,
+  },
+  {
+    keys: ['"'],
+    command: 'log.time',
+    spare: 'go to time',
+    help: 'Go to a time: HH:MM:SS, or -5m before now',
+    run: promptTime,
+  },
+  {
+    keys: [';'],
+    command: 'log.bookmark',
+    help: 'Set a bookmark, or remove it',
+    ofRow: true,
+    run: toggleBookmark,
+  },
+  {
+    keys: ["'"],
+    command: 'log.bookmarks',
+    help: 'List the bookmarks; Enter goes there',
+    run: chooseBookmark,
   },
   { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Forget what is on screen', run: clear },
   {

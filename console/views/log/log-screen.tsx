@@ -27,6 +27,7 @@ export function LogScreen({ c, ui, state, width, height }: ScreenProps & { state
     const shown = visibleRows(state, session.log.shown, body.list);
     const fills = new Map<number, FillName>();
     const rows = shown.map((v, i) => {
+      if (v.row === 0 && state.bookmarks.includes(v.entry.seq)) fills.set(i, 'bar');
       if (!state.follow && v.entry.seq === state.selected && v.row === state.offset) fills.set(i, 'selected');
       return painter.row(v, state, listWidth, utc, theme);
     });

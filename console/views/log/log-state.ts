@@ -37,6 +37,8 @@ export interface LogState extends Folds {
   shift: number;
   /** Optional columns shown. */
   columns: ReadonlySet<LogColumn>;
+  /** Sequence numbers of groups, in the order in which they were marked. */
+  bookmarks: readonly number[];
   /** Text searched by n and N. */
   search: string;
   /** Origins of jumps along links, last one at the end. */
@@ -70,6 +72,7 @@ const INITIAL_LOG: LogState = {
   scroll: 0,
   shift: 0,
   columns: new Set(),
+  bookmarks: [],
   search: '',
   jumps: [],
   noted: new Set(),

@@ -75,6 +75,7 @@ export const PARAMETERS_VIEW: ListView = listView({
       gives: 'param.set',
       help: 'Back to its default',
       hint: 'reset',
+      line: ({ key, facts }) => (facts.changed === 'yes' ? `param.reset ${key}` : null),
       act: (c, row) =>
         row.facts.changed === 'yes'
           ? c.operator.submit(`param.reset ${row.key}`)

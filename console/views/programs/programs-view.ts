@@ -85,6 +85,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       help: 'Discard it',
       hint: 'discard',
       act: (c, row) => new ProgramFlow(c).discard(row.key),
+      line: ({ key, facts }) => (facts.status === 'active' ? null : `vcl.discard ${key}`),
     },
     {
       keys: ['L'],

@@ -1,7 +1,8 @@
 // Numbered source lines with remarks at their positions, file by file. If the text of a file is unknown or differs
 // from the one compiled, only the quoted line is shown, with a note.
 
-import type { ToneLine } from '../../model/ui/panel.ts';
+import type { ToneLine, ToneText } from '../../model/ui/panel.ts';
+import { colouredLine, type Within } from './source-colours.ts';
 
 export interface SourceRemark {
   message: string;
@@ -64,9 +65,12 @@ export function remarkedFiles(
 
 /** Numbered source with each remark below its line. */
 export function annotatedSource(source: string, remarks: readonly SourceRemark[], width: number): ToneLine[] {
+  let within: Within = '';
   return linesOf(source).flatMap((text, i) => {
     const here = remarks.filter((r) => r.line === i + 1);
-    if (here.length === 0) return [numbered(i + 1, text, false)];
+    const coloured = colouredLine(text, within);
+    within = coloured.within;
+    if (here.length === 0) return [numbered(i + 1, text, false, coloured.pieces)];
     let shown = -1;
     // The line is repeated if the next remark is about another part of it.
     return here.flatMap((r) => {
@@ -109,10 +113,15 @@ function isQuoted(text: string, { line, quote, quoteFrom }: SourceRemark): boole
   return whole !== undefined && whole.slice(quoteFrom - 1, quoteFrom - 1 + quote.length) === quote;
 }
 
-function numbered(line: number, text: string, remarked: boolean): ToneLine {
+function numbered(
+  line: number,
+  text: string,
+  remarked: boolean,
+  pieces: readonly ToneText[] = [{ text, tone: remarked ? 'strong' : 'text' }],
+): ToneLine {
   return [
     { text: `${String(line).padStart(MARGIN - 1)} `, tone: remarked ? 'warn' : 'faint', fixed: true },
-    { text, tone: remarked ? 'strong' : 'text' },
+    ...pieces,
   ];
 }
 

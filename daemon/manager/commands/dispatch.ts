@@ -29,8 +29,8 @@ const HANDLERS: ManagerHandlers = {
   ...VCL_COMMANDS,
 };
 
-/** Runs one command line, including its here-document. */
-export async function dispatch(services: ManagerServices, line: string): Promise<CommandReply> {
+/** Runs one command line, including its here-document. @param from the client, for the event of a ban; '' if unknown */
+export async function dispatch(services: ManagerServices, line: string, from = ''): Promise<CommandReply> {
   if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
   const words = commandWords(line);
   if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
@@ -45,7 +45,10 @@ export async function dispatch(services: ManagerServices, line: string): Promise
       row === undefined
         ? unknown(services, name)
         : await services.turnWatch.run(row.name, () => run(services, row, words));
-    if (row?.event !== undefined && reply.status === CLI.OK) services.happened(row.event, words.join(' '));
+    if (row?.event !== undefined && reply.status === CLI.OK) {
+      const sender = row.event === 'ban' && from !== '' ? ` (by ${from})` : '';
+      services.happened(row.event, `${words.join(' ')}${sender}`);
+    }
     return truncate(reply, params.num('cli_limit'));
   } catch (cause) {
     return cannot(`Internal error: ${(cause as Error).message}`);

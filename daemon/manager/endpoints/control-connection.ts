@@ -29,7 +29,8 @@ export interface ControlHost {
   identity(): string;
   version: string;
   state(): 'running' | 'stopped';
-  command(line: string): Promise<CommandReply>;
+  /** @param from the client, as events name it */
+  command(line: string, from: string): Promise<CommandReply>;
   openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
   openCounters(id: number, sub: CounterSubscription, sink: ListSink): Promise<Stream | StreamError>;
   openHistory(id: number, request: HistoryRequest, sink: ListSink): Promise<Stream | StreamError>;
@@ -41,6 +42,8 @@ export interface ControlHost {
 export interface ConnectionPolicy {
   /** Null if access to the socket is sufficient authorization. */
   readonly challenge: string | null;
+  /** The client, as events name it. */
+  readonly from: string;
   /** Allows only subscriptions and read-only commands. */
   readonly readonly: boolean;
   /** Null if the answer is correct, else the error message; delayed for a wrong answer. */
@@ -257,7 +260,7 @@ export class ControlConnection {
     this.waiting += line.length;
     this.queue = this.queue.then(async () => {
       if (this.closed) return;
-      const { status, body } = this.forbidden(line) ?? (await this.host.command(line));
+      const { status, body } = this.forbidden(line) ?? (await this.host.command(line, this.policy.from));
       this.running--;
       this.waiting -= line.length;
       await this.json({ t: 'reply', id, status, body });

@@ -174,6 +174,7 @@ export class ControlServer {
     const challenge = policy.challenge ? newChallenge() : null;
     return {
       challenge,
+      from: client.address === '' ? 'an operator on this host' : `an operator at ${client.address}`,
       readonly: policy.readonly,
       admit: () => listener.admit(client),
       check: (mac: string, to: string) => this.check(client, challenge ?? '', mac, to),

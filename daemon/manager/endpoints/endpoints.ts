@@ -31,7 +31,8 @@ export interface EndpointsHost {
   readonly access: Access;
   readonly streams: Streams;
   log: Log;
-  command(line: string): Promise<CommandReply>;
+  /** @param from the client, as events name it */
+  command(line: string, from?: string): Promise<CommandReply>;
   isServing(): boolean;
   activeBackends(): MetricsInput['active'];
   longTurns(): MetricsInput['longTurns'];
@@ -78,7 +79,7 @@ export class Endpoints {
         identity: () => manager.identity,
         version: manager.version,
         state: () => (manager.isServing() ? 'running' : 'stopped'),
-        command: (line) => manager.command(line),
+        command: (line, from) => manager.command(line, from),
         openLog: (id, sub, sink) => streams.openLog((log) => log.open(id, sub, sink)),
         openCounters: async (id, sub, sink) => (await streams.counters()).open(id, sub, sink),
         openHistory: async (id, request, sink) => (await streams.history()).streams.open(id, request, sink),

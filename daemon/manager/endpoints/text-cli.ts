@@ -42,6 +42,11 @@ class CliClient implements Client {
     this.address = socket.remoteAddress ?? '';
   }
 
+  /** As events name it. */
+  get from(): string {
+    return `the CLI client at ${this.address}`;
+  }
+
   drop(): void {
     this.socket.destroy();
   }
@@ -66,7 +71,7 @@ export async function writeReply(output: Writable, { status, body }: CommandRepl
 }
 
 export class TextCli {
-  private readonly run: (line: string) => Promise<CommandReply>;
+  private readonly run: (line: string, from: string) => Promise<CommandReply>;
   private readonly secret: Secret;
   private readonly banner: string;
   private readonly servers: Server[] = [];
@@ -77,7 +82,7 @@ export class TextCli {
   private closed = false;
 
   constructor(
-    run: (line: string) => Promise<CommandReply>,
+    run: (line: string, from: string) => Promise<CommandReply>,
     secret: Secret,
     banner: string,
     limits: ListenerLimits = DEFAULT_LIMITS,
@@ -155,7 +160,7 @@ export class TextCli {
     const take = async (line: string): Promise<void> => {
       if (!socket.writable) return;
       if (client.trusted) {
-        const reply = await this.run(line);
+        const reply = await this.run(line, client.from);
         // The rest of an oversized command would be taken for commands.
         await answer(reply, reply.status === CLI.CLOSE || line.length > MAX_COMMAND);
       } else {
@@ -196,7 +201,7 @@ export class TextCli {
     const [name] = words;
     if (name !== 'auth' || words.length !== 2) {
       // The replies of `help`, `ping` and `quit`, and to unparsable input, are the same for everyone.
-      if (name === undefined || OPEN_COMMANDS.has(name)) return this.run(line);
+      if (name === undefined || OPEN_COMMANDS.has(name)) return this.run(line, client.from);
       return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
     }
     const wait = this.attempts.wait(client.address);

@@ -10,6 +10,8 @@ const NAMES = [
   'n_purges',
   'n_obj_purged',
   'xkey_purges',
+  'n_lru_nuked',
+  's_fetch',
 ] as const;
 const INFO = describeCounters(NAMES.map((name) => `MAIN.${name}`));
 
@@ -68,6 +70,17 @@ it('notes when purges become many and when they are over, by keys too, and purge
   expect(play([...many(20, {}), { n_purges: 1, n_obj_purged: 4000 }, ...many(5, {})])).toEqual([
     '20 purges: 1 purge in 10 s, 4000 objects gone',
   ]);
+});
+
+it('notes when a full cache evicts for a good part of its fetches, and when that is over', () => {
+  const full = { s_fetch: 20, n_lru_nuked: 18 };
+  expect(play([...many(20, { s_fetch: 20 }), ...many(30, full), ...many(20, { s_fetch: 20 })])).toEqual([
+    '22 evictions: the cache is full: 54 objects evicted in 10 s',
+    '58 evictions: over: 540 objects evicted in 46 s',
+  ]);
+  // A cache that is always full evicts a little, and a few objects are no storm.
+  expect(play(many(60, { s_fetch: 100, n_lru_nuked: 20 }))).toEqual([]);
+  expect(play(many(60, { s_fetch: 4, n_lru_nuked: 4 }))).toEqual([]);
 });
 
 it('begins again with another worker', () => {

@@ -1,7 +1,7 @@
 // One list view and nothing else: what a definition of rows and keys becomes, driven through the interface that the
 // console knows views by.
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
 import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
@@ -10,6 +10,8 @@ import { ReplaySource } from '../../../../console/model/session/replay-source.ts
 import { pressKey } from '../../../../console/model/ui/keyboard.ts';
 import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/ui/layout.ts';
 import { switchInstance } from '../../../../console/model/ui/navigation.ts';
+import { panelText } from '../../../../console/model/ui/panel.ts';
+import { columnLetters } from '../../../../console/views/list/list-keys.ts';
 import { detailRows, shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
 import { listBody } from '../../../../console/views/list/list-state.ts';
 import { listView } from '../../../../console/views/list/list-view.tsx';
@@ -33,7 +35,14 @@ function stage(sizes = SIZES) {
       { title: 'SIZE', min: 4, right: true },
     ],
     keys: [
-      { keys: ['s'], command: 'fruit.eat', help: 'Eat it', act: (_c, row) => entered.push(`ate ${row.key}`) },
+      {
+        keys: ['s'],
+        command: 'fruit.eat',
+        help: 'Eat it',
+        act: (_c, row) => entered.push(`ate ${row.key}`),
+        line: (row) => (row.key === 'plum' ? null : `eat ${row.key}`),
+      },
+      { keys: ['i'], command: 'fruit.wash', help: 'Wash it', act: (_c, row) => entered.push(row.key) },
     ],
     rows: (_session, option) =>
       Object.entries(sizes)
@@ -75,6 +84,58 @@ it('moves, sorts, filters and opens', () => {
   expect(entered.at(-1)).toBe('plum');
   press('escape', 'end', 'enter');
   expect([entered.at(-1), c.ui.stateOf(fruit.state).filter]).toEqual(['apple', '']);
+});
+
+it('sorts by the column of a letter, and the other way round', () => {
+  const { fruit, c, press, entered } = stage();
+  press('S', 's', 'enter', 'S', 's', 'enter', 'S', 'f', 'enter');
+  expect(entered).toEqual(['apple', 'fig', 'apple']);
+  expect(c.ui.state.panel).toBeNull();
+  expect(c.ui.stateOf(fruit.state).sort).toBe(0);
+});
+
+it('a letter for each column, and none that a panel has a meaning for', () => {
+  const titles = ['KIND', 'JUICE', 'KEY', 'K', ' ', 'DUE'];
+  const letters = columnLetters(titles.map((title) => ({ title, min: 1 })));
+  expect(letters).toEqual(['i', 'u', 'e', 'a', 'b', 'd']);
+});
+
+it('one action on all marked rows that are shown, after one question', async () => {
+  const { fruit, c, press, entered } = stage({ plum: 2, apple: 3, fig: 1, pear: 4 });
+  const sent: string[] = [];
+  c.session.source.command = (line) => {
+    sent.push(line);
+    return Promise.resolve(line === 'eat fig' ? { status: 106, body: 'unripe' } : { status: 200, body: '' });
+  };
+  press('V');
+  expect(fruit.marked(c)).toHaveLength(4);
+  press('V');
+  expect(fruit.marked(c)).toHaveLength(0);
+  // The cursor moves on by itself; the first row is not to be eaten.
+  press('v', 'v', 'v', 's');
+  await vi.waitFor(() => expect(c.ui.state.confirm?.text).toBe('2 × eat, as listed?'));
+  expect(panelText(c.ui.state.panel)).toBe('eat apple\neat fig');
+  expect(sent).toEqual([]);
+  press('y');
+  await vi.waitFor(() => expect(c.ui.state.notice?.text).toMatch(/^1 of 2 done; eat fig: 106 unripe/));
+  expect([sent, entered]).toEqual([['eat apple', 'eat fig'], []]);
+  press('i');
+  expect(c.ui.state.notice?.text).toBe('"Wash it" is for one row, and 3 are marked: Esc unmarks');
+  press('/', 'f', 'i', 'g', 'enter', 's');
+  expect(sent).toEqual(['eat apple', 'eat fig', 'eat fig']);
+  press('escape', 'escape', 'i');
+  expect([fruit.marked(c), entered.length]).toEqual([[], 1]);
+});
+
+it('a lost connection ends an action on several rows', async () => {
+  const { c, press } = stage({ apple: 3, fig: 1, pear: 4 });
+  c.session.source.command = () => Promise.resolve({ status: 0, body: 'no connection' });
+  press('V', 's');
+  await vi.waitFor(() => expect(c.ui.state.confirm).not.toBeNull());
+  press('y');
+  await vi.waitFor(() =>
+    expect(c.ui.state.notice?.text).toMatch(/^0 of 3 done; eat apple: not sent no connection; 2 not sent/),
+  );
 });
 
 it('reports why a key has no row to act on', () => {
