@@ -88,7 +88,7 @@ echo "$2" > ${join(box.dir, 'edited')}
     await terminal.waitFor(/● running/);
     await terminal.type(':vcl.discard whole');
     await terminal.press('Enter');
-    await terminal.waitFor(/vcl\.discard whole {2}really\? y\/n/);
+    await terminal.waitFor(/Confirm vcl\.discard whole\? y\/n/);
     await terminal.press('y');
     await terminal.waitFor(/U undoes {2}(done: )?vcl\.discard whole/);
     await writeFile(join(box.dir, 'part.vcl'), 'what it is by now');

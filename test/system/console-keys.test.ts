@@ -137,7 +137,7 @@ sub vcl_recv { if (req.url == "/slow") { set req.backend_hint = snail; } }`;
     await terminal.waitFor(/\n \/deployed +\d/);
     await press('p');
     await terminal.waitFor(
-      /ban req\.http\.host == shop\.example && req\.url ==[\s\S]*\/deployed[\s\S]*1 of \d+ objects match\. Really\? y\/n/,
+      /ban req\.http\.host == shop\.example && req\.url ==[\s\S]*\/deployed[\s\S]*1 of \d+ objects match\. Ban them\? y\/n/,
     );
     await press('y');
     await terminal.waitFor(/\n done: ban req\.http\.host == shop\.example/);

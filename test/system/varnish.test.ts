@@ -86,7 +86,7 @@ sub vcl_recv {
     await terminal.press('Escape', '4');
     await terminal.waitFor(/boot\.dead +probe +sick +0\/8 .* connect refused/);
     await terminal.press('Down', 's');
-    await terminal.waitFor(/backend\.set_health boot\.(dead|default) sick.* really\?/);
+    await terminal.waitFor(/Confirm backend\.set_health boot\.(dead|default) sick.*\?/);
     await terminal.press('n', '7', 'b');
     await terminal.type('req.url ~ ^/old');
     await terminal.press('Enter');

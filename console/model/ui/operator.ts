@@ -122,7 +122,7 @@ export class Operator {
     const to = this.place(line, part) ?? { part: '', line };
     const where = to.part === '' ? '' : `${to.part}: `;
     const effect = text === '' ? effectOf(line, this.session) : '';
-    const asked = text === '' ? `${firstLine(line)}${effect === '' ? '' : `: ${effect}`}  really?` : text;
+    const asked = text === '' ? `Confirm ${firstLine(line)}${effect === '' ? '' : ` (${effect})`}?` : text;
     const confirm = { line: to.line, text: `${where}${asked}`, undoes: 0, part: to.part };
     this.ui.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
   }
@@ -161,7 +161,8 @@ export class Operator {
         );
       return ui.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
-    this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
+    const then = commandWord(line) === 'ban.soft' ? 'Make them stale?' : 'Ban them?';
+    this.ask(line, banPanel(line), `${oneLine(reply.body)} ${then}`, part);
   }
 
   /** Runs a line and shows the reply, a long one as a panel. Resolves with the reply. */

@@ -84,7 +84,7 @@ it('a URL of Top is purged with its host, after a count and a yes', async () => 
   await s.settle();
   const screen = await s.screen();
   expect(screen).toMatch(/ban req\.http\.host == shop\.example && req\.url ==\s[\s│]*\/cart/);
-  expect(screen).toMatch(/2 of 9 objects match\. Really\? y\/n/);
+  expect(screen).toMatch(/2 of 9 objects match\. Ban them\? y\/n/);
   expect(bans(s)).toEqual([`ban.count ${PAGE}`]);
   await s.keys('y');
   await s.settle();

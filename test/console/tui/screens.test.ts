@@ -182,7 +182,7 @@ describe('operation', () => {
     await s.play(2);
     submitLine(s.c, 'stop');
     await s.settle();
-    expect(await s.screen()).toMatch(/stop(: [\d.]+ requests\/s come in now)? {2}really\? y\/n/);
+    expect(await s.screen()).toMatch(/Confirm stop( \([\d.]+ requests\/s come in now\))?\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('stop');
     submitLine(s.c, 'stop');

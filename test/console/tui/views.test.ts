@@ -595,7 +595,7 @@ describe('changes', () => {
     await s.type('req.url == /y');
     await s.keys('enter');
     await s.settle();
-    expect(await s.screen()).toMatch(/ban req\.url == \/y[\s\S]* 2 of 9 objects match\. Really\? y\/n/);
+    expect(await s.screen()).toMatch(/ban req\.url == \/y[\s\S]* 2 of 9 objects match\. Ban them\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('ban req.url == /y');
     await s.keys('b');
@@ -627,7 +627,7 @@ describe('changes', () => {
     await s.keys('4');
     await s.keys('s');
     expect(await s.screen()).toMatch(
-      /backend\.set_health boot\.\w+ sick: it gets [\d.]+ requests\/s now {2}really\? y\/n/,
+      /Confirm backend\.set_health boot\.\w+ sick \(it gets [\d.]+ requests\/s now\)\? y\/n/,
     );
     await s.keys('y');
     await s.settle();
