@@ -39,8 +39,6 @@ export default defineConfig({
     // Limits for what hangs: a machine that does twenty other things keeps them.
     testTimeout: 60_000,
     hookTimeout: 180_000,
-    // .ci/run alone gives a test that failed a second try, while some still hang on the speed of the machine.
-    retry: process.env.PROXYD_ONCE_MORE === '1' ? 1 : 0,
     expect: { poll: { timeout: 60_000 } },
     // Enough of both sides to see in a report what differs.
     chaiConfig: { truncateThreshold: 300 },

@@ -21,8 +21,6 @@ const REPLAY = {
   PROXYD_PEERS: 'replay',
   PROXYD_TEST_THREADS: process.env.PROXYD_TEST_THREADS ?? '1',
 };
-/** More files than these fail together for a reason of their own. */
-const MOST_ONCE_MORE = 30;
 
 /** Steps of each tier, in order. */
 const TIERS = {
@@ -113,34 +111,8 @@ function tests(name, projects, { env = {}, files = () => [], node = [process.exe
       writeReport({ run: name, ended: Date.now(), seconds: 0, files: [], problems });
       return false;
     }
-    if (code === 0) return true;
-    return process.env.PROXYD_ONCE_MORE === '1' && (await onceMore(name, report, command, env));
+    return code === 0;
   };
-}
-
-/** Files that failed beside others once more, one after the other; the report has their second result. Not part of any
- * tier: .ci/run asks for it while some tests still hang on the speed of the machine, and prints which did. */
-async function onceMore(name, report, command, env) {
-  const failed = report.files.filter(({ tests }) => tests.some(({ status }) => status === 'failed'));
-  const names = new Set(failed.map(({ file }) => file));
-  for (const { file } of report.files)
-    if (report.problems.some((text) => text.startsWith(file))) names.add(file);
-  if (names.size === 0 || names.size > MOST_ONCE_MORE) return false;
-  const again = `${name}-again`;
-  console.log(`\nonce more, one after the other: ${[...names].join(' ')}`);
-  const code = await run([...command, ...REPORTERS, '--maxWorkers=1', ...names], {
-    ...env,
-    PROXYD_TEST_RUN: again,
-  });
-  const second = readReport(again);
-  forgetReport(again);
-  if (second === null) return false;
-  for (const { file, tests } of failed)
-    for (const test of tests)
-      if (test.status === 'failed') console.log(`failed beside others: ${file} > ${test.name}`);
-  const files = report.files.map((entry) => second.files.find(({ file }) => file === entry.file) ?? entry);
-  writeReport({ ...report, files, problems: second.problems });
-  return code === 0;
 }
 
 /** These projects on the newest Node; where it cannot be had, a notice. */
