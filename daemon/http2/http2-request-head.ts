@@ -209,7 +209,9 @@ export class Http2RequestHead {
     const first = crumbs[0];
     if (first === undefined || crumbs.length < 2 || cookieAt < 0 || limits === null) return;
     if (!isSameList(crumbs, this.joinedCrumbs)) {
-      this.joinedLine = `${COOKIE_KEY}: ${crumbs.map((crumb) => crumb.value).join(CRUMB_BREAK)}`;
+      // Behind an empty last crumb the break would end the line with a space, which HTTP/1 drops.
+      const line = `${COOKIE_KEY}: ${crumbs.map((crumb) => crumb.value).join(CRUMB_BREAK)}`;
+      this.joinedLine = line.replace(/ $/, '');
       this.joinedCrumbs = crumbs;
     }
     msg.lines[cookieAt] = this.joinedLine;

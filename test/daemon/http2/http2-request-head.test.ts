@@ -98,6 +98,11 @@ describe('a request', () => {
     expect(headOf([...GET, ['cookie', 'a=1']]).lines).toEqual(['cookie: a=1']);
   });
 
+  it('ends a cookie without a space, also behind an empty crumb', () => {
+    const { lines } = headOf([...GET, ['cookie', 'a=b'], ['cookie', '']]);
+    expect(lines).toContain('cookie: a=b;');
+  });
+
   it('has the line of crumbs that are the same as before', () => {
     const head = new Http2RequestHead();
     const fields = [...GET, ['cookie', 'a'] as const, ['cookie', 'b'] as const].map(
