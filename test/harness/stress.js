@@ -19,7 +19,8 @@ for (let round = 1; round <= ROUNDS; round++) {
   console.log(`== under load, round ${round} of ${ROUNDS}`);
   const code = await new Promise((resolve) => {
     const args = [tier, ...TIERS, ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])];
-    spawn(process.execPath, args, { stdio: 'inherit' }).on('exit', resolve);
+    const env = { ...process.env, PROXYD_SEED: process.env.PROXYD_SEED ?? 'random' };
+    spawn(process.execPath, args, { stdio: 'inherit', env }).on('exit', resolve);
   });
   if (code !== 0) process.exitCode = 1;
 }
