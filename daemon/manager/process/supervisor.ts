@@ -263,7 +263,7 @@ export class Supervisor {
     this.counters.child_start++;
     this.host.log('debug', `Child (${worker.pid}) Started`);
     logOutput(worker.pid, [child.stdout, child.stderr], (text) => this.host.log('info', text));
-    child.on('exit', (code, signal) => this.exited(worker, code, signal));
+    worker.onExit((code, signal) => this.exited(worker, code, signal));
     worker.expectProgress();
   }
 

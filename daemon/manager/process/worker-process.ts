@@ -17,6 +17,9 @@ const CODE_PART = 128 * 1024;
 /** Milliseconds that a worker has for its start even if cli_timeout is less. */
 const MIN_START_MS = 10_000;
 
+/** Milliseconds for which a process that has ended waits for the end of its channel, which another process might hold open. */
+const LAST_MESSAGES_MS = 1000;
+
 /** The longest timer of the runtime; longer ones would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -58,6 +61,25 @@ export class WorkerProcess {
   /** Process id; 0 if the system could not create the process. */
   get pid(): number {
     return this.child.pid ?? 0;
+  }
+
+  /** Calls back when the process has exited and its last messages were received. The two can come in any order, and the
+   * report of a panic is the last message of a worker. */
+  onExit(exited: (code: number | null, signal: NodeJS.Signals | null) => void): void {
+    const { child } = this;
+    child.once('exit', (code, signal) => {
+      if (!child.connected) {
+        exited(code, signal);
+        return;
+      }
+      const received = () => {
+        clearTimeout(timer);
+        child.off('disconnect', received);
+        exited(code, signal);
+      };
+      const timer = setTimeout(received, LAST_MESSAGES_MS);
+      child.once('disconnect', received);
+    });
   }
 
   /** Status 400 if the worker dies before it answers. */
