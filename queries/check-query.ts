@@ -43,19 +43,24 @@ interface CheckOptions {
   effort: Effort;
 }
 
-export function check(
+/** Yields after each comparison. */
+export function* check(
   e: Expression,
   tokens: readonly Token[],
   options: CheckOptions,
-): CheckedQuery | QueryError {
-  if (e.kind === 'comparison') return checkComparison(e, tokens, options);
+): Generator<void, CheckedQuery | QueryError> {
+  if (e.kind === 'comparison') {
+    const checked = checkComparison(e, tokens, options);
+    yield;
+    return checked;
+  }
   if (e.kind === 'not') {
-    const query = check(e.expression, tokens, options);
+    const query = yield* check(e.expression, tokens, options);
     return 'message' in query ? query : { kind: 'not', query };
   }
-  const left = check(e.left, tokens, options);
+  const left = yield* check(e.left, tokens, options);
   if ('message' in left) return left;
-  const right = check(e.right, tokens, options);
+  const right = yield* check(e.right, tokens, options);
   return 'message' in right ? right : { kind: e.kind, left, right };
 }
 

@@ -9,7 +9,7 @@ import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
 import { isSubtask } from '../protocol/subtask.ts';
 import { Tag } from '../protocol/tables/tags.ts';
 import { compileQuery, type Matcher } from './compile-query.ts';
-import { formatQueryError, parseQuery } from './parse-query.ts';
+import { allOf, formatQueryError, parsing } from './parse-query.ts';
 import { compileRecordFilters, filterRecords, type RecordPredicate } from './record-filter.ts';
 import { Effort } from './text-pattern.ts';
 
@@ -52,12 +52,17 @@ export class LogSelection {
   }
 
   static create(sub: LogSubscription, effort = Effort.alone()): LogSelection | SelectionError {
+    return allOf(LogSelection.creating(sub, effort));
+  }
+
+  /** create() in steps, between which a thread that has other work may do it. */
+  static *creating(sub: LogSubscription, effort: Effort): Generator<void, LogSelection | SelectionError> {
     const caseless = sub.caseless === true;
     let match: Matcher | null = null;
     if (sub.query !== undefined) {
       // Records are bytes, so a query has one character per byte as well: its positions count bytes.
       const query = Buffer.from(sub.query, 'utf8').toString('latin1');
-      const parsed = parseQuery(query, { caseless, effort });
+      const parsed = yield* parsing(query, { caseless, effort });
       if (!parsed.ok) {
         return {
           code: 'bad-query',

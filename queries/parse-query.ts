@@ -22,7 +22,20 @@ export type ParsedQuery =
   | { ok: true; query: CheckedQuery }
   | { ok: false; error: QueryError; expected: readonly TokenType[] };
 
-export function parseQuery(text: string, given: QueryOptions = {}): ParsedQuery {
+export function parseQuery(text: string, options: QueryOptions = {}): ParsedQuery {
+  return allOf(parsing(text, options));
+}
+
+/** The result of a generator whose steps need not be interrupted. */
+export function allOf<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** parseQuery in steps of a token or a comparison each, since a query of some hundred terms takes tens of milliseconds. */
+export function* parsing(text: string, given: QueryOptions = {}): Generator<void, ParsedQuery> {
   const options = { caseless: given.caseless === true, effort: given.effort ?? Effort.alone() };
   const tokens = tokenize(text);
   if (!Array.isArray(tokens)) return { ok: false, error: tokens, expected: [] };
@@ -34,10 +47,13 @@ export function parseQuery(text: string, given: QueryOptions = {}): ParsedQuery 
   }
   const table = new Table();
   for (const token of tokens) {
-    if (table.take(token)) continue;
+    if (table.take(token)) {
+      yield;
+      continue;
+    }
     const expected = [...table.expected()];
     const tree = complete(table, tokens[token.index - 1]);
-    const earlier = tree === null ? null : check(tree, tokens, options);
+    const earlier = tree === null ? null : yield* check(tree, tokens, options);
     if (earlier !== null && 'message' in earlier && earlier.from <= token.from) {
       return { ok: false, error: earlier, expected };
     }
@@ -45,7 +61,7 @@ export function parseQuery(text: string, given: QueryOptions = {}): ParsedQuery 
   }
   const tree = table.results()[0];
   if (tree === undefined) throw new Error('query accepted by the grammar but without a tree');
-  const checked = check(tree, tokens, options);
+  const checked = yield* check(tree, tokens, options);
   if ('message' in checked) return { ok: false, error: checked, expected: [] };
   return { ok: true, query: checked };
 }

@@ -80,7 +80,7 @@ export class Endpoints {
         version: manager.version,
         state: () => (manager.isServing() ? 'running' : 'stopped'),
         command: (line, from) => manager.command(line, from),
-        openLog: (id, sub, sink) => streams.openLog((log) => log.open(id, sub, sink)),
+        openLog: (id, sub, sink) => streams.openLog(id, sub, sink),
         openCounters: async (id, sub, sink) => (await streams.counters()).open(id, sub, sink),
         openHistory: async (id, request, sink) => (await streams.history()).streams.open(id, request, sink),
         fault: (cause) => manager.fault(cause),

@@ -12,6 +12,7 @@ import { LogSelection } from '../../../../queries/log-selection.ts';
 import { Effort } from '../../../../queries/text-pattern.ts';
 import { RING_FILE } from '../../../log/ring-format.ts';
 import { type RingBlock, RingReader } from '../../../log/ring-reader.ts';
+import { turns } from '../../../turns/turns.ts';
 import { LogSubscriber } from './log-subscriber.ts';
 import type { Stream, StreamError, StreamSink } from './stream.ts';
 
@@ -53,13 +54,17 @@ export class LogStreams {
   }
 
   /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */
-  open(id: number, sub: LogSubscription, sink: StreamSink): Stream | StreamError {
+  open(
+    id: number,
+    sub: LogSubscription,
+    sink: StreamSink,
+    selection = LogSelection.create(sub, Effort.shared()),
+  ): Stream | StreamError {
     if (this.all.size >= MAX_SUBSCRIBERS) {
       return {
         error: { code: 'too-many', message: `${MAX_SUBSCRIBERS} log subscriptions are open: end one` },
       };
     }
-    const selection = LogSelection.create(sub, Effort.shared());
     if (!(selection instanceof LogSelection)) return { error: selection };
     const subscriber = new LogSubscriber(id, sub, selection, sink, {
       keep: (block) => this.keep(block),
@@ -79,6 +84,12 @@ export class LogStreams {
     }
     this.timer ??= setInterval(() => this.turn(), POLL);
     return subscriber;
+  }
+
+  /** open() whose query is parsed in turns of bounded length. */
+  async openInTurns(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError> {
+    await turns.next();
+    return this.open(id, sub, sink, await turns.through(LogSelection.creating(sub, Effort.shared())));
   }
 
   private openBefore(subscriber: LogSubscriber, { mark, bytes }: { mark: string; bytes: number }): void {

@@ -2,11 +2,13 @@
 // loaded, when first used.
 
 import { join } from 'node:path';
+import type { LogSubscription } from '../../../../protocol/messages.ts';
 import type { EventKind } from '../../../../protocol/tables/events.ts';
 import { WORKDIR_FILES } from '../../../../protocol/workdir.ts';
 import type { CounterStreams } from './counter-stream.ts';
 import type { HistoryStore } from './history-streams.ts';
 import type { LogStreams } from './log-stream.ts';
+import type { Stream, StreamError, StreamSink } from './stream.ts';
 
 type CounterStreamsArguments = ConstructorParameters<typeof CounterStreams>;
 
@@ -58,11 +60,9 @@ export class Streams {
     return this.historyStore;
   }
 
-  /** Opens log subscriptions one per turn of the event loop, because parsing a long query takes time. */
-  openLog<T>(open: (streams: LogStreams) => T): Promise<T> {
-    const opened = this.opening
-      .then(() => new Promise((resolve) => setImmediate(resolve)))
-      .then(async () => open(await this.log()));
+  /** Opens log subscriptions one after the other, because parsing a long query takes time. */
+  openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError> {
+    const opened = this.opening.then(async () => (await this.log()).openInTurns(id, sub, sink));
     this.opening = opened.catch(() => undefined);
     return opened;
   }
