@@ -1,5 +1,5 @@
-// Publishes the worker's counters in a file that the manager reads: positioned writes of the values, every 100 ms and
-// only after a change. Many backends take turns, a tenth of them each time, so that thousands of idle ones cost little
+// Publishes the worker's counters in a file that the manager reads: every 100 ms positioned writes of the values that
+// changed, and the time up to which they count everything. Many backends take turns, a tenth of them each time, so that thousands of idle ones cost little
 // and no publication takes long. Instances (storages, backends) come and go; a changed set is written to a new file
 // that replaces the old one, a large one over many turns of the event loop once it has settled. The file is never read
 // back, and an error never fails the worker: after a failed write, or when the file was removed (by a cleaner of old
@@ -209,8 +209,10 @@ export class CountersFile {
     try {
       if (whole && this.layout?.isInPlace === false) this.changes++;
       if (this.isDue()) this.replace();
-      else if (this.layout?.update(this.beats, this.time(), this.reports !== null) === true)
+      else if (this.layout !== null) {
+        this.layout.update(this.beats, this.time());
         this.trouble?.worked();
+      }
     } catch (cause) {
       this.failed(cause);
     }

@@ -91,11 +91,11 @@ export class CountersLayout {
   }
 
   /**
-   * Writes changed values, and then the time up to which they count everything. Returns false when nothing was written.
+   * Writes changed values, and then the time up to which they count everything: also without a change, so that a reader
+   * need not wait for one.
    * @param beat selects the share of the backends
-   * @param isTimed writes the time even without a change
    */
-  update(beat: number, time: number, isTimed: boolean): boolean {
+  update(beat: number, time: number): void {
     const { shares } = this;
     const share = shares[beat % shares.length];
     const parts = share === undefined ? this.steady : [...this.steady, share];
@@ -103,11 +103,9 @@ export class CountersLayout {
       this.encode(part.instances, part.from);
       return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
     });
-    if (changed.length === 0 && !isTimed) return false;
     for (const { from, to } of changed) this.write(from, to);
     put(this.words, 0, time);
     this.write(0, WORD);
-    return true;
   }
 
   close(): void {

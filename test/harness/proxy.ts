@@ -152,12 +152,12 @@ export class RunningProxy {
     });
   }
 
-  /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they
-   * change. Gauges of storages, the edge and the process may be a second old. */
+  /** All counters by name. Ours count what was seen before the call: they are published ten times a second. Gauges of
+   * storages, the edge and the process may be a second old. */
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
       const asked = Date.now();
-      // The uptime changes every second, and without a worker nothing does.
+      // Without a worker nothing is published.
       const isOver = (): boolean =>
         Date.now() > asked + 20_000 || (Date.now() > asked + 1200 && this.workerPid() === null);
       while (countersTime(this.dir) <= asked && !isOver()) await delay(10);
