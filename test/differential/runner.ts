@@ -350,7 +350,7 @@ export async function countersAtRest(proxy: RunningProxy): Promise<Record<string
     async () => {
       // Varnish's threads publish their counters when idle; ours are published ten times per second, and reads
       // include everything counted before.
-      await delay(proxy.product === 'varnish' ? 1100 : 150);
+      await delay(proxy.product === 'varnish' ? 1100 : 20);
       counters = await proxy.counters();
       const now = ['client_req', 'backend_recycle', 'sess_closed', 's_fetch']
         .map((name) => counters[`MAIN.${name}`])

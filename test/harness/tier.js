@@ -21,10 +21,11 @@ const REPLAY = {
   PROXYD_PEERS: 'replay',
   PROXYD_TEST_THREADS: process.env.PROXYD_TEST_THREADS ?? '1',
 };
+const QUICK = { env: { ...REPLAY, PROXYD_TIER: 'quick' } };
 
 /** Steps of each tier, in order. */
 const TIERS = {
-  quick: [checks, tests('quick', ['unit', 'smoke', 'peers'], { env: { ...REPLAY, PROXYD_TIER: 'quick' } })],
+  quick: [checks, quickTests],
   system: [tests('system', ['system'], { env: { PROXYD_RUNS: 'full' } })],
   peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
   // Live beside a later release of Varnish, whose programs are first in PATH (test/harness/varnish/other-releases.sh).
@@ -66,20 +67,33 @@ function ofThreads() {
     });
 }
 
-/** @returns the exit code; 1 for a signal */
-function run(command, env = {}) {
+/** @returns the exit code; 1 for a signal. Quietly: its output is shown when it has ended. */
+function run(command, env = {}, isQuiet = false) {
   return new Promise((resolve) => {
     const child = spawn(command[0], command.slice(1), {
       cwd: root,
-      stdio: 'inherit',
+      stdio: isQuiet ? ['inherit', 'pipe', 'pipe'] : 'inherit',
       env: { ...process.env, ...env },
     });
+    const output = [];
+    child.stdout?.on('data', (bytes) => output.push(bytes));
+    child.stderr?.on('data', (bytes) => output.push(bytes));
     child.on('error', (error) => {
       console.error(error.message);
       resolve(1);
     });
-    child.on('exit', (code) => resolve(code ?? 1));
+    child.on('close', (code) => {
+      process.stdout.write(Buffer.concat(output));
+      resolve(code ?? 1);
+    });
   });
+}
+
+/** Unit tests, which never wait, beside those with daemons, which mostly do; the latter quietly. */
+async function quickTests() {
+  if (extra.length > 0) return tests('quick', ['unit', 'smoke', 'peers'], QUICK)();
+  const both = [tests('quick-daemons', ['smoke', 'peers'], QUICK)(true), tests('quick', ['unit'], QUICK)()];
+  return (await Promise.all(both)).every(Boolean);
 }
 
 async function checks() {
@@ -100,11 +114,11 @@ async function checks() {
 
 /** A step: vitest over these projects of its configuration, or these files of them, with a report of that name. */
 function tests(name, projects, { env = {}, files = () => [], node = [process.execPath] } = {}) {
-  return async () => {
+  return async (isQuiet = false) => {
     forgetReport(name);
     const chosen = extra.length > 0 ? extra : files();
     const command = [...node, ...VITEST, ...projects.flatMap((each) => ['--project', each])];
-    const code = await run([...command, ...REPORTERS, ...chosen], { ...env, PROXYD_TEST_RUN: name });
+    const code = await run([...command, ...REPORTERS, ...chosen], { ...env, PROXYD_TEST_RUN: name }, isQuiet);
     const report = readReport(name);
     if (report === null) {
       const problems = [`vitest ended with exit code ${code} and no report`];
