@@ -151,6 +151,8 @@ export const MESSAGES = {
   tooMuchWork: (called: string, most: number, name: string) =>
     say('work', `Calls of '${called}' add up to more than ${most} statements in one run of '${name}'`),
   recursion: (name: string) => say('recursion', `Subroutine '${name}' recurses`),
+  impossibleSub: (name: string) =>
+    say('impossible-sub', `Impossible subroutine '${name}': no state has all that it uses`),
   deepCalls: (most: number, name: string) =>
     say('nesting', `Calls go deeper than ${most} levels in '${name}'`),
 

@@ -53,6 +53,7 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
       model.reporter.error(MESSAGES.notFound(name), span, hint);
     }
   }
+  if (model.reporter.errors.length === 0) findImpossible(model);
   const unused = (kind: string, name: string, span: Span): void => {
     const message = MESSAGES.unused(kind, name);
     if (unusedIsError) {
@@ -97,6 +98,51 @@ function boundWork(model: ProgramModel): void {
     return steps;
   };
   for (const sub of model.subs.values()) cost(sub);
+}
+
+/** Subs that no state can call: of those that a state does call, the call was reported. */
+function findImpossible(model: ProgramModel): void {
+  const known = new Map<string, number>();
+  const mask = (sub: SubInfo): number => {
+    const before = known.get(sub.name);
+    if (before !== undefined) return before;
+    let states = sub.restrictions.reduce((left, r) => left & r.mask, ALL_STATES);
+    for (const { name } of sub.calls) {
+      const next = model.subs.get(name);
+      if (next !== undefined) states &= mask(next);
+    }
+    known.set(sub.name, states);
+    return states;
+  };
+  for (const sub of model.subs.values()) {
+    if (!sub.user || isState(sub.name) || mask(sub) !== 0) continue;
+    const notes = conflict(model, sub.name).map(({ mask: states, span }) => ({
+      message: `...what this uses is there in: ${statesOf(states)}`,
+      span,
+    }));
+    model.reporter.error(MESSAGES.impossibleSub(sub.name), sub.span, undefined, notes);
+  }
+}
+
+const isState = (name: string): boolean => STATES.some((state) => name === `vcl_${state}`);
+
+function statesOf(mask: number): string {
+  return STATES.filter((_, id) => (mask & (1 << id)) !== 0)
+    .map((state) => `vcl_${state}`)
+    .join(', ');
+}
+
+/** The restrictions of an impossible sub up to the first that leaves no state, those that change nothing left out. */
+function conflict(model: ProgramModel, name: string): SubInfo['restrictions'] {
+  const found: SubInfo['restrictions'] = [];
+  let left = ALL_STATES;
+  for (const r of reached(model, name).flatMap((sub) => sub.restrictions)) {
+    if ((left & r.mask) === left) continue;
+    left &= r.mask;
+    found.push(r);
+    if (left === 0) break;
+  }
+  return found;
 }
 
 class TooDeep extends Error {}

@@ -159,6 +159,37 @@ sub vcl_hit { set resp.status = "a"; }
     );
   });
 
+  it.each([
+    [
+      'its own statements',
+      'sub x { set req.url = "/a"; set beresp.ttl = 1s; }',
+      ['hash', 'backend_response'],
+    ],
+    [
+      'a sub that it calls',
+      'sub y { set req.url = "/a"; }\nsub x { call y; return (abandon); }',
+      ['hash', 'backend_fetch'],
+    ],
+    [
+      'a variable and a return',
+      'sub x { set beresp.ttl = 1s; return (synth(200)); }',
+      ['backend_response', 'recv'],
+    ],
+  ])('refuses a sub that no state can call, even if none does: %s', (_, text, states) => {
+    const { errors: found } = compile({ name: 'm', text: `${HEAD}${text}` }, { errUnref: false });
+    expect(found.map((e) => e.message)).toEqual(["Impossible subroutine 'x': no state has all that it uses"]);
+    const notes = found[0]?.related.map((r) => r.message) ?? [];
+    for (const state of states) expect(notes.join('\n')).toContain(`vcl_${state}`);
+    // Whoever calls it gets the error of the call instead, as before.
+    expect(codes(`${HEAD}${text}\nsub vcl_recv { call x; }`)).not.toContain('impossible-sub');
+  });
+
+  it('takes a sub that some state could call', () => {
+    const text =
+      'sub x { if (req.url ~ "a") { set req.url = "/a"; } call y; }\nsub y { set req.http.a = "b"; }';
+    expect(compile({ name: 'm', text: `${HEAD}${text}` }, { errUnref: false }).errors ?? []).toEqual([]);
+  });
+
   it('makes unused declarations errors unless told otherwise', () => {
     const text = `${HEAD}acl lonely { "1.2.3.4"; }\nsub alone { }\nprobe p { }\nbackend e none;`;
     expect(errors(text).map((e) => e.message)).toEqual([
