@@ -88,8 +88,10 @@ export const OF_RECODED = 1 << 15;
 export const OF_FAILURE = 1 << 19;
 /** The response to a HEAD: without the body that its head announces. */
 export const OF_HEAD_ALONE = 1 << 20;
+/** The body is a slice of what the head describes, and the annex says which. */
+export const OF_PART = 1 << 21;
 /** Flags that setAttributes may change. */
-export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_FAILURE | OF_HEAD_ALONE;
+export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED | OF_FAILURE | OF_HEAD_ALONE | OF_PART;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;
 /** Removed from the index; freed with its last reference. */
@@ -105,7 +107,7 @@ export const OF_INDEXED = 1 << 12;
 
 const STATE_SHIFT = 16;
 const STATE_MASK = 7;
-const STORAGE_SHIFT = 21;
+const STORAGE_SHIFT = 22;
 
 /** Life of an object: busy, then stream (the head is visible, hits attach), then finished or failed. */
 export const STATE_BUSY = 1;

@@ -25,6 +25,15 @@ const MARKER_SEARCH = 16;
 /** Objects of a key, busy ones aside, that are searched for one whose variant is hashed (chosen). */
 const SIBLING_SEARCH = 64;
 
+/** What is stored with the head of an object that is a slice. */
+export interface StoredSlice {
+  /** Bytes of the body. */
+  readonly length: number;
+  /** A surrogate key of the proxy's own; null for the slice that has the object's head. */
+  readonly tag: string | null;
+  readonly annex: Uint8Array;
+}
+
 export class ObjectFilling {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
@@ -52,11 +61,20 @@ export class ObjectFilling {
   /** Stores the response head, replacing an earlier one and its body; false when there is no room. Storage null takes any but
    * Transient. A Content-Length decides how much room the body gets at once. The reader of a private object gets the
    * message itself, which must not change until takeBackHead(). */
-  storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
+  storeHead(
+    oc: Oc,
+    storage: string | null,
+    msg: HttpMessage,
+    vary: VaryKey | null,
+    slice: StoredSlice | null = null,
+  ): boolean {
     return this.state.lock.hold(() => {
-      if (!this.store.storeHead(oc, storage, msg, vary)) return false;
-      this.store.transferOf(oc).tags = tagsOf(msg, this.state.limits.tagHeaders);
-      return true;
+      const { store } = this;
+      if (!store.storeHead(oc, storage, msg, vary, slice?.length)) return false;
+      const tags = tagsOf(msg, this.state.limits.tagHeaders);
+      const tag = slice?.tag ?? null;
+      store.transferOf(oc).tags = tag === null ? tags : [...(tags ?? []), tag];
+      return slice === null || store.setAnnex(oc, slice.annex, 0);
     });
   }
 

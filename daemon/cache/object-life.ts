@@ -10,6 +10,7 @@ import * as row from './objcore.ts';
 import { CLOSED, type Oc, withState } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
+import { decodePart, type PartFacts, partTag } from './part-facts.ts';
 
 /** Set in ids that are not transaction ids, which are below it. */
 const NO_VXID = 0x80000000 | 0;
@@ -73,7 +74,7 @@ export class ObjectLife {
     if ((objcores.get(oc, row.META) & row.OF_INDEXED) === 0) return;
     counters.n_superseded++;
     events.superseded(oc, by);
-    this.kill(oc);
+    this.remove(oc, true, 0, by);
   }
 
   /** The same for a purge or a ban: a fetch that holds the object can tell. */
@@ -81,7 +82,8 @@ export class ObjectLife {
     this.remove(oc, mailed, row.INVALIDATED);
   }
 
-  private remove(oc: Oc, mailed: boolean, why: number): void {
+  /** @param heir the object that takes its place; 0 is none */
+  private remove(oc: Oc, mailed: boolean, why: number, heir: Oc = 0): void {
     const { objcores, tags, expiryHeap, events, counters, objheads } = this.state;
     let meta = objcores.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return;
@@ -97,12 +99,28 @@ export class ObjectLife {
       counters.exp_mailed++;
       counters.exp_received++;
     }
+    if ((meta & row.OF_PART) !== 0) this.dropSlices(oc, heir);
     this.lru.leave(oc);
     const oh = objcores.get(oc, row.OBJHEAD);
     objcores.set(oc, row.OBJHEAD, 0);
     objheads.unlink(oh, oc);
     objheads.drop(oh);
     this.deref(oc);
+  }
+
+  /** No request can find the other slices of an object that has gone: their room is given back soon. */
+  private dropSlices(oc: Oc, heir: Oc): void {
+    const part = this.partOf(oc);
+    if (part?.isFirst !== true) return;
+    const { set } = part;
+    if (heir !== 0 && this.partOf(heir)?.set === set) return;
+    this.state.defer(() => this.state.onSetGone(partTag(set)));
+  }
+
+  private partOf(oc: Oc): PartFacts | null {
+    if ((this.state.objcores.get(oc, row.META) & row.OF_PART) === 0) return null;
+    const annex = this.store.annex(oc);
+    return annex === null ? null : decodePart(annex);
   }
 
   /** Removes a busy object from the index; its fetch keeps it. `alone`: its waiters need not wait for another fetch. */

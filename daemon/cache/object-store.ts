@@ -67,11 +67,16 @@ export class ObjectStore {
     return this.state.stevedores.of(oc);
   }
 
-  storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
+  /** @param length of the body, where that is not what the head says */
+  storeHead(
+    oc: Oc,
+    storage: string | null,
+    msg: HttpMessage,
+    vary: VaryKey | null,
+    length = announcedBy(msg),
+  ): boolean {
     const bytes = headBytes(msg, vary);
-    const declared = msg.get('content-length');
-    if (bytes < 0 || !this.begin(oc, storage, bytes, declared === null ? -1 : parseLength(declared)))
-      return false;
+    if (bytes < 0 || !this.begin(oc, storage, bytes, length)) return false;
     const { objcores } = this;
     const transfer = this.transferOf(oc);
     if (vary !== null) objcores.set(oc, row.META, objcores.get(oc, row.META) | row.OF_HAS_VARY);
@@ -446,3 +451,8 @@ export class ObjectStore {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+function announcedBy(msg: HttpMessage): number {
+  const declared = msg.get('content-length');
+  return declared === null ? -1 : parseLength(declared);
+}

@@ -41,7 +41,13 @@ export interface TierRecord {
 const FACTS = 40;
 /** Flags that a record keeps. */
 const KEPT =
-  row.OF_GZIPPED | row.OF_UNSTREAMED | row.OF_ESI | row.OF_PLAIN | row.OF_RECODED | row.OF_HAS_VARY;
+  row.OF_GZIPPED |
+  row.OF_UNSTREAMED |
+  row.OF_ESI |
+  row.OF_PLAIN |
+  row.OF_RECODED |
+  row.OF_PART |
+  row.OF_HAS_VARY;
 /** Objects that are not kept: markers, failures and what is not for everybody. */
 const NOT_KEPT = row.OF_MARKER | row.OF_FOR_WAITERS | row.OF_UNCACHEABLE | row.OF_FAILURE | row.OF_HEAD_ALONE;
 const EMPTY = Buffer.alloc(0);

@@ -162,6 +162,8 @@ export class RequestSettings {
   hashAlwaysMiss = false;
   hashIgnoreBusy = false;
   hashIgnoreVary = false;
+  /** req.slice in bytes; 0 is off. */
+  slice = 0;
   /** req.ttl and req.grace in seconds; negative when unset. */
   ttl = -1;
   grace = -1;

@@ -5,6 +5,7 @@ import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-rea
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OF_ESI } from '../cache/objcore.ts';
+import { placeOf } from '../cache/part-facts.ts';
 import type { FetchChain } from '../filters/chain.ts';
 import { KeepingQueue } from '../filters/keeping-queue.ts';
 import { type Abort, asserted, DISCARD, Flow, type Source } from '../flow/flow.ts';
@@ -51,7 +52,7 @@ export function bodyOver(bo: BusyObj): boolean {
   const { core, log, oc, exchange } = bo;
   const { body, framing } = bo.attempt;
   const { cache } = core;
-  const failure = body !== null ? body.failure : bo.attempt.copyFailure;
+  const failure = (body !== null ? body.failure : bo.attempt.copyFailure) ?? shortSlice(bo);
   if (failure !== null) {
     const own = fetchFailure(failure);
     const origin = exchange.connection?.failure ?? null;
@@ -69,6 +70,14 @@ export function bodyOver(bo: BusyObj): boolean {
   cache.filling.finish(oc, bo.uncacheable);
   replaceStale(bo);
   return true;
+}
+
+/** A slice of another length would leave a gap in its object, or fill one twice. */
+function shortSlice({ attempt, core, oc }: BusyObj): FetchFailure | null {
+  const { part } = attempt;
+  if (part === null) return null;
+  const { from, to } = placeOf(part, part.index);
+  return core.cache.reading.bodyLength(oc) === to - from ? null : 'short-body';
 }
 
 /** The exchange is over with its head: the connection may go back to the pool. */

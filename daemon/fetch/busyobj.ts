@@ -11,6 +11,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
 import type { InterimCallback } from '../backend/exchange-roles.ts';
 import type { Oc } from '../cache/objcore.ts';
+import type { PartFacts } from '../cache/part-facts.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import {
   type Director,
@@ -39,6 +40,7 @@ import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
 import { giveLifeAgain } from './give-life.ts';
 import { StaleView } from './stale-view.ts';
+import type { WantedPart } from './wanted-part.ts';
 
 export class FetchAttempt implements VclFetchAttempt {
   readonly vxid: number;
@@ -58,6 +60,8 @@ export class FetchAttempt implements VclFetchAttempt {
   /** The body on its way into the store; null before it comes and where there is none. */
   body: BodyFetch | null = null;
   synthBody: string | null = null;
+  /** The slice that is stored; null where it is a whole object. */
+  part: PartFacts | null = null;
   /** The answer is made here, for an origin that gave none or none that the program takes. */
   madeHere = false;
   /** The origin answered a HEAD. */
@@ -186,6 +190,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   onBodyDone: (() => void) | null = null;
   /** Passes interim responses on to the client, or null. */
   onInterim: InterimCallback | null = null;
+  /** The slice that is asked for; null for the whole. */
+  part: WantedPart | null;
   /** The Range of the request as it was first made; null where it asked for the whole. */
   askedRange: string | null = null;
   /** The fetch is over. */
@@ -208,6 +214,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     staleOc: Oc,
     mode: FetchMode,
     run: (bo: BusyObj, step: Step<BusyObj>) => void = () => {},
+    part: WantedPart | null = null,
   ) {
     const { core, settings, attempt } = req;
     const { backendHint } = settings;
@@ -226,6 +233,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.ctx = new VclContext(core.host, programRef.program, this.log);
     this.ctx.bo = this;
     this.mode = mode;
+    this.part = part;
     this.programRef = programRef;
     this.session = req.session;
     this.clientIdentity = settings.clientIdentity;
@@ -244,10 +252,12 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.uncacheable = mode === 'pass';
     this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
     this.place = req.fragment;
-    this.keptBody = req.cachedBody;
+    // Whoever reads an object in slices may have had a body to send, once.
+    this.keptBody = part === null ? req.cachedBody : null;
     this.keptBody?.hold();
     this.requestFilters = this.keptBody === null ? req.filters : null;
-    this.body = this.keptBody === null ? req.body : new KeptBodySource(this.keptBody);
+    const own = part === null ? req.body : null;
+    this.body = this.keptBody === null ? own : new KeptBodySource(this.keptBody);
   }
 
   /** Goes on with a step after a wait. */
@@ -330,6 +340,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     core.cache.references.deref(this.oc);
     this.bodyDone();
     this.keptBody?.release();
+    this.part?.of?.release();
   }
 
   held(): string[] {

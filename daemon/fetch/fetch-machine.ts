@@ -15,6 +15,7 @@ import { isStrict } from './lifetime.ts';
 import { respond, stored } from './respond.ts';
 import { copyBody, takeOver } from './revalidation.ts';
 import { attempt, failed, interimForwarder, makeBereq, soon, unanswered } from './try-origin.ts';
+import type { WantedPart } from './wanted-part.ts';
 
 bindSteps<BusyObj>([
   [steps.ATTEMPT, attempt],
@@ -37,6 +38,7 @@ const driver = new Driver<BusyObj>({ broke, done, name });
  * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. Who starts a background fetch has taken one of
  * `core.bgFetches`, which it gives back at its end.
  * @param bodyDone called once when the request's body has been sent, or will not be: at the latest with the fetch's end
+ * @param part the slice to ask for; null for the whole
  */
 export function startFetch(
   req: Request,
@@ -44,14 +46,15 @@ export function startFetch(
   staleOc: Oc,
   mode: FetchMode,
   bodyDone: (() => void) | null = null,
+  part: WantedPart | null = null,
 ): void {
   const { core } = req;
-  const bo = new BusyObj(req, oc, staleOc, mode, driver.run);
+  const bo = new BusyObj(req, oc, staleOc, mode, driver.run, part);
   bo.onBodyDone = bodyDone;
   req.log.open().text('bereq ').int(bo.attempt.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
-  if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
+  if (mode !== 'bgfetch' && part === null && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.attempt.vxid, 'b');
   bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);
   bo.log.put(Tag.VCL_use, bo.programRef.name);

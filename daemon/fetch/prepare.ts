@@ -14,10 +14,13 @@ import {
   OF_HEAD_ALONE,
   OF_HIT_MISS,
   OF_HIT_PASS,
+  OF_PART,
   OF_PLAIN,
   OF_RECODED,
   OF_UNSTREAMED,
 } from '../cache/objcore.ts';
+import type { StoredSlice } from '../cache/object-filling.ts';
+import { decodePart, encodePart, type PartFacts, partTag, placeOf } from '../cache/part-facts.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { resolveVary, varyKey } from '../cache/vary.ts';
 import { FetchChain } from '../filters/chain.ts';
@@ -207,6 +210,7 @@ export function storeObject(bo: BusyObj): boolean {
 /** Whether a hit can send what is stored as it is: a 200 whose length is known, and no header that a delivery sets. */
 function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
   return (
+    bo.attempt.part === null &&
     stored.status === 200 &&
     stored.reason === 'OK' &&
     stored.proto === 'HTTP/1.1' &&
@@ -221,6 +225,32 @@ function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
   );
 }
 
+/** The head of a slice as that of the whole object. */
+function describeWhole(stored: HttpMessage, { total }: PartFacts): void {
+  stored.status = 200;
+  stored.reason = 'OK';
+  stored.unset('content-range');
+  stored.set('Content-Length', String(total));
+}
+
+/** A slice that only its object's own head leads to, whatever it varies by. */
+function isLaterSlice({ part }: BusyObj): boolean {
+  return part !== null && part.of !== null;
+}
+
+function storedSlice(bo: BusyObj): StoredSlice | null {
+  const { attempt, core, staleOc } = bo;
+  const { facts, reading } = core.cache;
+  let { part } = attempt;
+  if (attempt.was304 && facts.has(staleOc, OF_PART)) {
+    const annex = reading.annex(staleOc);
+    if (annex !== null) part = decodePart(annex);
+  }
+  if (part === null) return null;
+  const { from, to } = placeOf(part, part.index);
+  return { length: to - from, tag: part.isFirst ? null : partTag(part.set), annex: encodePart(part) };
+}
+
 function storeHead(bo: BusyObj, storage: string): boolean {
   const { core, beresp, oc } = bo;
   const { cache } = core;
@@ -233,6 +263,8 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   stored.unset('transfer-encoding');
   // Computed again at every delivery, from the time the response was made.
   stored.unset('age');
+  const { part } = bo.attempt;
+  if (part?.isFirst === true) describeWhole(stored, part);
   const pass = bo.mode === 'pass';
   // As in Varnish: nobody has compared it with what those ask who will be given the object. What is for one client only
   // (a pass, a hit-for-miss) keeps it: without it a 206 says nothing.
@@ -245,10 +277,12 @@ function storeHead(bo: BusyObj, storage: string): boolean {
     if (cache.facts.has(bo.staleOc, OF_GZIPPED)) flags |= OF_GZIPPED;
     if (cache.facts.has(bo.staleOc, OF_RECODED)) flags |= OF_RECODED;
     if (cache.facts.has(bo.staleOc, OF_ESI)) flags |= OF_ESI;
+    if (cache.facts.has(bo.staleOc, OF_PART)) flags |= OF_PART;
   } else {
     if (chain?.gzipped === true) flags |= OF_GZIPPED;
     if (chain?.recoded === true) flags |= OF_RECODED;
   }
+  if (part !== null) flags |= OF_PART;
   if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
   if (bo.attempt.headAlone) flags |= OF_HEAD_ALONE;
   if (bo.forWaiters) flags |= OF_FOR_WAITERS;
@@ -269,7 +303,8 @@ function storeHead(bo: BusyObj, storage: string): boolean {
       oc,
       storage,
       stored,
-      vary === null || pass || !canFollow(vary, bo) ? null : varyKey(vary, bo.bereq),
+      vary === null || pass || isLaterSlice(bo) || !canFollow(vary, bo) ? null : varyKey(vary, bo.bereq),
+      storedSlice(bo),
     )
   )
     return false;

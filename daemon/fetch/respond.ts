@@ -22,6 +22,7 @@ import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { giveLife } from './give-life.ts';
 import { isStrict } from './lifetime.ts';
+import { isSlice, judgePart, settlePart } from './part-answer.ts';
 import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
 import { decidesRefresh, mergedFields, takeRefreshed } from './refresh.ts';
 import {
@@ -136,6 +137,10 @@ export function respond(bo: BusyObj): Step<BusyObj> {
   bo.beresp.join('cache-control');
   bo.beresp.join('vary');
   countKind(bo, framing);
+  judgePart(bo, () => {
+    bo.part = null;
+    bo.askedRange = null;
+  });
   if (framing.kind === 'error') {
     exchange.end('RX_BODY');
     log.put(Tag.Error, refusalText('response', framing.reason, framing.detail));
@@ -149,7 +154,7 @@ export function respond(bo: BusyObj): Step<BusyObj> {
     return inState(bo, State.backend_refresh, (_bo, ret) => afterRefresh(bo, framing, ret));
   }
   const merged = is304 && isConditional(bo) ? mergeStale(bo) : null;
-  ctx.now = giveLife(bo);
+  ctx.now = isSlice(bo) ? giveLifeOfWhole(bo) : giveLife(bo);
   if (merged !== null) logMerged(bo, merged);
   if (is304 && !bo.attempt.was304) {
     // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
@@ -158,6 +163,16 @@ export function respond(bo: BusyObj): Step<BusyObj> {
     return failed(bo);
   }
   return inState(bo, State.backend_response, (_bo, ret) => afterResponse(bo, framing, ret));
+}
+
+/** A slice lives as long as a 200 with its head would. */
+function giveLifeOfWhole(bo: BusyObj): number {
+  const { beresp } = bo;
+  const { status } = beresp;
+  beresp.status = 200;
+  const now = giveLife(bo);
+  beresp.status = status;
+  return now;
 }
 
 function afterRefresh(bo: BusyObj, framing: BodyFraming, ret: ReturnCode): Step<BusyObj> {
@@ -197,6 +212,8 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
     bo.hitForPass = bo.mode !== 'pass';
   }
   if (ret !== RETURN.deliver) return refused(bo, ret);
+  const next = settlePart(bo);
+  if (next !== null) return next;
   // The program might have mended it. Where nothing here cuts parts out, what the origin says of its own goes by unread.
   const isJudged = !bo.attempt.was304 && core.params.http_range_support !== 0;
   const misfit = isJudged ? contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params)) : null;

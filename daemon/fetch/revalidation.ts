@@ -8,7 +8,7 @@
 // has come to its end.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { OF_GZIPPED, OF_RECODED } from '../cache/objcore.ts';
+import { OF_GZIPPED, OF_PART, OF_RECODED } from '../cache/objcore.ts';
 import { Flow } from '../flow/flow.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import { parseDate } from '../http1/date.ts';
@@ -117,7 +117,8 @@ export function isConditional(bo: BusyObj): boolean {
 function validators(bo: BusyObj): { modified: string | null; etag: string | null; isOld: boolean } {
   const stale = new HttpMessage(Tag.ObjMethod);
   bo.core.cache.reading.head(bo.staleOc, stale);
-  if (stale.status !== 200) return { modified: null, etag: null, isOld: false };
+  const isWhole = stale.status === 200 || bo.core.cache.facts.has(bo.staleOc, OF_PART);
+  if (!isWhole) return { modified: null, etag: null, isOld: false };
   const modified = stale.get('last-modified');
   const made = parseDate(stale.get('date') ?? '');
   const changed = parseDate(modified ?? '');

@@ -26,6 +26,7 @@ import { announceSurrogate, isStrict } from './lifetime.ts';
 import { replaceStale, storeObject } from './prepare.ts';
 import { addCondition, hasTemplate, serveStale } from './revalidation.ts';
 import { isInvalidated } from './stale-view.ts';
+import { askFor } from './wanted-part.ts';
 
 export function makeBereq(bo: BusyObj, req: Request): void {
   const { bereq, core, log } = bo;
@@ -47,7 +48,8 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   if (cacheable) {
     // Only a GET answers a GET, whatever the client asked (SAFETY rule 7).
     if (bereq.method !== 'GET') bereq.setMethod('GET');
-    if (core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
+    if (bo.part !== null) askFor(bo);
+    else if (core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
       bereq.set('Accept-Encoding', 'gzip');
     }
   }
@@ -186,6 +188,13 @@ export function retry(bo: BusyObj, fromError = false): Step<BusyObj> {
     log.put(Tag.Error, 'Retry not possible, req.body not cached');
     return DONE;
   }
+  bo.retries++;
+  return tryAgain(bo);
+}
+
+/** The same for a try that the program did not ask for, and that is not counted. */
+export function tryAgain(bo: BusyObj): Step<BusyObj> {
+  const { core, log } = bo;
   const now = core.clock.now();
   log.timestamp('Retry', now);
   const former = bo.attempt.vxid;
@@ -199,7 +208,6 @@ export function retry(bo: BusyObj, fromError = false): Step<BusyObj> {
   log.put(Tag.BereqURL, bo.bereq.url);
   log.put(Tag.BereqProtocol, bo.bereq.proto);
   bo.bereq.logFields(log);
-  bo.retries++;
   bo.beresp.reset();
   bo.bereq.set(core.idHeader.name, String(bo.attempt.vxid));
   soon(bo);
@@ -257,6 +265,8 @@ function fetchError(bo: BusyObj, status: number, reason: string, again: () => St
 /** Makes what vcl_backend_error answered the object. @param life what it began with */
 function storeError(bo: BusyObj, life: typeof SHARED | typeof NONE): void {
   const { core, log } = bo;
+  // In the middle of a body there is no place for another one.
+  if (bo.part !== null && bo.part.of !== null) return;
   bo.forWaiters = life === SHARED && bo.ttl === life.ttl && bo.grace === life.grace && bo.keep === life.keep;
   const body = Buffer.from(bo.attempt.synthBody ?? '', 'latin1');
   bo.attempt.doStream = false;

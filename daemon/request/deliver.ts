@@ -26,6 +26,7 @@ import { ObjectHolder } from '../transaction/store-flow.ts';
 import { askForUnwanted, drainAtOnce } from './finish.ts';
 import { judgesStatuses, writeStored } from './fragment-body.ts';
 import { FAIL, FINISH, inClientState, RESET, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
+import { partOf } from './sliced-source.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 /** As a rule the age of an object that was just fetched. */
@@ -48,6 +49,7 @@ export function deliver(req: Request): Step<Request> {
   }
   const plain = plainHit(req);
   if (plain !== null) return deliverHot(req, plain);
+  attempt.part = partOf(core, oc);
   resp.reset();
   const hot = req.attempt.isHit ? core.hotHeads.find(oc) : null;
   if (hot !== null) hot.show(resp, log);

@@ -17,6 +17,7 @@ import type { PageInDelivery, RequestAttempt } from '../transaction/request-atte
 import { StoreSource } from '../transaction/store-flow.ts';
 import { PageFragments } from './page-fragments.ts';
 import { FINISH } from './request-steps.ts';
+import { SlicedSource } from './sliced-source.ts';
 
 /** The filters of this response, or null after an unknown name, which is logged. */
 export function chooseFilters(req: Request): FilterList<DeliveryFilter> | null {
@@ -64,13 +65,15 @@ export function openBody(req: Request, list: FilterList<DeliveryFilter>): number
   const { resp, attempt, core } = req;
   const { facts, reading } = core.cache;
   const { oc } = attempt;
-  const isFinished = facts.isFinished(oc);
+  const { part } = attempt;
+  const isFinished = part === null && facts.isFinished(oc);
   const stated = resp.getAll('content-length');
   const declared = stated === null ? -1 : parseLength(stated);
+  const own = isFinished ? reading.bodyLength(oc) : (part?.total ?? declared);
   // The unpacked length is known of what was unpacked to be tested.
   const unpacked = isFinished && facts.has(oc, OF_GZIPPED) ? reading.gunzippedLength(oc) : -1;
-  const chain = openChain(req, list, isFinished ? reading.bodyLength(oc) : declared, unpacked);
-  const length = chain?.length ?? (isFinished ? reading.bodyLength(oc) : declared);
+  const chain = openChain(req, list, own, unpacked);
+  const length = chain?.length ?? own;
   if (chain?.isPart === true && length >= 0) {
     // The head has its length.
   } else if (resp.status === 304 || resp.status === 204) {
@@ -132,7 +135,10 @@ export function startBody(
   const asserts = core.stepChecks !== null;
   const into = chain === null ? sink : chain.connect(sink, asserts);
   const [first = { from, to }, ...rest] = chain?.parts?.spans ?? [];
-  const source = new StoreSource(core, attempt.oc, first.from, first.to, rest);
+  const source =
+    attempt.part === null
+      ? new StoreSource(core, attempt.oc, first.from, first.to, rest)
+      : new SlicedSource(req, attempt.part, [first, ...rest]);
   const flow = new Flow(source, into, asserts, (reason) => {
     req.onAbort = null;
     done(reason);

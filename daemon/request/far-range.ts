@@ -2,7 +2,7 @@
 // waiting until the body has come that far.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { OF_ESI, OF_GZIPPED, OF_RECODED } from '../cache/objcore.ts';
+import { OF_ESI, OF_GZIPPED, OF_PART, OF_RECODED } from '../cache/objcore.ts';
 import { requestedRange } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
 
@@ -20,7 +20,7 @@ export function isFarAhead(req: Request): boolean {
   const value = http.get('range');
   // What If-Range names is compared with the object, not with what an origin has by now.
   if (value === null || http.has('if-range')) return false;
-  if (facts.isUncacheable(oc) || facts.has(oc, CHANGED)) return false;
+  if (facts.isUncacheable(oc) || facts.has(oc, CHANGED | OF_PART)) return false;
   const range = requestedRange(value);
   const length = reading.declaredLength(oc);
   if (range === null || length < 0) return false;

@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupAnswer } from '../cache/lookup-query.ts';
+import { OF_PART } from '../cache/objcore.ts';
 import type { TierLookups } from '../cache/object-tier.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
@@ -17,7 +18,7 @@ export function lookup(req: Request): Step<Request> {
   const query = req.query;
   query.key = req.attempt.hashKey;
   query.now = now;
-  query.hashAlwaysMiss = req.settings.hashAlwaysMiss;
+  query.hashAlwaysMiss = req.settings.hashAlwaysMiss || req.attempt.wantsWhole;
   query.hashIgnoreBusy = req.settings.hashIgnoreBusy || req.wokenByFailure;
   query.hashIgnoreVary = req.settings.hashIgnoreVary;
   query.waited = req.attempt.waited;
@@ -30,6 +31,7 @@ export function lookup(req: Request): Step<Request> {
     case LookupAnswer.HIT:
     case LookupAnswer.GRACE: {
       const { oc } = out;
+      if (req.fragment !== null && facts.has(oc, OF_PART)) return lookForWhole(req);
       if (core.held.since > 0 && facts.tOriginOf(oc) <= core.held.since) return deferred(req);
       req.attempt.oc = oc;
       req.attempt.isHit = true;
@@ -127,6 +129,18 @@ function askDisk(req: Request, disk: TierLookups): Step<Request> {
       req.resume(found ? LOOKUP : MISS);
     });
   return PARKED;
+}
+
+/** A page is made of whole bodies. */
+function lookForWhole(req: Request): Step<Request> {
+  const { core, lookup: out } = req;
+  const { references } = core.cache;
+  references.deref(out.oc);
+  if (out.busy !== 0) references.deref(out.busy);
+  req.attempt.busyOc = 0;
+  req.attempt.staleOc = 0;
+  req.attempt.wantsWhole = true;
+  return LOOKUP;
 }
 
 /** The object may be outdated: the request looks up again once that is known. */

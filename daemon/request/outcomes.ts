@@ -18,6 +18,7 @@ import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
 import { isFarAhead } from './far-range.ts';
 import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
+import { firstPart } from './sliced-source.ts';
 
 /** The records of a builtin vcl_hit. */
 const PLAIN = new PreparedRecords([
@@ -85,10 +86,11 @@ function refresh(req: Request): Step<Request> {
   const sends = req.body !== null && req.cachedBody === null && !req.body.started;
   let sent = !sends;
   let parked = false;
-  startFetch(req, busyOc, req.attempt.oc, 'bgfetch', () => {
+  const isSent = (): void => {
     sent = true;
     if (parked) req.resume(DELIVER);
-  });
+  };
+  startFetch(req, busyOc, req.attempt.oc, 'bgfetch', isSent, firstPart(req, req.attempt.oc));
   req.log.timestamp('Fetch', core.clock.now());
   if (sent) return DELIVER;
   parked = true;
@@ -117,7 +119,7 @@ function afterMiss(req: Request, ret: ReturnCode): Step<Request> {
     req.attempt.staleOc = 0;
     req.attempt.oc = busyOc;
     core.cache.references.ref(busyOc);
-    startFetch(req, busyOc, staleOc, 'fetch');
+    startFetch(req, busyOc, staleOc, 'fetch', null, firstPart(req, staleOc));
     if (staleOc !== 0) core.cache.references.deref(staleOc);
     return FETCH;
   }

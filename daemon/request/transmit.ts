@@ -24,7 +24,7 @@ export function transmit(req: Request): Step<Request> {
   const { core, resp } = req;
   const { oc } = req.attempt;
   const { cache } = core;
-  const finished = cache.facts.isFinished(oc);
+  const finished = req.attempt.part === null && cache.facts.isFinished(oc);
   const { status } = resp;
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
   const list = chooseFilters(req);

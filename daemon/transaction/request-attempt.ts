@@ -2,6 +2,7 @@
 // replaces it whole, so that nothing of a former attempt is left.
 
 import type { Oc } from '../cache/objcore.ts';
+import type { PartFacts } from '../cache/part-facts.ts';
 import type { VclAttempt } from '../contract/context.ts';
 import type { StreamPlaces } from '../esi/gzip-stitch.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
@@ -28,6 +29,10 @@ export class RequestAttempt implements VclAttempt {
   /** The busy object that the lookup made, until a fetch fills it. */
   busyOc: Oc = 0;
   staleOc: Oc = 0;
+  /** The slices in which the object that is delivered is kept; null where it is whole. */
+  part: PartFacts | null = null;
+  /** The request cannot use an object that is kept in slices. */
+  wantsWhole = false;
   /** The object came from the cache. */
   isHit = false;
   /** That object is stale. */

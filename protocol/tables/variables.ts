@@ -132,6 +132,8 @@ export const VARIABLES = [
   row('req.hash_ignore_busy', 'BOOL', 'client', 'client', '', 'Do not wait for another request that is fetching the object.'),
   row('req.hash_ignore_vary', 'BOOL', 'client', 'client', '', 'Take the first variant, whichever it is.'),
   row('req.hash_always_miss', 'BOOL', 'client', 'client', '', 'Fetch a new copy even when a good object is there.'),
+  row('req.slice', 'BYTES', 'client', 'client', '',
+    'Bytes of the slices in which an object is fetched and kept that is larger. 0, unless set, keeps it whole.'),
   row('req.is_hitmiss', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-miss marker.'),
   row('req.is_hitpass', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-pass marker.'),
   row('req.time', 'TIME', 'client', '', '', 'When the request was complete; restarts do not change it.'),

@@ -135,6 +135,10 @@ export const clientVariables = {
   set_req_hash_always_miss: (c: VclContext, v: boolean) => {
     req(c).settings.hashAlwaysMiss = v;
   },
+  get_req_slice: (c: VclContext) => req(c).settings.slice,
+  set_req_slice: (c: VclContext, v: number) => {
+    req(c).settings.slice = v;
+  },
   get_req_is_hitmiss: (c: VclContext) => req(c).attempt.isHitMiss,
   get_req_is_hitpass: (c: VclContext) => req(c).attempt.isHitPass,
   get_req_time: (c: VclContext) => req(c).tReq,

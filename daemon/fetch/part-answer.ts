@@ -1,0 +1,77 @@
+// The answer to a fetch of a slice (wanted-part.ts): whether it is stored as one. Where an object cannot be kept in slices its
+// whole is fetched instead, in another attempt of the same fetch; a slice that is not of its object any more ends the
+// deliveries that wait for it, and takes the object and its other slices out of the cache.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { DONE, type Step } from '../transaction/drive.ts';
+import type { BusyObj } from './busyobj.ts';
+import { tryAgain } from './try-origin.ts';
+import { askFor, WantedPart } from './wanted-part.ts';
+
+/** Looks at the answer's head as it came. */
+export function judgePart({ part, beresp, log }: BusyObj, forget: () => void): void {
+  if (part === null) return;
+  part.judge(beresp);
+  if (part.verdict !== 'whole') return;
+  // Small enough for one slice, it is an object like any other.
+  log.put(Tag.Notice, 'Whole object in one slice');
+  beresp.setStatus(200);
+  beresp.setReason('OK');
+  beresp.unset('content-range');
+  forget();
+}
+
+/** Whether the life of the answer is that of the object it is a slice of. */
+export function isSlice({ part }: BusyObj): boolean {
+  return part?.facts != null;
+}
+
+/** Goes on with the answer that the program has let pass: null where it is stored, the next step where it is not. */
+export function settlePart(bo: BusyObj): Step<BusyObj> | null {
+  const { part, attempt } = bo;
+  if (part === null || attempt.was304) return null;
+  if (part.of !== null) return settleLater(bo, part);
+  if (part.verdict === 'other') {
+    bo.part = null;
+    return null;
+  }
+  const fault = part.verdict === 'slice' ? unfit(bo, part) : part.fault;
+  if (fault === null) {
+    attempt.part = part.facts;
+    return null;
+  }
+  if (part.verdict === 'beyond' && part.index > 0) return again(bo, new WantedPart(part.size, 0, null));
+  bo.log.put(Tag.Notice, `Not in slices: ${fault === '' ? 'ends before its first byte' : fault}`);
+  return again(bo, null);
+}
+
+/** Why an object is not kept in slices that could be; null if it is. */
+function unfit(bo: BusyObj, { size }: WantedPart): string | null {
+  if (bo.uncacheable) return 'uncacheable';
+  if (bo.doEsi || bo.doGzip || bo.doGunzip || (bo.filters ?? '').trim() !== '') return 'filters';
+  return bo.core.cache.storages.couldHold(bo.storage, size) ? null : 'larger than storage';
+}
+
+function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {
+  const { bereq } = bo;
+  bo.exchange.giveUp();
+  bo.part = part;
+  askFor(bo);
+  if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);
+  return tryAgain(bo);
+}
+
+/** A slice of an object that is known. */
+function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
+  if (part.verdict === 'slice') {
+    bo.attempt.part = part.facts;
+    return null;
+  }
+  const { log, beresp, core } = bo;
+  const fault = part.fault === '' ? `was answered with status ${beresp.status % 1000}` : part.fault;
+  log.put(Tag.FetchError, `Slice ${part.index} ${fault}`);
+  if (part.verdict === 'changed') part.of?.changed();
+  bo.exchange.end('RX_BODY');
+  core.stats.fetch_failed++;
+  return DONE;
+}

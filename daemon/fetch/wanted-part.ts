@@ -1,0 +1,132 @@
+// The slice of an object that a fetch asks its origin for, and what the answer's own head says about it: before a program
+// sees it, since a program may change both.
+
+import { newSet, type PartFacts, placeOf } from '../cache/part-facts.ts';
+import { parseDate } from '../http1/date.ts';
+import { parseLength } from '../http1/framing.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import { parseContentRange } from '../http1/range.ts';
+
+/**
+ * `slice`: it is what was asked for. `whole`: all of the object, in one slice. `beyond`: the object ends before the slice.
+ * `changed`: the object is another one by now, or gone. `unusable`: a part that cannot be kept. `other`: no part at all.
+ */
+export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' | 'other';
+
+/** The object that a slice belongs to. */
+export interface SlicedObject {
+  readonly part: PartFacts;
+  /** The slice cannot be of this object any more. */
+  changed(): void;
+  /** The fetch is over. */
+  release(): void;
+}
+
+export class WantedPart {
+  readonly size: number;
+  readonly index: number;
+  /** Null where the answer brings the object's head. */
+  readonly of: SlicedObject | null;
+  /** The object that this is to replace, if it is kept in slices. */
+  private readonly former: PartFacts | null;
+  verdict: PartVerdict = 'other';
+  /** Why it cannot be used. */
+  fault = '';
+  /** What the answer is, as a slice. */
+  facts: PartFacts | null = null;
+
+  constructor(size: number, index: number, of: SlicedObject | null, former: PartFacts | null = null) {
+    this.size = size;
+    this.index = index;
+    this.of = of;
+    this.former = former;
+  }
+
+  get range(): string {
+    const { size, index, of } = this;
+    const { from, to } =
+      of === null ? { from: index * size, to: (index + 1) * size } : placeOf(of.part, index);
+    return `bytes=${from}-${to - 1}`;
+  }
+
+  judge(beresp: HttpMessage): void {
+    this.facts = null;
+    this.fault = '';
+    this.verdict = this.verdictOn(beresp);
+  }
+
+  private verdictOn(beresp: HttpMessage): PartVerdict {
+    const { of } = this;
+    const { status } = beresp;
+    if (status === 416) return of === null ? 'beyond' : this.change('ends before it');
+    if (of !== null && (status === 200 || status === 404 || status === 410))
+      return this.change(`was answered with status ${status}`);
+    return status === 206 ? this.verdictOnPart(beresp) : 'other';
+  }
+
+  private verdictOnPart(beresp: HttpMessage): PartVerdict {
+    const { size, index, of, former } = this;
+    const range = parseContentRange(beresp.get('content-range') ?? '');
+    if (range === null || range.low < 0) return this.refuse('no range');
+    const { low, high, total } = range;
+    if (total < 0) return this.refuse('unknown length');
+    if (of !== null && total !== of.part.total) return this.change('has another length');
+    const place = { from: index * size, to: Math.min(total, (index + 1) * size) };
+    if (low !== place.from || high !== place.to - 1) return this.refuse('another range');
+    const declared = beresp.get('content-length');
+    if (declared !== null && parseLength(declared) !== high - low + 1) return this.refuse('another length');
+    if (of === null && low === 0 && high === total - 1) return 'whole';
+    const coding = beresp.get('content-encoding');
+    if (coding !== null && coding.toLowerCase() !== 'identity') return this.refuse(`coding ${coding}`);
+    const validator = strongValidator(beresp);
+    if (of !== null && validator !== of.part.validator) return this.change('has another validator');
+    if (validator === null) return this.refuse('no strong validator');
+    const isSame =
+      former !== null && former.validator === validator && former.total === total && former.size === size;
+    const set = of?.part.set ?? (isSame ? former.set : newSet());
+    this.facts = { size, index, total, validator, set, isFirst: of === null };
+    return 'slice';
+  }
+
+  private refuse(fault: string): PartVerdict {
+    this.fault = fault;
+    return 'unusable';
+  }
+
+  private change(fault: string): PartVerdict {
+    this.fault = fault;
+    return 'changed';
+  }
+}
+
+/** The parts of a fetch (BusyObj) that a slice changes. */
+interface Asking {
+  readonly core: { readonly params: { readonly http_gzip_support: number } };
+  readonly bereq: HttpMessage;
+  readonly part: WantedPart | null;
+  askedRange: string | null;
+}
+
+/** Makes the request one for the slice that is wanted, or for the whole. */
+export function askFor(bo: Asking): void {
+  const { bereq, part, core } = bo;
+  bereq.unset('range');
+  bereq.unset('if-range');
+  if (part !== null) {
+    // Of packed bytes there are no slices.
+    bereq.set('Accept-Encoding', 'identity');
+    bereq.set('Range', part.range);
+    if (part.of !== null) bereq.set('If-Range', part.of.part.validator);
+  } else if (core.params.http_gzip_support !== 0) bereq.set('Accept-Encoding', 'gzip');
+  bo.askedRange = part?.range ?? null;
+}
+
+/** The validator that tells any two versions apart (RFC 9110 section 8.8): of a weak ETag there is none. */
+function strongValidator(head: HttpMessage): string | null {
+  const etag = head.get('etag');
+  if (etag !== null) return /^"[^"]*"$/.test(etag) ? etag : null;
+  const modified = head.get('last-modified');
+  const changed = parseDate(modified ?? '');
+  const made = parseDate(head.get('date') ?? '');
+  return changed !== null && made !== null && made - changed >= 1 ? modified : null;
+}

@@ -1,0 +1,344 @@
+// Objects in slices (req.slice): what the origin is asked for, what clients get, and what takes all slices out of the cache.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { field, type Response } from '../harness/http-client.ts';
+import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
+import { Sandbox } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-slices');
+const SIZE = 100_000;
+const SLICE = 16 * 1024;
+const ALL = Math.ceil(SIZE / SLICE);
+
+function bytesOf(seed: number, length = SIZE): Buffer {
+  const bytes = Buffer.alloc(length);
+  let x = seed * 2654435761;
+  for (let i = 0; i < length; i++) {
+    x = (Math.imul(x, 1664525) + 1013904223) >>> 0;
+    bytes[i] = x >>> 24;
+  }
+  return bytes;
+}
+
+interface File {
+  body: Buffer;
+  etag: string | null;
+  fields: Record<string, string>;
+  /** Answers instead. */
+  reply: ((request: OriginRequest, range: [number, number] | null) => Reply | null) | null;
+}
+
+const files = new Map<string, File>();
+let origin: Origin;
+let proxy: RunningProxy;
+let url = '';
+let count = 0;
+let file: File;
+
+function headerIn(head: string, name: string): string | null {
+  return new RegExp(`^${name}: *(.*?)\\r?$`, 'im').exec(head)?.[1] ?? null;
+}
+
+function rangeIn(head: string, length: number): [number, number] | null {
+  const match = /^range: bytes=(\d+)-(\d+)/im.exec(head);
+  return match === null ? null : [Number(match[1]), Math.min(length, Number(match[2]) + 1)];
+}
+
+function answer(request: OriginRequest): Reply {
+  const it = files.get(request.url) as File;
+  const { body, etag } = it;
+  const range = rangeIn(request.head, body.length);
+  const own = it.reply?.(request, range) ?? null;
+  if (own !== null) return own;
+  const fields: Record<string, string> = { 'Cache-Control': 'max-age=100', ...it.fields };
+  if (etag !== null) fields.ETag = etag;
+  if (etag !== null && headerIn(request.head, 'If-None-Match') === etag) return respond('304 Not Modified', fields);
+  const condition = headerIn(request.head, 'If-Range');
+  if (range === null || (condition !== null && condition !== etag)) return respond('200 OK', fields, body);
+  if (range[0] >= body.length)
+    return respond('416 Range Not Satisfiable', { 'Content-Range': `bytes */${body.length}` });
+  fields['Content-Range'] = `bytes ${range[0]}-${range[1] - 1}/${body.length}`;
+  return respond('206 Partial Content', fields, body.subarray(range[0], range[1]));
+}
+
+const PROGRAM = `
+import std;
+acl local { "127.0.0.1"; }
+sub vcl_recv {
+  set req.slice = 16KB;
+  if (req.http.X-Slice) { set req.slice = std.bytes(req.http.X-Slice, 0B); }
+  if (req.method == "PURGE") { return (purge); }
+  if (req.method == "BAN") { ban("obj.http.X-Url == " + req.url); return (synth(200)); }
+  if (req.url ~ "^/pass") { return (pass); }
+}
+sub vcl_backend_response {
+  set beresp.http.X-Url = bereq.url;
+  if (bereq.http.X-Ttl) { set beresp.ttl = std.duration(bereq.http.X-Ttl, 1s); }
+  set beresp.grace = 0s;
+  set beresp.keep = 100s;
+  if (bereq.url ~ "^/private") { set beresp.uncacheable = true; }
+  if (bereq.url ~ "^/gzip") { set beresp.do_gzip = true; }
+  if (bereq.url ~ "^/page") { set beresp.do_esi = true; }
+}
+sub vcl_deliver { set resp.http.X-Hits = obj.hits; }
+`;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', answer);
+  proxy = await startProxy(box, {
+    program: backendProgram(origin.port, PROGRAM),
+    params: { feature: '+http2', http_multi_range: 'on' },
+  });
+});
+afterAll(async () => {
+  await proxy.stop();
+  await origin.close();
+  box.dispose();
+});
+
+/** Each test has an object of its own. */
+beforeEach(() => {
+  make(`/${count++}`);
+});
+
+function make(name: string): void {
+  url = name;
+  file = { body: bytesOf(count), etag: '"a"', fields: {}, reply: null };
+  files.set(url, file);
+}
+
+const get = (range: string | null = null, fields: Record<string, string> = {}): Promise<Response> =>
+  proxy.get(url, { fields: range === null ? fields : { Range: range, ...fields } });
+const asked = (): (string | null)[] =>
+  origin.requests.filter((request) => request.url === url).map(({ head }) => headerIn(head, 'Range'));
+const slice = (n: number): string =>
+  `bytes=${n * SLICE}-${n === ALL - 1 ? SIZE - 1 : (n + 1) * SLICE - 1}`;
+const first = (n: number): string => `bytes=${n * SLICE}-${(n + 1) * SLICE - 1}`;
+const hash = (bytes: Uint8Array): string => createHash('sha1').update(bytes).digest('hex');
+
+describe('a miss', () => {
+  it('fetches the whole in slices, each once, and sends it as one response', async () => {
+    const r = await get();
+    expect([r.status, field(r, 'Content-Length'), field(r, 'Content-Range')]).toEqual([
+      200,
+      String(SIZE),
+      undefined,
+    ]);
+    expect(hash(r.body)).toBe(hash(file.body));
+    expect(asked()).toEqual([first(0), ...Array.from({ length: ALL - 1 }, (_, i) => slice(i + 1))]);
+    const again = await get();
+    expect([hash(again.body), field(again, 'X-Hits')]).toEqual([hash(file.body), '1']);
+    expect(asked()).toHaveLength(ALL);
+  });
+
+  it('asks for later slices on condition of the ETag, and for no packed bytes', async () => {
+    await get(null, { 'Accept-Encoding': 'gzip' });
+    const heads = origin.requests.filter((request) => request.url === url).map(({ head }) => head);
+    expect(heads.map((head) => headerIn(head, 'If-Range'))).toEqual([null, ...Array(ALL - 1).fill('"a"')]);
+    expect(new Set(heads.map((head) => headerIn(head, 'Accept-Encoding')))).toEqual(new Set(['identity']));
+  });
+
+  it('begins with the slice that the client wants, and fetches no other', async () => {
+    const r = await get('bytes=50000-50009');
+    expect([r.status, field(r, 'Content-Range')]).toEqual([206, `bytes 50000-50009/${SIZE}`]);
+    expect(r.body).toEqual(file.body.subarray(50_000, 50_010));
+    expect(asked()).toEqual([first(3)]);
+    const other = await get('bytes=70000-');
+    expect(other.body).toEqual(file.body.subarray(70_000));
+    expect(asked()).toEqual([first(3), slice(4), slice(5), slice(6)]);
+  });
+
+  it('has one fetch for all who want a slice', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => get('bytes=40000-79999')));
+    for (const r of all) expect(hash(r.body)).toBe(hash(file.body.subarray(40_000, 80_000)));
+    expect(asked()).toEqual([first(2), slice(3), slice(4)]);
+  });
+
+  it.each([
+    ['bytes=-500', 206, [SIZE - 500, SIZE]],
+    ['bytes=99999-', 206, [SIZE - 1, SIZE]],
+    ['bytes=200000-', 416, [0, 0]],
+    ['bytes=5-2', 416, [0, 0]],
+    ['lines=1-2', 200, [0, SIZE]],
+  ] as const)('answers %s with %i', async (range, status, [from, to]) => {
+    const r = await get(range);
+    expect(r.status).toBe(status);
+    if (status === 416) expect(field(r, 'Content-Range')).toBe(`bytes */${SIZE}`);
+    else expect(hash(r.body)).toBe(hash(file.body.subarray(from, to)));
+  });
+
+  it('answers several ranges out of several slices', async () => {
+    const r = await get('bytes=90000-90003,0-3');
+    expect(r.status).toBe(206);
+    expect(field(r, 'Content-Type')).toMatch(/^multipart\/byteranges/);
+    const text = r.body.toString('latin1');
+    expect(text.indexOf(file.body.toString('latin1', 90_000, 90_004))).toBeGreaterThan(0);
+    expect(text).toContain(`bytes 0-3/${SIZE}`);
+  });
+
+  it('follows If-Range and other conditions', async () => {
+    await get('bytes=0-0');
+    expect((await get('bytes=0-9', { 'If-Range': '"a"' })).status).toBe(206);
+    expect((await get('bytes=0-9', { 'If-Range': '"b"' })).status).toBe(200);
+    expect((await get(null, { 'If-None-Match': '"a"' })).status).toBe(304);
+  });
+
+  it('answers HEAD with the length of the whole', async () => {
+    const r = await proxy.get(url, { method: 'HEAD' });
+    expect([r.status, field(r, 'Content-Length')]).toEqual([200, String(SIZE)]);
+    expect(asked()).toEqual([first(0)]);
+  });
+});
+
+describe('an object that cannot be kept in slices is fetched whole', () => {
+  const whole = async (requests: (string | null)[]): Promise<void> => {
+    const r = await get('bytes=50000-50009');
+    expect([r.status, hash(r.body)]).toEqual([206, hash(file.body.subarray(50_000, 50_010))]);
+    expect(asked()).toEqual(requests);
+  };
+
+  it('when the origin ignores Range', async () => {
+    file.reply = () => respond('200 OK', { 'Cache-Control': 'max-age=100', ETag: '"a"' }, file.body);
+    await whole([first(3)]);
+    await whole([first(3)]);
+  });
+
+  it('without a strong validator', async () => {
+    file.etag = null;
+    await whole([first(3), null]);
+  });
+
+  it('with a weak one', async () => {
+    file.etag = 'W/"a"';
+    await whole([first(3), null]);
+  });
+
+  it('of unknown length', async () => {
+    file.reply = (_, range) =>
+      range === null
+        ? null
+        : respond('206 Partial Content', { 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/*` }, file.body.subarray(...range));
+    await whole([first(3), null]);
+  });
+
+  it('when another range comes', async () => {
+    file.reply = (_, range) =>
+      range === null
+        ? null
+        : respond('206 Partial Content', { ETag: '"a"', 'Content-Range': `bytes 0-9/${SIZE}` }, file.body.subarray(0, 10));
+    await whole([first(3), null]);
+  });
+
+  it('in another coding', async () => {
+    file.fields = { 'Content-Encoding': 'br' };
+    await whole([first(3), null]);
+  });
+
+  it('when the program packs it', async () => {
+    make(`/gzip/${count++}`);
+    const r = await get();
+    expect(hash(r.body)).toBe(hash(file.body));
+    expect(asked()).toEqual([first(0), null]);
+  });
+
+  it('when it is not for keeping, and then at once', async () => {
+    make(`/private/${count++}`);
+    expect(hash((await get()).body)).toBe(hash(file.body));
+    expect(hash((await get()).body)).toBe(hash(file.body));
+    expect(asked()).toEqual([first(0), null, null]);
+  });
+
+  it('when the request is passed', async () => {
+    make(`/pass/${count++}`);
+    expect((await get('bytes=5-9')).body).toEqual(file.body.subarray(5, 10));
+    expect(asked()).toEqual(['bytes=5-9']);
+  });
+});
+
+it('keeps what fits into one slice like any other object, pages too', async () => {
+  make(`/page/${count++}`);
+  file.body = Buffer.from('<esi:remove>gone</esi:remove><p>here</p>');
+  file.etag = null;
+  expect((await get()).body.toString()).toBe('<p>here</p>');
+  expect((await get()).body.toString()).toBe('<p>here</p>');
+  expect(asked()).toEqual([first(0)]);
+});
+
+it('fetches an empty object', async () => {
+  file.body = Buffer.alloc(0);
+  const r = await get();
+  expect([r.status, r.body.length]).toEqual([200, 0]);
+});
+
+describe('another version', () => {
+  it('breaks the delivery off, and takes the old slices out of the cache', async () => {
+    await get('bytes=0-40000');
+    const old = file.body;
+    file.body = bytesOf(999);
+    file.etag = '"b"';
+    await expect(get().then(({ complete }) => complete)).resolves.toBe(false);
+    expect(hash(old)).not.toBe(hash(file.body));
+    const r = await get();
+    expect([hash(r.body), field(r, 'ETag')]).toEqual([hash(file.body), '"b"']);
+  });
+
+  it('is found by revalidation, and the same one keeps its slices', async () => {
+    await get(null, { 'X-Ttl': '0.1s' });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const before = asked().length;
+    expect(hash((await get(null, { 'X-Ttl': '100s' })).body)).toBe(hash(file.body));
+    // The first slice brings the others back to life, one by one, by conditional requests.
+    const heads = origin.requests.filter((request) => request.url === url).slice(before);
+    expect(heads.map(({ head }) => headerIn(head, 'If-None-Match'))).toEqual(Array(ALL).fill('"a"'));
+    await get();
+    expect(asked().length).toBe(before + ALL);
+    file.body = bytesOf(77);
+    file.etag = '"c"';
+    expect((await proxy.get(url, { method: 'PURGE' })).status).toBe(200);
+    expect(hash((await get()).body)).toBe(hash(file.body));
+  });
+});
+
+describe('all slices go', () => {
+  it('with a purge', async () => {
+    await get();
+    await proxy.get(url, { method: 'PURGE' });
+    await get('bytes=50000-60000');
+    expect(asked().slice(ALL)).toEqual([first(3)]);
+  });
+
+  it('with a ban', async () => {
+    await get();
+    await proxy.get(url, { method: 'BAN' });
+    await get('bytes=50000-60000');
+    expect(asked().slice(ALL)).toEqual([first(3)]);
+  });
+});
+
+it('cuts a client off where a slice is not to be had', async () => {
+  file.reply = (_, range) =>
+    range !== null && range[0] === 3 * SLICE ? respond('500 Internal Server Error', {}, 'sorry') : null;
+  const r = await get();
+  expect([r.status, r.complete]).toEqual([200, false]);
+  expect(r.body.length).toBeLessThanOrEqual(3 * SLICE);
+  expect(hash(r.body)).toBe(hash(file.body.subarray(0, r.body.length)));
+  file.reply = null;
+  expect(hash((await get()).body)).toBe(hash(file.body));
+});
+
+it('cuts a client off where a slice is shorter than it says', async () => {
+  file.reply = (_, range) =>
+    range === null || range[0] !== 3 * SLICE
+      ? null
+      : [
+          {
+            send: `HTTP/1.1 206 Partial Content\r\nETag: "a"\r\nTransfer-Encoding: chunked\r\nContent-Range: bytes ${range[0]}-${range[1] - 1}/${SIZE}\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+          },
+        ];
+  const r = await get();
+  expect(r.complete).toBe(false);
+  file.reply = null;
+  expect(hash((await get()).body)).toBe(hash(file.body));
+});
