@@ -55,6 +55,9 @@ function unfit(bo: BusyObj, { size }: WantedPart): string | null {
 function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {
   const { bereq } = bo;
   bo.exchange.giveUp();
+  // Decided again, about another answer.
+  bo.uncacheable = false;
+  bo.hitForPass = false;
   bo.part = part;
   askFor(bo);
   if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);

@@ -53,7 +53,8 @@ function answer(request: OriginRequest): Reply {
   if (own !== null) return own;
   const fields: Record<string, string> = { 'Cache-Control': 'max-age=100', ...it.fields };
   if (etag !== null) fields.ETag = etag;
-  if (etag !== null && headerIn(request.head, 'If-None-Match') === etag) return respond('304 Not Modified', fields);
+  if (etag !== null && headerIn(request.head, 'If-None-Match') === etag)
+    return respond('304 Not Modified', fields);
   const condition = headerIn(request.head, 'If-Range');
   if (range === null || (condition !== null && condition !== etag)) return respond('200 OK', fields, body);
   if (range[0] >= body.length)
@@ -64,7 +65,6 @@ function answer(request: OriginRequest): Reply {
 
 const PROGRAM = `
 import std;
-acl local { "127.0.0.1"; }
 sub vcl_recv {
   set req.slice = 16KB;
   if (req.http.X-Slice) { set req.slice = std.bytes(req.http.X-Slice, 0B); }
@@ -113,8 +113,7 @@ const get = (range: string | null = null, fields: Record<string, string> = {}): 
   proxy.get(url, { fields: range === null ? fields : { Range: range, ...fields } });
 const asked = (): (string | null)[] =>
   origin.requests.filter((request) => request.url === url).map(({ head }) => headerIn(head, 'Range'));
-const slice = (n: number): string =>
-  `bytes=${n * SLICE}-${n === ALL - 1 ? SIZE - 1 : (n + 1) * SLICE - 1}`;
+const slice = (n: number): string => `bytes=${n * SLICE}-${n === ALL - 1 ? SIZE - 1 : (n + 1) * SLICE - 1}`;
 const first = (n: number): string => `bytes=${n * SLICE}-${(n + 1) * SLICE - 1}`;
 const hash = (bytes: Uint8Array): string => createHash('sha1').update(bytes).digest('hex');
 
@@ -153,7 +152,7 @@ describe('a miss', () => {
   it('has one fetch for all who want a slice', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => get('bytes=40000-79999')));
     for (const r of all) expect(hash(r.body)).toBe(hash(file.body.subarray(40_000, 80_000)));
-    expect(asked()).toEqual([first(2), slice(3), slice(4)]);
+    expect(asked().sort()).toEqual([first(2), slice(3), slice(4)]);
   });
 
   it.each([
@@ -219,7 +218,11 @@ describe('an object that cannot be kept in slices is fetched whole', () => {
     file.reply = (_, range) =>
       range === null
         ? null
-        : respond('206 Partial Content', { 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/*` }, file.body.subarray(...range));
+        : respond(
+            '206 Partial Content',
+            { 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/*` },
+            file.body.subarray(...range),
+          );
     await whole([first(3), null]);
   });
 
@@ -227,7 +230,11 @@ describe('an object that cannot be kept in slices is fetched whole', () => {
     file.reply = (_, range) =>
       range === null
         ? null
-        : respond('206 Partial Content', { ETag: '"a"', 'Content-Range': `bytes 0-9/${SIZE}` }, file.body.subarray(0, 10));
+        : respond(
+            '206 Partial Content',
+            { ETag: '"a"', 'Content-Range': `bytes 0-9/${SIZE}` },
+            file.body.subarray(0, 10),
+          );
     await whole([first(3), null]);
   });
 
