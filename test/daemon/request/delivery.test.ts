@@ -96,7 +96,7 @@ class Sending {
         later: setImmediate,
       },
       session,
-      attempt: { oc: 1, bodyWrites: 1, bodyBytesOut: 0 },
+      attempt: { oc: 1, part: null, bodyWrites: 1, bodyBytesOut: 0 },
       onAbort: null,
     };
     const { chunked = false, length = -1, ...part } = plan;

@@ -146,6 +146,21 @@ export const LOOKUP_RULES: readonly Rule[] = [
     },
   },
   {
+    name: 'slices',
+    explains: 'The object was in the cache, and slices of it were fetched.',
+    try: (c) => {
+      const notice = c.request.first('Notice', /^Slices \d+-\d+ of \d+/);
+      if (notice === undefined || c.request.first('Hit') === undefined) return null;
+      const [from, to, all, size, hits, fetched] = (notice.text.match(/\d+/g) ?? []).map(Number);
+      if (fetched === 0) return null;
+      return {
+        sentence: `The object is in the cache in ${all} slices of ${size} bytes. Of slices ${from} to ${to}, which it asked for, ${hits} were there and ${fetched} had to be fetched.`,
+        evidence: [notice],
+        hint: 'Each slice is fetched by the first request that needs it. req.slice sets their size.',
+      };
+    },
+  },
+  {
     name: 'return-pass',
     explains: 'The program itself returned pass.',
     try: (c) => {

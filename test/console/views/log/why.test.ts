@@ -295,8 +295,9 @@ describe('why?', () => {
     const spoken = new Set(
       [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
     );
-    // Those of pages are in fragments.test.ts, and far-range below.
-    const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r) && r.name !== 'far-range');
+    // Those of pages are in fragments.test.ts, and of ranges below.
+    const elsewhere = ['far-range', 'slices'];
+    const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r) && !elsewhere.includes(r.name));
     expect(rules.map((r) => r.name).filter((name) => !spoken.has(name))).toEqual([]);
   });
 
@@ -312,6 +313,21 @@ describe('why?', () => {
     expect([first?.rule, first?.sentence]).toEqual([
       'far-range',
       'It was passed: the object is still being fetched, and its range begins 20000000 bytes after what has come.',
+    ]);
+  });
+
+  it('says of an object in slices how many were there', () => {
+    const group = groups.find((g) => requestOf(g).first('Hit') !== undefined) as LogTransaction[];
+    const text = 'Slices 3-7 of 25, 8388608 bytes each: 4 hits, 1 fetched';
+    const after = group.map((tx) =>
+      tx.type === 'request'
+        ? { ...tx, records: Buffer.concat([tx.records, encodeRecord(Tag.Notice, tx.vxid, 'c', text)]) }
+        : tx,
+    );
+    const [first] = why(after, { earlier: [], elsewhere: [], bans: [], since: 0 });
+    expect([first?.rule, first?.sentence]).toEqual([
+      'slices',
+      'The object is in the cache in 25 slices of 8388608 bytes. Of slices 3 to 7, which it asked for, 4 were there and 1 had to be fetched.',
     ]);
   });
 
