@@ -15,26 +15,13 @@ import type { ObjectFilling } from './object-filling.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedores.ts';
-import type { TierEvents } from './tier-events.ts';
+import type { TierEvents, TierRecord } from './tier-events.ts';
 import { matchesStored, storedBytes } from './vary.ts';
 
 /** What a lookup asks of the tier. */
 export interface TierLookups {
   mayHave(key: string): boolean;
   load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean>;
-}
-
-/** An object as a record. Times in seconds since 1970. */
-export interface TierRecord {
-  readonly key: string;
-  /** Equal for equal variants, in each process. */
-  readonly variant: number;
-  readonly since: number;
-  readonly end: number;
-  readonly tags: readonly string[];
-  readonly facts: Uint8Array;
-  readonly head: Uint8Array;
-  readonly annex: Uint8Array;
 }
 
 /** The layout of the facts: doubles, then flags and the id of the fetch. */

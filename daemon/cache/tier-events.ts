@@ -1,4 +1,4 @@
-// What the cache reports to storage behind memory.
+// What the cache exchanges with storage behind memory: events, and objects as records.
 
 import type { Oc } from './objcore.ts';
 
@@ -10,4 +10,22 @@ export interface TierEvents {
   completed(oc: Oc): void;
   /** From now on; with a key all its variants, with a ban its source as JSON. */
   invalidated(kind: 'key' | 'tag' | 'ban', text: string): void;
+}
+
+/** An object without its body. Times in seconds since 1970. */
+export interface TierRecord {
+  readonly key: string;
+  /** Hash of the variant, the same in each process; 0 without one. The exact variant is in the head. */
+  readonly variant: number;
+  /** Number of the newest invalidation when its fetch began: only newer ones concern it. */
+  readonly since: number;
+  /** When it is of no use to anybody, grace and keep included. */
+  readonly end: number;
+  /** Surrogate keys. */
+  readonly tags: readonly string[];
+  /** Lifetimes, flags and the id of the fetch (object-tier.ts). */
+  readonly facts: Uint8Array;
+  readonly head: Uint8Array;
+  /** An ESI plan; empty without one. */
+  readonly annex: Uint8Array;
 }

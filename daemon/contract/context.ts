@@ -407,11 +407,8 @@ export class VclContext {
   /** Passes an invalidation of this task on to the edge and the fleet, unless the program limited it to this node. The
    * state of the program ends when the receipts in `owed` and `published` have arrived. */
   raise(event: Omit<Invalidation, 'origin'>): void {
-    const { edge, fleet, disk } = this.host;
-    if (disk !== null) {
-      this.onDisk ??= [];
-      this.onDisk.push(disk.settled());
-    }
+    const { edge, fleet } = this.host;
+    this.awaitDisk();
     if (edge === null && fleet === null) return;
     const vxid = this.req?.attempt.vxid ?? this.bo?.attempt.vxid ?? 0;
     const whole = { ...event, origin: `vxid ${vxid}` };
@@ -423,6 +420,14 @@ export class VclContext {
     if (fleet === null || this.thisNodeOnly) return;
     this.published ??= [];
     this.published.push(fleet.publish(whole));
+  }
+
+  /** The state ends when the invalidations so far are on disk, or cannot be written. */
+  awaitDisk(): void {
+    const { disk } = this.host;
+    if (disk === null) return;
+    this.onDisk ??= [];
+    this.onDisk.push(disk.settled());
   }
 
   /** The subject of a purge by the request's URL: host and path. */

@@ -7,6 +7,7 @@
 // or the end of the record before say that one begins, and never searched for.
 
 import { crc32 } from 'node:zlib';
+import type { TierRecord } from '../cache/tier-events.ts';
 
 /** Body bytes that one checksum covers, and that are read at once. */
 export const BLOCK = 64 * 1024;
@@ -19,26 +20,13 @@ const MOST_META = 4 << 20;
 
 const MAGIC = 0x4f445850;
 
-/** An object as it is stored. */
-export interface DiskObject {
-  readonly key: string;
-  /** Hash of the variant; 0 without one. The exact variant is in the head. */
-  readonly variant: number;
-  /** Number of the newest invalidation when its fetch began: only newer ones concern it. */
-  readonly since: number;
-  /** When it is of no use to anybody, grace and keep included: seconds since 1970. */
-  readonly end: number;
-  /** Surrogate keys. */
-  readonly tags: readonly string[];
-  /** Lifetimes, flags and the like, in the cache's own encoding; this module does not look into them. */
-  readonly facts: Uint8Array;
-  readonly head: Uint8Array;
-  readonly annex: Uint8Array;
+/** An object as it is stored. The facts are in the cache's own encoding: this module does not look into them. */
+export interface DiskObject extends TierRecord {
   readonly body: Uint8Array;
 }
 
 /** All of a record but its body. */
-export interface DiskMeta extends Omit<DiskObject, 'body'> {
+export interface DiskMeta extends TierRecord {
   readonly bodyLength: number;
   /** Checksums of the body's blocks. */
   readonly sums: Uint32Array;

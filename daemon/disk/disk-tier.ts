@@ -8,10 +8,11 @@
 import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { ObjectTier } from '../cache/object-tier.ts';
+import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
 import type { TierEvents } from '../cache/tier-events.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
 import type { DiskOptions } from './disk-options.ts';
+import type { DiskMeta } from './disk-record.ts';
 import { type DiskHit, DiskStore } from './disk-store.ts';
 
 const MEGABYTE = 1 << 20;
@@ -39,44 +40,54 @@ export interface DiskTierParts {
   readonly report: (text: string) => void;
 }
 
-export class DiskTier implements TierEvents {
-  readonly store: DiskStore;
+export class DiskTier implements TierEvents, TierLookups {
+  /** Null when the directory could not be opened. */
+  store: DiskStore | null = null;
   private readonly files: DiskFiles;
   private readonly objects: ObjectTier;
   private readonly parts: DiskTierParts;
   /** Whether the newest invalidation will survive. */
   private newestSettled: Promise<boolean> = Promise.resolve(true);
-  private isOpen = true;
+  private isOpen = false;
+  /** Why there is no store. */
+  private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
   private readingBytes = 0;
   /** Minute of the epoch of the last report. */
   private failedAt = 0;
 
-  private constructor(store: DiskStore, files: DiskFiles, parts: DiskTierParts) {
-    this.store = store;
+  private constructor(files: DiskFiles, parts: DiskTierParts) {
     this.files = files;
     this.parts = parts;
     this.objects = parts.cache.tier;
   }
 
-  /** Takes over a directory, which exists; fails when it cannot be read or written. */
+  /** Takes over a directory, which exists. One that cannot be opened is off, and memory serves alone; never fails. */
   static async open(path: string, size: number, parts: DiskTierParts): Promise<DiskTier> {
     return DiskTier.over(new DirectoryFiles(path), size, parts);
   }
 
   static async over(files: DiskFiles, size: number, parts: DiskTierParts): Promise<DiskTier> {
-    const tier = new DiskTier(await DiskStore.open(files, optionsFor(size, parts.seed)), files, parts);
+    const tier = new DiskTier(files, parts);
+    try {
+      tier.store = await DiskStore.open(files, optionsFor(size, parts.seed));
+      tier.isOpen = true;
+    } catch (error) {
+      // Its objects may be whole: they are given up with the first invalidation that they would miss.
+      tier.failure = error as Error;
+      parts.report(`The disk tier cannot be opened, memory serves alone: ${tier.failure.message}`);
+    }
     parts.cache.tier.connect(tier);
     return tier;
   }
 
   get newest(): number {
-    return this.store.newest;
+    return this.store?.newest ?? 0;
   }
 
   completed(oc: Oc): void {
     const { objects, store } = this;
-    if (!objects.isNew(oc)) return;
+    if (store === null || !objects.isNew(oc)) return;
     const isTooLarge = objects.bodyBytes(oc) > MOST_BODY;
     const record = isTooLarge || !this.isOpen ? null : objects.record(oc);
     if (record !== null) {
@@ -91,6 +102,10 @@ export class DiskTier implements TierEvents {
   }
 
   invalidated(kind: 'key' | 'tag' | 'ban', text: string): void {
+    if (this.store === null) {
+      this.newestSettled = this.forgetAll(this.failure);
+      return;
+    }
     const at = this.parts.now();
     this.newestSettled = this.store
       .invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 })
@@ -105,7 +120,7 @@ export class DiskTier implements TierEvents {
 
   /** Whether it is worth asking for an object of this key. */
   mayHave(key: string): boolean {
-    return this.isOpen && this.store.mayHave(key);
+    return this.isOpen && this.store?.mayHave(key) === true;
   }
 
   /**
@@ -119,7 +134,8 @@ export class DiskTier implements TierEvents {
       const { objects } = this;
       const now = this.parts.now();
       const { key } = q;
-      hit = await this.store.find(key, now, (meta) => isWanted() && objects.isVariant(meta, q));
+      const accepts = (meta: DiskMeta): boolean => isWanted() && objects.isVariant(meta, q);
+      hit = (await this.store?.find(key, now, accepts)) ?? null;
       if (hit === null || !isWanted() || hit.meta.bodyLength > MOST_BODY) return false;
       const bans = hit.concerns.bans.map(({ text }) => text);
       if (hit.concerns.soft.length > 0 || objects.isBanned(hit.meta, bans, q, now)) return false;
@@ -136,7 +152,7 @@ export class DiskTier implements TierEvents {
   /** Writes what waits. */
   async close(): Promise<void> {
     this.isOpen = false;
-    await this.store.close();
+    await this.store?.close();
   }
 
   /** Says so once a minute. */

@@ -99,6 +99,8 @@ function invalidateAfter(bo: BusyObj): void {
     const key = target === null ? null : keyOf(bo.hashKey, target);
     if (key !== null && key !== bo.hashKey) invalidate(bo, key);
   }
+  // The next state ends once that cannot be undone by a crash: only then does the client get its answer.
+  bo.ctx.awaitDisk();
 }
 
 function invalidate(bo: BusyObj, key: string): void {

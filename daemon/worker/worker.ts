@@ -236,6 +236,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
     });
     // There may be pages on disk, whose fragments need the request as it came.
     this.esi.pages = true;
+    if (this.disk.store === null) return;
     const { start, objects } = this.disk.store;
     const lost = start === 'damaged journal' || start === 'journal behind';
     if (lost) this.warn(`Disk tier ${spec.name}: ${start}: it begins empty`);

@@ -1,0 +1,107 @@
+// A tier behind a cache: round trips, and a device that fails when it is opened, written or emptied.
+import { expect, it } from 'vitest';
+import type { Oc } from '../../../daemon/cache/objcore.ts';
+import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
+import { Bench, T0 } from '../cache/cache-setup.ts';
+import { FaultyFiles } from './faulty-files.ts';
+
+const SIZE = 64 << 20;
+
+class TierBench extends Bench {
+  readonly reports: string[] = [];
+  tier!: DiskTier;
+
+  static async over(files: FaultyFiles): Promise<TierBench> {
+    const bench = new TierBench();
+    bench.tier = await DiskTier.over(files, SIZE, {
+      cache: bench.cache,
+      now: () => bench.now,
+      seed: () => [1, 2],
+      report: (text) => bench.reports.push(text),
+    });
+    return bench;
+  }
+
+  /** The body on disk for a request that misses memory; null without one. */
+  async load(url: string): Promise<string | null> {
+    const [, out] = this.lookup(url);
+    const isLoaded = await this.tier.load(this.query(url), out.busy, () => true);
+    const body = isLoaded ? this.body(out.busy as Oc).toString() : null;
+    this.cache.references.deref(out.busy);
+    return body;
+  }
+}
+
+/** Files with an object under /a. */
+async function filled(): Promise<FaultyFiles> {
+  const files = new FaultyFiles();
+  const bench = await TierBench.over(files);
+  bench.put('/a', 1, 'from disk');
+  await bench.tier.close();
+  return files;
+}
+
+const broken =
+  (...calls: string[]) =>
+  (call: string) =>
+    calls.includes(call) ? new Error('EIO') : null;
+
+it('gives an object back that memory does not have', async () => {
+  const bench = await TierBench.over(await filled());
+  expect(bench.tier.mayHave('/b')).toBe(false);
+  expect(await bench.load('/a')).toBe('from disk');
+  expect(bench.reports).toEqual([]);
+});
+
+it('begins empty after an invalidation that could not be written', async () => {
+  const files = await filled();
+  const bench = await TierBench.over(files);
+  files.fails = broken('sync');
+  bench.cache.invalidation.purge('/other', T0);
+  expect(await bench.tier.settled()).toBe(true);
+  expect(bench.tier.mayHave('/a')).toBe(false);
+  expect(bench.reports).toEqual(['The disk tier is off, and begins empty with the next worker: EIO']);
+  files.fails = null;
+  const next = await TierBench.over(files.after(null));
+  expect(next.tier.mayHave('/a')).toBe(false);
+  expect(next.tier.store?.objects).toBe(0);
+});
+
+it.each(['names', 'remove', 'syncNames'])(
+  'says that a purge may come back when the journal cannot be removed either (%s)',
+  async (call) => {
+    const files = await filled();
+    const bench = await TierBench.over(files);
+    files.fails = broken('write', call);
+    bench.cache.invalidation.purge('/a', T0);
+    expect(await bench.tier.settled()).toBe(false);
+    expect(bench.reports.join()).toContain('Remove its files before the next start');
+    // What is on disk is not used any more, whatever it is.
+    expect(bench.tier.mayHave('/a')).toBe(false);
+    expect(await bench.load('/a')).toBeNull();
+    // Not tried twice: the answers stay the same.
+    bench.cache.invalidation.purge('/b', T0);
+    expect(await bench.tier.settled()).toBe(false);
+    expect(bench.reports).toHaveLength(1);
+  },
+);
+
+it('lets memory serve alone when it cannot be opened, and keeps what is on disk until something is invalidated', async () => {
+  const files = await filled();
+  files.fails = broken('open');
+  const bench = await TierBench.over(files);
+  expect(bench.reports).toEqual(['The disk tier cannot be opened, memory serves alone: EIO']);
+  bench.put('/a', 2, 'from memory');
+  expect(bench.ask('/a')).toBe('HIT');
+  expect(bench.tier.mayHave('/a')).toBe(false);
+  await bench.tier.close();
+  files.fails = null;
+  expect(await (await TierBench.over(files.after(null))).load('/a')).toBe('from disk');
+
+  files.fails = broken('open');
+  const second = await TierBench.over(files);
+  second.cache.invalidation.purge('/a', T0);
+  expect(await second.tier.settled()).toBe(true);
+  files.fails = null;
+  expect(await (await TierBench.over(files.after(null))).load('/a')).toBeNull();
+});
