@@ -9,6 +9,7 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  SMD_COUNTERS,
   THR_COUNTERS,
   TLS_CERT_COUNTERS,
   TLS_COUNTERS,
@@ -142,6 +143,7 @@ function countersText(): string {
     group('MGT: the manager', MGT_COUNTERS) +
     group('MAIN: the worker', MAIN_COUNTERS) +
     group('SMA.<storage>: a storage', SMA_COUNTERS) +
+    group('SMD.<storage>: a disk tier, with -s disk', SMD_COUNTERS) +
     group('EDGE: the edge connector, where a program imports it', EDGE_COUNTERS) +
     group('FLEET: the fleet, with --fleet', FLEET_COUNTERS) +
     group('TLS: listeners with TLS, and their certificates', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]) +

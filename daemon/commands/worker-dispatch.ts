@@ -8,6 +8,7 @@ import { BACKEND_COMMANDS } from './backend-commands.ts';
 import { BAN_COMMANDS } from './ban-commands.ts';
 import { EDGE_COMMANDS } from './edge-commands.ts';
 import { ok } from './reply.ts';
+import { STORAGE_COMMANDS } from './storage-commands.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
 /** Shows the last id, or since Varnish 7.3 the next one, or sets the next one; ids are not allocated in chunks, whatever size the command names. */
@@ -33,6 +34,7 @@ const HANDLERS: WorkerHandlers = {
   ...BAN_COMMANDS,
   ...DEBUG_COMMANDS,
   ...EDGE_COMMANDS,
+  ...STORAGE_COMMANDS,
 };
 
 /** An exception of a handler is not caught: it ends the worker like any fault. */

@@ -22,13 +22,23 @@ export interface EdgeServices {
   invalidated(event: Invalidation, program: CompiledProgram | null): Promise<EdgeReceipt> | null;
 }
 
+/** A disk tier as commands see it. */
+export interface DiskService {
+  readonly name: string;
+  settled(): Promise<boolean>;
+  /** Null when its directory could not be opened. */
+  check(): Promise<{ objects: number; bytes: number; damaged: number; unreadable: number } | null>;
+  /** False when objects may come back with the next start. */
+  empty(): Promise<boolean>;
+}
+
 export interface WorkerServices {
   /** Null until a program that imports it is loaded. */
   readonly edge: EdgeServices | null;
   /** Null without --fleet. */
   readonly fleet: FleetService | null;
   /** Null without a disk tier. */
-  readonly disk: { settled(): Promise<boolean> } | null;
+  readonly disk: DiskService | null;
   /** Bound listeners for plain HTTP. */
   listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: BanService };

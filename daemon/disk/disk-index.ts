@@ -96,6 +96,22 @@ export class DiskIndex {
     }
   }
 
+  /** Whether the entry at this place is found. */
+  has(entry: IndexEntry): boolean {
+    return this.rowsOf(entry.low, entry.high).some(
+      (row) => this.word(row, SEGMENT) === entry.segment && this.word(row, AT) === entry.at,
+    );
+  }
+
+  /** The entries of a segment that are found. */
+  inSegment(segment: number): IndexEntry[] {
+    const found: IndexEntry[] = [];
+    for (let row = this.firsts.get(segment) ?? 0; row !== 0; row = this.word(row, SEGMENT_NEXT)) {
+      if (this.word(row, END) !== 0) found.push(this.entry(row));
+    }
+    return found;
+  }
+
   /** The entry at this place is not found any more. */
   drop(entry: IndexEntry): void {
     for (const row of this.rowsOf(entry.low, entry.high)) {

@@ -17,6 +17,7 @@ const SEAL_AT = 512;
 const MAGIC = 0x53445850;
 const SEAL_MAGIC = 0x4c445850;
 const HEAD_BYTES = 64;
+const MADE_AT = 56;
 const SEAL_BYTES = 40;
 const ENTRY_BYTES = 20;
 /** Bytes read at first of a record, most of which are smaller than this up to the body. */
@@ -26,6 +27,8 @@ const FIRST_READ = 4096;
 export interface SegmentHead {
   readonly number: number;
   readonly origin: string;
+  /** When it was made: seconds since 1970; 0 when that is not known. */
+  readonly made: number;
 }
 
 export type SegmentState = 'sealed' | 'open' | 'foreign';
@@ -39,6 +42,8 @@ export class DiskSegment {
   oldest = Number.POSITIVE_INFINITY;
   newest = 0;
   entries: IndexEntry[] = [];
+  /** As SegmentHead.made. */
+  made = 0;
   isSealed = false;
   /** Reads under way, and whether the file is closed with the last of them. */
   private readers = 0;
@@ -49,8 +54,10 @@ export class DiskSegment {
     this.file = file;
   }
 
-  async writeHead(origin: string): Promise<void> {
-    await this.file.write(encodeHead({ number: this.number, origin }), 0);
+  /** @param made seconds since 1970 */
+  async writeHead(origin: string, made: number): Promise<void> {
+    this.made = made;
+    await this.file.write(encodeHead({ number: this.number, origin, made }), 0);
   }
 
   /** Counts a record that is stored at the end. */
@@ -86,6 +93,7 @@ export class DiskSegment {
     const head = await this.bytes(0, SEGMENT_HEAD);
     const says = readHead(head);
     if (says === null || says.number !== this.number || says.origin !== origin) return 'foreign';
+    this.made = says.made;
     const seal = head.subarray(SEAL_AT, SEAL_AT + SEAL_BYTES);
     const isWhole = seal.readUInt32LE(0) === SEAL_MAGIC && crc32(seal.subarray(8)) === seal.readUInt32LE(4);
     if (!isWhole || seal.readUInt32LE(8) !== this.number) return 'open';
@@ -185,7 +193,8 @@ function encodeHead(head: SegmentHead): Buffer {
   bytes.writeUInt32LE(MAGIC, 0);
   bytes.writeUInt32LE(VERSION, 8);
   bytes.writeUInt32LE(head.number, 12);
-  bytes.write(head.origin, 16, HEAD_BYTES - 16, 'latin1');
+  bytes.write(head.origin, 16, MADE_AT - 16, 'latin1');
+  bytes.writeDoubleLE(head.made, MADE_AT);
   bytes.writeUInt32LE(crc32(bytes.subarray(8, HEAD_BYTES)), 4);
   return bytes;
 }
@@ -194,8 +203,8 @@ function readHead(bytes: Buffer): SegmentHead | null {
   if (bytes.length < SEGMENT_HEAD || bytes.readUInt32LE(0) !== MAGIC) return null;
   if (crc32(bytes.subarray(8, HEAD_BYTES)) !== bytes.readUInt32LE(4)) return null;
   if (bytes.readUInt32LE(8) !== VERSION) return null;
-  const origin = bytes.toString('latin1', 16, HEAD_BYTES).replace(/\0+$/, '');
-  return { number: bytes.readUInt32LE(12), origin };
+  const origin = bytes.toString('latin1', 16, MADE_AT).replace(/\0+$/, '');
+  return { number: bytes.readUInt32LE(12), origin, made: bytes.readDoubleLE(MADE_AT) };
 }
 
 function encodeDirectory(entries: readonly IndexEntry[]): Buffer {

@@ -10,19 +10,15 @@ import { DiskIndex, type IndexEntry } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskMeta, type DiskObject, encodeRecord, RECORD_UNIT, recordLength } from './disk-record.ts';
+import { type DiskHit, DiskReader } from './disk-reader.ts';
 import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
-import { type Concerns, type Invalidation, Invalidations } from './invalidations.ts';
+import { type Invalidation, Invalidations } from './invalidations.ts';
 
-export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'failed';
+export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'replaced' | 'failed';
 
-/** An object found; done() is called once, when its reader has all it wants. */
-export interface DiskHit {
-  readonly meta: DiskMeta;
-  /** What the finder still has to apply. */
-  readonly concerns: NonNullable<Concerns>;
-  /** A block of the body; null when it is damaged, cannot be read or is late. A damaged object is not found any more. */
-  block(number: number): Promise<Buffer | null>;
-  done(): Promise<void>;
+/** A put that waits for its turn; void once something newer of its key could not be stored. */
+interface Turn {
+  isVoid: boolean;
 }
 
 /** How a directory was found. */
@@ -32,34 +28,39 @@ const SEGMENT_NAME = /^segment-(\d{1,10})$/;
 const LAST_SEGMENT = 2 ** 32 - 1;
 
 export class DiskStore {
-  readonly figures: DiskFigures = noFigures();
+  readonly figures: DiskFigures;
   start: DiskStart = 'new';
   private readonly files: DiskFiles;
   private readonly options: DiskOptions;
-  private readonly index: DiskIndex;
+  readonly index: DiskIndex;
   /** By number, oldest first. */
-  private readonly segments = new Map<number, DiskSegment>();
-  private invalidations: Invalidations;
+  readonly segments = new Map<number, DiskSegment>();
+  invalidations: Invalidations;
+  private readonly reader: DiskReader;
   private journal: DiskJournal | null = null;
   private origin = '';
   private hasher = new KeyHash(0, 0);
   private current: DiskSegment | null = null;
   private lastNumber = 0;
-  private waitingBytes = 0;
-  private reading = 0;
+  /** Why the last write failed. */
+  writeError: Error | null = null;
+  /** By key: puts whose records are not written yet. */
+  private readonly turns = new Map<string, Set<Turn>>();
   /** The end of the line of those who write. */
   private line: Promise<unknown> = Promise.resolve();
 
-  private constructor(files: DiskFiles, options: DiskOptions) {
+  private constructor(files: DiskFiles, options: DiskOptions, figures: DiskFigures) {
     this.files = files;
     this.options = options;
+    this.figures = figures;
     this.index = new DiskIndex(options.objects);
     this.invalidations = new Invalidations(options.invalidations);
+    this.reader = new DiskReader(this, figures, options);
   }
 
   /** Takes the directory over; fails when it cannot be read or written. */
-  static async open(files: DiskFiles, options: DiskOptions): Promise<DiskStore> {
-    const store = new DiskStore(files, options);
+  static async open(files: DiskFiles, options: DiskOptions, figures = noFigures()): Promise<DiskStore> {
+    const store = new DiskStore(files, options, figures);
     await store.recover();
     return store;
   }
@@ -85,51 +86,93 @@ export class DiskStore {
     return this.index.find(this.hasher.lo, this.hasher.hi).length > 0;
   }
 
-  /** No object of this key that was stored so far is found any more, until the next start. */
+  /** No object of this key that was stored so far, or waits for it, is found any more, until the next start. */
   forgetKey(key: string): void {
     this.hasher.hash(key);
     for (const entry of this.index.find(this.hasher.lo, this.hasher.hi)) this.index.drop(entry);
+    for (const turn of this.turns.get(key) ?? []) turn.isVoid = true;
   }
 
   /** Stores an object behind those that wait. An older one of its variant is not found meanwhile. */
   put(object: DiskObject): Promise<PutAnswer> {
     this.hide(object);
-    const bytes = object.body.length + object.head.length;
-    if (this.waitingBytes + bytes > this.options.waitingBytes) {
-      this.hide(object);
-      this.figures.dropped++;
+    if (this.isFull(object)) {
+      this.forgetKey(object.key);
+      this.figures.c_write_drop++;
       return Promise.resolve('dropped');
     }
-    this.waitingBytes += bytes;
-    const turn = this.line
-      .then(() => this.write(object))
-      .catch((): PutAnswer => {
-        this.hide(object);
-        this.figures.writeErrors++;
+    return this.inTurn(object, null);
+  }
+
+  /** Stores an object that was found again, since its segment is among those that go next; not once it was replaced. */
+  putAgain(hit: DiskHit, body: Uint8Array): Promise<PutAnswer> {
+    const object = { ...hit.meta, body };
+    return this.isFull(object) ? Promise.resolve('dropped') : this.inTurn(object, hit.entry);
+  }
+
+  /** Whether a segment is among the older half of a disk that is full. */
+  isAging(segment: number): boolean {
+    const { size } = this.segments;
+    return size + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
+  }
+
+  private isFull({ body, head }: DiskObject): boolean {
+    return this.figures.g_waiting + body.length + head.length > this.options.waitingBytes;
+  }
+
+  private inTurn(object: DiskObject, again: IndexEntry | null): Promise<PutAnswer> {
+    const { figures, turns } = this;
+    const bytes = object.body.length + object.head.length;
+    const turn: Turn = { isVoid: false };
+    const ofKey = turns.get(object.key) ?? new Set();
+    turns.set(object.key, ofKey.add(turn));
+    figures.g_waiting += bytes;
+    const isCurrent = (): boolean => !turn.isVoid && (again === null || this.index.has(again));
+    const answer = this.line
+      .then(() => this.write(object, isCurrent))
+      .catch((error: Error): PutAnswer => {
+        if (again === null) this.hide(object);
+        figures.c_write_fail++;
+        this.writeError = error;
         return 'failed';
       })
       .finally(() => {
-        this.waitingBytes -= bytes;
+        figures.g_waiting -= bytes;
+        ofKey.delete(turn);
+        if (ofKey.size === 0 && turns.get(object.key) === ofKey) turns.delete(object.key);
       });
-    this.line = turn;
-    return turn;
+    this.line = answer;
+    return answer;
   }
 
-  /**
-   * The newest object of a key that nothing newer has invalidated and `accepts` takes.
-   * @param now seconds since 1970: what has ended is not found
-   * @param accepts whether it is the variant asked for
-   */
-  async find(key: string, now: number, accepts: (meta: DiskMeta) => boolean): Promise<DiskHit | null> {
-    const { figures } = this;
-    const isBusy = this.reading >= this.options.reads;
-    if (isBusy) figures.busy++;
-    const hit = isBusy
-      ? null
-      : await this.within(this.search(key, now, accepts), (late) => void late?.done());
-    if (hit === null) figures.misses++;
-    else figures.hits++;
-    return hit;
+  /** As DiskReader.find(). */
+  find(key: string, now: number, accepts: (meta: DiskMeta) => boolean): Promise<DiskHit | null> {
+    this.hasher.hash(key);
+    return this.reader.find(this.hasher.lo, this.hasher.hi, key, now, accepts);
+  }
+
+  /** Removes all objects, and those whose fetch has begun are not stored; resolves when that would survive a loss of power. */
+  async empty(): Promise<void> {
+    await this.invalidate({ kind: 'all', text: '', at: 0, ttl: -1, grace: -1, keep: -1 });
+    const turn = this.line.then(async () => {
+      this.current = null;
+      while (this.segments.size > 0) await this.dropOldest();
+    });
+    this.line = turn.catch(() => undefined);
+    await turn;
+  }
+
+  /** Brings the gauges up to date. @param now seconds since 1970 */
+  sample(now: number): void {
+    const { figures, options, segments } = this;
+    let bytes = 0;
+    for (const segment of segments.values()) bytes += segment.used;
+    const oldest = segments.values().next().value?.made ?? 0;
+    figures.g_objects = this.index.live;
+    figures.g_bytes = bytes;
+    figures.g_space = Math.max(0, options.segments * options.segmentBytes - bytes);
+    figures.g_segments = segments.size;
+    figures.g_oldest = oldest === 0 ? 0 : Math.max(0, Math.floor(now - oldest));
   }
 
   /** Writes all that waits, seals the last segment, and closes the files. */
@@ -140,110 +183,17 @@ export class DiskStore {
     await this.openJournal().close();
   }
 
-  private async search(
-    key: string,
-    now: number,
-    accepts: (meta: DiskMeta) => boolean,
-  ): Promise<DiskHit | null> {
-    this.hasher.hash(key);
-    for (const entry of this.index.find(this.hasher.lo, this.hasher.hi)) {
-      if (entry.end <= now) continue;
-      const hit = await this.read(entry, key, now, accepts);
-      if (hit !== null) return hit;
-    }
-    return null;
-  }
-
-  /** The result of a read, which never fails; null when the deadline comes first. `late` gets what comes after it. */
-  private within<T>(read: Promise<T | null>, late: (result: T | null) => void): Promise<T | null> {
-    this.reading++;
-    return new Promise((resolve) => {
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        this.figures.late++;
-        resolve(null);
-      }, this.options.deadline * 1000);
-      void read.then((result) => {
-        this.reading--;
-        clearTimeout(timer);
-        if (isLate) late(result);
-        else resolve(result);
-      });
-    });
-  }
-
-  private async read(
-    entry: IndexEntry,
-    key: string,
-    now: number,
-    accepts: (meta: DiskMeta) => boolean,
-  ): Promise<DiskHit | null> {
-    const segment = this.segments.get(entry.segment);
-    if (segment === undefined) return null;
-    const at = entry.at * RECORD_UNIT;
-    segment.begin();
-    let isTaken = false;
-    try {
-      const first = await segment.firstAt(at);
-      const meta = await segment.metaAt(at, first);
-      if (meta === null) {
-        this.figures.damaged++;
-        this.index.drop(entry);
-        return null;
-      }
-      if (meta.key !== key) {
-        this.figures.collisions++;
-        return null;
-      }
-      if (meta.end <= now) return null;
-      // Asked after the read: what came meanwhile counts.
-      const concerns = this.invalidations.concerning(meta.since, key, meta.tags);
-      if (concerns === null) {
-        this.figures.invalidated++;
-        this.index.drop(entry);
-        return null;
-      }
-      if (!accepts(meta)) return null;
-      isTaken = true;
-      const block = (number: number): Promise<Buffer | null> =>
-        this.within(this.readBlock(segment, entry, meta, number, first), () => undefined);
-      return { meta, concerns, block, done: () => segment.done() };
-    } catch {
-      this.figures.readErrors++;
-      return null;
-    } finally {
-      if (!isTaken) await segment.done();
-    }
-  }
-
-  private async readBlock(
-    segment: DiskSegment,
-    entry: IndexEntry,
-    meta: DiskMeta,
-    number: number,
-    first: Buffer,
-  ): Promise<Buffer | null> {
-    try {
-      const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number, first);
-      if (bytes !== null) return bytes;
-      this.figures.damaged++;
-    } catch {
-      this.figures.readErrors++;
-    }
-    this.index.drop(entry);
-    return null;
-  }
-
-  private async write(object: DiskObject): Promise<PutAnswer> {
-    const isCurrent = (): boolean =>
+  private async write(object: DiskObject, isCurrent: () => boolean): Promise<PutAnswer> {
+    const { figures } = this;
+    const isValid = (): boolean =>
       this.invalidations.concerning(object.since, object.key, object.tags) !== null;
-    if (!isCurrent()) return 'invalidated';
+    if (!isCurrent()) return 'replaced';
+    if (!isValid()) return 'invalidated';
     await this.openJournal().commit(object.since);
     const segment = await this.segmentFor(object);
     if (segment === null) {
       this.hide(object);
-      this.figures.dropped++;
+      figures.c_write_drop++;
       return 'dropped';
     }
     const record = encodeRecord(object, segment.number);
@@ -256,8 +206,9 @@ export class DiskStore {
       if (segment.entries.length === 0) await this.forget(segment);
       throw error;
     }
-    this.figures.written++;
-    this.figures.writtenBytes += record.length;
+    figures.c_write++;
+    figures.c_write_bytes += record.length;
+    figures.c_write_object_bytes += object.body.length + object.head.length;
     this.hasher.hash(object.key);
     const entry: IndexEntry = {
       low: this.hasher.lo,
@@ -268,8 +219,9 @@ export class DiskStore {
       end: object.end,
     };
     segment.added(entry, object.since, record.length);
+    if (!isCurrent()) return 'replaced';
     this.index.set(entry);
-    return isCurrent() ? 'stored' : 'invalidated';
+    return isValid() ? 'stored' : 'invalidated';
   }
 
   /** An older object of the variant is not found any more: the one that replaces it is not on disk. */
@@ -298,7 +250,7 @@ export class DiskStore {
     const segment = new DiskSegment(number, await this.files.create(nameOf(number)));
     this.segments.set(number, segment);
     try {
-      await segment.writeHead(this.origin);
+      await segment.writeHead(this.origin, this.options.now());
     } catch (error) {
       await this.forget(segment);
       throw error;
@@ -319,7 +271,7 @@ export class DiskStore {
     const [number, segment] = this.segments.entries().next().value as [number, DiskSegment];
     this.segments.delete(number);
     this.index.dropSegment(number);
-    this.figures.segmentsDropped++;
+    this.figures.c_segment_drop++;
     await this.files.remove(nameOf(number));
     await segment.leave();
   }
@@ -375,7 +327,7 @@ export class DiskStore {
       const state = await this.load(segment);
       if (segment.newest > this.invalidations.newest) return false;
       if (state === 'foreign' || segment.entries.length === 0) {
-        this.figures.segmentsDropped++;
+        this.figures.c_segment_drop++;
         await this.forget(segment);
         continue;
       }
@@ -399,7 +351,7 @@ export class DiskStore {
       if (state === 'open') await this.scan(segment);
       return state;
     } catch {
-      this.figures.readErrors++;
+      this.figures.c_read_fail++;
       return 'foreign';
     }
   }

@@ -11,9 +11,11 @@ import type { Oc } from '../cache/objcore.ts';
 import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
 import type { TierEvents } from '../cache/tier-events.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
-import type { DiskOptions } from './disk-options.ts';
+import { checkObjects, type DiskReport } from './disk-check.ts';
+import type { DiskFigures, DiskOptions } from './disk-options.ts';
 import type { DiskMeta } from './disk-record.ts';
-import { type DiskHit, DiskStore } from './disk-store.ts';
+import type { DiskHit } from './disk-reader.ts';
+import { DiskStore } from './disk-store.ts';
 
 const MEGABYTE = 1 << 20;
 /** Larger bodies are not kept (chosen): one is in memory whole when it is written and when it is read. */
@@ -35,6 +37,10 @@ export interface DiskTierParts {
   readonly cache: Cache;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** Name of the storage. */
+  readonly name: string;
+  /** The SMD counters. */
+  readonly figures: DiskFigures;
   readonly seed: () => readonly [number, number];
   /** Reports trouble to the operator. */
   readonly report: (text: string) => void;
@@ -70,7 +76,7 @@ export class DiskTier implements TierEvents, TierLookups {
   static async over(files: DiskFiles, size: number, parts: DiskTierParts): Promise<DiskTier> {
     const tier = new DiskTier(files, parts);
     try {
-      tier.store = await DiskStore.open(files, optionsFor(size, parts.seed));
+      tier.store = await DiskStore.open(files, optionsFor(size, parts), parts.figures);
       tier.isOpen = true;
     } catch (error) {
       // Its objects may be whole: they are given up with the first invalidation that they would miss.
@@ -79,6 +85,10 @@ export class DiskTier implements TierEvents, TierLookups {
     }
     parts.cache.tier.connect(tier);
     return tier;
+  }
+
+  get name(): string {
+    return this.parts.name;
   }
 
   get newest(): number {
@@ -129,24 +139,65 @@ export class DiskTier implements TierEvents, TierLookups {
    * @param isWanted whether the request still waits: the query is valid only as long
    */
   async load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+    const { figures } = this.parts;
     let hit: DiskHit | null = null;
+    let isFilled = false;
     try {
-      const { objects } = this;
-      const now = this.parts.now();
-      const { key } = q;
-      const accepts = (meta: DiskMeta): boolean => isWanted() && objects.isVariant(meta, q);
-      hit = (await this.store?.find(key, now, accepts)) ?? null;
-      if (hit === null || !isWanted() || hit.meta.bodyLength > MOST_BODY) return false;
-      const bans = hit.concerns.bans.map(({ text }) => text);
-      if (hit.concerns.soft.length > 0 || objects.isBanned(hit.meta, bans, q, now)) return false;
-      const blocks = await this.blocksOf(hit, now + DEADLINE);
-      return blocks !== null && isWanted() && this.isOpen && objects.fill(busy, hit.meta, blocks);
+      const accepts = (meta: DiskMeta): boolean => isWanted() && this.objects.isVariant(meta, q);
+      hit = (await this.store?.find(q.key, this.parts.now(), accepts)) ?? null;
+      if (hit !== null) isFilled = await this.fill(hit, q, busy, isWanted);
+      return isFilled;
     } catch (error) {
       this.parts.report(`An object on disk could not be used: ${(error as Error).message}`);
       return false;
     } finally {
+      if (isFilled) figures.c_promote++;
+      else if (hit !== null) figures.c_promote_fail++;
       void hit?.done().catch(() => undefined);
     }
+  }
+
+  private async fill(hit: DiskHit, q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+    const { objects, store } = this;
+    const now = this.parts.now();
+    const { meta, concerns } = hit;
+    if (!isWanted() || meta.bodyLength > MOST_BODY) return false;
+    const bans = concerns.bans.map(({ text }) => text);
+    if (concerns.soft.length > 0 || objects.isBanned(meta, bans, q, now)) return false;
+    const blocks = await this.blocksOf(hit, now + DEADLINE);
+    if (blocks === null || !isWanted() || !this.isOpen || !objects.fill(busy, meta, blocks)) return false;
+    if (store?.isAging(hit.entry.segment) === true) {
+      void store.putAgain(hit, Buffer.concat(blocks)).then((answer) => {
+        if (answer === 'stored') this.parts.figures.c_write_again++;
+      });
+    }
+    return true;
+  }
+
+  /** Reads all objects; null when there is no store. */
+  async check(): Promise<DiskReport | null> {
+    return this.store === null ? null : checkObjects(this.store, this.parts.figures);
+  }
+
+  /** Removes all objects from the disk; false when that may not survive. */
+  async empty(): Promise<boolean> {
+    if (this.store === null) return this.forgetAll(this.failure);
+    return this.store.empty().then(
+      () => true,
+      (error: Error) => this.forgetAll(error),
+    );
+  }
+
+  /** For storage.<name>.*; bytes. */
+  space(): { freeSpace: number; usedSpace: number; happy: boolean } {
+    this.sample();
+    const { g_space, g_bytes } = this.parts.figures;
+    return { freeSpace: g_space, usedSpace: g_bytes, happy: this.isOpen };
+  }
+
+  /** Brings the gauges up to date. */
+  sample(): void {
+    this.store?.sample(this.parts.now());
   }
 
   /** Writes what waits. */
@@ -160,7 +211,8 @@ export class DiskTier implements TierEvents, TierLookups {
     const minute = Math.floor(this.parts.now() / 60);
     if (minute === this.failedAt) return;
     this.failedAt = minute;
-    this.parts.report('The disk tier cannot write objects: they are in memory only');
+    const why = this.store?.writeError?.message ?? 'unknown';
+    this.parts.report(`The disk tier cannot write objects, they are in memory only: ${why}`);
   }
 
   /** All blocks of a body; null when one is damaged or late. */
@@ -205,7 +257,7 @@ export class DiskTier implements TierEvents, TierLookups {
   }
 }
 
-function optionsFor(size: number, seed: () => readonly [number, number]): DiskOptions {
+function optionsFor(size: number, { seed, now }: DiskTierParts): DiskOptions {
   const segmentBytes = Math.min(MOST_SEGMENT, Math.floor(size / SEGMENTS));
   return {
     segmentBytes,
@@ -215,6 +267,7 @@ function optionsFor(size: number, seed: () => readonly [number, number]): DiskOp
     waitingBytes: MOST_WAITING,
     reads: READS,
     deadline: DEADLINE,
+    now,
     seed,
   };
 }

@@ -5,12 +5,12 @@
 // invalidation leaves it, the floor rises to its number, and an object that began before the floor is a miss, since nobody
 // knows any more.
 
-export type InvalidationKind = 'key' | 'tag' | 'soft-key' | 'soft-tag' | 'ban';
+export type InvalidationKind = 'key' | 'tag' | 'soft-key' | 'soft-tag' | 'ban' | 'all';
 
 export interface Invalidation {
   readonly sequence: number;
   readonly kind: InvalidationKind;
-  /** The key, the surrogate key or the ban's expression. */
+  /** The key, the surrogate key or the ban's expression; of `all` nothing. */
   readonly text: string;
   /** When it was made: seconds since 1970. */
   readonly at: number;
@@ -53,6 +53,10 @@ export class Invalidations {
   add(one: Invalidation): void {
     this.newest = Math.max(this.newest, one.sequence);
     if (one.sequence <= this.floor) return;
+    if (one.kind === 'all') {
+      this.forgetAll(one.sequence);
+      return;
+    }
     this.window.set(one.sequence, one);
     if (one.kind === 'ban') {
       this.bans.push(one);
@@ -90,6 +94,14 @@ export class Invalidations {
       if (this.bans.length - first > MOST_BANS) return null;
     }
     return { soft: soft.sort((a, b) => a.sequence - b.sequence), bans: this.bans.slice(first) };
+  }
+
+  private forgetAll(sequence: number): void {
+    this.floor = sequence;
+    this.window.clear();
+    this.named.clear();
+    this.bans = [];
+    this.forgotten = 0;
   }
 
   private forgetFirst(): void {

@@ -41,6 +41,7 @@ const KINDS: readonly (InvalidationKind | 'begin' | 'complete')[] = [
   'ban',
   'begin',
   'complete',
+  'all',
 ];
 
 /** Bytes of an entry before its text: length, checksum, kind, and five doubles. */

@@ -245,7 +245,7 @@ export class Manager implements ManagerServices {
       withEdgeFile(
         makeCompile(
           this.params,
-          this.storages,
+          this.disk === null ? this.storages : [...this.storages, this.disk],
           () => this.programs.labelNames(),
           {
             directory: join(dir, WORKDIR_FILES.modules),

@@ -14,6 +14,8 @@ import {
   type MgtCounterName,
   SMA_COUNTERS,
   type SmaCounterName,
+  SMD_COUNTERS,
+  type SmdCounterName,
   THR_COUNTERS,
   type ThrCounterName,
   TLS_CERT_COUNTERS,
@@ -30,6 +32,8 @@ import {
 export type MainCounters = Record<MainCounterName, number>;
 /** SMA.<name>.*: one instance per storage. */
 export type SmaCounters = Record<SmaCounterName, number>;
+/** SMD.<name>.*: of a disk tier. */
+export type SmdCounters = Record<SmdCounterName, number>;
 /** TLS.*: one instance per thread. */
 export type TlsCounters = Record<TlsCounterName, number>;
 /** EDGE.*: one instance per worker. */
@@ -49,6 +53,7 @@ export type MgtCounters = Record<MgtCounterName, number>;
 
 export const newMainCounters = (): MainCounters => zeros(MAIN_COUNTERS);
 export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
+export const newSmdCounters = (): SmdCounters => zeros(SMD_COUNTERS);
 export const newTlsCounters = (): TlsCounters => zeros(TLS_COUNTERS);
 export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);

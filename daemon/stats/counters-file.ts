@@ -11,6 +11,7 @@ import {
   EDGE_COUNTERS,
   MAIN_COUNTERS,
   SMA_COUNTERS,
+  SMD_COUNTERS,
   THR_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
@@ -22,6 +23,7 @@ import type {
   EdgeCounters,
   MainCounters,
   SmaCounters,
+  SmdCounters,
   TlsCounters,
   VbeCounters,
   WrkCounters,
@@ -92,6 +94,11 @@ export class CountersFile {
 
   addStorage(name: string, counters: SmaCounters): void {
     this.storages.push(new CounterSum(`SMA.${name}`, SMA_COUNTERS, counters));
+    this.changes++;
+  }
+
+  addDisk(name: string, counters: SmdCounters): void {
+    this.storages.push(new CounterSum(`SMD.${name}`, SMD_COUNTERS, counters));
     this.changes++;
   }
 

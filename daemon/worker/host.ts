@@ -10,6 +10,9 @@ import type { Worker } from './worker.ts';
 /** Free space that Varnish reports for a storage without a size. */
 const UNLIMITED = 999_999_999_999_999;
 
+/** A disk tier that could not be opened. */
+const OFF = { freeSpace: 0, usedSpace: 0, happy: false };
+
 export function makeHost(worker: Worker): VclHost {
   return {
     param: (name) => worker.allParams.get(name as ParamName),
@@ -36,8 +39,12 @@ export function makeHost(worker: Worker): VclHost {
     count: (counter) => {
       worker.stats[counter]++;
     },
-    stevedores: () => [...worker.storages.keys()],
+    stevedores: () => {
+      const { behind } = worker.cache.storages;
+      return [...worker.storages.keys(), ...(behind === null ? [] : [behind])];
+    },
     storage: (name) => {
+      if (name === worker.cache.storages.behind) return worker.disk?.space() ?? OFF;
       const now = worker.cache.storages.stats(name);
       if (now === null) return null;
       const limited = worker.cache.storages.size(name) > 0;

@@ -25,6 +25,7 @@ import { Params } from '../params/parameter-set.ts';
 import {
   newMainCounters,
   newSmaCounters,
+  newSmdCounters,
   newTlsCounters,
   newWrkCounters,
   type SmaCounters,
@@ -94,6 +95,7 @@ export abstract class WorkerCore implements Core {
   readonly pool: ConnectionPool;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly storages = new Map<string, SmaCounters>();
+  readonly diskCounters = newSmdCounters();
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
@@ -186,6 +188,7 @@ export abstract class WorkerCore implements Core {
     });
     peers?.signals.listen(this.cache.receiver, () => this.maintenance.wake());
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
+    this.cache.storages.behind = init.disk?.name ?? null;
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     const { settings, tickets, challenges } = init.tls ?? NO_TLS;
@@ -262,6 +265,11 @@ export abstract class WorkerCore implements Core {
     const place = Math.max(0, this.listenerNames.indexOf(listener));
     if (Atomics.exchange(this.lackedAt, place, minute) === minute) return;
     const text = `Listener ${listener} has no TLS certificate and refuses all clients: tls.cert.load brings one`;
+    this.report(text);
+  }
+
+  /** Logs something that operators should see, and adds it to the manager's list of events. */
+  protected report(text: string): void {
     this.logNotice(text);
     this.send({ t: 'trouble', text });
   }

@@ -8,6 +8,7 @@ import type {
   EdgeCounters,
   MainCounters,
   SmaCounters,
+  SmdCounters,
   TlsCounters,
   VbeCounters,
   WrkCounters,
@@ -38,6 +39,8 @@ export interface CounterParts {
   readonly main: MainCounters;
   readonly wrk: WrkCounters;
   readonly storages: ReadonlyMap<string, SmaCounters>;
+  /** Null without a disk tier. */
+  readonly disk: { readonly name: string; readonly counters: SmdCounters } | null;
   readonly tls: TlsCounters;
   /** Whether there are TLS listeners. */
   readonly hasTls: boolean;
@@ -88,6 +91,7 @@ export class WorkerCounters {
     }
     const file = new CountersFile(join(parts.dir, COUNTERS_FILE), main, wrk, parts.files, parts.trouble);
     for (const [name, counters] of parts.storages) file.addStorage(name, counters);
+    if (parts.disk !== null) file.addDisk(parts.disk.name, parts.disk.counters);
     if (parts.hasTls) file.addTls(parts.tls);
     file.addThread(row);
     file.sample = sample;

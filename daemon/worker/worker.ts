@@ -99,6 +99,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
       main: this.stats,
       wrk: this.wrk,
       storages: this.storages,
+      disk: init.disk === undefined ? null : { name: init.disk.name, counters: this.diskCounters },
       tls: this.tls.counters,
       hasTls: init.listeners.some(({ tls }) => tls === true),
       edge: this.edgeCounters,
@@ -198,6 +199,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private sampleGauges(): void {
     this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
     for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
+    this.disk?.sample();
     this.cache.maintenance.sample();
     this.edge?.sample();
   }
@@ -231,15 +233,17 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.disk = await DiskTier.open(spec.path, spec.size, {
       cache: this.cache,
       now: () => this.clock.now(),
+      name: spec.name,
+      figures: this.diskCounters,
       seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
-      report: (text) => this.warn(text),
+      report: (text) => this.report(`Storage ${spec.name}: ${text}`),
     });
     // There may be pages on disk, whose fragments need the request as it came.
     this.esi.pages = true;
     if (this.disk.store === null) return;
     const { start, objects } = this.disk.store;
     const lost = start === 'damaged journal' || start === 'journal behind';
-    if (lost) this.warn(`Disk tier ${spec.name}: ${start}: it begins empty`);
+    if (lost) this.report(`Storage ${spec.name} begins empty: ${start}`);
     else this.logNotice(`disk: ${objects} objects`);
   }
 

@@ -283,6 +283,35 @@ export const SMA_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type SmaCounterName = (typeof SMA_COUNTERS)[number]['name'];
 
+/** A disk tier: SMD.<name>.<counter>. */
+// biome-ignore format: a row is a line
+export const SMD_COUNTERS = [
+  row('g_objects', 'g', 'i', 'info', 'Objects on disk that can be found'),
+  row('g_bytes', 'g', 'B', 'info', 'Bytes of its segments in use'),
+  row('g_space', 'g', 'B', 'info', 'Bytes until the oldest segment is removed'),
+  row('g_segments', 'g', 'i', 'diag', 'Segments'),
+  row('g_oldest', 'g', 'd', 'info', 'Age of the oldest segment; 0 while unknown'),
+  row('g_waiting', 'g', 'B', 'info', 'Bytes that wait to be written'),
+  row('c_hit', 'c', 'i', 'info', 'Objects found on disk'),
+  row('c_miss', 'c', 'i', 'info', 'Searches of the disk that found no usable object'),
+  row('c_promote', 'c', 'i', 'info', 'Objects found on disk that memory has taken'),
+  row('c_promote_fail', 'c', 'i', 'info', 'Of those found, not taken: no room, a ban, too late, or damaged'),
+  row('c_write', 'c', 'i', 'info', 'Objects written'),
+  row('c_write_bytes', 'c', 'B', 'info', 'Bytes written for objects, with all that belongs to a record'),
+  row('c_write_object_bytes', 'c', 'B', 'info', 'Of these, bytes of heads and bodies'),
+  row('c_write_again', 'c', 'i', 'info', 'Of the objects written, from a segment that was soon to go'),
+  row('c_write_drop', 'c', 'i', 'info', 'Objects not written: too many waited, or too large'),
+  row('c_write_fail', 'c', 'i', 'info', 'Writes that the device failed'),
+  row('c_read_fail', 'c', 'i', 'info', 'Reads that the device failed'),
+  row('c_checksum', 'c', 'i', 'info', 'Records and blocks with a wrong checksum, not used'),
+  row('c_late', 'c', 'i', 'info', 'Reads that took longer than a second, not waited for'),
+  row('c_busy', 'c', 'i', 'info', 'Searches not begun, as too many were under way'),
+  row('c_invalid', 'c', 'i', 'diag', 'Objects found that had been purged'),
+  row('c_collision', 'c', 'i', 'diag', 'Records found that were those of another key'),
+  row('c_segment_drop', 'c', 'i', 'info', 'Segments removed to make room, or unusable'),
+] as const satisfies readonly CounterRow[];
+export type SmdCounterName = (typeof SMD_COUNTERS)[number]['name'];
+
 /** TLS listeners, while there are any: TLS.<counter>; the certificates are the manager's to count. */
 // biome-ignore format: a row is a line
 export const TLS_COUNTERS = [

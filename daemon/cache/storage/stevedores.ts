@@ -110,6 +110,8 @@ export class Stevedores {
   private readonly inTurn: number[];
   /** One word: objects placed round-robin by all threads. */
   private readonly turns: Int32Array;
+  /** Name of the storage behind all but Transient: an object that is to go there takes one of those in turn. */
+  behind: string | null = null;
 
   constructor(specs: readonly StorageSpec[], objcores: RowTable, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
@@ -125,7 +127,7 @@ export class Stevedores {
 
   /** The number of a storage by name; null takes the next one. Null when there is no such storage. */
   pick(name: string | null): number | null {
-    if (name === null) return this.nextTurn();
+    if (name === null || name === this.behind) return this.nextTurn();
     const at = this.all.findIndex((stevedore) => stevedore.name === name);
     return at < 0 ? null : at;
   }
@@ -137,6 +139,8 @@ export class Stevedores {
 
   /** Whether an empty storage could hold a body of this size. */
   couldHold(name: string | null, bytes: number): boolean {
+    if (name !== null && name === this.behind)
+      return this.inTurn.some((at) => this.couldHold((this.all[at] as Stevedore).name, bytes));
     const size = this.named(name)?.mostOfBody ?? 0;
     return size === 0 || bytes + bytes / BODY_SHARE + LEAST_HEAD <= size;
   }

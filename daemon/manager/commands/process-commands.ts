@@ -80,13 +80,16 @@ function tlsColumn(listener: BoundListener): string {
 
 const storages: ManagerHandler = ({ storages: inMemory, disk }, call) => {
   const storages = [...inMemory, ...(disk === null ? [] : [{ name: disk.name, kind: 'disk' }])];
+  // Objects of Transient are not kept.
+  const inFront = inMemory.map(({ name }) => name).filter((name) => name !== 'Transient');
   if (call.json) {
     const items = storages.map(
-      (s) => `\n  {\n    "name": ${JSON.stringify(s.name)},\n    "storage": ${JSON.stringify(s.kind)}\n}`,
+      (s) =>
+        `\n  {\n    "name": ${JSON.stringify(s.name)},\n    "storage": ${JSON.stringify(s.kind)}${s.name === disk?.name ? `,\n    "behind": ${JSON.stringify(inFront)}` : ''}\n}`,
     );
     return jsonReply(call, items.join(','));
   }
-  return ok(`Storage devices:\n${storages.map((s) => `\tstorage.${s.name} = ${s.kind}\n`).join('')}`);
+  return ok(`Storage devices:\n${storages.map((s) => `\tstorage.${s.name} = ${s.kind}${s.name === disk?.name ? `, behind ${inFront.join(', ')}` : ''}\n`).join('')}`);
 };
 
 const KIND_WIDTH = 10;

@@ -14,6 +14,7 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  SMD_COUNTERS,
   THR_COUNTERS,
   TLS_CERT_COUNTERS,
   TLS_COUNTERS,
@@ -37,7 +38,7 @@ export interface MetricsInput {
 /** Names sorted, or lines generated, in one piece. */
 const A_PIECE = 64;
 /** Label names by the first part of the counters' names. */
-const LABELS = { SMA: 'storage', THR: 'thread', VBE: 'backend' } as const;
+const LABELS = { SMA: 'storage', SMD: 'storage', THR: 'thread', VBE: 'backend' } as const;
 
 /** Indexes of the counters with one name, and the text between name and value of their lines. */
 interface Column {
@@ -87,6 +88,7 @@ function* columnsOf(
   const columns = new Map<string, Column>();
   const groups: { part: keyof typeof LABELS; prefix: string }[] = [
     { part: 'SMA', prefix: 'SMA.' },
+    { part: 'SMD', prefix: 'SMD.' },
     { part: 'THR', prefix: 'THR.' },
   ];
   if (active !== null) groups.push({ part: 'VBE', prefix: `VBE.${active.name}.` });
@@ -136,6 +138,7 @@ function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
   add('mgt', 'MGT', MGT_COUNTERS);
   add('main', 'MAIN', MAIN_COUNTERS);
   add('storage', 'SMA', SMA_COUNTERS);
+  add('disk', 'SMD', SMD_COUNTERS);
   add('edge', 'EDGE', EDGE_COUNTERS);
   add('fleet', 'FLEET', FLEET_COUNTERS);
   add('tls', 'TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]);

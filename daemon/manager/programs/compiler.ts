@@ -50,7 +50,7 @@ class LimitedReader {
  */
 export function makeCompile(
   params: Params,
-  storages: readonly StorageSpec[],
+  storages: readonly { readonly name: string }[],
   labels: () => readonly string[],
   cache: ModuleCopies = NO_CACHE,
   processes: CompilerProcesses | null = null,
@@ -85,7 +85,7 @@ export function makeCompile(
  */
 export function makeCompiler(
   params: Params,
-  storages: readonly StorageSpec[],
+  storages: readonly { readonly name: string }[],
   labels: () => readonly string[],
   cache: ModuleCopies,
   addresses: (name: string) => Promise<string[]>,
@@ -103,7 +103,7 @@ export function makeCompiler(
 
 function optionsOf(
   params: Params,
-  storages: readonly StorageSpec[],
+  storages: readonly { readonly name: string }[],
   labels: () => readonly string[],
 ): PlainOptions {
   return {

@@ -18,6 +18,7 @@ export function options(changes: Partial<DiskOptions> = {}): DiskOptions {
     waitingBytes: 1 << 20,
     reads: 64,
     deadline: 60,
+    now: () => 1000,
     seed: () => [++seeds, 7],
     ...changes,
   };

@@ -185,7 +185,7 @@ it('drops segments of another tier or version', async () => {
   files.put('segment-7', segment);
   files.put('segment-8', Buffer.alloc(10));
   const store = await openStore(files);
-  expect(store.figures.segmentsDropped).toBe(2);
+  expect(store.figures.c_segment_drop).toBe(2);
   expect(await bodyIn(store, '/a')).not.toBeNull();
 });
 
@@ -200,7 +200,7 @@ it('turns a flipped bit anywhere in an object into a miss or a cut, and counts i
     const found = await bodyIn(store, '/a');
     // Beyond the record's end, and in the directory, which is then made again.
     if (Buffer.isBuffer(found)) expect(found.equals(body)).toBe(true);
-    else expect([store.figures.damaged + store.figures.segmentsDropped, bit]).toEqual([1, bit]);
+    else expect([store.figures.c_checksum + store.figures.c_segment_drop, bit]).toEqual([1, bit]);
     expect(store.objects).toBe(Buffer.isBuffer(found) ? 1 : 0);
   }
 });
@@ -252,7 +252,7 @@ it('drops copies when more wait than it may hold, and does not find what they re
     [1, 2, 3].map((id) => store.put(object(store, id === 3 ? '/a' : '/b', { body: bodyOf(id, 2400) }))),
   );
   expect(answers).toEqual(['stored', 'stored', 'dropped']);
-  expect(store.figures.dropped).toBe(1);
+  expect(store.figures.c_write_drop).toBe(1);
   expect(await bodyIn(store, '/a')).toBeNull();
 });
 
@@ -265,7 +265,7 @@ it('counts a full device, and stores again when there is room', async () => {
   expect(await bodyIn(store, '/a')).not.toBeNull();
   files.fails = null;
   expect(await store.put(object(store, '/c'))).toBe('stored');
-  expect(store.figures.writeErrors).toBe(1);
+  expect(store.figures.c_write_fail).toBe(1);
   const next = await openStore(files.after(null));
   expect([await bodyIn(next, '/a'), await bodyIn(next, '/b')]).toEqual([bodyOf(1, 1000), null]);
   expect(await bodyIn(next, '/c')).not.toBeNull();
@@ -276,7 +276,7 @@ it('makes a read error a miss', async () => {
   const store = await openStore(files);
   files.fails = (call) => (call === 'read' ? new Error('EIO') : null);
   expect(await bodyIn(store, '/a')).toBeNull();
-  expect(store.figures.readErrors).toBe(1);
+  expect(store.figures.c_read_fail).toBe(1);
 });
 
 it('starts without a segment that cannot be read', async () => {
@@ -289,7 +289,7 @@ it('starts without a segment that cannot be read', async () => {
   // The two copies of the journal are read first, then the older segment.
   next.fails = (call) => (call === 'read' && ++reads === 3 ? new Error('EIO') : null);
   const after = await openStore(next);
-  expect([after.start, after.figures.readErrors, after.objects]).toEqual(['whole', 1, 1]);
+  expect([after.start, after.figures.c_read_fail, after.objects]).toEqual(['whole', 1, 1]);
   expect(await bodyIn(after, '/a')).toBeNull();
 });
 
@@ -337,7 +337,7 @@ it('makes a read that takes too long a miss, and begins no more than it may', as
   files.pause = () => healthy;
   const found = await Promise.all([1, 2, 3].map(() => bodyIn(store, '/a')));
   expect(found).toEqual([null, null, null]);
-  expect(store.figures).toMatchObject({ late: 2, busy: 1, misses: 3 });
+  expect(store.figures).toMatchObject({ c_late: 2, c_busy: 1, c_miss: 3 });
   files.pause = null;
   heal();
   await expect.poll(() => bodyIn(store, '/a')).toEqual(bodyOf(1, 1000));
@@ -347,13 +347,13 @@ it('stores nothing and drops one segment at the most while its device refuses al
   const files = new FaultyFiles();
   const store = await openStore(files, { segments: 3, segmentBytes: 10_000 });
   for (let i = 0; i < 20; i++) await store.put(object(store, `/${i}`));
-  const before = store.figures.segmentsDropped;
+  const before = store.figures.c_segment_drop;
   const objects = store.objects;
   files.fails = (call) => (call === 'write' ? new Error('EIO') : null);
   for (let i = 0; i < 20; i++) expect(await store.put(object(store, `/x${i}`))).toBe('failed');
   expect(store.objects).toBeGreaterThan(objects / 2);
   expect([...files.contents.keys()].length).toBeLessThanOrEqual(2 + 3);
-  expect(store.figures.segmentsDropped - before).toBe(1);
+  expect(store.figures.c_segment_drop - before).toBe(1);
 });
 
 it('takes nothing of a record whose bytes before the body are not what was written', async () => {

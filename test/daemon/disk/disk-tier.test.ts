@@ -1,6 +1,7 @@
 // A tier behind a cache: round trips, and a device that fails when it is opened, written or emptied.
 import { expect, it } from 'vitest';
 import type { Oc } from '../../../daemon/cache/objcore.ts';
+import { noFigures } from '../../../daemon/disk/disk-options.ts';
 import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
 import { Bench, T0 } from '../cache/cache-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
@@ -9,6 +10,7 @@ const SIZE = 64 << 20;
 
 class TierBench extends Bench {
   readonly reports: string[] = [];
+  readonly figures = noFigures();
   tier!: DiskTier;
 
   static async over(files: FaultyFiles): Promise<TierBench> {
@@ -16,6 +18,8 @@ class TierBench extends Bench {
     bench.tier = await DiskTier.over(files, SIZE, {
       cache: bench.cache,
       now: () => bench.now,
+      name: 'cold',
+      figures: bench.figures,
       seed: () => [1, 2],
       report: (text) => bench.reports.push(text),
     });

@@ -1,0 +1,158 @@
+// Finds objects on disk: records and blocks are read where the index says, compared with their checksums, and held against
+// every newer invalidation. Whatever goes wrong, or comes too late, is a miss and a figure.
+
+import type { DiskIndex, IndexEntry } from './disk-index.ts';
+import type { DiskFigures, DiskOptions } from './disk-options.ts';
+import { type DiskMeta, RECORD_UNIT } from './disk-record.ts';
+import type { DiskSegment } from './disk-segment.ts';
+import type { Concerns, Invalidations } from './invalidations.ts';
+
+/** An object found; done() is called once, when its reader has all it wants. */
+export interface DiskHit {
+  readonly meta: DiskMeta;
+  /** What the finder still has to apply. */
+  readonly concerns: NonNullable<Concerns>;
+  readonly entry: IndexEntry;
+  /** A block of the body; null when it is damaged, cannot be read or is late. A damaged object is not found any more. */
+  block(number: number): Promise<Buffer | null>;
+  done(): Promise<void>;
+}
+
+/** The parts of a store that a find needs; the invalidations are others once the store was found damaged. */
+export interface DiskSource {
+  readonly index: DiskIndex;
+  readonly segments: ReadonlyMap<number, DiskSegment>;
+  readonly invalidations: Invalidations;
+}
+
+export class DiskReader {
+  private readonly source: DiskSource;
+  private readonly figures: DiskFigures;
+  private readonly options: Pick<DiskOptions, 'reads' | 'deadline'>;
+  private reading = 0;
+
+  constructor(source: DiskSource, figures: DiskFigures, options: Pick<DiskOptions, 'reads' | 'deadline'>) {
+    this.source = source;
+    this.figures = figures;
+    this.options = options;
+  }
+
+  /**
+   * The newest object of a key that nothing newer has invalidated and `accepts` takes.
+   * @param low half of the key's hash, as `high`
+   * @param now seconds since 1970: what has ended is not found
+   * @param accepts whether it is the variant asked for
+   */
+  async find(
+    low: number,
+    high: number,
+    key: string,
+    now: number,
+    accepts: (meta: DiskMeta) => boolean,
+  ): Promise<DiskHit | null> {
+    const { figures } = this;
+    const isBusy = this.reading >= this.options.reads;
+    if (isBusy) figures.c_busy++;
+    const hit = isBusy
+      ? null
+      : await this.within(this.search(this.source.index.find(low, high), key, now, accepts), (late) => void late?.done());
+    if (hit === null) figures.c_miss++;
+    else figures.c_hit++;
+    return hit;
+  }
+
+  private async search(
+    entries: readonly IndexEntry[],
+    key: string,
+    now: number,
+    accepts: (meta: DiskMeta) => boolean,
+  ): Promise<DiskHit | null> {
+    for (const entry of entries) {
+      if (entry.end <= now) continue;
+      const hit = await this.read(entry, key, now, accepts);
+      if (hit !== null) return hit;
+    }
+    return null;
+  }
+
+  /** The result of a read, which never fails; null when the deadline comes first. `late` gets what comes after it. */
+  private within<T>(read: Promise<T | null>, late: (result: T | null) => void): Promise<T | null> {
+    this.reading++;
+    return new Promise((resolve) => {
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        this.figures.c_late++;
+        resolve(null);
+      }, this.options.deadline * 1000);
+      void read.then((result) => {
+        this.reading--;
+        clearTimeout(timer);
+        if (isLate) late(result);
+        else resolve(result);
+      });
+    });
+  }
+
+  private async read(
+    entry: IndexEntry,
+    key: string,
+    now: number,
+    accepts: (meta: DiskMeta) => boolean,
+  ): Promise<DiskHit | null> {
+    const segment = this.source.segments.get(entry.segment);
+    if (segment === undefined) return null;
+    const at = entry.at * RECORD_UNIT;
+    segment.begin();
+    let isTaken = false;
+    try {
+      const first = await segment.firstAt(at);
+      const meta = await segment.metaAt(at, first);
+      if (meta === null) {
+        this.figures.c_checksum++;
+        this.source.index.drop(entry);
+        return null;
+      }
+      if (meta.key !== key) {
+        this.figures.c_collision++;
+        return null;
+      }
+      if (meta.end <= now) return null;
+      // Asked after the read: what came meanwhile counts.
+      const concerns = this.source.invalidations.concerning(meta.since, key, meta.tags);
+      if (concerns === null) {
+        this.figures.c_invalid++;
+        this.source.index.drop(entry);
+        return null;
+      }
+      if (!accepts(meta)) return null;
+      isTaken = true;
+      const block = (number: number): Promise<Buffer | null> =>
+        this.within(this.readBlock(segment, entry, meta, number, first), () => undefined);
+      return { meta, concerns, entry, block, done: () => segment.done() };
+    } catch {
+      this.figures.c_read_fail++;
+      return null;
+    } finally {
+      if (!isTaken) await segment.done();
+    }
+  }
+
+  private async readBlock(
+    segment: DiskSegment,
+    entry: IndexEntry,
+    meta: DiskMeta,
+    number: number,
+    first: Buffer,
+  ): Promise<Buffer | null> {
+    try {
+      const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number, first);
+      if (bytes !== null) return bytes;
+      this.figures.c_checksum++;
+    } catch {
+      this.figures.c_read_fail++;
+    }
+    this.source.index.drop(entry);
+    return null;
+  }
+}
