@@ -54,7 +54,7 @@ async function compileOnly(o: Options): Promise<number> {
   const params = new Params();
   setParams(params, o, (_level, text) => process.stderr.write(`Warning: ${text}\n`));
   const { jail } = makeAccess(o);
-  const compile = makeCompile(params, o.storages, () => [], {
+  const compile = makeCompile(params, o.disk === null ? o.storages : [...o.storages, o.disk], () => [], {
     directory: null,
     inUse: () => [],
     account: jail?.describer ?? null,

@@ -21,7 +21,9 @@ const check: WorkerHandler = (worker, { args: [name = ''] }) =>
     if (report === null) return cannot(`Storage ${name} could not be opened.\n`);
     const { objects, bytes, damaged, unreadable } = report;
     const text = `${objects} objects, ${bytes} bytes: ${damaged} damaged, which are not used any more, and ${unreadable} that could not be read.\n`;
-    return damaged + unreadable === 0 ? ok(`${objects} objects, ${bytes} bytes: all as they were written.\n`) : cannot(text);
+    return damaged + unreadable === 0
+      ? ok(`${objects} objects, ${bytes} bytes: all as they were written.\n`)
+      : cannot(text);
   });
 
 const drop: WorkerHandler = (worker, { args: [name = ''] }) =>

@@ -1,6 +1,6 @@
 // Reads all objects on disk and compares them with their checksums. What is damaged is not found any more.
 
-import { type DiskFigures } from './disk-options.ts';
+import type { DiskFigures } from './disk-options.ts';
 import type { DiskSource } from './disk-reader.ts';
 import { RECORD_UNIT } from './disk-record.ts';
 import type { DiskSegment } from './disk-segment.ts';

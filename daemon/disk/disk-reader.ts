@@ -55,7 +55,10 @@ export class DiskReader {
     if (isBusy) figures.c_busy++;
     const hit = isBusy
       ? null
-      : await this.within(this.search(this.source.index.find(low, high), key, now, accepts), (late) => void late?.done());
+      : await this.within(
+          this.search(this.source.index.find(low, high), key, now, accepts),
+          (late) => void late?.done(),
+        );
     if (hit === null) figures.c_miss++;
     else figures.c_hit++;
     return hit;

@@ -9,8 +9,8 @@ import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
-import { type DiskMeta, type DiskObject, encodeRecord, RECORD_UNIT, recordLength } from './disk-record.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
+import { type DiskMeta, type DiskObject, encodeRecord, RECORD_UNIT, recordLength } from './disk-record.ts';
 import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
 import { type Invalidation, Invalidations } from './invalidations.ts';
 

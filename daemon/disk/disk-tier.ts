@@ -10,11 +10,11 @@ import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
 import type { TierEvents } from '../cache/tier-events.ts';
-import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
+import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
 import type { DiskFigures, DiskOptions } from './disk-options.ts';
-import type { DiskMeta } from './disk-record.ts';
 import type { DiskHit } from './disk-reader.ts';
+import type { DiskMeta } from './disk-record.ts';
 import { DiskStore } from './disk-store.ts';
 
 const MEGABYTE = 1 << 20;

@@ -29,10 +29,14 @@ sub vcl_recv {
   if (req.method == "BAN") { if (std.ban(req.http.ban)) { return (synth(200, "Banned")); } return (synth(400, std.ban_error())); }
   if (req.http.force) { set req.hash_always_miss = true; }
 }
-sub vcl_backend_response { set beresp.ttl = 1h; set beresp.grace = 1h; set beresp.do_esi = bereq.url ~ "^/page"; set beresp.do_gzip = bereq.url ~ "^/gzip"; }
+sub vcl_backend_response {
+  if (bereq.url ~ "^/named") { set beresp.storage = storage.s1; }
+  set beresp.http.named = beresp.storage;
+  set beresp.http.room = storage.s1.free_space > 0B && storage.s1.used_space > 0B && storage.s1.happy;
+  set beresp.ttl = 1h; set beresp.grace = 1h; set beresp.do_esi = bereq.url ~ "^/page"; set beresp.do_gzip = bereq.url ~ "^/gzip"; }
 sub vcl_deliver { set resp.http.hits = obj.hits; }
 `,
-    storage: ['malloc,16m', `disk,${path},64m`],
+    storage: ['malloc,16m', `file,${path},64m`],
     params: { worker_threads: '1' },
     dir: box.path(`n${starts++}`),
   });
@@ -182,5 +186,37 @@ describe('does not come back after kills', () => {
     version++;
     await killWorker();
     expect(await body('/kept2')).toBe(`/kept2 v${version} `);
+  });
+});
+
+describe('the operator', () => {
+  it('sees which storage is behind which, and its counters', async () => {
+    expect((await proxy.adm('storage.list')).stdout).toContain('storage.s1 = disk (behind s0)\n');
+    const json = JSON.parse((await proxy.adm('storage.list', '-j')).stdout);
+    expect(json.at(-1)).toEqual({ name: 's1', storage: 'disk', behind: ['s0'] });
+    await fetched('/counted');
+    await proxy.counterReaches('SMD.s1.c_write', 1);
+    await proxy.counterReaches('SMD.s1.g_objects', 1);
+    await stopAndStart();
+    await body('/counted');
+    await proxy.counterReaches('SMD.s1.c_promote', 1);
+  });
+
+  it('may name it in a program: the object is in memory and on disk', async () => {
+    const first = await proxy.get('/named');
+    expect([field(first, 'named'), field(first, 'room')]).toEqual(['storage.s1', 'true']);
+    await onDisk('/named v');
+  });
+
+  it('checks it, and empties it', async () => {
+    const whole = await proxy.adm('storage.check', 's1');
+    expect(whole.stdout).toMatch(/^[1-9]\d* objects, \d+ bytes: all as they were written\.$/m);
+    expect((await proxy.adm('storage.check', 's0')).stdout).toContain('There is no storage s0 on disk.');
+    const kept = await fetched('/dropped');
+    expect((await proxy.adm('storage.drop', 's1')).code).toBe(0);
+    expect(segments()).toEqual([]);
+    expect(await body('/dropped')).toBe(kept);
+    await killAll();
+    expect(await body('/dropped')).toBe(`/dropped v${version} `);
   });
 });

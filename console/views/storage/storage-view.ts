@@ -1,9 +1,10 @@
-// The storages: use of each, segments, refusals; below, objects that left the cache and why.
+// The storages: use of each, segments, refusals; below, objects that left the cache and why, or of a disk tier what it found,
+// wrote and could not.
 
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import { hasNoWorker } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import { bytes, count, rate } from '../../model/ui/numbers.ts';
+import { bytes, count, duration, rate } from '../../model/ui/numbers.ts';
 import type { ToneLine } from '../../model/ui/panel.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
@@ -44,8 +45,10 @@ export const STORAGE_VIEW: ListView = listView({
       answerItems(session.admin.body(LINE)).map((s) => [textField(s, 'name'), textField(s, 'storage')]),
     );
     return session.counters.all().flatMap((counter): ListRow[] => {
-      const name = /^SM[AF]\.(.+)\.g_bytes$/.exec(counter.info.name)?.[1];
-      return name === undefined ? [] : [row(session, name, kinds.get(name) ?? '', Number(counter.current))];
+      const [, kind, name] = /^SM([AFD])\.(.+)\.g_bytes$/.exec(counter.info.name) ?? [];
+      if (name === undefined) return [];
+      const used = Number(counter.current);
+      return [kind === 'D' ? diskRow(session, name, used) : row(session, name, kinds.get(name) ?? '', used)];
     });
   },
   remark: (session) =>
@@ -66,11 +69,37 @@ function row(session: DaemonSession, name: string, kind: string, used: number): 
   const { counters } = session;
   const of = (counter: string): number =>
     Number(counters.value(`SMA.${name}.${counter}`) || counters.value(`SMF.${name}.${counter}`));
-  const free = of('g_space');
+  const allocs = counters.rate(`SMA.${name}.c_req`);
+  const figures = { used, free: of('g_space'), pieces: of('g_alloc'), allocs, refused: of('c_fail') };
+  return usage(name, kind, figures, () => details(session));
+}
+
+/** A disk tier: its pieces are objects, and what it refuses is in memory only. */
+function diskRow(session: DaemonSession, name: string, used: number): ListRow {
+  const { counters } = session;
+  const of = (counter: string): number => Number(counters.value(`SMD.${name}.${counter}`));
+  const allocs = counters.rate(`SMD.${name}.c_write`);
+  const refused = of('c_write_drop') + of('c_write_fail');
+  const figures = { used, free: of('g_space'), pieces: of('g_objects'), allocs, refused };
+  return usage(name, 'disk', figures, () => diskDetails(session, name));
+}
+
+interface Usage {
+  readonly used: number;
+  readonly free: number;
+  readonly pieces: number;
+  readonly allocs: number;
+  readonly refused: number;
+}
+
+function usage(
+  name: string,
+  kind: string,
+  { used, free, pieces, allocs, refused }: Usage,
+  detail: () => readonly ToneLine[],
+): ListRow {
   const size = free === 0 ? 0 : used + free;
   const share = size === 0 ? 0 : used / size;
-  const refused = of('c_fail');
-  const allocs = counters.rate(`SMA.${name}.c_req`);
   return {
     key: name,
     facts: { name, kind, used: String(used), free: String(free) },
@@ -87,12 +116,62 @@ function row(session: DaemonSession, name: string, kind: string, used: number): 
             share,
             tone: share > 0.95 ? 'bad' : share > 0.8 ? 'warn' : 'accent',
           },
-      { text: count(of('g_alloc')), by: of('g_alloc') },
+      { text: count(pieces), by: pieces },
       { text: rate(allocs), by: allocs, tone: 'muted' },
       { text: count(refused), by: refused, tone: refused > 0 ? 'bad' : 'muted' },
     ],
-    detail: () => details(session),
+    detail,
   };
+}
+
+/** Counters of a disk tier, with their words. Those of trouble are shown once there was any. */
+const DISK_COUNTERS: readonly [string, string][] = [
+  ['c_hit', 'found on disk'],
+  ['c_miss', 'not found, or not usable'],
+  ['c_promote', 'of the found, taken into memory'],
+  ['c_write', 'objects written'],
+  ['c_write_again', 'of these, saved from a segment soon to go'],
+  ['c_segment_drop', 'segments removed'],
+];
+const DISK_TROUBLE: readonly [string, string][] = [
+  ['c_promote_fail', 'found, but not taken into memory'],
+  ['c_write_drop', 'not written: too many waited, or too large'],
+  ['c_write_fail', 'writes that the device failed'],
+  ['c_read_fail', 'reads that the device failed'],
+  ['c_checksum', 'wrong checksums'],
+  ['c_late', 'reads that took too long'],
+  ['c_busy', 'searches too many at once'],
+];
+
+function diskDetails(session: DaemonSession, name: string): readonly ToneLine[] {
+  const { counters } = session;
+  const of = (counter: string): number => Number(counters.value(`SMD.${name}.${counter}`));
+  const line = ([counter, words]: readonly [string, string], isTrouble: boolean): ToneLine[] => {
+    const change = counters.rate(`SMD.${name}.${counter}`);
+    if (isTrouble && of(counter) === 0) return [];
+    return [
+      [
+        { text: count(of(counter)).padStart(9), tone: isTrouble ? 'bad' : 'strong' },
+        { text: `  ${words.padEnd(44)}` },
+        { text: change === 0 ? '' : `${rate(change)}/s`, tone: 'accent' },
+      ],
+    ];
+  };
+  const fact = (text: string, words: string): ToneLine => [
+    { text: text.padStart(9), tone: 'strong' },
+    { text: `  ${words}` },
+  ];
+  const objectBytes = of('c_write_object_bytes');
+  const inMemory = Math.max(0, Number(counters.value('MAIN.cache_hit')) - of('c_promote'));
+  return [
+    fact(count(inMemory), 'hits in memory'),
+    ...DISK_COUNTERS.flatMap((row) => line(row, false)),
+    ...(objectBytes === 0
+      ? []
+      : [fact((of('c_write_bytes') / objectBytes).toFixed(2), 'bytes written for each byte of an object')]),
+    ...(of('g_oldest') === 0 ? [] : [fact(duration(of('g_oldest')), 'age of the oldest segment')]),
+    ...DISK_TROUBLE.flatMap((row) => line(row, true)),
+  ];
 }
 
 function details(session: DaemonSession): readonly ToneLine[] {

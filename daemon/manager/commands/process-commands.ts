@@ -89,7 +89,9 @@ const storages: ManagerHandler = ({ storages: inMemory, disk }, call) => {
     );
     return jsonReply(call, items.join(','));
   }
-  return ok(`Storage devices:\n${storages.map((s) => `\tstorage.${s.name} = ${s.kind}${s.name === disk?.name ? `, behind ${inFront.join(', ')}` : ''}\n`).join('')}`);
+  return ok(
+    `Storage devices:\n${storages.map((s) => `\tstorage.${s.name} = ${s.kind}${s.name === disk?.name ? ` (behind ${inFront.join(', ')})` : ''}\n`).join('')}`,
+  );
 };
 
 const KIND_WIDTH = 10;

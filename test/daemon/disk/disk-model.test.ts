@@ -24,6 +24,8 @@ interface Purge {
 
 const KEYS = ['/a', '/b', '/c'];
 const TAGS = ['x', 'y'];
+/** The name of a purge of all objects. */
+const ALL = '*';
 
 const step = fc.oneof(
   {
@@ -38,6 +40,7 @@ const step = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ op: fc.constant('purge' as const), key: fc.constantFrom(...KEYS) }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('tag' as const), tag: fc.constantFrom(...TAGS) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('empty' as const) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('stop' as const) }) },
   {
     weight: 3,
@@ -63,7 +66,9 @@ class Model {
   hides(version: Version, sureOnly: boolean): boolean {
     return this.purges.some(
       ({ name, made, isSure }) =>
-        (isSure || !sureOnly) && made > version.begun && (name === version.key || name === version.tag),
+        (isSure || !sureOnly) &&
+        made > version.begun &&
+        (name === version.key || name === version.tag || name === ALL),
     );
   }
 }
@@ -107,11 +112,11 @@ it('never finds a wrong byte or a purged object, and loses what was in flight al
             return null;
           }
         };
-        const purgeIn = async (name: string, kind: 'key' | 'tag'): Promise<void> => {
+        const purgeIn = async (name: string, kind: 'key' | 'tag' | 'all'): Promise<void> => {
           const one = { name, made: ++model.time, isSure: false };
           model.purges.push(one);
           await dead(async () => {
-            await purge(store, name, kind);
+            await (kind === 'all' ? store.empty() : purge(store, name, kind));
             one.isSure = true;
           });
         };
@@ -140,6 +145,7 @@ it('never finds a wrong byte or a purged object, and loses what was in flight al
             model.versions.push({ key, tag, begun: id, body, isStored: answer === 'stored' });
           } else if (one.op === 'purge') await purgeIn(one.key, 'key');
           else if (one.op === 'tag') await purgeIn(one.tag, 'tag');
+          else if (one.op === 'empty') await purgeIn(ALL, 'all');
           else if (one.op === 'stop') {
             await dead(() => store.close());
             await reopen();

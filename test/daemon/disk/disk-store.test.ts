@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { checkObjects } from '../../../daemon/disk/disk-check.ts';
 import { BLOCK } from '../../../daemon/disk/disk-record.ts';
 import { bodyIn, bodyOf, object, openStore, purge } from './disk-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
@@ -413,3 +414,111 @@ it.each([
     }
   },
 );
+
+it('does not bring back what it was emptied of, whatever is lost of what was not synced, nor what was being fetched', async () => {
+  const files = await filesWith();
+  const store = await openStore(files);
+  const begun = object(store, '/b');
+  await store.empty();
+  expect(await bodyIn(store, '/a')).toBeNull();
+  expect(await store.put(begun)).toBe('invalidated');
+  expect(await store.put(object(store, '/c'))).toBe('stored');
+  expect([...files.contents.keys()].filter((name) => name.startsWith('segment-'))).toHaveLength(1);
+  for (const kept of [0, 0.9]) {
+    const next = await openStore(files.after(() => kept));
+    expect(next.start).toBe('whole');
+    expect(await bodyIn(next, '/a')).toBeNull();
+    expect(await bodyIn(next, '/b')).toBeNull();
+  }
+  expect(await bodyIn(await openStore(files.after(null)), '/c')).toEqual(bodyOf(1, 1000));
+});
+
+it('fails to empty a device that does not write, and finds nothing any more', async () => {
+  const files = await filesWith();
+  const store = await openStore(files);
+  files.fails = (call) => (call === 'sync' ? new Error('EIO') : null);
+  await expect(store.empty()).rejects.toThrow('EIO');
+  expect(await bodyIn(store, '/a')).toBeNull();
+});
+
+it('checks all objects, and does not find the damaged ones any more', async () => {
+  const files = new FaultyFiles();
+  const store = await openStore(files);
+  const body = bodyOf(2, 3 * BLOCK);
+  for (const key of ['/a', '/b', '/c']) await store.put(object(store, key, { body }));
+  const whole = await checkObjects(store, store.figures);
+  expect(whole).toMatchObject({ objects: 3, damaged: 0, unreadable: 0 });
+  expect(whole.bytes).toBeGreaterThan(3 * body.length);
+  // In the last block of the second one.
+  files.flip('segment-1', (4096 + body.length + 200 + body.length) * 8);
+  expect(await checkObjects(store, store.figures)).toMatchObject({ objects: 3, damaged: 1, unreadable: 0 });
+  expect(store.figures.c_checksum).toBe(1);
+  expect(store.objects).toBe(2);
+  expect(await bodyIn(store, '/b')).toBeNull();
+  files.fails = (call) => (call === 'read' ? new Error('EIO') : null);
+  expect(await checkObjects(store, store.figures)).toMatchObject({ objects: 2, damaged: 0, unreadable: 2 });
+});
+
+it('finds no older object whose write was still to come when a newer one could not be stored', async () => {
+  const files = new FaultyFiles();
+  const store = await openStore(files, { waitingBytes: 10_000 });
+  const first = store.put(object(store, '/a', { body: bodyOf(1, 9000) }));
+  const second = store.put(object(store, '/a', { body: bodyOf(2, 9000) }));
+  expect([await first, await second]).toEqual(['replaced', 'dropped']);
+  expect(await bodyIn(store, '/a')).toBeNull();
+  const third = store.put(object(store, '/a'));
+  store.forgetKey('/a');
+  expect(await third).toBe('replaced');
+  expect(await bodyIn(store, '/a')).toBeNull();
+});
+
+it('stores an object again whose segment is to go soon, unless another has replaced it', async () => {
+  const files = new FaultyFiles();
+  const store = await openStore(files, { segments: 4 });
+  const body = bodyOf(1, 100_000);
+  for (let i = 0; i < 10; i++) await store.put(object(store, `/${i}`, { body }));
+  const hit = await store.find('/0', 0, () => true);
+  if (hit === null) throw new Error('not found');
+  expect(store.isAging(hit.entry.segment)).toBe(true);
+  expect(store.isAging(hit.entry.segment + 3)).toBe(false);
+  expect(await store.putAgain(hit, body)).toBe('stored');
+  await hit.done();
+  for (let i = 10; i < 17; i++) await store.put(object(store, `/${i}`, { body }));
+  expect(await bodyIn(store, '/0')).toEqual(body);
+  expect(await bodyIn(store, '/1')).toBeNull();
+
+  const second = await store.find('/0', 0, () => true);
+  if (second === null) throw new Error('not found');
+  const newer = store.put(object(store, '/0', { body: bodyOf(9, 50) }));
+  expect(await store.putAgain(second, body)).toBe('replaced');
+  expect(await newer).toBe('stored');
+  expect(await bodyIn(store, '/0')).toEqual(bodyOf(9, 50));
+  // One that was purged is not stored again.
+  const third = await store.find('/0', 0, () => true);
+  if (third === null) throw new Error('not found');
+  await purge(store, '/0');
+  expect(await store.putAgain(third, bodyOf(9, 50))).toBe('invalidated');
+  expect(await bodyIn(store, '/0')).toBeNull();
+});
+
+it('says how much there is, and how old it is, also after a start', async () => {
+  let now = 1000;
+  const files = new FaultyFiles();
+  const store = await openStore(files, { now: () => now });
+  await store.put(object(store, '/a'));
+  now = 1500;
+  store.sample(now);
+  expect(store.figures).toMatchObject({
+    g_objects: 1,
+    g_segments: 1,
+    g_oldest: 500,
+    g_waiting: 0,
+    c_write: 1,
+  });
+  expect(store.figures.g_bytes + store.figures.g_space).toBe(1000 * 400_000);
+  expect(store.figures.c_write_object_bytes).toBe(1000 + 'HTTP/1.1 200 OK\r\n'.length);
+  await store.close();
+  const next = await openStore(files.after(null));
+  next.sample(1700);
+  expect(next.figures).toMatchObject({ g_objects: 1, g_oldest: 700 });
+});

@@ -109,3 +109,19 @@ it('lets memory serve alone when it cannot be opened, and keeps what is on disk 
   files.fails = null;
   expect(await (await TierBench.over(files.after(null))).load('/a')).toBeNull();
 });
+
+it('is emptied on disk alone, and counts what memory takes from it', async () => {
+  const files = await filled();
+  const bench = await TierBench.over(files);
+  bench.put('/b', 2, 'in both');
+  expect(await bench.load('/a')).toBe('from disk');
+  expect(bench.figures).toMatchObject({ c_hit: 1, c_promote: 1, c_promote_fail: 0 });
+  expect(bench.tier.space()).toMatchObject({ happy: true });
+  expect(await bench.tier.empty()).toBe(true);
+  expect(bench.ask('/b')).toBe('HIT');
+  expect(bench.tier.mayHave('/b')).toBe(false);
+  expect(bench.tier.space().usedSpace).toBe(0);
+  expect(await bench.tier.check()).toEqual({ objects: 0, bytes: 0, damaged: 0, unreadable: 0 });
+  await bench.tier.close();
+  expect((await TierBench.over(files.after(null))).tier.store?.objects).toBe(0);
+});
