@@ -130,7 +130,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/threads',
     'daemon/turns',
   ],
-  'daemon/disk': ['daemon/cache'],
+  'daemon/disk': ['protocol', 'daemon/cache'],
   'daemon/clock': ['protocol'],
   'daemon/own-process': [],
   'daemon/syslog': [],

@@ -119,6 +119,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/cache/object-tier.ts tags',
     'daemon/disk/disk-tier.ts bans',
     'daemon/disk/disk-segment.ts entries',
+    'daemon/disk/disk-reader.ts entries',
     'daemon/disk/disk-store.ts entries',
     'daemon/disk/invalidations.ts bans',
     'daemon/disk/invalidations.ts tags',

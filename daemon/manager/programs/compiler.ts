@@ -10,7 +10,6 @@ import { readFileSync } from 'node:fs';
 import { RELEASES } from '../../../protocol/tables/release-changes.ts';
 import type { DescribedModule, ImportRequest } from '../../contract/extension.ts';
 import type { ModuleCopies, ModuleDescriber } from '../../extensions/load/describe.ts';
-import type { StorageSpec } from '../../link.ts';
 import type { Params } from '../../params/parameter-set.ts';
 import type { CompileResult } from '../../vcl/compile.ts';
 import { ownPrograms } from '../../vcl/own-programs.ts';
