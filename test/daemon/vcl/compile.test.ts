@@ -176,7 +176,7 @@ sub vcl_hit { set resp.status = "a"; }
       ['backend_response', 'recv'],
     ],
   ])('refuses a sub that no state can call, even if none does: %s', (_, text, states) => {
-    const { errors: found } = compile({ name: 'm', text: `${HEAD}${text}` }, { errUnref: false });
+    const { errors: found = [] } = compile({ name: 'm', text: `${HEAD}${text}` }, { errUnref: false });
     expect(found.map((e) => e.message)).toEqual(["Impossible subroutine 'x': no state has all that it uses"]);
     const notes = found[0]?.related.map((r) => r.message) ?? [];
     for (const state of states) expect(notes.join('\n')).toContain(`vcl_${state}`);
