@@ -357,6 +357,8 @@ export interface VclLog extends MessageLog {
   timestamp(label: string, at: number): void;
   /** Writes a record that vsl_mask may leave out. */
   putUnmasked(tag: number, text: string): void;
+  /** Writes a record of another transaction, or of none. */
+  putFor(vxid: number, side: 'c' | 'b' | '-', tag: number, text: string): void;
 }
 
 /** The context passed to every generated function: one per task, for all of its states. */

@@ -29,6 +29,7 @@ import { unix } from './unix/unix.ts';
 import { uuid } from './uuid/uuid.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
+import { vtc } from './vtc/vtc.ts';
 import { hashtwo, xkey } from './xkey/xkey.ts';
 
 const ALL: readonly Extension[] = [
@@ -56,6 +57,7 @@ const ALL: readonly Extension[] = [
   saintmode,
   tcp,
   goto,
+  vtc,
   edge,
   paywall,
   querystring,

@@ -85,6 +85,10 @@ export function constantRecord(tag: number, text: string): PreparedRecords {
   return new PreparedRecords([[tag, text]]);
 }
 
+function idOf(vxid: number, side: LogSide): number {
+  return side === 'c' ? (vxid | CLIENT) >>> 0 : side === 'b' ? (vxid | BACKEND) >>> 0 : vxid;
+}
+
 const END = constantRecord(Tag.End, '');
 
 /** The part that all logs of a worker share: writer, mask and vsl_reclen (bytes with the final NUL). */
@@ -126,7 +130,7 @@ export class TxLog implements MessageLog {
   /** Starts to log for another transaction; writes nothing. */
   begin(vxid: number, side: LogSide): void {
     this.vxid = vxid;
-    this.id = side === 'c' ? (vxid | CLIENT) >>> 0 : side === 'b' ? (vxid | BACKEND) >>> 0 : vxid;
+    this.id = idOf(vxid, side);
     this.tFirst = 0;
     this.tPrev = 0;
     this.began = this.writer.begin();
@@ -205,6 +209,14 @@ export class TxLog implements MessageLog {
   putUnmasked(tag: number, text: string): void {
     const bytes = Buffer.from(text, 'utf8');
     this.record(tag, bytes, 0, bytes.length);
+  }
+
+  /** Writes a record of another transaction, or of none. */
+  putFor(vxid: number, side: LogSide, tag: number, text: string): void {
+    const { id } = this;
+    this.id = idOf(vxid, side);
+    this.put(tag, text);
+    this.id = id;
   }
 
   /** Writes a record of raw bytes, src[start..end). The final NUL is added. */

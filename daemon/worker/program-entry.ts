@@ -338,6 +338,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
     const quiet: VclLog = {
       put: (tag, text) => log.put(tag, text),
       putUnmasked: (tag, text) => log.putUnmasked(tag, text),
+      putFor: (vxid, side, tag, text) => log.putFor(vxid, side, tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),
       putConstant: () => undefined,
       timestamp: () => undefined,

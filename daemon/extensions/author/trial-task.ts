@@ -77,6 +77,9 @@ export class TrialLog implements VclLog {
   putUnmasked(tag: number, text: string): void {
     this.put(tag, text);
   }
+  putFor(_vxid: number, _side: string, tag: number, text: string): void {
+    this.put(tag, text);
+  }
 
   putBytes(tag: number, src: LentBytes, start: number, end: number): void {
     this.put(tag, keep(src, start, end).toString('latin1'));

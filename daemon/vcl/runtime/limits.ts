@@ -50,13 +50,17 @@ export function overflow(ctx: VclContext): void {
 }
 
 /** Reserves bytes of the workspace; false if not enough are left. Replaced texts are not given back. */
-function takeRoom(ctx: VclContext, length: number): boolean {
-  const room = Number(ctx.host.param(ctx.req === null ? 'workspace_backend' : 'workspace_client'));
-  if (!(room > 0)) return true;
-  const left = Math.max(SURELY_FITS, room - Number(ctx.host.param('vsl_buffer')) - TABLES) - ctx.roomTaken;
-  if (length > left) return false;
+export function takeRoom(ctx: VclContext, length: number): boolean {
+  if (length > roomLeft(ctx)) return false;
   ctx.roomTaken += length;
   return true;
+}
+
+/** Bytes that a task's workspace has left for texts. */
+export function roomLeft(ctx: VclContext): number {
+  const room = Number(ctx.host.param(ctx.req === null ? 'workspace_backend' : 'workspace_client'));
+  if (!(room > 0)) return Number.MAX_SAFE_INTEGER;
+  return Math.max(SURELY_FITS, room - Number(ctx.host.param('vsl_buffer')) - TABLES) - ctx.roomTaken;
 }
 
 /** Whether a bit of the parameter `feature` is set. */

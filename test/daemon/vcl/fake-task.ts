@@ -44,6 +44,9 @@ export class FakeLog {
   putUnmasked(tag: number, text: string): void {
     this.put(tag, text);
   }
+  putFor(_vxid: number, _side: string, tag: number, text: string): void {
+    this.put(tag, text);
+  }
   wants(tag: number): boolean {
     return this.wanted.has(tag);
   }
