@@ -13,20 +13,23 @@ export interface Piece {
   readonly at: number;
 }
 
-/** Bytes of the largest mapping. */
+/** Bytes of the largest mapping, unless its user says otherwise. */
 const LARGEST = 32 << 20;
 
 export class Regions {
   private readonly pieceBytes: number;
   private readonly memory: MemoryPart;
+  private readonly largest: number;
   /** Number of the first piece of each mapping, and the number after the last. */
   private readonly starts = [0];
   /** Pieces in use, by mapping. */
   private readonly used: number[] = [];
 
-  constructor(pieceBytes: number, memory: MemoryPart = ownMemory()) {
+  /** @param largest bytes of the largest mapping */
+  constructor(pieceBytes: number, memory: MemoryPart = ownMemory(), largest = LARGEST) {
     this.pieceBytes = pieceBytes;
     this.memory = memory;
+    this.largest = largest;
   }
 
   /** The piece of this number, created if necessary: all zero, unless it was freed before. */
@@ -75,7 +78,7 @@ export class Regions {
   private plan(): void {
     const total = (this.starts.at(-1) as number) * this.pieceBytes;
     let bytes = this.pieceBytes;
-    while (bytes * 2 <= Math.min(LARGEST, total / 2)) bytes *= 2;
+    while (bytes * 2 <= Math.min(this.largest, total / 2)) bytes *= 2;
     this.starts.push((total + bytes) / this.pieceBytes);
   }
 }

@@ -103,8 +103,12 @@ export class Slab {
     this.memory = memory;
     this.pageShift = pageShiftFor(size);
     const pageSize = 1 << this.pageShift;
-    const chunk = size >= 2 ** 30 ? 4 << 20 : 1 << 20;
-    this.regions = new Regions(chunk, memory.part('chunks'));
+    const isLarge = size >= 2 ** 30;
+    const chunk = isLarge ? 4 << 20 : 1 << 20;
+    // Mappings below two megabytes get no huge pages. Those pay where millions of objects are read at random; where the
+    // memory of a virtual machine is reported as free, the first use of one costs three times as much as that of small
+    // pages (decision 14), which a small store pays for each large body until it is full.
+    this.regions = new Regions(chunk, memory.part('chunks'), isLarge || size === 0 ? undefined : chunk);
     this.pagesPerChunk = chunk >>> this.pageShift;
     this.chunkShift = Math.log2(chunk) - GRANULE_SHIFT;
     this.chunkMask = (1 << this.chunkShift) - 1;
