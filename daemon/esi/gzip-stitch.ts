@@ -14,6 +14,10 @@ export interface PackedPiece {
 export const GZIP_HEAD: Buffer = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
 /** A final empty block with fixed Huffman codes. */
 const LAST_BLOCK = [3, 0];
+/** Its length in bits, which are the first of the trailer. */
+export const LAST_BLOCK_BITS = 10;
+/** Bytes of the end of a stream: final block, CRC and length. */
+export const TRAILER: number = LAST_BLOCK.length + 8;
 /** The rest of an empty stored block after its header bits. */
 const EMPTY_STORED = [0, 0, 0xff, 0xff];
 const STORED_MAX = 0xffff;
@@ -36,7 +40,7 @@ export class GzipSum {
 
   /** The end of the stream: final block and trailer. */
   trailer(): Buffer {
-    const out = Buffer.allocUnsafe(LAST_BLOCK.length + 8);
+    const out = Buffer.allocUnsafe(TRAILER);
     out.set(LAST_BLOCK);
     out.writeUInt32LE(this.crc >>> 0, LAST_BLOCK.length);
     out.writeUInt32LE(this.length % 2 ** 32, LAST_BLOCK.length + 4);

@@ -7,16 +7,16 @@
 import { crc32, deflateRaw } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { EsiParser, type EsiPart, type IncludePart } from '../esi/esi-parser.ts';
-import { GZIP_HEAD, GzipSum, isShortPart, packPart, partOptions } from '../esi/gzip-stitch.ts';
+import { GZIP_HEAD, GzipSum, isShortPart, LAST_BLOCK_BITS, partOptions, TRAILER } from '../esi/gzip-stitch.ts';
 import { type PlanInclude, PlanMaker, type PlanPart } from '../esi/page-plan.ts';
 import type { Room, Sink } from '../flow/flow.ts';
 import { buffersOf, copyOf, NOTHING, own, type Piece } from '../flow/piece.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { MessageLog } from '../http1/message.ts';
 import { turns } from '../turns/turns.ts';
-import { PackedPieces } from './deflate-places.ts';
 import { type FetchedBody, type FetchFilter, FilterFlow } from './filter.ts';
 import { isGzip, varyOnEncoding } from './gzip.ts';
+import { packInTurn } from './part-packer.ts';
 
 /** Of half a page nobody can say what it includes and what is to be removed. */
 const NO_PARTS = 'Attempted ESI on partial (206) response';
@@ -189,7 +189,6 @@ class EsiPackFlow extends FilterFlow {
   private readonly parser: EsiParser;
   private readonly plan = new PlanMaker(true);
   private readonly sum = new GzipSum();
-  private readonly places: PackedPieces | null;
   /** A copy of the bytes taken last, and how many of them are parsed. */
   private input = NO_BYTES;
   private at = 0;
@@ -205,6 +204,7 @@ class EsiPackFlow extends FilterFlow {
   private made = 0;
   private isPage = false;
   private last = false;
+  private isWhole = false;
   /** Another thread packs, the next sink has no room, or others have their turn. */
   private waits = false;
   private readonly proceed = (): void => {
@@ -217,7 +217,6 @@ class EsiPackFlow extends FilterFlow {
     super(next);
     this.body = body;
     this.parser = parserOf(body);
-    this.places = body.log.wants(Tag.Gzip) ? new PackedPieces() : null;
   }
 
   protected take(piece: Piece, isLast: boolean): Room {
@@ -233,7 +232,11 @@ class EsiPackFlow extends FilterFlow {
   }
 
   override report(log: MessageLog): void {
-    if (this.places !== null) log.put(Tag.Gzip, `G F E ${this.taken} ${this.made} ${this.places.places()}`);
+    if (!log.wants(Tag.Gzip)) return;
+    // The trailer has the last block of the stream that was put together here.
+    const last = (this.made - TRAILER) * 8;
+    const places = this.isWhole ? `${GZIP_HEAD.length * 8} ${last} ${last + LAST_BLOCK_BITS}` : '0 0 0';
+    log.put(Tag.Gzip, `G F E ${this.taken} ${this.made} ${places}`);
   }
 
   /** Parses on, and packs what has been gathered. */
@@ -301,7 +304,7 @@ class EsiPackFlow extends FilterFlow {
       this.emit(made, isText ? { kind: 'text', stored, plain: bytes.length, crc } : { kind: 'skip', stored });
     };
     if (bytes.length <= PACKED_AT_ONCE) {
-      packed(packPart(bytes, gzip_level, gzip_memlevel));
+      packed(packInTurn(bytes, gzip_level, gzip_memlevel));
       if (!isShortPart(bytes)) turns.tookLong();
       return;
     }
@@ -317,7 +320,6 @@ class EsiPackFlow extends FilterFlow {
   private emit(bytes: Buffer, part: PlanPart): void {
     this.plan.add(part);
     this.made += bytes.length;
-    this.places?.add(bytes);
     if (this.give(own(bytes)) === 'wait') this.waits = true;
   }
 
@@ -326,7 +328,7 @@ class EsiPackFlow extends FilterFlow {
     const trailer = this.sum.trailer();
     this.plan.add({ kind: 'skip', stored: trailer.length });
     this.made += trailer.length;
-    this.places?.add(trailer);
+    this.isWhole = true;
     body.unpacked = this.taken;
     if (this.isPage) body.plan = this.plan.bytes();
     return this.giveLast(own(trailer), inTake);

@@ -170,6 +170,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/esi': [],
   'daemon/filters': [
     'protocol',
+    'daemon/runtime-handles',
     'daemon/http1',
     'daemon/flow',
     'daemon/contract',
