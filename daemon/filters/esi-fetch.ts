@@ -7,7 +7,14 @@
 import { crc32, deflateRaw } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { EsiParser, type EsiPart, type IncludePart } from '../esi/esi-parser.ts';
-import { GZIP_HEAD, GzipSum, isShortPart, LAST_BLOCK_BITS, partOptions, TRAILER } from '../esi/gzip-stitch.ts';
+import {
+  GZIP_HEAD,
+  GzipSum,
+  isShortPart,
+  LAST_BLOCK_BITS,
+  partOptions,
+  TRAILER,
+} from '../esi/gzip-stitch.ts';
 import { type PlanInclude, PlanMaker, type PlanPart } from '../esi/page-plan.ts';
 import type { Room, Sink } from '../flow/flow.ts';
 import { buffersOf, copyOf, NOTHING, own, type Piece } from '../flow/piece.ts';

@@ -17,7 +17,5 @@ export function packInTurn(bytes: Uint8Array, level: number, memLevel: number): 
     settings = wanted;
     deflater = partDeflater(level, memLevel);
   }
-  return deflater === null || isShortPart(bytes)
-    ? packPart(bytes, level, memLevel)
-    : deflater.deflate(bytes);
+  return deflater === null || isShortPart(bytes) ? packPart(bytes, level, memLevel) : deflater.deflate(bytes);
 }

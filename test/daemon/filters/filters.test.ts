@@ -3,6 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PagePlan, PlanCursor } from '../../../daemon/esi/page-plan.ts';
+import { type DeflatePlaces, deflatePlaces } from '../../../daemon/filters/deflate-places.ts';
 import {
   namedDeliveryFilters,
   namedFetchFilters,
@@ -190,8 +191,12 @@ describe('filters that read a page for includes', () => {
   ])('pack %j so that it is whole, for a fast and a slow taker', async (unit) => {
     for (const slow of [false, true]) {
       const body = of(unit, 300_000);
-      const { chain, taken } = read('esi_gzip', body, slow);
-      expect(gunzipSync((await taken).bytes).equals(body)).toBe(true);
+      const { chain, taken, records } = read('esi_gzip', body, slow);
+      const { bytes } = await taken;
+      expect(gunzipSync(bytes).equals(body)).toBe(true);
+      chain.report();
+      const { start, last, stop } = deflatePlaces(bytes) as DeflatePlaces;
+      expect(records).toContain(`Gzip G F E ${body.length} ${bytes.length} ${start} ${last} ${stop}`);
       if (unit.startsWith('a<'))
         expect(goesOut(chain.plan as Buffer)).toBe(3 + Math.floor(300_000 / unit.length));
     }
