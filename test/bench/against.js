@@ -1,7 +1,8 @@
 // CPU per request of this build and of another one in turns: plain hit, hit of 64 KiB, pass and a warm page of 20 fragments, each
 // over HTTP/1. A round is one run of wrk on each, in changing order, and gives a ratio; its middle over many short rounds moves
 // less than the figures do on a shared machine. The quartiles say how much it may be believed. Usage:
-//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,page]
+//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,page] [--newest]
+// With --newest this build is played on the recommended Node (npm's package `node`); `.` as DIR then compares runtimes alone.
 // DIR is a checkout of the other version in which `npm ci && npm run build` has been run. Needs taskset and wrk.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +11,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cpuSeconds } from './processes.js';
-import { find, LOAD_CPU, PROXYD, SERVER_CPU, sleep, startProxyd, startScript } from './servers/start.js';
+import {
+  find,
+  LOAD_CPU,
+  newestNode,
+  PROXYD,
+  SERVER_CPU,
+  sleep,
+  startProxyd,
+  startScript,
+} from './servers/start.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +28,7 @@ const { values: options, positionals } = parseArgs({
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '15' },
     only: { type: 'string', default: 'hit,hit64k,pass,page' },
+    newest: { type: 'boolean', default: false },
   },
 });
 
@@ -44,6 +55,12 @@ for (const program of ['wrk', 'taskset']) {
     console.error(`needs ${program}`);
     process.exit(1);
   }
+}
+
+const now = options.newest ? newestNode() : process.execPath;
+if (now === null) {
+  console.error("the recommended Node cannot be had here: npm's package `node`");
+  process.exit(1);
 }
 
 function wrk(port, path) {
@@ -92,13 +109,13 @@ async function micros({ port, pid }, path) {
 async function compare(name, row) {
   const origin = await startScript(LOAD_CPU, 'origin', row.origin);
   const args = ['-j', 'none', '-p', 'worker_threads=1'];
-  const start = (which, file) => {
+  const start = (which, file, node = process.execPath) => {
     const work = join(dir, `${name}-${which}`);
     mkdirSync(work);
-    return startProxyd(SERVER_CPU, work, origin.port, row.program, 'malloc,64m', {}, args, file);
+    return startProxyd(SERVER_CPU, work, origin.port, row.program, 'malloc,64m', {}, args, file, node);
   };
   const before = await start('before', other);
-  const after = await start('after', PROXYD);
+  const after = await start('after', PROXYD, now);
   const figures = [];
   try {
     for (const server of [before, after]) {

@@ -4,9 +4,11 @@
 //   node test/bench/run.js [--pass | --growth | --filters | --commands | --turns] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
 // With --growth the rows of growth/ instead, with --filters those of filters/, with --commands the time that admin commands take, with --turns
 // those of turns/.
-// Needs taskset and, but for the last three, wrk; varnishd and nginx are left out with a notice when they are missing.
+// Without these options the same build is also played on the recommended Node (`newest`; npm's package `node`).
+// Needs taskset and, but for the last three, wrk; varnishd, nginx and that Node are left out with a notice when they are
+// missing.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +17,7 @@ import { cpuSeconds } from './processes.js';
 import {
   find,
   LOAD_CPU,
+  newestNode,
   PROXYD,
   SERVER_CPU,
   sleep,
@@ -113,6 +116,16 @@ if (options.turns) {
   process.exit(0);
 }
 
+/** The same build on the recommended Node; null where that cannot be had. */
+async function startOnNewest() {
+  const node = newestNode();
+  if (node === null) return null;
+  const home = join(dir, 'newest');
+  mkdirSync(home);
+  const args = [SERVER_CPU, home, origin.port, options.pass, undefined, {}, [], PROXYD, node];
+  return { ...(await startProxyd(...args)), name: 'on newest Node' };
+}
+
 const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 const servers = [];
 const candidates = {
@@ -121,6 +134,7 @@ const candidates = {
       ? startScript(SERVER_CPU, 'bare net proxy', 'bare-proxy.js', String(origin.port))
       : startScript(SERVER_CPU, 'bare net', 'bare-net.js'),
   proxyd: () => startProxyd(SERVER_CPU, dir, origin.port, options.pass),
+  newest: startOnNewest,
   varnish: () => startVarnish(SERVER_CPU, dir, origin.port, options.pass),
   nginx: () => startNginx(SERVER_CPU, dir, origin.port, options.pass),
 };

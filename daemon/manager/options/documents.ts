@@ -7,6 +7,7 @@ import { PROXYD } from '../../../protocol/tables/proxyd-options.ts';
 import { RELEASES } from '../../../protocol/tables/release-changes.ts';
 import { TAGS } from '../../../protocol/tables/tags.ts';
 import type { OptionRow } from '../../../protocol/tables/tool-row.ts';
+import { runtimeSupport } from './runtime-support.ts';
 
 export function usageText(): string {
   return helpText(PROXYD);
@@ -22,9 +23,13 @@ function letter({ flags }: OptionRow): string {
   return (flags[1] ?? '').toLowerCase();
 }
 
-export function versionText(version: string): string {
+/** @param now milliseconds since the epoch, for the support of the runtime */
+export function versionText(version: string, now = Date.now()): string {
   const releases = `Programs mean what they mean in Varnish ${RELEASES[0]}, with -p varnish_release=${RELEASES[1]} in ${RELEASES[1]}\n`;
-  return `${versionLine('proxyd', version)}\n${releases}Node ${process.versions.node}, ${process.platform} ${process.arch}\n`;
+  const { node } = process.versions;
+  const support = runtimeSupport(node, now);
+  const runtime = `Node ${node}, ${process.platform} ${process.arch}${support === '' ? '' : `\n${support}`}`;
+  return `${versionLine('proxyd', version)}\n${releases}${runtime}\n`;
 }
 
 export async function documentText(what: string): Promise<string> {

@@ -21,6 +21,16 @@ export function find(program) {
   return null;
 }
 
+/** The binary of the recommended Node, from npm's package of that name; null where it cannot be had. */
+export function newestNode() {
+  const args = ['-y', '-p', `node@${process.env.NEWEST_NODE ?? '26'}`, 'node', '-p', 'process.execPath'];
+  const { status, stdout } = spawnSync('npx', args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return status === 0 ? stdout.trim() : null;
+}
+
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function start(cpu, program, args, stdout = 'ignore', env = {}) {
@@ -97,6 +107,7 @@ function program(dir, originPort, pass) {
  * @param env further environment of its processes
  * @param more further arguments
  * @param file the daemon of another checkout
+ * @param node the runtime
  */
 export async function startProxyd(
   cpu,
@@ -107,12 +118,13 @@ export async function startProxyd(
   env = {},
   more = [],
   file = PROXYD,
+  node = process.execPath,
 ) {
   const work = join(dir, 'proxyd');
   mkdirSync(work, { recursive: true });
   const port = await freePort();
   const args = [file, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
-  const child = start(cpu, process.execPath, [...args, '-s', storage, ...more], 'ignore', env);
+  const child = start(cpu, node, [...args, '-s', storage, ...more], 'ignore', env);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
     spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
