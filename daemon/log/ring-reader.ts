@@ -21,6 +21,9 @@ import {
 } from './ring-format.ts';
 
 const CHUNK = 1024 * 1024;
+/** Bytes of the first read of a poll, and the growth of those after it (chosen). */
+const FIRST_READ = 4096;
+const READ_GROWTH = 16;
 
 export interface RingBlock {
   /** Absolute position in the log. */
@@ -99,6 +102,11 @@ export class RingReader {
 
   static buffer(): Buffer {
     return Buffer.allocUnsafeSlow(CHUNK);
+  }
+
+  /** Bytes of log that the ring holds. */
+  get size(): number {
+    return this.header.segments * this.header.segmentSize;
   }
 
   /** The next blocks, or null when there is nothing new. */
@@ -246,17 +254,18 @@ export class RingReader {
   private scan(): number {
     const room = Math.min(this.buffer.length, this.header.segmentSize - this.offset);
     if (room < BLOCK_HEAD) return 0;
-    // Most polls find nothing: read one block's head before a megabyte is copied.
-    const peek = Math.min(room, 4096);
-    const got = readSync(this.fd, this.buffer, 0, peek, this.place());
+    // Most polls find nothing or a few blocks: a megabyte is read only where more than that is new.
     const position = this.segment * this.header.segmentSize + this.offset;
-    if (blockAt(this.buffer, 0, got, position) === 0) return 0;
-    const all = got < peek || peek === room ? got : readSync(this.fd, this.buffer, 0, room, this.place());
-    let end = 0;
-    for (;;) {
-      const n = blockAt(this.buffer, end, all, position + end);
-      if (n <= 0) return end;
-      end += n;
+    for (let size = Math.min(room, FIRST_READ); ; size = Math.min(room, size * READ_GROWTH)) {
+      const got = readSync(this.fd, this.buffer, 0, size, this.place());
+      let end = 0;
+      let length = blockAt(this.buffer, 0, got, position);
+      while (length > 0) {
+        end += length;
+        length = blockAt(this.buffer, end, got, position + end);
+      }
+      // 0 is the end of the log; -1 may be a block beyond the end of this read.
+      if (length === 0 || got < size || size === room) return end;
     }
   }
 

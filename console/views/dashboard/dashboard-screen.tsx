@@ -6,7 +6,7 @@ import { type ReactNode, useContext } from 'react';
 import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Panel, Remark } from '../../draw/panel.tsx';
-import { Lines, Rows } from '../../draw/rows.tsx';
+import { Rows } from '../../draw/rows.tsx';
 import { dimmed, type Row, span } from '../../draw/spans.ts';
 import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
@@ -178,7 +178,6 @@ export function Dashboard({ c, ui, width, height, cursor, window }: DashboardPro
           height={l.chart.height}
           rows={(w, h) => requestRows(session, w, h, chart, window)}
           remark={() => requestsRemark(session, l.chart.left, l.chart.height, window)}
-          chart
         />
         <DashboardPanel
           {...common}
@@ -188,7 +187,6 @@ export function Dashboard({ c, ui, width, height, cursor, window }: DashboardPro
           height={l.chart.height}
           rows={(w, h) => servedRows(session, w, h, chart, window)}
           remark={() => servedRemark(session, l.chart.right)}
-          chart
         />
       </Box>
       <Box>
@@ -302,7 +300,7 @@ function ThreadLine({
   const rows = (): Row[] => threadRows(session, width - 4, 1).map((row) => [mark, ...row]);
   return (
     <Box height={1} width={width} flexShrink={0}>
-      <Live session={session}>{() => <Lines rows={rows()} width={width} height={1} />}</Live>
+      <Live session={session}>{() => <Rows rows={rows()} width={width} height={1} />}</Live>
     </Box>
   );
 }
@@ -317,8 +315,6 @@ interface DashboardPanelProps {
   /** Rows for this width and height. */
   rows(width: number, height: number): readonly Row[];
   remark?(): Row;
-  /** Does every cell change over time? */
-  chart?: boolean;
 }
 
 /** The frame is static; only the content is redrawn with new data. */
@@ -331,12 +327,10 @@ function DashboardPanel({
   height,
   rows,
   remark,
-  chart = false,
 }: DashboardPanelProps): ReactNode {
   const { pointer } = useContext(ThemeContext).glyphs;
   const here = name === cursor;
   const inside = { width: width - PANEL_EDGES, height: height - 2 };
-  const Content = chart ? Rows : Lines;
   return (
     <Panel
       title={here ? `${pointer} ${title}` : title}
@@ -348,7 +342,7 @@ function DashboardPanel({
       <Live session={session}>
         {() => {
           const drawn = rows(inside.width, inside.height);
-          return <Content rows={session.cutOff && name !== 'errors' ? dimmed(drawn) : drawn} {...inside} />;
+          return <Rows rows={session.cutOff && name !== 'errors' ? dimmed(drawn) : drawn} {...inside} />;
         }}
       </Live>
     </Panel>

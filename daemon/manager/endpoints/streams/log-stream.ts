@@ -18,6 +18,11 @@ import type { Stream, StreamError, StreamSink } from './stream.ts';
 
 /** Milliseconds between polls of the ring. */
 const POLL = 10;
+/** The same while little is logged, in bytes a poll: a poll costs what some hundred records do. A busy log, and a ring that
+ * a burst could fill in this time, are polled at POLL. */
+const QUIET_POLL = 40;
+const QUIET_BYTES = 64 << 10;
+const QUIET_RING = 16 << 20;
 /** Milliseconds of work in one turn, and per subscriber in it. */
 const TURN_MS = 20;
 const SLICE_MS = 5;
@@ -44,6 +49,8 @@ export class LogStreams {
   private timer: NodeJS.Timeout | null = null;
   private next: NodeJS.Immediate | null = null;
   private lastExpiry = 0;
+  /** Bytes that the followers got in the latest poll. */
+  private followed = 0;
   /** Copies of the blocks of the latest read, and the bytes that further copies may take. */
   private copies = new Map<RingBlock, RingBlock>();
   private space = 0;
@@ -82,7 +89,7 @@ export class LogStreams {
       if (reader !== null) this.readers.set(subscriber, reader);
       this.wake(subscriber);
     }
-    this.timer ??= setInterval(() => this.turn(), POLL);
+    this.timer ??= setTimeout(() => this.poll(), POLL);
     return subscriber;
   }
 
@@ -127,7 +134,7 @@ export class LogStreams {
       this.share();
       return;
     }
-    if (this.timer !== null) clearInterval(this.timer);
+    if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     if (this.next !== null) clearImmediate(this.next);
     this.next = null;
@@ -144,6 +151,14 @@ export class LogStreams {
       this.next = null;
       this.turn();
     });
+  }
+
+  private poll(): void {
+    this.followed = 0;
+    this.turn();
+    if (this.timer === null) return;
+    const quiet = this.followed < QUIET_BYTES && (this.shared?.size ?? 0) >= QUIET_RING;
+    this.timer = setTimeout(() => this.poll(), quiet ? QUIET_POLL : POLL);
   }
 
   private turn(): void {
@@ -175,6 +190,7 @@ export class LogStreams {
     for (let i = 0; this.shared !== null && i < READS_A_TURN; i++) {
       const read = this.shared.read();
       if (read === null) return;
+      for (const { records } of read.blocks) this.followed += records.length;
       this.beginKeeping();
       for (const subscriber of [...this.live]) {
         subscriber.sink.run(() => {
