@@ -78,7 +78,9 @@ const [alone] = await share(proxyd.pid);
 
 const file = join(base, 'pid');
 const prof =
-  options['cpu-prof'] === '' ? '' : `--cpu-prof --cpu-prof-interval 200 --cpu-prof-dir=${options['cpu-prof']} `;
+  options['cpu-prof'] === ''
+    ? ''
+    : `--cpu-prof --cpu-prof-interval 200 --cpu-prof-dir=${options['cpu-prof']} `;
 const node = `${process.execPath} ${prof}${join(ROOT, 'dist/console/bin/proxyadm.js')} -n ${join(base, 'proxyd')}`;
 const size = `stty cols ${options.columns} rows ${options.rows}`;
 const terminal = spawn(

@@ -21,6 +21,8 @@ const POLL = 10;
 /** The same while little is logged, in bytes a poll: a poll costs what some hundred records do. A busy log, and a ring that
  * a burst could fill in this time, are polled at POLL. */
 const QUIET_POLL = 40;
+/** The same for groups of the past that are still open. */
+const PAST_POLL = 200;
 const QUIET_BYTES = 64 << 10;
 const QUIET_RING = 16 << 20;
 /** Milliseconds of work in one turn, and per subscriber in it. */
@@ -231,9 +233,11 @@ export class LogStreams {
     } else if (reader === undefined) {
       this.join(subscriber);
     } else {
-      if (subscriber.sub.before !== undefined) subscriber.reach();
+      const past = subscriber.sub.before !== undefined;
+      if (past) subscriber.reach();
       subscriber.expire(now);
-      setTimeout(() => this.wake(subscriber), POLL);
+      const wait = reader.size < QUIET_RING ? POLL : past ? PAST_POLL : QUIET_POLL;
+      setTimeout(() => this.wake(subscriber), wait);
     }
   }
 
