@@ -135,7 +135,7 @@ async function memory(pid) {
   return { rss: status(pid, 'VmRSS'), heap: heapUsed / 2 ** 20, buffers: arrayBuffers / 2 ** 20 };
 }
 
-await shown('Hit rate');
+await shown('From cache');
 const start = performance.now() - born;
 const pid = Number(readFileSync(files.pid, 'utf8'));
 const startCpu = cpuSeconds(pid);

@@ -32,6 +32,8 @@ interface Incident {
   /** Brings it about; called again while the answer is awaited. */
   readonly happen: (proxy: RunningProxy, round: number) => Promise<unknown>;
   readonly keys: readonly string[];
+  /** `y` answers a question after the keys. */
+  readonly confirms?: true;
   readonly answer: RegExp;
   /** Contradicts what has happened. */
   readonly never: RegExp;
@@ -90,6 +92,14 @@ const INCIDENTS: readonly Incident[] = [
       Promise.all(Array.from({ length: 30 }, (_, i) => proxy.get(`/large?${round}-${i}`))),
     keys: ['$'],
     answer: /evictions +the cache is full/,
+    never: NO_DEATH,
+  },
+  {
+    name: 'a purge and its check',
+    happen: (proxy) => proxy.get('/plain'),
+    keys: ['2', 'R'],
+    confirms: true,
+    answer: /before[\s\S]*after/i,
     never: NO_DEATH,
   },
   {
@@ -168,11 +178,22 @@ describe.skipIf(missing)('an incident', () => {
 
     it.each(INCIDENTS)(
       'has its answer within two keys: $name',
-      async ({ happen, keys, answer, never }) => {
+      async ({ happen, keys, confirms, answer, never }) => {
         expect(keys.length).toBeLessThanOrEqual(2);
         await terminal.press('1');
-        if (keys.length > 0) await terminal.press(...keys);
         let round = 0;
+        for (const key of keys) {
+          await terminal.press(key);
+          // A question is about the row that is seen.
+          if (confirms && key !== keys.at(-1)) {
+            await happen(proxy, round++);
+            await terminal.waitFor(/GET +\/plain/, 20_000);
+          }
+        }
+        if (confirms) {
+          await terminal.waitFor(/through the proxy\? *y\/n/, 20_000);
+          await terminal.press('y');
+        }
         const look = async (): Promise<string> => {
           await happen(proxy, round++);
           const screen = Buffer.from(await terminal.screen(), 'latin1').toString();
