@@ -106,7 +106,7 @@ const ROWS = [
   row('tls.acme.retry', 'manager', { words: [{ name: '<id|all>' }] },
     'Ask for a certificate again without waiting for the next attempt; an authority that asked for patience is still left alone.'),
   row('tls.cert.commit', 'manager', { destructive: true },
-    'Make active what is staged, all of it or, if the worker refuses, nothing. No connection is dropped.'),
+    'Activate all staged changes, or none if the worker refuses. No connection is dropped.'),
   row('tls.cert.discard', 'manager', { words: [{ name: '<id>' }] },
     'Forget a staged certificate, or stage that an active one is no longer presented.'),
   row('tls.cert.list', 'manager', { options: ['j', 's'], valued: [], waits: 'briefly', reads: true },

@@ -28,7 +28,9 @@ function toggleMouse({ ui, host }: ViewContext): void {
   ui.set({ mouse });
   ui.notify(
     'info',
-    mouse ? 'a click selects, on a title sorts, once more opens; select text with Shift held' : 'mouse off',
+    mouse
+      ? 'mouse on: click selects, a click on a title sorts, a second click opens; hold Shift to select text'
+      : 'mouse off',
   );
 }
 
@@ -42,18 +44,18 @@ const GLOBAL_KEYS: readonly KeyRow[] = [
   key('?', 'help', 'This help', openHelp, { hint: 'help' }),
   key('y', 'copy', 'Copy the selected row (OSC 52)', (c) => c.view.copy(c), { spare: 'copy' }),
   key('Y', 'copy.all', 'Copy all rows that the filter shows', (c) => c.view.copyAll(c)),
-  key('x', 'row.menu', 'What can be done with the row', rowMenu, { needs: 'row', hint: 'act' }),
-  key('p', 'row.purge', 'Purge what the row stands for; the count first', purgeRow, {
+  key('x', 'row.menu', 'Actions for the row', rowMenu, { needs: 'row', hint: 'act' }),
+  key('p', 'row.purge', 'Purge the subject of the row, after counting matches', purgeRow, {
     gives: 'ban',
     needs: 'subject',
     hint: 'purge',
   }),
-  key('b', 'row.ban', 'Ban by a condition, that of the row to begin with; the count first', banRow, {
+  key('b', 'row.ban', 'Ban by a condition, starting from that of the row, after counting matches', banRow, {
     gives: 'ban',
     needs: 'subject',
     spare: 'ban',
   }),
-  key('B', 'row.ban-soft', 'The same softly: expire, keep for grace', banRowSoftly, { gives: 'ban.soft' }),
+  key('B', 'row.ban-soft', 'Soft ban: expire now, keep for grace', banRowSoftly, { gives: 'ban.soft' }),
   key(
     'R',
     'row.refetch',
@@ -62,20 +64,20 @@ const GLOBAL_KEYS: readonly KeyRow[] = [
     { gives: 'ban', needs: 'subject', spare: 'refetch' },
   ),
   key('X', 'export', 'Export to a file: text, or NDJSON for .json', promptExport, { spare: 'export' }),
-  key('A', 'actions', 'What was done from here, newest first', showActions, { spare: 'done' }),
+  key('A', 'actions', 'Changes made from this console, newest first', showActions, { spare: 'done' }),
   key('U', 'undo', 'Undo the last change that can be undone', (c) => c.operator.undo(), { spare: 'undo' }),
   key('C', 'contexts', 'Change to another instance', chooseInstance, { spare: 'instances' }),
   key('M', 'mouse', 'Mouse on or off: the wheel scrolls, a click selects, sorts, opens', toggleMouse, {
     spare: 'mouse',
   }),
   key(',', 'replay.back', 'Recording: ten seconds back', (c) => c.instances.replay?.skip(-10)),
-  key('.', 'replay.forward', 'Recording: ten seconds on', (c) => c.instances.replay?.skip(10)),
-  key('P', 'replay.pause', 'Recording: stop or go on', (c) => c.instances.replay?.toggle()),
+  key('.', 'replay.forward', 'Recording: ten seconds forward', (c) => c.instances.replay?.skip(10)),
+  key('P', 'replay.pause', 'Recording: pause or resume', (c) => c.instances.replay?.toggle()),
   key(']', 'replay.faster', 'Recording: faster', (c) => c.instances.replay?.shift(1)),
   key('[', 'replay.slower', 'Recording: slower', (c) => c.instances.replay?.shift(-1)),
   key('ctrl+l', 'redraw', 'Redraw the screen', (c) => c.host.redraw(), { overPanels: true }),
   key('ctrl+z', 'suspend', 'Suspend; fg brings it back', (c) => c.host.suspend(), { overPanels: true }),
-  key('escape', 'back', 'Close what is open, leave a field, go back to where one came from', goBack),
+  key('escape', 'back', 'Close the panel or field, or go back', goBack),
   key('q', 'quit', 'Quit', (c) => c.host.quit(), { hint: 'quit' }),
   key('ctrl+c', 'quit', 'Quit', (c) => c.host.quit(), { overPanels: true }),
 ];
@@ -91,15 +93,15 @@ export const SCROLL_KEYS: readonly KeyRow[] = [
   key('pagedown space ctrl+f', 'panel.pagedown', 'One page down', (c) => scrollPanel(c, 'pagedown')),
   key('home g', 'panel.home', 'Top', (c) => scrollPanel(c, 'home')),
   key('end G', 'panel.end', 'Bottom', (c) => scrollPanel(c, 'end')),
-  key('} right', 'panel.right', 'Further right in lines that are cut', (c) => scrollSideways(c, SIDEWAYS)),
-  key('{ left', 'panel.left', 'Further left', (c) => scrollSideways(c, -SIDEWAYS)),
+  key('} right', 'panel.right', 'Scroll right in cut lines', (c) => scrollSideways(c, SIDEWAYS)),
+  key('{ left', 'panel.left', 'Scroll left', (c) => scrollSideways(c, -SIDEWAYS)),
 ];
 
 const PANEL_KEYS: readonly KeyRow[] = [
   ...SCROLL_KEYS,
   key('/', 'panel.search', 'Search in the text, or narrow the choices or this help', searchPanel),
   key('n', 'panel.next-match', 'Next match in the text', (c) => nextInPanel(c, false)),
-  key('N', 'panel.previous-match', 'Match before it', (c) => nextInPanel(c, true)),
+  key('N', 'panel.previous-match', 'Previous match', (c) => nextInPanel(c, true)),
   key('enter', 'panel.choose', 'Take the choice, or close', takeChoice),
   key('y', 'panel.copy', 'Copy the text (OSC 52)', (c) =>
     copyText(c, panelText(c.ui.state.panel), 'the panel'),

@@ -84,7 +84,7 @@ function verdict(
     a.sha256 === b.sha256 ? '' : 'the body',
     telling === 0 ? '' : telling === 1 ? 'a header' : `${telling} headers`,
   ].filter(Boolean);
-  if (errorOf(before) !== '') return [{ text: 'The fetch failed before, and does no longer.', tone: 'good' }];
+  if (errorOf(before) !== '') return [{ text: 'The fetch failed before and succeeds now.', tone: 'good' }];
   return changed.length === 0
     ? [{ text: 'Nothing changed.', tone: 'good' }]
     : [{ text: `Changed: ${changed.join(', ')}.`, tone: 'warn' }];

@@ -107,8 +107,8 @@ function record(c: ViewContext, path: string) {
 
 function seek({ ui, instances: { replay } }: ViewContext, seconds: string): void {
   const to = Number(seconds);
-  if (replay === undefined) ui.notify('warn', 'this is no recording');
-  else if (seconds === '' || !(to >= 0)) ui.notify('bad', 'seek needs seconds from the beginning');
+  if (replay === undefined) ui.notify('warn', 'not a recording');
+  else if (seconds === '' || !(to >= 0)) ui.notify('bad', 'seek needs seconds from the start');
   else replay.seek(to);
 }
 
@@ -129,19 +129,19 @@ const COMMANDS: readonly PaletteRow[] = [
   {
     name: 'record',
     syntax: 'record <file>',
-    help: 'Record this session; once more without a file ends it.',
+    help: 'Record this session to a file; without a file, stop recording.',
     run: record,
   },
   {
     name: 'seek',
     syntax: 'seek <seconds>',
-    help: 'In a recording: go to this many seconds after its beginning.',
+    help: 'In a recording: seek to this many seconds from its start.',
     run: seek,
   },
   {
     name: 'bell',
     syntax: 'bell',
-    help: 'Ring the bell of the terminal for events that are trouble, or no longer; the choice stays.',
+    help: 'Ring the terminal bell when something goes wrong, on or off; remembered.',
     run: ({ ui }) => {
       const bell = !ui.state.settings.bell;
       ui.set({ settings: { ...ui.state.settings, bell } });
@@ -154,7 +154,7 @@ const COMMANDS: readonly PaletteRow[] = [
     help: 'Undo the last change that can be undone.',
     run: (c) => c.operator.undo(),
   },
-  { name: 'q', syntax: 'q', help: 'Leave the console; the daemon runs on.', run: (c) => c.host.quit() },
+  { name: 'q', syntax: 'q', help: 'Quit the console; the daemon keeps running.', run: (c) => c.host.quit() },
   { name: 'exit', syntax: 'exit', help: '', hidden: true, run: (c) => c.host.quit() },
 ];
 

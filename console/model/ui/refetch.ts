@@ -22,14 +22,13 @@ const LOG_MS = 1500;
 export async function refetchPage(c: ViewContext, page: Subject | undefined): Promise<void> {
   const { session, ui } = c;
   if (ui.state.readonly) return c.ui.notify('warn', 'read-only: a refetch purges, and is disabled');
-  if (page === undefined) return c.ui.notify('warn', 'nothing is selected that is one URL');
+  if (page === undefined) return c.ui.notify('warn', 'select a row with a single URL');
   const problem = problemOf(sentAs(page));
   if (problem !== '') return c.ui.notify('warn', problem);
   if (session.source.parts !== undefined)
     return c.ui.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
   const at = await listeners(c);
-  if (at.length === 0)
-    return c.ui.notify('bad', 'the daemon listens on no TCP address where HTTP is spoken plainly');
+  if (at.length === 0) return c.ui.notify('bad', 'the daemon has no plain HTTP listener on TCP');
   const ban = banOf(page);
   const counted = await session.source.command(`ban.count ${ban}`);
   const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
@@ -41,8 +40,8 @@ export async function refetchPage(c: ViewContext, page: Subject | undefined): Pr
   const lines: ToneLine[] = [
     [{ text: '1  ' }, { text: get, tone: 'strong' }],
     [{ text: '2  ' }, { text: `ban ${ban}`, tone: 'strong' }, { text: count, tone: 'muted' }],
-    [{ text: '3  the same GET, and both answers side by side' }],
-    [{ text: 'Nothing else is sent; both count as requests.', tone: 'muted' }],
+    [{ text: '3  the same GET, and both responses side by side' }],
+    [{ text: 'Nothing else is sent. Both count as client requests.', tone: 'muted' }],
   ];
   c.ui.set({
     panel: textPanel('Confirm: requests to send', lines),
@@ -93,9 +92,9 @@ function sentAs({ key, of, sent }: Subject): { url: string; host: string } {
 
 /** The reason why no request can be sent: an invalid URL, no valid host; '' without one. */
 function problemOf({ url, host }: { url: string; host: string }): string {
-  if (host === '') return 'no request for it has named its host';
-  if (!/^[\w.:[\]-]+$/.test(host)) return `no request is sent to the host ${host}`;
-  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL holds what the line of a request may not';
+  if (host === '') return 'its host is unknown';
+  if (!/^[\w.:[\]-]+$/.test(host)) return `${host} is not a valid host`;
+  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL contains characters that a request line must not';
 }
 
 /** Addresses of plain HTTP, as seen from here: one, or those of a Varnish, which does not report where it expects

@@ -92,7 +92,7 @@ export function rowMenu(c: ViewContext) {
     ({ help, keys, run }): Choice => ({ label: help, note: keyLabels(keys)[0] ?? '', take: () => run(c) }),
   );
   const choices = [...actions, ...own];
-  if (choices.length === 0) return c.ui.notify('warn', 'there is nothing to do with a row here');
+  if (choices.length === 0) return c.ui.notify('warn', 'rows of this view have no actions');
   const [first] = subjects;
   const title = first === undefined ? view.title : subjectRow(first).words(first);
   c.ui.set({ panel: choicePanel(title, choices), notice: null });

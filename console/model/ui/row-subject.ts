@@ -47,7 +47,7 @@ export const SUBJECTS = {
     without: '',
   },
   rewritten: {
-    title: 'a path prefix that the program changes',
+    title: 'a path prefix that the VCL rewrites',
     words: ({ key }) => `what stands below ${key}`,
     ban: null,
     without: 'the program looks it up under another path: purge its URLs',

@@ -157,7 +157,7 @@ function probeLines(
     lines.push([
       { text: 'Probes'.padEnd(LABEL), tone: 'muted' },
       { text: '', bits: { value: happy, count: ran, old: cutOff } },
-      { text: '  the newest at the right', tone: 'faint' },
+      { text: '  newest on the right', tone: 'faint' },
     ]);
   const steps = PROBE_BITS.flatMap(([field, words]) => {
     const n = ones(textField(b.details, field), window);

@@ -134,8 +134,12 @@ function tagRows(session: DaemonSession): ListRow[] {
       { text: tag, tone: 'strong' },
     ],
     detail: () => [
-      [{ text: `Carried by ${seen.fetches} fetched responses in ${seen.header}, the last for ${seen.url}.` }],
-      [{ text: 'p purges every object that carries it, after a count.', tone: 'faint' }],
+      [
+        {
+          text: `Seen on ${seen.fetches} fetched responses in ${seen.header}, most recently on ${seen.url}.`,
+        },
+      ],
+      [{ text: 'p purges every object with this tag, after counting them.', tone: 'faint' }],
     ],
   }));
 }

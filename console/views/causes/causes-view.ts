@@ -93,7 +93,7 @@ export const CAUSES_VIEW: ListView = listView({
       keys: ['Z'],
       command: 'causes.clear',
       spare: 'zero',
-      help: 'Count from zero',
+      help: 'Reset the counts',
       run: (c) => c.session.traffic.clear(),
     },
   ],

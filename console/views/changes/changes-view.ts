@@ -213,7 +213,9 @@ function changeRow(change: Change): ListRow {
               : `${rate(before)}/s before, ${rate(now)}/s now${comparison(before, now)}`,
         },
       ],
-      ...(alike.length === 0 ? [] : [[{ text: `With it: ${alike.join(', ')}`, tone: 'muted' as const }]]),
+      ...(alike.length === 0
+        ? []
+        : [[{ text: `Together with it: ${alike.join(', ')}`, tone: 'muted' as const }]]),
       [{ text: `Enter shows ${enter}.`, tone: 'faint' }],
     ],
   };

@@ -43,7 +43,7 @@ export const DASHBOARD_VIEW: View = {
       keys: ['enter'],
       command: 'dashboard.open',
       ofRow: true,
-      help: 'Open the subject of the panel: a view, transactions',
+      help: 'Open the view or the transactions for the panel',
       hint: 'open',
       run: (c) => {
         const panel = c.ui.stateOf(CURSOR);
@@ -54,7 +54,7 @@ export const DASHBOARD_VIEW: View = {
     {
       keys: ['w'],
       command: 'dashboard.window',
-      help: 'What the charts cover: what there is up to 15 minutes, 5 minutes, an hour, a day',
+      help: 'Chart period: up to 15 minutes, 5 minutes, an hour, a day',
       hint: 'window',
       run: (c) => {
         const at = CHART_WINDOWS.indexOf(c.ui.stateOf(WINDOW));
@@ -64,7 +64,7 @@ export const DASHBOARD_VIEW: View = {
     {
       keys: ['z'],
       command: 'dashboard.layout',
-      help: 'Layout: balanced, tall charts, long lists; the choice stays',
+      help: 'Layout: balanced, tall charts, long lists (remembered)',
       hint: 'layout',
       run: ({ ui }) => {
         const { settings } = ui.state;

@@ -79,7 +79,7 @@ export const EDGE_VIEW: ListView = listView({
       keys: ['delete', 'ctrl+d'],
       command: 'edge.drop',
       gives: 'edge.drop',
-      help: 'Forget it',
+      help: 'Drop it',
       hint: 'drop',
       ...submits(
         'edge.drop',
@@ -102,7 +102,7 @@ export const EDGE_VIEW: ListView = listView({
       keys: ['P'],
       command: 'edge.pause',
       gives: 'edge.pause',
-      help: 'Pause, or go on',
+      help: 'Pause or resume',
       hint: 'pause',
       run: (c) => {
         const status = statusOf(c.session);
@@ -197,7 +197,7 @@ function details(session: DaemonSession, item: unknown, added: number): readonly
   return [
     [
       {
-        text: `Asked for by ${textField(item, 'origin')} at ${clock(added, session.utc)}, for ${textField(item, 'network')}.`,
+        text: `Requested by ${textField(item, 'origin')} at ${clock(added, session.utc)}, for ${textField(item, 'network')}.`,
       },
     ],
     [{ text: detail === '' ? 'The network has not answered yet.' : detail, tone: 'muted' }],

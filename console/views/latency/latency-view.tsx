@@ -67,13 +67,13 @@ export const LATENCY_VIEW: View = {
       keys: ['Z'],
       command: 'latency.clear',
       spare: 'zero',
-      help: 'Count from zero',
+      help: 'Reset the counts',
       run: (c) => c.session.traffic.sample.clearLatency(c.session.now()),
     },
     {
       keys: ['enter'],
       command: 'latency.open',
-      help: 'The slowest hundredth, in the log',
+      help: 'Show the slowest 1 % in the log',
       hint: 'slowest',
       run: (c) => {
         const slow = chosen(c).latencies.slowest(0.99);

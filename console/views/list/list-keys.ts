@@ -96,7 +96,7 @@ export function listKeys(view: ListCommands): KeyGroup<KeyRow> {
         keys: ['O'],
         command: 'list.reverse',
         spare: 'reverse',
-        help: 'Turn the order round',
+        help: 'Reverse the order',
         run: (c) => view.act(c, { type: 'reverse' }),
       },
       {

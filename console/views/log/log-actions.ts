@@ -95,7 +95,7 @@ export function searchText(c: ViewContext, text: string) {
   actOnLog(c, { type: 'move', rows: 0 });
   actOnLog(c, { type: 'search', text });
   const groups = countMatches(c.session.log.shown, text);
-  if (groups === 0) return c.ui.notify('warn', `"${text}" is in no record shown`);
+  if (groups === 0) return c.ui.notify('warn', `"${text}" is not in any record shown`);
   if (!goToMatch(c, false)) goToMatch(c, true);
   const where = groups === 1 ? '1 group' : `${count(groups)} groups`;
   c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.shown.size)}; n and N for more`);

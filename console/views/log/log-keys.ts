@@ -52,7 +52,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
   {
     keys: ['space'],
     command: 'log.pause',
-    help: 'Pause or go on',
+    help: 'Pause or resume',
     hint: 'pause',
     run: acts({ type: 'pause' }),
   },
@@ -155,14 +155,14 @@ export const LOG_KEYS: readonly KeyRow[] = [
   {
     keys: ['<'],
     command: 'log.link-back',
-    help: 'Back to where the jump began',
+    help: 'Jump back',
     run: acts({ type: 'jump-back' }),
   },
   {
     keys: ['='],
     command: 'log.like-this',
     spare: 'like this',
-    help: 'A query from the selected row',
+    help: 'Filter by the selected row',
     ofRow: true,
     run: chooseLikeThis,
   },
@@ -170,7 +170,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     keys: ['ctrl+r'],
     command: 'log.saved',
     spare: 'queries',
-    help: 'Saved and former queries',
+    help: 'Saved and recent queries',
     run: chooseSaved,
   },
   {
@@ -207,17 +207,17 @@ export const LOG_KEYS: readonly KeyRow[] = [
     help: 'List the bookmarks; Enter goes there',
     run: chooseBookmark,
   },
-  { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Forget what is on screen', run: clear },
+  { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Clear the log on screen', run: clear },
   {
     keys: ['}'],
     command: 'log.right',
-    help: 'The rest of long URLs and records',
+    help: 'Scroll right in long URLs and records',
     run: acts({ type: 'shift', cells: SHIFT }),
   },
   {
     keys: ['{'],
     command: 'log.left',
-    help: 'Back to their beginning',
+    help: 'Scroll back left',
     run: acts({ type: 'shift', cells: -SHIFT }),
   },
   {

@@ -119,7 +119,7 @@ export function chooseSaved(c: ViewContext): void {
 
 function save(c: ViewContext, name: string, query: string | null) {
   if (!/^[\w.-]+$/.test(name))
-    return c.ui.notify('bad', 'the name of a query is of letters, digits, . _ and -');
+    return c.ui.notify('bad', 'a query name consists of letters, digits, . _ and -');
   const { queries } = c;
   if (query === null && queries.all()[name] === undefined) return c.ui.notify('bad', `no query "${name}"`);
   queries.save(name, query).then(
@@ -128,7 +128,7 @@ function save(c: ViewContext, name: string, query: string | null) {
         'info',
         query === null ? `forgot ${name}` : `kept as ${name}: ${query === '' ? 'everything' : query}`,
       ),
-    (error: Error) => c.ui.notify('warn', `for this session only: ${error.message}`),
+    (error: Error) => c.ui.notify('warn', `not saved, for this session only: ${error.message}`),
   );
 }
 

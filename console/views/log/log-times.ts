@@ -158,7 +158,7 @@ function goToTime(c: ViewContext, at: number) {
   if (first === Number.POSITIVE_INFINITY) return c.ui.notify('warn', 'the log is empty');
   const index = indexAt(shown, at);
   jumpTo(c, shown.at(Math.min(index, shown.size - 1)));
-  if (at < first) c.ui.notify('warn', `what is shown of the log begins at ${clock(first, utc)}`);
+  if (at < first) c.ui.notify('warn', `the log shown begins at ${clock(first, utc)}`);
   else if (index === shown.size) c.ui.notify('warn', `nothing after ${clock(at, utc)}`);
 }
 

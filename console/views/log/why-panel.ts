@@ -59,7 +59,7 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
   const lines = reasons.flatMap((r) => reasonLines(r, width, true));
   if (reasons.length === 0)
-    lines.push([{ text: 'There is nothing to explain: it contains no request.', tone: 'muted' }], []);
+    lines.push([{ text: 'Nothing to explain: there is no request in it.', tone: 'muted' }], []);
   if (remark !== '') lines.push([{ text: remark, tone: 'faint' }]);
   return lines;
 }

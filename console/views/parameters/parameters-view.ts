@@ -79,13 +79,13 @@ export const PARAMETERS_VIEW: ListView = listView({
       act: (c, row) =>
         row.facts.changed === 'yes'
           ? c.operator.submit(`param.reset ${row.key}`)
-          : c.ui.notify('info', `${row.key} has its default`),
+          : c.ui.notify('info', `${row.key} already has its default value`),
     },
     {
       keys: ['c'],
       command: 'parameters.changed',
       spare: 'changed',
-      help: 'Only what differs from its default',
+      help: 'Show only parameters with another value than the default',
       run: (c) => {
         const { option } = c.ui.stateOf(PARAMETERS_VIEW.state);
         PARAMETERS_VIEW.act(c, { type: 'option', option: option === 'changed' ? '' : 'changed' });

@@ -56,7 +56,7 @@ function around(all: readonly DiffLine[], context: number): DiffLine[] {
   const out: DiffLine[] = [];
   let skipped = 0;
   const skip = (): void => {
-    if (skipped > 0) out.push({ kind: 'skip', text: `${skipped} lines the same`, line: 0 });
+    if (skipped > 0) out.push({ kind: 'skip', text: `${skipped} lines unchanged`, line: 0 });
     skipped = 0;
   };
   for (const [i, line] of all.entries()) {

@@ -43,7 +43,7 @@ export async function editProgram(c: ViewContext, name: string): Promise<void> {
 async function open(c: ViewContext, name: string, main: ProgramFile, file: ProgramFile): Promise<void> {
   const { files } = c;
   const here = isHere(c, file);
-  if (!here && file !== main) return c.ui.notify('warn', `${file.name} is no file of this machine`);
+  if (!here && file !== main) return c.ui.notify('warn', `${file.name} is not a file on this machine`);
   try {
     const path = here ? file.name : await files.copy(`${bareName(name)}.vcl`, file.text);
     await edit(c, { name, main, file, path, copy: !here });

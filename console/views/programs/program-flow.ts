@@ -67,7 +67,7 @@ export class ProgramFlow {
   async use(name: string): Promise<void> {
     if (this.ui.state.readonly) return this.ui.notify('warn', 'read-only: vcl.use is disabled');
     const active = activeProgram(this.c.session, name);
-    if (name === active) return this.ui.notify('info', `${name} is active already`);
+    if (name === active) return this.ui.notify('info', `${name} is already active`);
     const panel = await this.changes(name);
     this.operator.ask(
       `vcl.use ${name}`,
@@ -140,7 +140,7 @@ export class ProgramFlow {
     if (source === null) return;
     try {
       const found = (await this.check(path)).map(lintRemark);
-      if (found.length === 0) return this.ui.notify('info', `${path}: nothing to remark`);
+      if (found.length === 0) return this.ui.notify('info', `${path}: no problems found`);
       const files = await this.remarked(found, { name: this.files.absolute(path), text: source }, true);
       const { product } = this.c.session.source;
       const by = product === undefined ? '' : ` of proxyd's check, not of ${product}'s`;

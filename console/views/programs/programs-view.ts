@@ -23,7 +23,7 @@ function promptLint(c: ViewContext): void {
 const STATES = ['auto', 'warm', 'cold'];
 
 function nextState(c: ViewContext, row: ListRow) {
-  if (row.facts.state === 'label') return c.ui.notify('warn', 'a label has the state of its program');
+  if (row.facts.state === 'label') return c.ui.notify('warn', 'a label has no state of its own');
   const next = STATES[(STATES.indexOf(row.facts.state ?? '') + 1) % STATES.length] as string;
   c.operator.submit(`vcl.state ${row.key} ${next}`);
 }
@@ -59,7 +59,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       keys: ['u'],
       command: 'programs.use',
       gives: 'vcl.use',
-      help: 'Use it; its changes first',
+      help: 'Use it, after showing its changes',
       hint: 'use',
       act: (c, row) => void new ProgramFlow(c).use(row.key),
     },
@@ -75,7 +75,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       keys: ['D'],
       command: 'programs.diff',
       spare: 'changes',
-      help: 'Changes against the active program',
+      help: 'Compare with the active program',
       act: (c, row) => void new ProgramFlow(c).diff(row.key),
     },
     {

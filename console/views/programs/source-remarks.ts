@@ -84,7 +84,7 @@ export function annotatedSource(source: string, remarks: readonly SourceRemark[]
 
 function quotedLines(remarks: readonly SourceRemark[], width: number): ToneLine[] {
   return [
-    [{ text: 'Its text is not known here, only the lines that are meant:', tone: 'muted' }],
+    [{ text: 'The source is not available here; only the lines concerned:', tone: 'muted' }],
     ...remarks.flatMap((r) => {
       const column = r.column - r.quoteFrom + 1;
       const shift = shiftOf(r, column, width);

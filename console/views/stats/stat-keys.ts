@@ -149,7 +149,7 @@ export function statKeys(open: (c: ViewContext) => void): readonly KeyRow[] {
     {
       keys: ['O'],
       command: 'stats.reverse',
-      help: 'Turn the order round',
+      help: 'Reverse the order',
       run: acts({ type: 'reverse' }),
     },
     {
@@ -157,7 +157,7 @@ export function statKeys(open: (c: ViewContext) => void): readonly KeyRow[] {
       command: 'stats.open',
       spare: 'open',
       ofRow: true,
-      help: 'Open the subject of the counter: transactions or a view',
+      help: 'Open the view or the transactions of the counter',
       run: open,
     },
   ];

@@ -14,10 +14,10 @@ const LINE = 'storage.list -j';
 /** Outcomes of objects, by counter. */
 const OUTCOMES: readonly [string, string][] = [
   ['MAIN.n_object', 'objects in the cache'],
-  ['MAIN.n_objecthead', 'keys they are filed under'],
+  ['MAIN.n_objecthead', 'hash keys'],
   ['MAIN.n_expired', 'expired'],
   ['MAIN.n_lru_nuked', 'evicted to make room'],
-  ['MAIN.n_lru_limited', 'times that eviction reached its limit'],
+  ['MAIN.n_lru_limited', 'times eviction stopped at its limit'],
   ['MAIN.n_obj_purged', 'purged'],
   ['MAIN.bans_obj_killed', 'banned'],
 ];
@@ -59,8 +59,8 @@ export const STORAGE_VIEW: ListView = listView({
     session.connection.state !== 'up'
       ? 'no connection'
       : hasNoWorker(session)
-        ? 'no worker: what was in the cache is gone'
-        : 'no storage has reported its use',
+        ? 'no worker: the cache contents are lost'
+        : 'no storage usage reported yet',
   keys: [],
   enter: (c) => STORAGE_VIEW.act(c, { type: 'detail' }),
 });

@@ -93,7 +93,7 @@ export const TOP_VIEW: ListView = listView({
       keys: ['Z'],
       command: 'top.clear',
       spare: 'zero',
-      help: 'Count from zero',
+      help: 'Reset the counts',
       run: (c) => c.session.traffic.clear(),
     },
   ],

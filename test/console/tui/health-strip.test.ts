@@ -81,7 +81,7 @@ describe('the strip of the daemon’s health', () => {
     expect(backends).toContain('not known: Unknown request in manager process (child not running)');
     expect(backends).not.toContain('none sick');
     expect(await shown('7')).not.toContain('0 bans');
-    expect(await shown('8')).toContain('no worker: what was in the cache is gone');
+    expect(await shown('8')).toContain('no worker: the cache contents are lost');
     expect(await shown('3')).toContain('Uptime child: none');
   });
 

@@ -34,7 +34,7 @@ describe('a log in a file', () => {
     ['4', 'not known: Not part of this recording', /none sick/],
     ['5', 'not known: Not part of this recording', /none active|no programs/],
     ['6', 'not known: Not part of this recording', /all default|no parameters/],
-    ['8', 'no storage has reported its use', /0 objects/],
+    ['8', 'no storage usage reported yet', /0 objects/],
     ['!', 'not known: Not part of this recording', /no worker has died|no panic/],
     ['@', 'not known: Not part of this recording', /imports edge/],
     ['$', 'events are not part of this recording', /nothing has happened/],

@@ -244,7 +244,7 @@ describe('operation', () => {
     await s.keys('/');
     await s.type('/nowhere');
     await s.keys('enter', 'enter');
-    expect(await s.screen()).toContain('"/nowhere" is in no record shown');
+    expect(await s.screen()).toContain('"/nowhere" is not in any record shown');
   });
 
   it('shows of the rows that are kept those that match the query it names, and forgets none', async () => {

@@ -20,7 +20,7 @@ describe('lineDiff', () => {
     ['a\nb\nc\n', 'a\nb\nc\n', []],
     ['a\nb\nc', 'a\nX\nc', [' 1 a', '-2 b', '+2 X', ' 3 c']],
     ['', 'a\n', ['-1 ', '+1 a']],
-    ['a\nb\nc\nd\ne\nf', 'a\nb\nc\nd\ne\nf\ng', ['~0 5 lines the same', ' 6 f', '+7 g']],
+    ['a\nb\nc\nd\ne\nf', 'a\nb\nc\nd\ne\nf\ng', ['~0 5 lines unchanged', ' 6 f', '+7 g']],
     ['x\na\nb', 'a\nb\ny', ['-1 x', ' 1 a', ' 2 b', '+3 y']],
   ])('%j to %j', (a, b, lines) => {
     expect(show(a, b)).toEqual(lines);
@@ -118,7 +118,7 @@ describe('the compiler’s words', () => {
   ])('are put on the line that came with them where the text is %s', (_what, text) => {
     expect(shown({ name: '/etc/inc.vcl', text, remarks: compileErrors(included) })).toEqual([
       '/etc/inc.vcl  included from /etc/x.vcl line 3',
-      'Its text is not known here, only the lines that are meant:',
+      'The source is not available here; only the lines concerned:',
       '    2         set nosuch;',
       "                  ^^^^^^ Symbol not found: 'nosuch'",
     ]);

@@ -195,7 +195,7 @@ export const FRAGMENT_RULES: readonly Rule[] = [
         return {
           sentence: `The markup of ${url} has faults: ${first.text}${more}.`,
           evidence: found.slice(0, MOST_EVIDENCE),
-          hint: 'The number is the place in the body, in bytes: up to there it was understood.',
+          hint: 'The number is the byte offset in the body at which parsing stopped.',
         };
       }
       return null;

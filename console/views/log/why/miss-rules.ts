@@ -194,7 +194,7 @@ export const MISS_RULES: readonly Rule[] = [
       return {
         sentence: `It was not in the cache yet: ${fetch.vxid} was fetching it, and the request did not wait.`,
         evidence: [miss.evidence],
-        hint: 'req.hash_ignore_busy has it so.',
+        hint: 'req.hash_ignore_busy is set.',
       };
     },
   },

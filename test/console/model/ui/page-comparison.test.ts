@@ -78,7 +78,7 @@ it('shows for a failing origin why the fetch failed, and not the contents of the
     expect.stringMatching(/^fetch error +no backend connection +no backend connection$/),
   );
   expect(text(page(2))[0]).toBe('The fetch failed: no backend connection.');
-  expect(text(before, 100, page(1))[0]).toBe('The fetch failed before, and does no longer.');
+  expect(text(before, 100, page(1))[0]).toBe('The fetch failed before and succeeds now.');
 });
 
 it('breaks no name within a word', () => {

@@ -60,7 +60,7 @@ it('shows in how many groups a search finds its text', async () => {
   await s.keys('s');
   await s.type('nowhere');
   await s.keys('enter');
-  expect(await s.screen()).toContain('"nowhere" is in no record shown');
+  expect(await s.screen()).toContain('"nowhere" is not in any record shown');
 });
 
 it('counts what a walk from match to match finds', () => {

@@ -26,10 +26,10 @@ it('finds one changed line among many', () => {
   const many = Array.from({ length: 20_000 }, (_, i) => `line ${i}`);
   const changed = many.with(10_000, 'other');
   expect(lineDiff(many.join('\n'), changed.join('\n'), 0)).toEqual([
-    { kind: 'skip', text: '10000 lines the same', line: 0 },
+    { kind: 'skip', text: '10000 lines unchanged', line: 0 },
     { kind: 'gone', text: 'line 10000', line: 10_001 },
     { kind: 'new', text: 'other', line: 10_001 },
-    { kind: 'skip', text: '9999 lines the same', line: 0 },
+    { kind: 'skip', text: '9999 lines unchanged', line: 0 },
   ]);
 });
 
