@@ -129,9 +129,9 @@ describe('screens', () => {
     await shows(/if neither the +│[\s\S]*backend nor the program assigns one\./);
     await s.keys('escape', '?');
     await s.type('/');
-    await s.type('subject of the panel');
+    await s.type('transactions for the panel');
     await s.keys('enter');
-    await shows(/Open the subject of the panel: a +│[\s\S]* view, transactions +│/);
+    await shows(/Open the view or the transactions +│[\s\S]* for the panel +│/);
     await s.keys('escape', '9');
     await shows(/Top {2}by URL, [\d.]+% sampled, \d+ requests since [\d:]+ +\d+ *\n/);
     await s.keys('0');

@@ -556,7 +556,7 @@ describe('changes', () => {
     await s.keys('enter');
     await s.settle();
     expect(await s.screen()).toMatch(
-      /\/srv\/inc\.vcl {2}included from \/etc\/bad\.vcl line 2[\s\S]*text is not known here[\s\S]* 7 {3}set x;[\s\S]* \^ No such thing/,
+      /\/srv\/inc\.vcl {2}included from \/etc\/bad\.vcl line 2[\s\S]*source is not available here[\s\S]* 7 {3}set x;[\s\S]* \^ No such thing/,
     );
   });
 
