@@ -80,7 +80,7 @@ it.each(['names', 'remove', 'syncNames'])(
     bench.cache.invalidation.purge('/a', T0);
     expect(await bench.tier.settled()).toBe(false);
     expect(bench.reports.join()).toContain('Remove its files before the next start');
-    // What is on disk is not used any more, whatever it is.
+    // Objects on disk are not used any more, whatever they are.
     expect(bench.tier.mayHave('/a')).toBe(false);
     expect(await bench.load('/a')).toBeNull();
     // Not tried twice: the answers stay the same.
