@@ -15,6 +15,7 @@ import { type Oc, stateIn, withState } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
+import { decodePart, encodePart, type Segment, withPart } from './part-facts.ts';
 import { tagsOf } from './tags/tag-headers.ts';
 import { sameNames, sameStored, type VaryKey } from './vary.ts';
 
@@ -111,6 +112,15 @@ export class ObjectFilling {
    * room. */
   setAnnex(oc: Oc, bytes: Uint8Array, flags = 0): boolean {
     return this.state.lock.hold(() => this.store.setAnnex(oc, bytes, flags));
+  }
+
+  /** Adds a part to the list of the first one, if there is room. */
+  addPart(first: Oc, place: Segment): void {
+    this.state.lock.hold(() => {
+      const annex = this.store.annex(first);
+      const more = annex === null ? null : withPart(decodePart(annex), place);
+      if (more !== null) this.store.setAnnex(first, encodePart(more), 0);
+    });
   }
 
   /** Makes the head visible: from now on hits attach, and waiters look up again. `uncacheable`: they will not find an object

@@ -49,6 +49,14 @@ export class ObjectReading {
     return this.store.annex(oc);
   }
 
+  /** A copy of them, of an annex that may change. */
+  annexCopy(oc: Oc): Buffer | null {
+    return this.state.lock.hold(() => {
+      const annex = this.store.annex(oc);
+      return annex === null ? null : Buffer.from(annex);
+    });
+  }
+
   /** Bytes of the body so far. */
   bodyLength(oc: Oc): number {
     return this.state.objcores.getDouble(oc, BODY_LENGTH);

@@ -164,6 +164,8 @@ export class RequestSettings {
   hashIgnoreVary = false;
   /** req.slice in bytes; 0 is off. */
   slice = 0;
+  /** req.parts. */
+  parts = false;
   /** req.ttl and req.grace in seconds; negative when unset. */
   ttl = -1;
   grace = -1;

@@ -5,7 +5,7 @@ import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-rea
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OF_ESI } from '../cache/objcore.ts';
-import { placeOf } from '../cache/part-facts.ts';
+import { ownPlace } from '../cache/part-facts.ts';
 import type { FetchChain } from '../filters/chain.ts';
 import { KeepingQueue } from '../filters/keeping-queue.ts';
 import { type Abort, asserted, DISCARD, Flow, type Source } from '../flow/flow.ts';
@@ -68,6 +68,7 @@ export function bodyOver(bo: BusyObj): boolean {
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
   cache.filling.finish(oc, bo.uncacheable);
+  if (bo.attempt.part !== null) bo.part?.of?.stored(ownPlace(bo.attempt.part));
   replaceStale(bo);
   return true;
 }
@@ -76,7 +77,7 @@ export function bodyOver(bo: BusyObj): boolean {
 function shortSlice({ attempt, core, oc }: BusyObj): FetchFailure | null {
   const { part } = attempt;
   if (part === null) return null;
-  const { from, to } = placeOf(part, part.index);
+  const { from, to } = ownPlace(part);
   return core.cache.reading.bodyLength(oc) === to - from ? null : 'short-body';
 }
 

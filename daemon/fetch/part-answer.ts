@@ -40,16 +40,16 @@ export function settlePart(bo: BusyObj): Step<BusyObj> | null {
     attempt.part = part.facts;
     return null;
   }
-  if (part.verdict === 'beyond' && part.index > 0) return again(bo, new WantedPart(part.size, 0, null));
+  if (part.verdict === 'beyond' && part.size > 0 && part.index > 0) return again(bo, new WantedPart(part.size, 0, null));
   bo.log.put(Tag.Notice, `Not in slices: ${fault === '' ? 'ends before its first byte' : fault}`);
   return again(bo, null);
 }
 
 /** Why an object is not kept in slices that could be; null if it is. */
-function unfit(bo: BusyObj, { size }: WantedPart): string | null {
+function unfit(bo: BusyObj, { length }: WantedPart): string | null {
   if (bo.uncacheable) return 'uncacheable';
   if (bo.doEsi || bo.doGzip || bo.doGunzip || (bo.filters ?? '').trim() !== '') return 'filters';
-  return bo.core.cache.storages.couldHold(bo.storage, size) ? null : 'larger than storage';
+  return bo.core.cache.storages.couldHold(bo.storage, length) ? null : 'larger than storage';
 }
 
 function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {

@@ -20,7 +20,7 @@ import {
   OF_UNSTREAMED,
 } from '../cache/objcore.ts';
 import type { StoredSlice } from '../cache/object-filling.ts';
-import { decodePart, encodePart, type PartFacts, partTag, placeOf } from '../cache/part-facts.ts';
+import { decodePart, encodePart, ownPlace, type PartFacts, partTag } from '../cache/part-facts.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { resolveVary, varyKey } from '../cache/vary.ts';
 import { FetchChain } from '../filters/chain.ts';
@@ -243,11 +243,11 @@ function storedSlice(bo: BusyObj): StoredSlice | null {
   const { facts, reading } = core.cache;
   let { part } = attempt;
   if (attempt.was304 && facts.has(staleOc, OF_PART)) {
-    const annex = reading.annex(staleOc);
+    const annex = reading.annexCopy(staleOc);
     if (annex !== null) part = decodePart(annex);
   }
   if (part === null) return null;
-  const { from, to } = placeOf(part, part.index);
+  const { from, to } = ownPlace(part);
   return { length: to - from, tag: part.isFirst ? null : partTag(part.set), annex: encodePart(part) };
 }
 

@@ -74,7 +74,7 @@ export function copyBody(bo: BusyObj): Step<BusyObj> {
 /** Copies what filters have found out about the body; false when there is no room. */
 function copyFindings({ core, oc, staleOc }: BusyObj): boolean {
   const { facts, filling, reading } = core.cache;
-  const annex = reading.annex(staleOc);
+  const annex = reading.annexCopy(staleOc);
   // Kept as what it was: a page is a page.
   const isKept = annex === null || filling.setAnnex(oc, annex);
   if (facts.has(oc, OF_GZIPPED)) filling.setGunzippedLength(oc, reading.gunzippedLength(staleOc));

@@ -1,7 +1,7 @@
 // The slice of an object that a fetch asks its origin for, and what the answer's own head says about it: before a program
 // sees it, since a program may change both.
 
-import { newSet, type PartFacts, placeOf } from '../cache/part-facts.ts';
+import { newSet, ownPlace, type PartFacts, type Segment } from '../cache/part-facts.ts';
 import { parseDate } from '../http1/date.ts';
 import { parseLength } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -16,6 +16,8 @@ export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' 
 /** The object that a slice belongs to. */
 export interface SlicedObject {
   readonly part: PartFacts;
+  /** A slice of it is stored. */
+  stored(place: Segment): void;
   /** The slice cannot be of this object any more. */
   changed(): void;
   /** The fetch is over. */
@@ -25,6 +27,7 @@ export interface SlicedObject {
 export class WantedPart {
   readonly size: number;
   readonly index: number;
+  private readonly end: number;
   /** Null where the answer brings the object's head. */
   readonly of: SlicedObject | null;
   /** The object that this is to replace, if it is kept in slices. */
@@ -35,7 +38,15 @@ export class WantedPart {
   /** What the answer is, as a slice. */
   facts: PartFacts | null = null;
 
-  constructor(size: number, index: number, of: SlicedObject | null, former: PartFacts | null = null) {
+  /** @param end of a part: the byte after its last */
+  constructor(
+    size: number,
+    index: number,
+    of: SlicedObject | null,
+    former: PartFacts | null = null,
+    end = 0,
+  ) {
+    this.end = end;
     this.size = size;
     this.index = index;
     this.of = of;
@@ -43,10 +54,19 @@ export class WantedPart {
   }
 
   get range(): string {
-    const { size, index, of } = this;
-    const { from, to } =
-      of === null ? { from: index * size, to: (index + 1) * size } : placeOf(of.part, index);
+    const { from, to } = this.placeIn(this.of?.part.total ?? Number.MAX_SAFE_INTEGER);
     return `bytes=${from}-${to - 1}`;
+  }
+
+  /** Most bytes that it can have. */
+  get length(): number {
+    const { from, to } = this.placeIn(Number.MAX_SAFE_INTEGER);
+    return to - from;
+  }
+
+  private placeIn(total: number): Segment {
+    const { size, index, end } = this;
+    return ownPlace({ size, index, total, end: Math.min(end, total) });
   }
 
   judge(beresp: HttpMessage): void {
@@ -71,7 +91,7 @@ export class WantedPart {
     const { low, high, total } = range;
     if (total < 0) return this.refuse('unknown length');
     if (of !== null && total !== of.part.total) return this.change('has another length');
-    const place = { from: index * size, to: Math.min(total, (index + 1) * size) };
+    const place = this.placeIn(total);
     if (low !== place.from || high !== place.to - 1) return this.refuse('another range');
     const declared = beresp.get('content-length');
     if (declared !== null && parseLength(declared) !== high - low + 1) return this.refuse('another length');
@@ -82,9 +102,14 @@ export class WantedPart {
     if (of !== null && validator !== of.part.validator) return this.change('has another validator');
     if (validator === null) return this.refuse('no strong validator');
     const isSame =
-      former !== null && former.validator === validator && former.total === total && former.size === size;
+      former !== null &&
+      former.validator === validator &&
+      former.total === total &&
+      former.size === size &&
+      former.index === index;
     const set = of?.part.set ?? (isSame ? former.set : newSet());
-    this.facts = { size, index, total, validator, set, isFirst: of === null };
+    const others = isSame ? former.others : [];
+    this.facts = { size, index, total, validator, set, isFirst: of === null, end: place.to, others };
     return 'slice';
   }
 

@@ -8,6 +8,7 @@ import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
+import { isStrict } from '../fetch/lifetime.ts';
 import type { BodyError } from '../flow/flow.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import { endsWithConnection, quote, quoted, requestBody } from '../http1/framing.ts';
@@ -107,6 +108,7 @@ export function transport(req: Request): Step<Request> {
   }
   saveOriginal(req);
   addOwnFields(req);
+  req.settings.parts = isStrict(core.params);
   return RECV;
 }
 
@@ -327,6 +329,7 @@ function normaliseEncoding(req: Request): void {
 function switchProgram(req: Request, to: ProgramRef): void {
   req.switchProgram(to);
   addOwnFields(req);
+  req.settings.parts = isStrict(req.core.params);
 }
 
 export function restart(req: Request): Step<Request> {

@@ -4,7 +4,7 @@
 
 import { LookupAnswer, LookupQuery, LookupResult } from '../cache/lookup-query.ts';
 import { type Oc, OF_PART } from '../cache/objcore.ts';
-import { type PartFacts, partKey } from '../cache/part-facts.ts';
+import { type PartFacts, partKey, type Segment } from '../cache/part-facts.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { type SlicedObject, WantedPart } from '../fetch/wanted-part.ts';
 import type { Request } from '../transaction/request.ts';
@@ -17,7 +17,7 @@ export interface SliceCounts {
 }
 
 export class SliceTake {
-  readonly index: number;
+  readonly segment: Segment;
   state: 'waiting' | 'there' | 'failed' = 'waiting';
   /** The slice, as soon as it can be read; held until drop(). */
   oc: Oc = 0;
@@ -32,12 +32,12 @@ export class SliceTake {
   private othersFailed = false;
   private askedDisk = false;
 
-  constructor(req: Request, part: PartFacts, index: number, counts: SliceCounts) {
+  constructor(req: Request, part: PartFacts, segment: Segment, counts: SliceCounts) {
     this.req = req;
     this.part = part;
-    this.index = index;
+    this.segment = segment;
     this.counts = counts;
-    if (index === part.index) {
+    if (segment.index === part.index) {
       this.oc = req.attempt.oc;
       req.core.cache.references.ref(this.oc);
       this.state = 'there';
@@ -59,7 +59,7 @@ export class SliceTake {
     const { req } = this;
     const { cache, stats } = req.core;
     const query = new LookupQuery(req.http);
-    query.key = partKey(req.attempt.hashKey, this.part, this.index);
+    query.key = partKey(req.attempt.hashKey, this.part, this.segment.index);
     query.now = req.tReq;
     // The slice belongs to the variant that was found.
     query.hashIgnoreVary = true;
@@ -132,13 +132,15 @@ export class SliceTake {
 
   /** @param busy the object to fill, with a reference, and `stale` likewise */
   private fetch(busy: Oc, stale: Oc): void {
-    const { req, part, index } = this;
+    const { req, part, segment } = this;
+    const { index, to } = segment;
     const { cache } = req.core;
     const { facts, references } = cache;
     this.counts.fetched++;
     this.oc = busy;
     references.ref(busy);
-    startFetch(req, busy, stale, 'fetch', null, new WantedPart(part.size, index, objectOf(req, part)));
+    const wanted = new WantedPart(part.size, index, objectOf(req, part), null, to);
+    startFetch(req, busy, stale, 'fetch', null, wanted);
     if (stale !== 0) references.deref(stale);
     const isOver = (): boolean => facts.isDeliverable(busy) || facts.isFailed(busy);
     if (isOver()) {
@@ -170,6 +172,9 @@ function objectOf({ core, attempt }: Request, part: PartFacts): SlicedObject {
   cache.references.ref(oc);
   return {
     part,
+    stored: (place) => {
+      if (part.size === 0) cache.filling.addPart(oc, place);
+    },
     changed: () => void cache.invalidation.purgeOne(oc, clock.now()),
     release: () => cache.references.deref(oc),
   };

@@ -4,7 +4,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type Oc, OF_PART } from '../cache/objcore.ts';
-import { decodePart, type PartFacts, placeOf } from '../cache/part-facts.ts';
+import { decodePart, LARGEST_PART, ownPlace, type PartFacts, type Segment, segmentAt } from '../cache/part-facts.ts';
 import { WantedPart } from '../fetch/wanted-part.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { NOTHING, type Piece } from '../flow/piece.ts';
@@ -14,13 +14,15 @@ import type { Request } from '../transaction/request.ts';
 import { StoreSource } from '../transaction/store-flow.ts';
 import { type SliceCounts, SliceTake } from './slice-take.ts';
 
+const NOWHERE = { from: 0, to: 0 };
+
 /** The least size of a slice in bytes: each has a head of its own. */
 const LEAST = 1024;
 
 /** Of an object in slices what they are; null of others. */
 export function partOf({ cache }: Core, oc: Oc): PartFacts | null {
   if (!cache.facts.has(oc, OF_PART)) return null;
-  const annex = cache.reading.annex(oc);
+  const annex = cache.reading.annexCopy(oc);
   return annex === null ? null : decodePart(annex);
 }
 
@@ -28,16 +30,26 @@ export function partOf({ cache }: Core, oc: Oc): PartFacts | null {
  * the whole is fetched. */
 export function firstPart(req: Request, staleOc: Oc): WantedPart | null {
   const { core, settings, attempt, http } = req;
-  if (settings.slice <= 0 || attempt.isHitMiss || core.params.http_range_support === 0) return null;
+  if (attempt.isHitMiss || core.params.http_range_support === 0) return null;
   if ((http.method !== 'GET' && http.method !== 'HEAD') || req.body !== null || req.fragment !== null)
     return null;
-  const size = Math.max(LEAST, Math.floor(settings.slice));
   const former = staleOc === 0 ? null : partOf(core, staleOc);
+  if (settings.slice <= 0 && !settings.parts) return null;
   // A 304 confirms the slice that is there.
-  if (former !== null) return new WantedPart(former.size, former.index, null, former);
+  if (former !== null) return new WantedPart(former.size, former.index, null, former, former.end);
   const range = requestedRange(http.get('range') ?? '');
+  if (settings.slice <= 0) return partAsked(req, range);
+  const size = Math.max(LEAST, Math.floor(settings.slice));
   const from = range === null || req.isHead ? 0 : Math.max(0, range.low);
   return new WantedPart(size, Math.floor(from / size), null);
+}
+
+/** The part that its client asks for, both of whose ends are given; of others nobody knows how long they are. */
+function partAsked(req: Request, range: { low: number; high: number } | null): WantedPart | null {
+  if (range === null || req.isHead || req.http.has('if-range')) return null;
+  const { low, high } = range;
+  if (low < 0 || high < 0 || high - low >= LARGEST_PART) return null;
+  return new WantedPart(0, low, null, null, high + 1);
 }
 
 /** `taking`: waits for a slice. `full`: for the sink, between two slices. */
@@ -66,7 +78,7 @@ export class SlicedSource implements Source {
     const span = this.spans.shift() as Span;
     this.at = span.from;
     this.to = span.to;
-    this.first = this.indexOf(span.from);
+    this.first = segmentAt(part, span.from, span.to).index;
   }
 
   start(sink: Sink): void {
@@ -89,28 +101,25 @@ export class SlicedSource implements Source {
     this.over();
   }
 
-  private indexOf(place: number): number {
-    return Math.floor(place / this.part.size);
-  }
-
   private next(): void {
     this.state = 'taking';
-    const index = this.indexOf(this.at);
-    const take = this.ahead?.index === index ? this.ahead : this.takeSlice(index);
+    const { part, at, to } = this;
+    const segment = segmentAt(part, at, to);
+    const take = this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment);
     if (take !== this.ahead) this.ahead?.drop();
     this.ahead = null;
     this.take = take;
-    this.last = index;
+    this.last = segment.index;
     // Only what the client has asked for.
-    if (placeOf(this.part, index).to < this.to) this.ahead = this.takeSlice(index + 1);
+    if (segment.to < to) this.ahead = this.takeSlice(segmentAt(part, segment.to, to));
     if (take.state === 'waiting') {
       this.sink?.flush();
       take.onSettled = () => this.send(take);
     } else this.send(take);
   }
 
-  private takeSlice(index: number): SliceTake {
-    return new SliceTake(this.req, this.part, index, this.counts);
+  private takeSlice(segment: Segment): SliceTake {
+    return new SliceTake(this.req, this.part, segment, this.counts);
   }
 
   private send(take: SliceTake): void {
@@ -119,8 +128,14 @@ export class SlicedSource implements Source {
       this.breakOff('object');
       return;
     }
-    const { from, to } = placeOf(this.part, take.index);
+    // A part may be another one than was asked for: one that begins there, too.
+    const own = partOf(this.req.core, take.oc);
+    const { from, to } = own === null ? NOWHERE : ownPlace(own);
     const end = Math.min(to, this.to);
+    if (from > this.at || end <= this.at) {
+      this.breakOff('object');
+      return;
+    }
     this.state = 'sending';
     this.inner = new StoreSource(this.req.core, take.oc, this.at - from, end - from);
     this.inner.start(new SliceSink(this, this.sink as Sink, end - this.at));
@@ -185,11 +200,13 @@ export class SlicedSource implements Source {
 
   private report(): void {
     const { counts, part, first, last } = this;
+    const many = `${counts.hits} hits, ${counts.fetched} fetched`;
     const all = Math.ceil(part.total / part.size);
-    this.req.log.put(
-      Tag.Notice,
-      `Slices ${first}-${last} of ${all}, ${part.size} bytes each: ${counts.hits} hits, ${counts.fetched} fetched`,
-    );
+    const text =
+      part.size === 0
+        ? `Parts of ${part.total} bytes: ${many}`
+        : `Slices ${first}-${last} of ${all}, ${part.size} bytes each: ${many}`;
+    this.req.log.put(Tag.Notice, text);
   }
 }
 

@@ -134,6 +134,8 @@ export const VARIABLES = [
   row('req.hash_always_miss', 'BOOL', 'client', 'client', '', 'Fetch a new copy even when a good object is there.'),
   row('req.slice', 'BYTES', 'client', 'client', '',
     'Bytes of the slices in which an object is fetched and kept that is larger. 0, unless set, keeps it whole.'),
+  row('req.parts', 'BOOL', 'client', 'client', '',
+    'Whether a range that is not in the cache is fetched and kept as a part, to be completed by later ones. True with http_profile=rfc9111 unless set, else false.'),
   row('req.is_hitmiss', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-miss marker.'),
   row('req.is_hitpass', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-pass marker.'),
   row('req.time', 'TIME', 'client', '', '', 'When the request was complete; restarts do not change it.'),

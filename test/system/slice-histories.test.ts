@@ -32,6 +32,7 @@ const PROGRAM = `
 import std;
 sub vcl_recv {
   set req.slice = std.bytes(req.http.X-Slice, 0B);
+  if (req.http.X-Slice == "parts") { set req.parts = true; }
   unset req.http.X-Slice;
   if (req.method == "PURGE") { return (purge); }
   if (req.method == "BAN") { ban("obj.http.X-File == " + req.url); return (synth(200)); }
@@ -139,7 +140,7 @@ describe.each([
       await proxy.get(url, { method: what < 6 ? 'PURGE' : 'BAN' });
       return true;
     }
-    const fields: Record<string, string> = { 'X-Slice': ['0B', '16KB', '50KB'][dice.below(3)] as string };
+    const fields: Record<string, string> = { 'X-Slice': ['0B', '16KB', '50KB', 'parts'][dice.below(4)] as string };
     const from = dice.below(size + 10);
     const to = from + dice.below(size + 10);
     const ranges = [`${from}-${to}`, `${from}-`, `-${from}`, `0-9,${from}-${to}`, `${from}-${to},0-0`];

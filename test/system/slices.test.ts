@@ -67,6 +67,7 @@ const PROGRAM = `
 import std;
 sub vcl_recv {
   set req.slice = 16KB;
+  if (req.http.X-Parts) { set req.slice = 0B; set req.parts = true; }
   if (req.http.X-Slice) { set req.slice = std.bytes(req.http.X-Slice, 0B); }
   if (req.method == "PURGE") { return (purge); }
   if (req.method == "BAN") { ban("obj.http.X-Url == " + req.url); return (synth(200)); }
@@ -348,4 +349,69 @@ it('cuts a client off where a slice is shorter than it says', async () => {
   expect(r.complete).toBe(false);
   file.reply = null;
   expect(hash((await get()).body)).toBe(hash(file.body));
+});
+
+describe('parts that clients ask for (req.parts)', () => {
+  const part = async (range: string | null, more: Record<string, string> = {}): Promise<Response> => {
+    const r = await get(range, { 'X-Parts': 'yes', ...more });
+    const [, low = '0', high = String(SIZE - 1)] =
+      /^bytes (\d+)-(\d+)\//.exec(field(r, 'Content-Range') ?? '') ?? [];
+    expect(r.body.equals(file.body.subarray(Number(low), Number(high) + 1))).toBe(true);
+    expect([r.status, r.complete]).toEqual([range === null ? 200 : 206, true]);
+    return r;
+  };
+
+  it('keeps a part, and answers from it', async () => {
+    await part('bytes=1000-1999');
+    await part('bytes=1200-1300');
+    await part('bytes=1000-1999');
+    expect(asked()).toEqual(['bytes=1000-1999']);
+  });
+
+  it('fetches what is missing, on condition of the validator, and is whole in the end', async () => {
+    await part('bytes=1000-1999');
+    await part('bytes=5000-5999');
+    await part('bytes=1500-5499');
+    expect(asked()).toEqual(['bytes=1000-1999', 'bytes=5000-5999', 'bytes=2000-4999']);
+    await part(null);
+    expect(asked().slice(3).sort()).toEqual(['bytes=0-999', `bytes=6000-${SIZE - 1}`]);
+    const heads = origin.requests.filter((request) => request.url === url).map(({ head }) => head);
+    expect(heads.map((head) => headerIn(head, 'If-Range'))).toEqual([null, '"a"', '"a"', '"a"', '"a"']);
+    await part(null);
+    await part('bytes=-10');
+    expect(asked()).toHaveLength(5);
+  });
+
+  it('drops all parts of an older version', async () => {
+    await part('bytes=1000-1999');
+    file.body = bytesOf(55);
+    file.etag = '"b"';
+    expect((await get('bytes=1500-2499', { 'X-Parts': 'yes' })).complete).toBe(false);
+    await part('bytes=1500-2499');
+    await part('bytes=1000-1999');
+    expect(asked().slice(2)).toEqual(['bytes=1500-2499', 'bytes=1000-1499']);
+  });
+
+  it('fetches the whole without a strong validator, or without an end', async () => {
+    file.etag = 'W/"a"';
+    await part('bytes=1000-1999');
+    expect(asked()).toEqual(['bytes=1000-1999', null]);
+    make(`/${count++}`);
+    await part('bytes=1000-');
+    expect(asked()).toEqual([null]);
+  });
+
+  it('has one fetch for those who want the same, and others for others', async () => {
+    await part('bytes=0-9');
+    await Promise.all([
+      ...Array.from({ length: 5 }, () => part('bytes=100-199')),
+      ...Array.from({ length: 5 }, () => part('bytes=100-299')),
+      ...Array.from({ length: 5 }, () => part('bytes=150-249')),
+    ]);
+    expect(asked().filter((range) => range?.startsWith('bytes=100-'))).toHaveLength(1);
+    await proxy.get(url, { method: 'PURGE' });
+    const before = asked().length;
+    await part('bytes=100-199');
+    expect(asked().slice(before)).toEqual(['bytes=100-199']);
+  });
 });

@@ -139,6 +139,10 @@ export const clientVariables = {
   set_req_slice: (c: VclContext, v: number) => {
     req(c).settings.slice = v;
   },
+  get_req_parts: (c: VclContext) => req(c).settings.parts,
+  set_req_parts: (c: VclContext, v: boolean) => {
+    req(c).settings.parts = v;
+  },
   get_req_is_hitmiss: (c: VclContext) => req(c).attempt.isHitMiss,
   get_req_is_hitpass: (c: VclContext) => req(c).attempt.isHitPass,
   get_req_time: (c: VclContext) => req(c).tReq,
