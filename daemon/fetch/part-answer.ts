@@ -40,7 +40,8 @@ export function settlePart(bo: BusyObj): Step<BusyObj> | null {
     attempt.part = part.facts;
     return null;
   }
-  if (part.verdict === 'beyond' && part.size > 0 && part.index > 0) return again(bo, new WantedPart(part.size, 0, null));
+  if (part.verdict === 'beyond' && part.size > 0 && part.index > 0)
+    return again(bo, new WantedPart(part.size, 0, null));
   bo.log.put(Tag.Notice, `Not in slices: ${fault === '' ? 'ends before its first byte' : fault}`);
   return again(bo, null);
 }

@@ -4,7 +4,14 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type Oc, OF_PART } from '../cache/objcore.ts';
-import { decodePart, LARGEST_PART, ownPlace, type PartFacts, type Segment, segmentAt } from '../cache/part-facts.ts';
+import {
+  decodePart,
+  LARGEST_PART,
+  ownPlace,
+  type PartFacts,
+  type Segment,
+  segmentAt,
+} from '../cache/part-facts.ts';
 import { WantedPart } from '../fetch/wanted-part.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { NOTHING, type Piece } from '../flow/piece.ts';

@@ -140,7 +140,9 @@ describe.each([
       await proxy.get(url, { method: what < 6 ? 'PURGE' : 'BAN' });
       return true;
     }
-    const fields: Record<string, string> = { 'X-Slice': ['0B', '16KB', '50KB', 'parts'][dice.below(4)] as string };
+    const fields: Record<string, string> = {
+      'X-Slice': ['0B', '16KB', '50KB', 'parts'][dice.below(4)] as string,
+    };
     const from = dice.below(size + 10);
     const to = from + dice.below(size + 10);
     const ranges = [`${from}-${to}`, `${from}-`, `-${from}`, `0-9,${from}-${to}`, `${from}-${to},0-0`];

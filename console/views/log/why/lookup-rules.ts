@@ -146,6 +146,21 @@ export const LOOKUP_RULES: readonly Rule[] = [
     },
   },
   {
+    name: 'parts',
+    explains: 'Parts of the object were in the cache, and others were fetched.',
+    try: (c) => {
+      const notice = c.request.first('Notice', /^Parts of \d+ bytes/);
+      if (notice === undefined || c.request.first('Hit') === undefined) return null;
+      const [total, , fetched] = (notice.text.match(/\d+/g) ?? []).map(Number);
+      if (fetched === 0) return null;
+      return {
+        sentence: `Only parts of the object, which has ${total} bytes, are in the cache. ${fetched} more had to be fetched for what it asked for.`,
+        evidence: [notice],
+        hint: 'Parts are kept with req.parts, or with http_profile=rfc9111; each range completes the object.',
+      };
+    },
+  },
+  {
     name: 'slices',
     explains: 'The object was in the cache, and slices of it were fetched.',
     try: (c) => {

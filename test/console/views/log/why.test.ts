@@ -296,7 +296,7 @@ describe('why?', () => {
       [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
     );
     // Those of pages are in fragments.test.ts, and of ranges below.
-    const elsewhere = ['far-range', 'slices'];
+    const elsewhere = ['far-range', 'slices', 'parts'];
     const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r) && !elsewhere.includes(r.name));
     expect(rules.map((r) => r.name).filter((name) => !spoken.has(name))).toEqual([]);
   });
@@ -316,19 +316,26 @@ describe('why?', () => {
     ]);
   });
 
-  it('says of an object in slices how many were there', () => {
+  it.each([
+    [
+      'slices',
+      'Slices 3-7 of 25, 8388608 bytes each: 4 hits, 1 fetched',
+      'The object is in the cache in 25 slices of 8388608 bytes. Of slices 3 to 7, which it asked for, 4 were there and 1 had to be fetched.',
+    ],
+    [
+      'parts',
+      'Parts of 5000 bytes: 1 hits, 2 fetched',
+      'Only parts of the object, which has 5000 bytes, are in the cache. 2 more had to be fetched for what it asked for.',
+    ],
+  ])('says of an object in %s how many were there', (rule, text, sentence) => {
     const group = groups.find((g) => requestOf(g).first('Hit') !== undefined) as LogTransaction[];
-    const text = 'Slices 3-7 of 25, 8388608 bytes each: 4 hits, 1 fetched';
     const after = group.map((tx) =>
       tx.type === 'request'
         ? { ...tx, records: Buffer.concat([tx.records, encodeRecord(Tag.Notice, tx.vxid, 'c', text)]) }
         : tx,
     );
     const [first] = why(after, { earlier: [], elsewhere: [], bans: [], since: 0 });
-    expect([first?.rule, first?.sentence]).toEqual([
-      'slices',
-      'The object is in the cache in 25 slices of 8388608 bytes. Of slices 3 to 7, which it asked for, 4 were there and 1 had to be fetched.',
-    ]);
+    expect([first?.rule, first?.sentence]).toEqual([rule, sentence]);
   });
 
   function atLeast(name: string, n: number): boolean {
