@@ -14,6 +14,7 @@ import { Backend } from './backend.ts';
 import type { BackendEnvironment } from './backend-surroundings.ts';
 import { literalAddress } from './resolve.ts';
 import type { BackendRow } from './shared-backends.ts';
+import type { TlsClient } from './tls-client.ts';
 
 /** Run-time backends per program (chosen). */
 const MOST = 1000;
@@ -111,18 +112,26 @@ export class RunTimeBackends {
       throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);
     const name = placeOf(given);
     const row = owner.rowOf(key, name);
-    const { shownAs: _, ...rest } = given;
+    const { shownAs: _, tlsAs, ...rest } = given;
     const decl: BackendDecl = { ...rest, name: this.freeName(name, row?.number ?? 1) };
     const now = env.now();
     const via = given.via === undefined ? null : (owner.backends.get(given.via) ?? null);
     const counters = newVbeCounters();
-    const tls = via?.tls ?? null;
+    const own = tlsAs === undefined ? null : this.tlsAs(tlsAs);
+    if (own !== null) decl.tls = own.settings;
+    const tls = own ?? via?.tls ?? null;
     const backend = new Backend(decl, owner.name, [address], counters, env, now, row, tls, via);
     owner.backends.set(decl.name, backend);
     owner.directors.set(decl.name, backend);
     owner.made(backend);
     this.timer ??= setInterval(() => this.look(), LOOK * 1000).unref();
     return { backend, lasting: false, usedAt: now, requests: 0 };
+  }
+
+  private tlsAs({ backend, name }: { backend: string; name: string }): TlsClient {
+    const tls = this.owner.backends.get(backend)?.tls ?? null;
+    if (tls === null) throw new ExtensionError(`backend ${backend} has no TLS`);
+    return tls.named(name);
   }
 
   /** Removes the backend whose last use is the longest ago; false when all are in use. */

@@ -37,6 +37,15 @@ export class TlsClient {
     this.context = context;
   }
 
+  /** The same authorities and client certificate, to a peer of another name. */
+  named(name: string): TlsClient {
+    const { settings } = this;
+    // A backend that is named by its address says nothing about asking for names.
+    const asks = settings.sni || isIP(settings.name) !== 0;
+    const other = { ...settings, name, sni: asks && isIP(name) === 0 };
+    return new TlsClient(other, keyOf(other), this.context);
+  }
+
   /** The session to resume with this address (its key); null without one. */
   session(address: string): KeptSession | null {
     const kept = this.sessions.get(address);
@@ -83,6 +92,10 @@ export class TlsClient {
   }
 }
 
+function keyOf(settings: BackendTls): string {
+  return createHash('sha256').update(JSON.stringify(settings)).digest('base64');
+}
+
 /** RFC 9525 section 6.3: names of the subject do not count, and a wildcard is a whole label. */
 function hasName(leaf: X509Certificate, name: string): boolean {
   if (isIP(name) !== 0) return leaf.checkIP(name) !== undefined;
@@ -100,7 +113,7 @@ export class TlsClients {
    * @throws Error if OpenSSL does not accept a certificate or key; the message quotes neither
    */
   async of(settings: BackendTls, pem: Readonly<Record<string, string>>, turns: Turns): Promise<TlsClient> {
-    const key = createHash('sha256').update(JSON.stringify(settings)).digest('base64');
+    const key = keyOf(settings);
     const known = this.clients.get(key)?.deref();
     if (known !== undefined) return known;
     const context = await this.context(settings, pem, turns);

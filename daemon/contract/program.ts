@@ -62,6 +62,8 @@ export interface BackendTls {
 export interface RunTimeDecl extends Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses' | 'tls'> {
   /** Its name, where that is not its place. */
   shownAs?: string;
+  /** TLS as a declared backend speaks it, to a peer with this name. */
+  tlsAs?: { backend: string; name: string };
 }
 
 /** A `probe` declaration. A field that the program does not give is absent; vcl-probe(7) lists the defaults. */

@@ -77,7 +77,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'as many as the text of a program has, and its compiler is a process of its own': [
     'daemon/vcl/check/acls.ts entries',
     'daemon/vcl/codegen/expressions.ts keys',
-    'daemon/extensions/dynamic/dynamic.ts backends',
+    'daemon/extensions/declared-backend.ts backends',
     'daemon/vcl/compile.ts backends',
     'daemon/vcl/lint/rules/access.ts entries',
     'daemon/vcl/loader.ts backends',

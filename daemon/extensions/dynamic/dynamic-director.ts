@@ -37,6 +37,8 @@ export interface DirectorOptions {
   readonly attributes: RunTimeDecl;
   /** For backends with `via`: the name in the preamble; null for the host. */
   readonly authority: string | null;
+  /** The declared backend whose TLS is spoken; null for none. */
+  readonly tlsAs: string | null;
   readonly names: Names;
   /** Whether `names` knows services. */
   readonly hasServices: boolean;
@@ -186,9 +188,10 @@ export class DynamicDirector {
   }
 
   #declAt(host: string, address: string, port: string, authority: string | null): RunTimeDecl {
-    const { attributes, hostHeader, share, authority: usual } = this.#options;
+    const { attributes, hostHeader, share, authority: usual, tlsAs } = this.#options;
     const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-    const isOwn = share === 'HOST';
+    // Of several hosts at one address each has a certificate of its own.
+    const isOwn = share === 'HOST' || tlsAs !== null;
     const decl: RunTimeDecl = {
       ...attributes,
       host: address,
@@ -197,6 +200,7 @@ export class DynamicDirector {
     };
     const header = hostHeader ?? (isOwn ? host : null);
     if (header !== null) decl.hostHeader = header;
+    if (tlsAs !== null) decl.tlsAs = { backend: tlsAs, name: host };
     if (attributes.via !== undefined) {
       const named = authority ?? usual ?? hostHeader ?? host;
       decl.authority = isIP(named) === 0 ? named : '';

@@ -9,6 +9,7 @@ import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import type { ProbeDecl, RunTimeDecl } from '../../contract/program.ts';
 import type { VclAcl } from '../../vcl/runtime/acl.ts';
+import { declaredBackend, tlsBackend } from '../declared-backend.ts';
 import { byName, row } from '../extension-rows.ts';
 import { DynamicDirector, type TtlFrom } from './dynamic-director.ts';
 import { type Names, systemNames } from './names.ts';
@@ -33,9 +34,8 @@ function attributesOf(
 /** The name of the backend of `via`. */
 function viaOf(ctx: VclContext, name: string, via: Director | null): string | null {
   if (via === null) return null;
-  const { compiled, directors } = ctx.vcl;
-  const decl = compiled.backends.find((each) => each.name === via.vclName);
-  if (decl === undefined || decl.none === true || decl.via !== undefined || directors.get(decl.name) !== via)
+  const decl = declaredBackend(ctx, via);
+  if (decl === null || decl.via !== undefined)
     throw new ExtensionError(`dynamic.director ${name}: via has to be a backend of the program`);
   return via.vclName;
 }
@@ -48,10 +48,10 @@ export function dynamicExtension(system: Names, servers: Names | null = null): E
       'DURATION ttl=3600, DURATION connect_timeout=0, DURATION first_byte_timeout=0, DURATION between_bytes_timeout=0, ' +
       'DURATION domain_usage_timeout=7200, DURATION first_lookup_timeout=10, INT max_connections=0, INT proxy_header=0, BLOB resolver=NULL, ' +
       'ENUM {cfg, dns, min, max} ttl_from=cfg, DURATION retry_after=30, BACKEND via=NULL, INT keep=3, STRING authority=NULL, ' +
-      'DURATION wait_timeout=-1, INT wait_limit=0)',
+      'DURATION wait_timeout=-1, INT wait_limit=0, BACKEND tls=NULL)',
     help:
       'Hosts by name, each a director with one backend for each of its addresses. A name is looked up again after ttl, or with ttl_from after what the name server says (dns), the lesser (min) or the greater (max) of both; after a failure in retry_after. ' +
-      'Addresses that whitelist does not allow are left out. Hosts that nobody has used for domain_usage_timeout go. With share=HOST each host has backends of its own. keep has no effect: a backend without a name goes after five minutes. The other arguments are those of a backend.',
+      'Addresses that whitelist does not allow are left out. Hosts that nobody has used for domain_usage_timeout go. With share=HOST each host has backends of its own. keep has no effect: a backend without a name goes after five minutes. With tls they are spoken to over TLS as that backend of the program is by its .ssl attributes, and each certificate must have the name of its host. The other arguments are those of a backend.',
     create: (
       ctx,
       name,
@@ -76,6 +76,7 @@ export function dynamicExtension(system: Names, servers: Names | null = null): E
       authority: Text,
       waitTimeout: number,
       waitLimit: number,
+      tls: Director | null,
     ) => {
       if (blob !== null && !(blob instanceof ResolverBlob))
         throw new ExtensionError(`dynamic.director ${name}: resolver has to be the result of use()`);
@@ -83,6 +84,8 @@ export function dynamicExtension(system: Names, servers: Names | null = null): E
         throw new ExtensionError(`dynamic.director ${name}: ttl_from=${ttlFrom} needs a resolver`);
       if (proxyHeader < 0 || proxyHeader > 2)
         throw new ExtensionError(`dynamic.director ${name}: proxy_header is 0, 1 or 2`);
+      if (tls !== null && via !== null)
+        throw new ExtensionError(`dynamic.director ${name}: either via or tls`);
       const times = { connectTimeout, firstByteTimeout, betweenBytesTimeout, waitTimeout };
       const numbers = { ...times, maxConnections, proxyHeader, waitLimit };
       return new DynamicDirector(ctx, name, {
@@ -98,6 +101,7 @@ export function dynamicExtension(system: Names, servers: Names | null = null): E
         retryAfter,
         attributes: attributesOf(numbers, probe, viaOf(ctx, name, via)),
         authority,
+        tlsAs: tlsBackend(ctx, `dynamic.director ${name}`, tls, port),
         names: blob === null ? system : (servers ?? blob.resolver.names),
         hasServices: blob !== null,
       });

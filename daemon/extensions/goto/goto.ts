@@ -10,6 +10,7 @@ import { programPriv } from '../../contract/priv.ts';
 import { awaited, CALL_TIMEOUT, type Waiting } from '../../contract/waiting.ts';
 import type { VclAcl } from '../../vcl/runtime/acl.ts';
 import { addressBytes, formatAddress, VclIp } from '../../vcl/runtime/ip.ts';
+import { tlsBackend } from '../declared-backend.ts';
 import { byName, row } from '../extension-rows.ts';
 
 // A resolver cache for names from requests. Each name has at most one pending query; the number of cached names and
@@ -96,11 +97,11 @@ export function gotoExtension(resolver: Resolver): Extension {
     help: 'backends found by a name while a request waits',
     functions: byName(
       row(
-        'BACKEND dns_backend(STRING host, ACL allow, STRING port="80", DURATION ttl=10s)',
-        (ctx, host: string | null, allow: VclAcl, port: string | null, ttl: number) =>
-          dnsBackend(ctx, namesOf(ctx), host ?? '', allow, port ?? '', ttl),
+        'BACKEND dns_backend(STRING host, ACL allow, STRING port="80", DURATION ttl=10s, BACKEND tls=NULL)',
+        (ctx, host: string | null, allow: VclAcl, port: string | null, ttl: number, tls: Director | null) =>
+          dnsBackend(ctx, namesOf(ctx), host ?? '', allow, port ?? '', ttl, tls),
         'The backend at the first address of a host, a name or an address, that the acl allows, and at this port. A name ' +
-          'is looked up again after ttl; while that fails, the previous addresses are used. Fails the transaction when there is no address that is allowed.',
+          'is looked up again after ttl; while that fails, the previous addresses are used. With tls it is spoken to over TLS as that backend of the program is by its .ssl attributes, and its certificate must have the name of the host. Fails the transaction when there is no address that is allowed.',
         { waits: true },
       ),
     ),
@@ -116,13 +117,16 @@ function dnsBackend(
   allow: VclAcl,
   port: string,
   ttl: number,
+  tls: Director | null,
 ): Director | Waiting {
   const hostHeader = host.toLowerCase();
+  const backend = tlsBackend(ctx, 'goto.dns_backend()', tls, port);
+  const tlsAs = backend === null ? {} : { tlsAs: { backend, name: hostHeader } };
   const found = (addresses: readonly string[]): Director => {
     const allowed = addresses.find((address) => isAllowed(allow, address));
     if (allowed === undefined) throw new ExtensionError(`"${host}" has no address that ${allow.name} allows`);
     if (ctx.vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
-    return ctx.vcl.makeBackend({ host: allowed, port, hostHeader }, false);
+    return ctx.vcl.makeBackend({ host: allowed, port, hostHeader, ...tlsAs }, false);
   };
   if (!/^\d{1,5}$/.test(port)) throw new ExtensionError(`"${port}" is no number of a port`);
   if (isIP(host) !== 0) return found([host]);
