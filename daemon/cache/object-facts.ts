@@ -1,6 +1,7 @@
 // Questions about an object by its handle: state, flags, lifetimes, figures. Read-only.
 
 import type { CacheState } from './cache-state.ts';
+import { LargestObjects } from './largest-objects.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
@@ -64,6 +65,11 @@ export class ObjectFacts {
   /** The transaction id of its fetch. */
   vxidOf(oc: Oc): number {
     return this.objcores.get(oc, row.VXID) >>> 0;
+  }
+
+  /** The largest objects, to be searched step by step. */
+  largest(limit: number, now: number): LargestObjects {
+    return new LargestObjects(this.state, limit, now);
   }
 
   storageOf(oc: Oc): string {

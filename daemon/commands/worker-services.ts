@@ -4,6 +4,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
 import type { Changes } from '../../protocol/tables/release-changes.ts';
 import type { BanService } from '../cache/ban/ban-service.ts';
+import type { ObjectFacts } from '../cache/object-facts.ts';
 import type { Director } from '../contract/context.ts';
 import type { EdgeReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
 import type { CompiledProgram } from '../contract/program.ts';
@@ -41,7 +42,7 @@ export interface WorkerServices {
   readonly disk: DiskService | null;
   /** Bound listeners for plain HTTP. */
   listening(): readonly ListenerAddress[];
-  readonly cache: { readonly bans: BanService };
+  readonly cache: { readonly bans: BanService; readonly facts: ObjectFacts };
   /** Changes of Varnish that hold, by varnish_release. */
   readonly changes: Changes;
   /** Epoch seconds. */

@@ -100,6 +100,8 @@ const ROWS = [
     'Read all objects of a storage on disk and compare them with their checksums. Damaged ones are not used any more; the reply says how many there were.'),
   row('storage.drop', 'worker', { words: [{ name: '<name>' }], destructive: true },
     'Remove all objects from a storage on disk, for good. What memory has stays in use.'),
+  row('storage.largest', 'worker', { options: ['j'], words: [{ name: '<number>', optional: true }], reads: true },
+    'The largest objects in memory, 20 or this many: bytes of the body as stored, hits, age, remaining time to live, storage, host and URL.'),
   row('storage.list', 'manager', { options: ['j'], waits: 'briefly', reads: true }, 'Storages with their kinds, and which one is behind the others.'),
   row('tls.acme.list', 'manager', { options: ['j'], waits: 'never', reads: true },
     'Certificates that are obtained and renewed by themselves: state, end, next attempt, and why the last one failed.'),

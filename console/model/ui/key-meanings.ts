@@ -52,6 +52,11 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
     command: 'backends/backends.healthy',
     reason: 'healthy, beside s for sick and a for auto; a list has no left',
   },
+  {
+    keys: ['L'],
+    command: 'storage/storage.largest',
+    reason: 'the largest objects; a storage has no source to check',
+  },
   { keys: ['a'], command: 'backends/backends.auto', reason: 'the third word of backend.set_health' },
   { keys: ['l'], command: 'programs/programs.load', reason: 'load, beside u for use; a list has no right' },
   {

@@ -1,11 +1,13 @@
 // The storages: use of each, segments, refusals; below, objects that left the cache and why, or of a disk tier what it found,
 // wrote and could not.
 
+import { printable } from '../../model/log/transaction.ts';
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import { hasNoWorker } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { bytes, count, duration, rate } from '../../model/ui/numbers.ts';
-import type { ToneLine } from '../../model/ui/panel.ts';
+import { type ToneLine, textPanel } from '../../model/ui/panel.ts';
+import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -61,9 +63,56 @@ export const STORAGE_VIEW: ListView = listView({
       : hasNoWorker(session)
         ? 'no worker: the cache contents are lost'
         : 'no storage usage reported yet',
-  keys: [],
+  keys: [
+    {
+      keys: ['L'],
+      command: 'storage.largest',
+      gives: 'storage.largest',
+      help: 'The largest objects in memory',
+      hint: 'largest',
+      run: (c) => void showLargest(c),
+    },
+  ],
   enter: (c) => STORAGE_VIEW.act(c, { type: 'detail' }),
 });
+
+/** Objects shown, the most that the daemon lists. */
+const LARGEST = 100;
+
+async function showLargest({ session, ui }: ViewContext): Promise<void> {
+  const { status, body } = await session.source.command(`storage.largest -j ${LARGEST}`);
+  if (status !== 200) return ui.notify('bad', body.trim());
+  const objects = answerItems(body);
+  const all = objects.reduce<number>((sum, one) => sum + Number(textField(one, 'bytes')), 0);
+  const title = `Largest objects: ${objects.length}, ${bytes(all)} together`;
+  const heading = LARGEST_CELLS.map(([name, width]) => name.padStart(width)).join(' ');
+  ui.set({
+    panel: textPanel(title, [[{ text: `${heading}  OBJECT`, tone: 'strong' }], ...objects.map(largestLine)]),
+    notice: null,
+  });
+}
+
+const LARGEST_CELLS: readonly [string, number][] = [
+  ['SIZE', 9],
+  ['HITS', 7],
+  ['AGE', 7],
+  ['TTL', 7],
+];
+
+function largestLine(one: unknown): ToneLine {
+  const ttl = Number(textField(one, 'ttl'));
+  const cells = [
+    bytes(Number(textField(one, 'bytes'))),
+    count(Number(textField(one, 'hits'))),
+    duration(Number(textField(one, 'age'))),
+    ttl < 0 ? 'expired' : duration(ttl),
+  ];
+  return [
+    { text: cells.map((text, i) => text.padStart(LARGEST_CELLS[i]?.[1] ?? 0)).join(' ') },
+    { text: `  ${printable(textField(one, 'host'))}`, tone: 'muted' },
+    { text: printable(textField(one, 'url')) },
+  ];
+}
 
 function row(session: DaemonSession, name: string, kind: string, used: number): ListRow {
   const { counters } = session;

@@ -227,6 +227,21 @@ describe('views', () => {
     await golden(s, `${name}-100x30`);
   });
 
+  it('lists the largest objects of the cache', async () => {
+    const objects = [
+      { bytes: 5_000_000, hits: 12, age: 70, ttl: 3530, storage: 's0', host: 'shop.example', url: '/film' },
+      { bytes: 900, hits: 0, age: 700, ttl: -100, storage: 's0', host: '', url: 'a key' },
+    ];
+    const body = JSON.stringify([2, ['storage.largest', '-j', '100'], 0, ...objects]);
+    const commands = { ...recording.commands, 'storage.largest -j 100': { status: 200, body } };
+    const s = await open(100, 30, { recording: { ...recording, commands } });
+    await s.keys('8', 'L');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /Largest objects: 2[\s\S]*4\.8 MB +12 +1m10s +58m50s +shop\.example\/film[\s\S]*900 B? +0 +11m40s +expired +a key/,
+    );
+  });
+
   it('has the details beside the list on a wide screen, and the list has all rows', async () => {
     const s = await open();
     await s.resize(250, 70);
