@@ -48,6 +48,8 @@ function commands(dir) {
     'listen.list -j',
     'storage.list',
     'storage.list -j',
+    'storage.largest 100',
+    'storage.largest -j 100',
     'panic.show',
     'panic.clear -z',
     'event.list',

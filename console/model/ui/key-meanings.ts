@@ -86,5 +86,6 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
     reason: 'only what was changed; parameters have no clients',
   },
   { keys: ['t'], command: 'log/log.unfold-all', reason: 'the whole tree; the log has one kind of rows' },
+  { keys: ['T'], command: 'programs/programs.try', reason: 'try; the list has no rankings' },
   { keys: ['t'], command: 'bans/bans.tag', reason: 'tag; the list has one kind of rows' },
 ];

@@ -160,7 +160,9 @@ export class LogPainter {
     const { dash } = theme.glyphs;
     const first = entry.transactions[0];
     return [
-      span(` ${unfolded ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
+      // Without colours the mark is all that shows a bookmark.
+      span(view.bookmarks.includes(entry.seq) ? '*' : ' ', 'warn'),
+      span(`${unfolded ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
       cell(s.at === 0 ? dash : clock(s.at, utc), 10, 'muted'),
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
       ...(this.hasFailedFragment(entry)

@@ -1,6 +1,7 @@
 // Actions on programs: show the source, compare, load from a file, use after showing the changes, check. If a program
 // does not compile, the errors are shown at their lines and nothing is loaded.
 
+import { printable } from '../../model/log/transaction.ts';
 import { bareName, placed } from '../../model/session/admin-line.ts';
 import { type ProgramFile, programFiles } from '../../model/session/program-files.ts';
 import type { HostFiles, LintFinding } from '../../model/ui/console-host.ts';
@@ -150,6 +151,28 @@ export class ProgramFlow {
     }
   }
 
+  /** Replays the last requests of the log against a file, without loading it. The daemon reads the file. */
+  async tryFile(path: string): Promise<void> {
+    const { session, ui } = this.c;
+    if (ui.state.readonly) return ui.notify('warn', 'read-only: vcl.try is disabled');
+    if (session.source.parts !== undefined)
+      return ui.notify('warn', 'two instances are shown as one: choose one with :ctx');
+    const file = session.source.local === true ? this.files.absolute(path) : path;
+    ui.set({ running: `trying ${path}`, notice: null });
+    try {
+      const { status, body } = await session.source.command(
+        `vcl.try trial "${file.replace(/["\\]/g, '\\$&')}"`,
+      );
+      if (status === 200) this.panel(`${path}: trial`, textLines(body));
+      else if (status === 106) this.panel(`${path} does not compile`, textLines(body));
+      else ui.notify('bad', `${path}: ${body.trim()}`);
+    } catch (error) {
+      ui.notify('bad', `${path}: ${(error as Error).message}`);
+    } finally {
+      ui.set({ running: null });
+    }
+  }
+
   /** Runs in a process of its own, which takes a while. */
   private async check(path: string): Promise<LintFinding[]> {
     this.ui.set({ running: `checking ${path}`, notice: null });
@@ -232,4 +255,11 @@ export class ProgramFlow {
   private panel(title: string, lines: readonly ToneLine[]): void {
     this.ui.set({ panel: textPanel(title, lines) });
   }
+}
+
+function textLines(text: string): ToneLine[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => [{ text: printable(line) }]);
 }

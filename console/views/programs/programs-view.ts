@@ -20,6 +20,13 @@ function promptLint(c: ViewContext): void {
   );
 }
 
+function promptTrial(c: ViewContext): void {
+  c.fields.prompt(
+    filePrompt(c.files, (path) => void new ProgramFlow(c).tryFile(path)),
+    'try file',
+  );
+}
+
 const STATES = ['auto', 'warm', 'cold'];
 
 function nextState(c: ViewContext, row: ListRow) {
@@ -93,6 +100,14 @@ export const PROGRAMS_VIEW: ListView = listView({
       spare: 'check',
       help: 'Check a file without loading it',
       run: promptLint,
+    },
+    {
+      keys: ['T'],
+      command: 'programs.try',
+      gives: 'vcl.try',
+      spare: 'try',
+      help: 'Try a file on the last requests: decisions that differ from the active program',
+      run: promptTrial,
     },
     {
       keys: ['s'],

@@ -603,6 +603,21 @@ describe('changes', () => {
     );
   });
 
+  it('of the program are tried on the log before it is loaded', async () => {
+    const line = 'vcl.try trial "/etc/next.vcl"';
+    const body = '120 requests, 3 decided otherwise\nGET /basket  hit > pass\n';
+    const commands = { ...recording.commands, [line]: { status: 200, body } };
+    const s = await open(100, 30, { recording: { ...recording, commands } });
+    await s.keys('5', 'T');
+    await s.type('/etc/next.vcl');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /next\.vcl: trial[\s\S]*120 requests, 3 decided otherwise[\s\S]*hit > pass/,
+    );
+    expect(s.c.ui.state.running).toBeNull();
+  });
+
   it('by a ban are counted first', async () => {
     const s = await open();
     await s.keys('7');

@@ -35,10 +35,13 @@ it('leaves out objects that are gone, and has hits, age and lifetime', () => {
   const bench = new Bench();
   bench.put('/gone', 1, 'x'.repeat(5000));
   bench.put('/there', 2, 'x'.repeat(50), { ttl: 30 });
+  // A client still reads it.
+  const [, reading] = bench.lookup('/gone');
   bench.cache.invalidation.purge('/gone', bench.now);
   bench.settle();
   bench.now += 40;
   const largest = bench.cache.facts.largest(5, bench.now);
   while (!largest.step());
   expect(largest.found).toEqual([{ bytes: 50, key: '/there', hits: 0, age: 40, ttl: -10, storage: 's0' }]);
+  bench.cache.references.deref(reading.oc);
 });

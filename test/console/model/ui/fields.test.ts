@@ -160,6 +160,7 @@ describe('completion', () => {
       'pid',
       'ping',
       'status',
+      'storage.largest',
       'storage.list',
       'tls.acme.list',
       'tls.cert.list',
