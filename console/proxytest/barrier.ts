@@ -1,4 +1,4 @@
-// Barriers: so many actors must have arrived before any of them goes on. One of sockets is reached from elsewhere, too.
+// Barriers: a number of actors must have arrived before any of them continues. A barrier with a socket can be reached from outside, too.
 
 import type { Socket } from 'node:net';
 import type { Actor } from './actor.ts';

@@ -1,4 +1,4 @@
-// What clients and servers can be told: requests and responses, whole or in parts, and bytes.
+// Commands of clients and servers: requests and responses, whole or in parts, and bytes.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Commands } from './actor.ts';

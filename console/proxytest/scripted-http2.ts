@@ -260,7 +260,7 @@ export class Http2Stream extends Actor {
     connection.changed();
   }
 
-  /** A whole number as C writes it, of so many bits. */
+  /** A whole number as C writes it, of this many bits. */
   number(text: string, what: string, bits = 32): number {
     const value = /^0[0-7]+$/.test(text)
       ? Number.parseInt(text, 8)

@@ -155,7 +155,7 @@ export class ScriptedServer extends Entity {
         await this.cancel();
         continue;
       }
-      // A server that is told something new has ended first.
+      // A server ends before it gets new commands.
       if (this.#hasStarted) await this.wait();
       if (this.session.takeOption(words)) continue;
       if (words.takeIf('-listen')) {

@@ -1,4 +1,4 @@
-// What a stream can be told: frames to send and to receive.
+// Commands of a stream: frames to send and to receive.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Commands } from './actor.ts';

@@ -10,8 +10,8 @@ const MOST_DUMPED = 4000;
 export class TestLog {
   readonly #began: number;
   #text = '';
-  /** Seconds that the log has said last. */
-  #said = '';
+  /** Seconds of the last time line. */
+  #shown = '';
   #isCut = false;
 
   constructor() {
@@ -34,8 +34,8 @@ export class TestLog {
       return;
     }
     const now = this.seconds.toFixed(3);
-    if (now !== this.#said) this.#text += `**** dT    ${now}\n`;
-    this.#said = now;
+    if (now !== this.#shown) this.#text += `**** dT    ${now}\n`;
+    this.#shown = now;
     const head = `${MARKS[level]} ${who.padEnd(5)} `;
     this.#text += text
       .split('\n')

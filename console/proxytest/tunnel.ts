@@ -1,4 +1,4 @@
-// A tunnel between a peer and another: it passes bytes on, can be paused, and then let so many bytes through.
+// A tunnel between a peer and another: it passes bytes on, can be paused, and then let a number of bytes through.
 
 import type { Socket } from 'node:net';
 import { type Commands, Task } from './actor.ts';

@@ -156,7 +156,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
       terminal.restore();
       terminal.enter(!reading);
       if (!reading) sink.redraw();
-      // A stopped job is not told of a new size: this makes the stream look.
+      // A stopped job gets no signal for a new size: this makes the stream look.
       process.kill(process.pid, 'SIGWINCH');
     };
 

@@ -2,7 +2,7 @@
 // words come from outside and reach terminals and logs: they are cut to a length, and have no control characters.
 
 export type FailureKind =
-  /** The authority refused for a reason that lasts until somebody changes something. */
+  /** The authority refused for a reason that only a change of the configuration removes. */
   | 'refused'
   /** Too many requests: it says, or a limit of our own says, when there may be more. */
   | 'limited'

@@ -213,7 +213,9 @@ export class FleetStates implements AcmeStates, ChallengeAnswers {
     if (present !== undefined && Buffer.from(present.data).toString() === json) return;
     const result = await store.store(key, Buffer.from(json), present?.revision ?? 0);
     if (result.state === 'refused' || result.state === 'unanswered')
-      this.parts.warn(`The other nodes cannot be told which challenges are answered here: ${result.detail}`);
+      this.parts.warn(
+        `The challenges that are answered here cannot be sent to the other nodes: ${result.detail}`,
+      );
   }
 
   private sharedAccount(): AccountState | null {

@@ -166,7 +166,7 @@ function blocks(pem: string): string[] {
   return pem.split(/(?<=-----END CERTIFICATE-----)\n/).filter((each) => each !== '');
 }
 
-/** Keeps a value for as long as somebody uses it. */
+/** Keeps a value for as long as it is in use. */
 function keepIn<T extends object>(map: Map<string, WeakRef<T>>, key: string, value: T): void {
   for (const [each, ref] of map) if (ref.deref() === undefined) map.delete(each);
   map.set(key, new WeakRef(value));

@@ -1,4 +1,4 @@
-// The invalidations on disk: two copies, written and synced one after the other, before anybody is told that an object is gone.
+// The invalidations on disk: two copies, written and synced one after the other, before a purge is answered.
 //
 // Why two: at the end of one copy, a torn write and a damaged entry that was acknowledged look the same, and one of them must
 // not be dropped. With two, a crash can tear at most the one that was being written. If both are torn, something else has

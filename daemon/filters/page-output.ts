@@ -64,7 +64,7 @@ export class PageOutput implements SharedOutput {
     this.waiting = writer;
   }
 
-  /** Makes room for so many bytes of a plain body, which are then copied; false where they have to be waited for. */
+  /** Makes room for this many bytes of a plain body, which are then copied; false where they have to be waited for. */
   makesRoom(bytes: number): boolean {
     if (this.isFull || this.within !== null || this.sum !== null || bytes > LARGE) return false;
     return this.used + bytes <= GATHERED || this.send() === 'more';

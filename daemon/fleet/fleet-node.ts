@@ -46,7 +46,7 @@ export class FleetNode implements FleetService {
   private readonly reader: FleetReader;
   private readonly history = new FleetLog();
   readonly programs: ProgramService | null;
-  /** The bucket of certificates; nothing of it is read before somebody follows it. */
+  /** The bucket of certificates; nothing of it is read before it is followed. */
   readonly certificates: BucketFollower;
   /** As of the last heartbeat. */
   private figures: NodeFigures | null = null;

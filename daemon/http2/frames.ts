@@ -64,7 +64,7 @@ export function frameName(type: number): string {
 export const FRAME_HEADER = 9;
 /** Of windows, and of stream identifiers. */
 export const MAX_31 = 0x7fffffff;
-/** Windows before anybody has said another size (RFC 9113 section 6.9.2). */
+/** Initial windows (RFC 9113 section 6.9.2). */
 export const FIRST_WINDOW = 65535;
 /** The smallest SETTINGS_MAX_FRAME_SIZE, and the one before any is sent (RFC 9113 section 6.5.2). */
 export const FIRST_FRAME_SIZE = 16384;

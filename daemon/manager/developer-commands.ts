@@ -32,7 +32,7 @@ interface LintOptions {
   files: string[];
   json: boolean;
   params: Params;
-  /** Changes for the program with this one are told, too; null: none. */
+  /** Changes for the program with this one are shown, too; null: none. */
   release: Release | null;
 }
 

@@ -73,7 +73,7 @@ async function checkStartExtensions(names: readonly string[], programs: Programs
   }
 }
 
-/** Runs the file's commands; `note` hears each with its status. Throws OptionError. */
+/** Runs the file's commands; `note` is called for each with its status. Throws OptionError. */
 export async function runInitFile(
   file: string,
   run: (line: string) => Promise<CommandReply>,

@@ -32,7 +32,7 @@ export const TAGS = [
   },
   { name: 'BackendClose', flags: [], help: 'A backend connection was closed or returned to the pool' },
   { name: 'HttpGarbage', flags: ['binary'], help: 'Client bytes that are no HTTP request' },
-  { name: 'Proxy', flags: [], help: 'Addresses told by a PROXY header' },
+  { name: 'Proxy', flags: [], help: 'Addresses in a PROXY header' },
   { name: 'ProxyGarbage', flags: ['unsafe'], help: 'Bytes that are no valid PROXY header' },
   { name: 'Backend', flags: ['unused'], help: 'Formerly: the backend chosen for a request' },
   { name: 'Length', flags: [], help: 'Size of the fetched body in bytes' },

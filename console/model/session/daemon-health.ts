@@ -127,7 +127,7 @@ function statusOf(session: DaemonSession): {
       : { state: 'worker silent', since: valuesAt - silent };
   }
   const lasts = Number(counters.value('MGT.worker_since'));
-  // A worker serves before the manager has heard of it.
+  // A worker serves before the manager knows that it does.
   if (reported === 'starting' && hasServed(counters, lasts))
     return { state: 'running', since: valuesAt - lasts };
   return { state: reported, since: valuesAt - lasts };

@@ -5,7 +5,7 @@ import type { BackendTraffic } from './backend-traffic.ts';
 
 /** Seconds of the current period (chosen). */
 export const SLOW_NOW = 20;
-/** Fetches in the current period, and before it, without which nothing is said (chosen). */
+/** Fetches in the current period, and before it, below which nothing is reported (chosen). */
 const FEW = 10;
 /** How many times the usual median, and how many seconds above it, is slow (chosen); half of both is slow no longer. */
 const TIMES = 3;

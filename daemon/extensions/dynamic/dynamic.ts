@@ -112,7 +112,7 @@ export function dynamicExtension(system: Names, servers: Names | null = null): E
         'BACKEND backend(STRING host="", STRING port="", STRING authority=NULL)',
         (ctx, self: DynamicDirector, host: Text, port: Text, authority: Text) =>
           self.backend(ctx, host ?? '', port ?? '', authority),
-        'The director of a host, by default the one of the Host header, and of a port, by default that of the object. A fetch waits for its first lookup, for first_lookup_timeout. authority is what the backend of via is told. None for what is no name, and where there are 1000 hosts in use; the log says so (`Error`).',
+        'The director of a host, by default the one of the Host header, and of a port, by default that of the object. A fetch waits for its first lookup, for first_lookup_timeout. authority is sent to the backend of via. None for what is no name, and where there are 1000 hosts in use; the log says so (`Error`).',
       ),
       row(
         'BACKEND service(STRING service)',

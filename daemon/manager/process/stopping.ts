@@ -44,7 +44,7 @@ export class Stopping {
     return total === 0 ? '' : `waiting for ${count(total)}`;
   }
 
-  /** A thread has said what it still finishes. */
+  /** A thread has reported what it still finishes. */
   waitsFor(thread: number, requests: number): void {
     this.waits.set(thread, requests);
     if (this.hasSaid || this.total === 0) return;

@@ -1,6 +1,6 @@
 // The keys of session tickets (RFC 5077, RFC 8446): made here, so that sessions resume after a worker has died, and kept in
 // a file of the working directory, so that they resume after the manager was killed. A new key makes tickets for an hour;
-// it is accepted for two more, and then forgotten everywhere: who steals it later cannot read what was said before.
+// it is accepted for two more, and then forgotten everywhere: a thief of a later one cannot read earlier sessions.
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, readFileSync } from 'node:fs';

@@ -41,7 +41,7 @@ const WHERE: Readonly<Record<TlsKeyPlace, string>> = {
   certificate: 'in pem-file = { ... }',
 };
 
-/** @param warn hears of keys that have no meaning here. Throws TlsFileError. */
+/** @param warn is called for keys that have no meaning here. Throws TlsFileError. */
 export function parseTlsBlocks(text: string, file: string, warn: (text: string) => void): TlsFileBlock {
   return new Parser(tlsFileTokens(text, file), warn).block('top', `${file}:1:1`);
 }

@@ -28,7 +28,7 @@ export class Http2Connection extends Http2Streams {
   private rest: Buffer | null = null;
   private scheduled = false;
   private drained: Http2Stream[] = [];
-  /** When one is given up of which every answer waits for a window; when one that has been told to end refuses streams. */
+  /** When one is given up of which every answer waits for a window; when one that is shutting down refuses streams. */
   private bankruptBy = NEVER;
   private refusesFrom = NEVER;
   /** Bytes sent since `movedAt`. */
@@ -209,7 +209,7 @@ export class Http2Connection extends Http2Streams {
     return now >= this.bankruptBy;
   }
 
-  /** The worker ends: the client is told, and what it has begun is finished (RFC 9113 section 6.8). */
+  /** The worker ends: sends GOAWAY, and finishes the streams that are open (RFC 9113 section 6.8). */
   shutdown(): void {
     if (this.isOver || this.refusesFrom !== NEVER) return;
     this.sendGoaway(MAX_31, CODE.NO_ERROR);

@@ -47,7 +47,7 @@ export interface Http2Owner extends SharedSession, OutputWire {
 
 /** Frames to the client are not larger, whatever it takes: others wait behind them. */
 const MOST_OF_A_FRAME = 32 * 1024;
-/** RFC 7541's table until somebody says another size. */
+/** RFC 7541's table until SETTINGS change its size. */
 const FIRST_TABLE = 4096;
 const NOTHING = Buffer.alloc(0);
 
@@ -67,7 +67,7 @@ export abstract class Http2Control implements FrameUser {
   /** The client has sent GOAWAY. */
   private hasLeft = false;
   protected isOver = false;
-  /** The client has said that it is going. */
+  /** The client has sent GOAWAY. */
   protected isLeaving = false;
   /** The client's SETTINGS have come. */
   private settled = false;
@@ -88,7 +88,7 @@ export abstract class Http2Control implements FrameUser {
   }
 
   abstract get takesFrames(): boolean;
-  /** The client has been told which stream is its last. */
+  /** The last stream has been named in a GOAWAY. */
   protected abstract get hasSaidLast(): boolean;
   /** The stream within whose header block the client is; 0 outside. */
   protected abstract get blockOf(): number;
@@ -101,7 +101,7 @@ export abstract class Http2Control implements FrameUser {
     start: number,
     end: number,
   ): void;
-  /** All windows of streams change by so many bytes; false where one gets too large. */
+  /** All windows of streams change by this many bytes; false where one gets too large. */
   protected abstract windowsBy(bytes: number): boolean;
   /** Our settings hold from now on. */
   protected abstract settingsTaken(): void;
@@ -317,7 +317,7 @@ export abstract class Http2Control implements FrameUser {
   /** Ends the connection with a last frame; requests that are under way are given up. */
   protected end(code: ErrorCode, reason: CloseReason, words = ''): void {
     if (this.isOver) return;
-    // One who has gone does not read it; one who has said so, or has been told where it ends, knows.
+    // A client that has closed does not read it; one that has sent or received GOAWAY need not.
     const isExpected = code === CODE.NO_ERROR && (this.hasLeft || this.hasSaidLast);
     if (!this.owner.hasEnded && !isExpected) this.sendGoaway(this.lastStream, code, words);
     this.isOver = true;

@@ -193,7 +193,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     return true;
   }
 
-  /** Whether so many bytes of a body may be copied to the next write ahead of all others. */
+  /** Whether this many bytes of a body may be copied to the next write ahead of all others. */
   private mayWrite(length: number): boolean {
     const { host } = this;
     const { output } = host;
@@ -272,7 +272,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     return this.pending === null;
   }
 
-  /** The client's window for this stream has grown or, by SETTINGS, changed by so many bytes. */
+  /** The client's window for this stream has grown or, by SETTINGS, changed by this many bytes. */
   windowBy(bytes: number): void {
     this.sendWindow += bytes;
     if (this.pending === null) return;
