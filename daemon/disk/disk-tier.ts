@@ -32,6 +32,8 @@ const READS = 32;
 /** Seconds. */
 const DEADLINE = 1;
 const INVALIDATIONS = 100_000;
+/** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
+const SYNC_WAIT = 5;
 
 export interface DiskTierParts {
   readonly cache: Cache;
@@ -123,9 +125,15 @@ export class DiskTier implements TierEvents, TierLookups {
       .catch((error: Error) => this.forgetAll(error));
   }
 
-  /** Resolves when the invalidations so far would survive a loss of power: false when that is not so. */
+  /** Resolves when the invalidations so far would survive a loss of power: false when that is not so, or not within SYNC_WAIT. */
   settled(): Promise<boolean> {
-    return this.newestSettled;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), SYNC_WAIT * 1000);
+      void this.newestSettled.then((isSettled) => {
+        clearTimeout(timer);
+        resolve(isSettled);
+      });
+    });
   }
 
   /** Whether it is worth asking for an object of this key. */

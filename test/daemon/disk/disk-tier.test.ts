@@ -1,5 +1,5 @@
 // A tier behind a cache: round trips, and a device that fails when it is opened, written or emptied.
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Oc } from '../../../daemon/cache/objcore.ts';
 import { noFigures } from '../../../daemon/disk/disk-options.ts';
 import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
@@ -7,6 +7,10 @@ import { Bench, T0 } from '../cache/cache-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
 
 const SIZE = 64 << 20;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 class TierBench extends Bench {
   readonly reports: string[] = [];
@@ -124,4 +128,23 @@ it('is emptied on disk alone, and counts what memory takes from it', async () =>
   expect(await bench.tier.check()).toEqual({ objects: 0, bytes: 0, damaged: 0, unreadable: 0 });
   await bench.tier.close();
   expect((await TierBench.over(files.after(null))).tier.store?.objects).toBe(0);
+});
+
+it('does not keep an answer waiting for a device that hangs', async () => {
+  vi.useFakeTimers();
+  const files = new FaultyFiles();
+  const bench = await TierBench.over(files);
+  let goOn = (): void => undefined;
+  files.pause = () => new Promise((resolve) => (goOn = resolve));
+  bench.cache.invalidation.purge('/a', T0);
+  const first = bench.tier.settled();
+  await vi.advanceTimersByTimeAsync(4999);
+  const second = bench.tier.settled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await first).toBe(false);
+  files.pause = null;
+  goOn();
+  expect(await second).toBe(true);
+  expect(bench.tier.mayHave('/a')).toBe(false);
+  expect(bench.reports).toEqual([]);
 });
