@@ -1,5 +1,6 @@
 // Reads all objects on disk and compares them with their checksums. What is damaged is not found any more.
 
+import type { IndexEntry } from './disk-index.ts';
 import type { DiskFigures } from './disk-options.ts';
 import type { DiskSource } from './disk-reader.ts';
 import { RECORD_UNIT } from './disk-record.ts';
@@ -26,7 +27,7 @@ export async function checkObjects(source: DiskSource, figures: DiskFigures): Pr
         if (!source.index.has(entry)) continue;
         report.objects++;
         try {
-          const bytes = await wholeBytes(segment, entry.at * RECORD_UNIT);
+          const bytes = await wholeBytes(segment, entry);
           report.bytes += bytes ?? 0;
           if (bytes !== null) continue;
           report.damaged++;
@@ -45,8 +46,9 @@ export async function checkObjects(source: DiskSource, figures: DiskFigures): Pr
 }
 
 /** Bytes of the record at a byte; null when one of them is wrong. */
-async function wholeBytes(segment: DiskSegment, at: number): Promise<number | null> {
-  const first = await segment.firstAt(at);
+async function wholeBytes(segment: DiskSegment, entry: IndexEntry): Promise<number | null> {
+  const at = entry.at * RECORD_UNIT;
+  const first = await segment.firstAt(at, entry.bytes);
   const meta = await segment.metaAt(at, first);
   if (meta === null) return null;
   for (let block = 0; block < meta.sums.length; block++) {

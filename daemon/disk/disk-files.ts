@@ -3,9 +3,16 @@
 //
 // Files and the directory are the daemon's own: created exclusively with mode 0600, never followed (SAFETY rule 17).
 
-import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, unlink } from 'node:fs/promises';
+import { close, constants, fdatasync, fstat, open as openCallback, read, write } from 'node:fs';
+import { open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const openFile: (path: string, flags: number, mode: number) => Promise<number> = promisify(openCallback);
+const writeAt = promisify(write);
+const syncData = promisify(fdatasync);
+const statOf = promisify(fstat);
+const closeFile = promisify(close);
 
 export interface DiskFile {
   /** Fills `into` from byte `at`; returns how many bytes there were, fewer only at the file's end. */
@@ -62,43 +69,51 @@ export class DirectoryFiles implements DiskFiles {
   }
 
   private async handle(name: string, flags: number): Promise<DiskFile> {
-    return new HandleFile(await open(join(this.path, name), flags | constants.O_NOFOLLOW, 0o600));
+    return new DescriptorFile(await openFile(join(this.path, name), flags | constants.O_NOFOLLOW, 0o600));
   }
 }
 
-class HandleFile implements DiskFile {
-  private readonly handle: FileHandle;
+/** With a descriptor, not one of the runtime's handles, whose reads cost twice as much. */
+class DescriptorFile implements DiskFile {
+  /** Negative once it is closed: the number may then be another file's. */
+  private fd: number;
 
-  constructor(handle: FileHandle) {
-    this.handle = handle;
+  constructor(fd: number) {
+    this.fd = fd;
   }
 
-  async read(into: Uint8Array, at: number): Promise<number> {
-    let done = 0;
-    while (done < into.length) {
-      const { bytesRead } = await this.handle.read(into, done, into.length - done, at + done);
-      if (bytesRead === 0) break;
-      done += bytesRead;
-    }
-    return done;
+  read(into: Uint8Array, at: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const from = (done: number): void => {
+        read(this.fd, into, done, into.length - done, at + done, (error, count) => {
+          if (error !== null) reject(error);
+          else if (count === 0 || done + count === into.length) resolve(done + count);
+          else from(done + count);
+        });
+      };
+      if (into.length === 0) resolve(0);
+      else from(0);
+    });
   }
 
   async write(bytes: Uint8Array, at: number): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await this.handle.write(bytes, done, bytes.length - done, at + done);
+      const { bytesWritten } = await writeAt(this.fd, bytes, done, bytes.length - done, at + done);
       done += bytesWritten;
     }
   }
 
   sync(): Promise<void> {
-    return this.handle.datasync();
+    return syncData(this.fd);
   }
 
   async size(): Promise<number> {
-    return (await this.handle.stat()).size;
+    return (await statOf(this.fd)).size;
   }
 
   close(): Promise<void> {
-    return this.handle.close();
+    const { fd } = this;
+    this.fd = -1;
+    return fd < 0 ? Promise.resolve() : closeFile(fd);
   }
 }

@@ -10,7 +10,7 @@ const LOW = 1;
 const HIGH = 2;
 const VARIANT = 3;
 const SEGMENT = 4;
-/** In units of RECORD_UNIT. */
+/** In units of RECORD_UNIT, and above AT_BITS the class of the record's length. */
 const AT = 5;
 /** Seconds since 1970, rounded up; 0 is an entry that is not found any more. */
 const END = 6;
@@ -21,6 +21,13 @@ const ROW_WORDS = 8;
 const MOST_VARIANTS = 32;
 
 const LAST_END = 2 ** 32 - 1;
+
+/** Enough for a segment of 1 GiB. */
+const AT_BITS = 24;
+const AT_MASK = 2 ** AT_BITS - 1;
+/** Classes of lengths: eight for each power of two. */
+const STEPS = 8;
+const MOST_CLASS = 255;
 
 /** An entry, as it is stored in a segment's directory as well. */
 export interface IndexEntry {
@@ -33,6 +40,8 @@ export interface IndexEntry {
   readonly at: number;
   /** Seconds since 1970. */
   readonly end: number;
+  /** Bytes of the record; of one that the index gives, up to a tenth more. */
+  readonly bytes: number;
 }
 
 export class DiskIndex {
@@ -75,7 +84,7 @@ export class DiskIndex {
     rows[at + HIGH] = entry.high;
     rows[at + VARIANT] = entry.variant;
     rows[at + SEGMENT] = entry.segment;
-    rows[at + AT] = entry.at;
+    rows[at + AT] = (entry.at | (classOf(entry.bytes) << AT_BITS)) >>> 0;
     rows[at + END] = Math.min(LAST_END, Math.max(1, Math.ceil(entry.end)));
     rows[at + SEGMENT_NEXT] = this.firsts.get(entry.segment) ?? 0;
     this.buckets[bucket] = row;
@@ -99,7 +108,7 @@ export class DiskIndex {
   /** Whether the entry at this place is found. */
   has(entry: IndexEntry): boolean {
     return this.rowsOf(entry.low, entry.high).some(
-      (row) => this.word(row, SEGMENT) === entry.segment && this.word(row, AT) === entry.at,
+      (row) => this.word(row, SEGMENT) === entry.segment && this.at(row) === entry.at,
     );
   }
 
@@ -115,7 +124,7 @@ export class DiskIndex {
   /** The entry at this place is not found any more. */
   drop(entry: IndexEntry): void {
     for (const row of this.rowsOf(entry.low, entry.high)) {
-      if (this.word(row, SEGMENT) === entry.segment && this.word(row, AT) === entry.at) this.hide(row);
+      if (this.word(row, SEGMENT) === entry.segment && this.at(row) === entry.at) this.hide(row);
     }
   }
 
@@ -178,12 +187,21 @@ export class DiskIndex {
       high: this.word(row, HIGH),
       variant: this.word(row, VARIANT),
       segment: this.word(row, SEGMENT),
-      at: this.word(row, AT),
+      at: this.at(row),
+      bytes: Math.ceil(2 ** ((this.word(row, AT) >>> AT_BITS) / STEPS)),
       end: this.word(row, END),
     };
+  }
+
+  private at(row: number): number {
+    return this.word(row, AT) & AT_MASK;
   }
 
   private word(row: number, word: number): number {
     return this.rows[row * ROW_WORDS + word] as number;
   }
+}
+
+function classOf(bytes: number): number {
+  return Math.min(MOST_CLASS, Math.ceil(Math.log2(Math.max(1, bytes)) * STEPS));
 }

@@ -3,7 +3,7 @@
 import { SMD_COUNTERS, type SmdCounterName } from '../../protocol/tables/counters.ts';
 
 export interface DiskOptions {
-  /** Bytes of a segment, at most 2^37. */
+  /** Bytes of a segment, at most 2^30. */
   readonly segmentBytes: number;
   /** Segments at most; with one more the oldest goes. */
   readonly segments: number;

@@ -109,7 +109,7 @@ export class DiskReader {
     segment.begin();
     let isTaken = false;
     try {
-      const first = await segment.firstAt(at);
+      const first = await segment.firstAt(at, entry.bytes);
       const meta = await segment.metaAt(at, first);
       if (meta === null) {
         this.figures.c_checksum++;
@@ -130,8 +130,10 @@ export class DiskReader {
       }
       if (!accepts(meta)) return null;
       isTaken = true;
-      const block = (number: number): Promise<Buffer | null> =>
-        this.within(this.readBlock(segment, entry, meta, number, first), () => undefined);
+      const block = (number: number): Promise<Buffer | null> => {
+        const bytes = this.readBlock(segment, entry, meta, number, first);
+        return first.length >= meta.length ? bytes : this.within(bytes, () => undefined);
+      };
       return { meta, concerns, entry, block, done: () => segment.done() };
     } catch {
       this.figures.c_read_fail++;

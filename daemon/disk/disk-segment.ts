@@ -20,8 +20,12 @@ const HEAD_BYTES = 64;
 const MADE_AT = 56;
 const SEAL_BYTES = 40;
 const ENTRY_BYTES = 20;
-/** Bytes read at first of a record, most of which are smaller than this up to the body. */
+/** Byte of an entry where its record's place is. */
+const PLACE = 12;
+/** Bytes read at first of a record of unknown or great length: most have all but the body in them. */
 const FIRST_READ = 4096;
+/** Records up to this many bytes are read at once (chosen). */
+const READ_WHOLE = 256 * 1024;
 
 /** What a segment says of itself; `origin` is the tier's (disk-store.ts). */
 export interface SegmentHead {
@@ -104,7 +108,7 @@ export class DiskSegment {
     this.used = used;
     this.oldest = count === 0 ? Number.POSITIVE_INFINITY : seal.readDoubleLE(24);
     this.newest = seal.readDoubleLE(32);
-    this.entries = readDirectory(directory, this.number);
+    this.entries = readDirectory(directory, this.number, used / RECORD_UNIT);
     this.isSealed = true;
     return 'sealed';
   }
@@ -119,9 +123,9 @@ export class DiskSegment {
     return readRecord(meta, this.number);
   }
 
-  /** The first bytes of the record at a byte: often all of a small one. */
-  firstAt(at: number): Promise<Buffer> {
-    return this.bytes(at, FIRST_READ);
+  /** The first bytes of the record at a byte: all of one that is not large. @param length as in the index */
+  firstAt(at: number, length: number): Promise<Buffer> {
+    return this.bytes(at, length <= READ_WHOLE ? length : FIRST_READ);
   }
 
   /** A block of the body of the record at a byte; null when a bit of it is wrong. `known`: the bytes of firstAt(). */
@@ -173,7 +177,7 @@ export class DiskSegment {
   }
 
   private async bytes(at: number, length: number): Promise<Buffer> {
-    const bytes = Buffer.alloc(length);
+    const bytes = Buffer.allocUnsafe(length);
     return bytes.subarray(0, await this.file.read(bytes, at));
   }
 }
@@ -218,11 +222,23 @@ function encodeDirectory(entries: readonly IndexEntry[]): Buffer {
   return bytes;
 }
 
-function readDirectory(bytes: Buffer, segment: number): IndexEntry[] {
+/** @param end of the last record, in units of RECORD_UNIT */
+function readDirectory(bytes: Buffer, segment: number, end: number): IndexEntry[] {
   const entries: IndexEntry[] = [];
-  for (let at = 0; at < bytes.length; at += ENTRY_BYTES) {
-    const word = (n: number): number => bytes.readUInt32LE(at + n * 4);
-    entries.push({ low: word(0), high: word(1), variant: word(2), segment, at: word(3), end: word(4) });
+  for (let from = 0; from < bytes.length; from += ENTRY_BYTES) {
+    const at = bytes.readUInt32LE(from + PLACE);
+    // A record ends where the next one begins.
+    const isLast = from + ENTRY_BYTES === bytes.length;
+    const next = isLast ? end : bytes.readUInt32LE(from + ENTRY_BYTES + PLACE);
+    entries.push({
+      low: bytes.readUInt32LE(from),
+      high: bytes.readUInt32LE(from + 4),
+      variant: bytes.readUInt32LE(from + 8),
+      segment,
+      at,
+      end: bytes.readUInt32LE(from + 16),
+      bytes: (next - at) * RECORD_UNIT,
+    });
   }
   return entries;
 }

@@ -217,6 +217,7 @@ export class DiskStore {
       segment: segment.number,
       at: at / RECORD_UNIT,
       end: object.end,
+      bytes: record.length,
     };
     segment.added(entry, object.since, record.length);
     if (!isCurrent()) return 'replaced';
@@ -361,7 +362,7 @@ export class DiskStore {
       this.hasher.hash(meta.key);
       const { lo, hi } = this.hasher;
       const place = { segment: segment.number, at: at / RECORD_UNIT };
-      const entry = { low: lo, high: hi, variant: meta.variant, ...place, end: meta.end };
+      const entry = { low: lo, high: hi, variant: meta.variant, ...place, end: meta.end, bytes: meta.length };
       segment.added(entry, meta.since, meta.length);
     }
   }

@@ -37,3 +37,17 @@ it('makes files that are the daemon’s alone, and follows no link', async () =>
   await expect(files.open('link')).rejects.toThrow('ELOOP');
   await expect(files.create('link')).rejects.toThrow('EEXIST');
 });
+
+it('reads to the end of a file, and never from a descriptor that was closed', async () => {
+  const file = await new DirectoryFiles(path).create('new');
+  await file.write(Buffer.from('abcdef'), 2);
+  const into = Buffer.alloc(10);
+  expect(await file.read(into, 4)).toBe(4);
+  expect(into.toString('latin1', 0, 4)).toBe('cdef');
+  expect(await file.read(into, 100)).toBe(0);
+  expect(await file.read(Buffer.alloc(0), 0)).toBe(0);
+  await file.close();
+  await file.close();
+  await expect(file.read(into, 0)).rejects.toThrow();
+  await expect(file.write(into, 0)).rejects.toThrow();
+});

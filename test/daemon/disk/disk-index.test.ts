@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { DiskIndex, type IndexEntry } from '../../../daemon/disk/disk-index.ts';
 
 function entry(low: number, segment: number, at: number, variant = 0): IndexEntry {
-  return { low, high: 5, variant, segment, at, end: 9 };
+  return { low, high: 5, variant, segment, at, end: 9, bytes: 1024 };
 }
 
 it('finds what a list of entries would, through replacements, drops and segments that go', () => {
@@ -54,4 +54,18 @@ it('finds the 32 newest variants of a key', () => {
     Array.from({ length: 32 }, (_, i) => 49 - i),
   );
   expect(index.live).toBe(32);
+});
+
+it('knows how long a record is, up to a tenth more, and each place in the largest segment', () => {
+  const index = new DiskIndex(10);
+  for (const bytes of [1, 64, 4096, 65_536, 1_000_000, 8 << 20, 2 ** 30]) {
+    const at = 2 ** 24 - 1;
+    const one = { ...entry(1, 7, at), bytes };
+    index.set(one);
+    const found = index.find(1, 5)[0];
+    expect(found?.at).toBe(at);
+    expect(found?.bytes).toBeGreaterThanOrEqual(bytes);
+    expect(found?.bytes).toBeLessThanOrEqual(bytes * 1.1);
+    expect(index.has(one)).toBe(true);
+  }
 });

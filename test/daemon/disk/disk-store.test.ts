@@ -522,3 +522,27 @@ it('says how much there is, and how old it is, also after a start', async () => 
   next.sample(1700);
   expect(next.figures).toMatchObject({ g_objects: 1, g_oldest: 700 });
 });
+
+it('reads an object that is not large at once, also after a start', async () => {
+  const files = new FaultyFiles();
+  const store = await openStore(files);
+  const body = bodyOf(1, 70_000);
+  await store.put(object(store, '/a', { body }));
+  await store.put(object(store, '/b', { body }));
+  let reads = 0;
+  const count = (one: FaultyFiles): void => {
+    one.fails = (call) => {
+      if (call === 'read') reads++;
+      return null;
+    };
+  };
+  count(files);
+  expect(await bodyIn(store, '/a')).toEqual(body);
+  expect(reads).toBe(1);
+  await store.close();
+  const after = files.after(null);
+  const next = await openStore(after);
+  count(after);
+  for (const key of ['/a', '/b']) expect(await bodyIn(next, key)).toEqual(body);
+  expect(reads).toBe(3);
+});
