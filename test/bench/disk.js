@@ -83,7 +83,7 @@ function wrk(port) {
     child.on('exit', () => {
       const requests = Number(/(\d+) requests in/.exec(out)?.[1] ?? 0);
       const bad = /Socket errors.*|Non-2xx.*/.exec(out)?.[0];
-      if (requests === 0 || bad !== undefined) reject(new Error(`wrk: ${bad ?? out}`));
+      if (requests === 0 || bad !== undefined) reject(new Error(`wrk at port ${port}: ${bad ?? out}`));
       else done({ requests, p99: /99%\s+(\S+)/.exec(out)?.[1] ?? '' });
     });
   });

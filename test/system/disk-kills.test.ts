@@ -53,7 +53,7 @@ sub vcl_deliver { set resp.http.hits = obj.hits; }
     };
     const step = async (): Promise<void> => {
       const url = `/k${random(KEYS)}`;
-      // What was true before the request was sent.
+      // Read before the request is sent: a purge may be answered meanwhile.
       const from = least.get(url) ?? 0;
       const until = current.get(url) ?? 0;
       if (random(20) === 0) {
