@@ -1,6 +1,7 @@
 // A runtime that lacks every interface that is used beyond the published ones: traffic of each kind is served all the
 // same, over sockets and with one thread, and the daemon says at its start which are missing and what that costs.
 import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issue } from '../harness/certificates.ts';
 import { ClientConnection } from '../harness/http-client.ts';
@@ -11,6 +12,9 @@ import { clientHello, tlsRequest } from '../harness/tls-client.ts';
 import { pemFile, ports } from '../harness/tls-proxy.ts';
 
 const BODY = 'x'.repeat(300_000);
+const PAGE = '<p>a text that is longer than what is stored unpacked<esi:remove>gone</esi:remove></p>'.repeat(
+  100,
+);
 
 describe('without private interfaces of the runtime', () => {
   const box = new Sandbox('proxyd-private-interfaces');
@@ -21,6 +25,7 @@ describe('without private interfaces of the runtime', () => {
     origin = await Origin.start();
     origin.on('/large', respond('200 OK', { 'Cache-Control': 'max-age=100' }, BODY));
     origin.on('/pass', respond('200 OK', {}, 'passed'));
+    origin.on('/page', respond('200 OK', {}, PAGE));
     process.env.PROXYD_PRIVATE_INTERFACES = 'off';
     proxy = await startProxy(box, {
       program: `vcl 4.1;
@@ -28,6 +33,9 @@ describe('without private interfaces of the runtime', () => {
         sub vcl_recv {
           if (req.url == "/pipe") { return (pipe); }
           if (req.url == "/pass") { return (pass); }
+        }
+        sub vcl_backend_response {
+          if (bereq.url == "/page") { set beresp.do_esi = true; set beresp.do_gzip = true; }
         }`,
       params: { worker_threads: '2' },
       args: ['-a', 'tls=127.0.0.1:0,HTTPS', '--cert', pemFile(box, issue({ names: ['a.example'] }))],
@@ -42,7 +50,10 @@ describe('without private interfaces of the runtime', () => {
   });
 
   it('names what is missing, and the cost', () => {
-    for (const name of ['connection handles', 'socket handles', 'listener handles', 'direct socket writes'])
+    for (const name of [
+      ...['connection handles', 'socket handles', 'listener handles', 'direct socket writes'],
+      'zlib handles',
+    ])
       expect(proxy.daemon.stderr).toMatch(new RegExp(`Warning: Node v\\S+ has no ${name}: \\w`));
   });
 
@@ -54,6 +65,11 @@ describe('without private interfaces of the runtime', () => {
     const part = await proxy.get('/large', { fields: { Range: 'bytes=5-9' } });
     expect([part.status, part.body.toString()]).toEqual([206, 'xxxxx']);
     expect(origin.seen('/large')).toHaveLength(1);
+  });
+
+  it('packs pages of edge-side includes', async () => {
+    const { body } = await proxy.get('/page', { fields: { 'Accept-Encoding': 'gzip' } });
+    expect(gunzipSync(body).toString()).toBe(PAGE.replaceAll(/<esi:remove>.*?<.esi:remove>/g, ''));
   });
 
   it('speaks TLS, and a client that resets the connection has gone away', async () => {
