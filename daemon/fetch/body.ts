@@ -68,7 +68,6 @@ export function bodyOver(bo: BusyObj): boolean {
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
   cache.filling.finish(oc, bo.uncacheable);
-  if (bo.attempt.part !== null) bo.part?.of?.stored(ownPlace(bo.attempt.part));
   replaceStale(bo);
   return true;
 }

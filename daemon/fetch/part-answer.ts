@@ -3,6 +3,7 @@
 // deliveries that wait for it, and takes the object and its other slices out of the cache.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { ownPlace } from '../cache/part-facts.ts';
 import { DONE, type Step } from '../transaction/drive.ts';
 import type { BusyObj } from './busyobj.ts';
 import { tryAgain } from './try-origin.ts';
@@ -69,6 +70,8 @@ function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {
 function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   if (part.verdict === 'slice') {
     bo.attempt.part = part.facts;
+    // Before anybody has a byte of it: whoever has got it and asks again is to find it.
+    if (part.facts !== null) part.of?.comes(ownPlace(part.facts));
     return null;
   }
   const { log, beresp, core } = bo;

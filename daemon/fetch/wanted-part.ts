@@ -16,8 +16,8 @@ export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' 
 /** The object that a slice belongs to. */
 export interface SlicedObject {
   readonly part: PartFacts;
-  /** A slice of it is stored. */
-  stored(place: Segment): void;
+  /** A slice of it is on its way. */
+  comes(place: Segment): void;
   /** The slice cannot be of this object any more. */
   changed(): void;
   /** The fetch is over. */

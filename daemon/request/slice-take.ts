@@ -172,7 +172,7 @@ function objectOf({ core, attempt }: Request, part: PartFacts): SlicedObject {
   cache.references.ref(oc);
   return {
     part,
-    stored: (place) => {
+    comes: (place) => {
       if (part.size === 0) cache.filling.addPart(oc, place);
     },
     changed: () => void cache.invalidation.purgeOne(oc, clock.now()),
