@@ -1,0 +1,212 @@
+// Slices of a very large file behind a slow origin, beside nginx with its slice module: clients at random places, all at
+// once. Printed of each: bytes from the origin over the bytes of the slices that were asked for, the time to the first byte over
+// what the origin itself takes, and memory before and after.
+// Usage: node test/bench/slices.js [--size GiB] [--clients N] [--span SLICES] [--slice MiB] [--store SIZE] [--only proxyd,nginx]
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { find, freePort, LOAD_CPU, SERVER_CPU, sleep, startProxyd } from './servers/start.js';
+
+/** Milliseconds before the origin's first byte, and bytes that it sends in each PAUSE of milliseconds. */
+const LATENCY = 200;
+const PACE = 64 * 1024;
+const PAUSE = 80;
+
+/** Every four bytes are the number of their place. */
+function bytesAt(from, length) {
+  const words = new Uint32Array(length / 4);
+  for (let i = 0; i < words.length; i++) words[i] = from / 4 + i;
+  return Buffer.from(words.buffer);
+}
+
+function origin(size) {
+  let sent = 0;
+  const server = createServer((request, response) => {
+    const match = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '');
+    const from = Number(match?.[1] ?? 0);
+    const to = match === null || match[2] === '' ? size : Math.min(size, Number(match[2]) + 1);
+    setTimeout(() => {
+      response.writeHead(match === null ? 200 : 206, {
+        ETag: '"v1"',
+        'Cache-Control': 'max-age=3600',
+        'Content-Length': to - from,
+        ...(match !== null && { 'Content-Range': `bytes ${from}-${to - 1}/${size}` }),
+      });
+      let at = from;
+      const go = () => {
+        if (response.destroyed) return;
+        const next = Math.min(to, at + PACE);
+        sent += next - at;
+        const more = response.write(bytesAt(at, next - at));
+        at = next;
+        if (at === to) response.end();
+        else if (more) setTimeout(go, PAUSE);
+        else response.once('drain', () => setTimeout(go, PAUSE));
+      };
+      go();
+    }, LATENCY);
+  });
+  parentPort.on('message', () => {
+    parentPort.postMessage({ sent });
+    sent = 0;
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage({ port: server.address().port }));
+}
+
+function reply(worker) {
+  return new Promise((resolve) => worker.once('message', resolve));
+}
+
+/** MiB that a process and its descendants have in memory. */
+function memory(pid) {
+  const kib = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0);
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean),
+  );
+  return kib / 1024 + children.reduce((sum, child) => sum + memory(Number(child)), 0);
+}
+
+/** Milliseconds to the first byte of a range; throws when a byte is wrong or missing. */
+function ask(port, from, length) {
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    const headers = { Range: `bytes=${from}-${from + length - 1}` };
+    get({ port, host: '127.0.0.1', path: '/film', headers, agent: false }, (response) => {
+      if (response.statusCode !== 206) reject(new Error(`status ${response.statusCode}`));
+      let first = 0;
+      let at = from;
+      let rest = Buffer.alloc(0);
+      response.on('data', (bytes) => {
+        if (first === 0) first = performance.now() - began;
+        const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+        const whole = all.length & ~3;
+        for (const place of [0, whole - 4])
+          if (whole > 0 && all.readUInt32LE(place) !== (at + place) / 4)
+            reject(new Error(`wrong byte at ${at}`));
+        at += whole;
+        rest = all.subarray(whole);
+      });
+      response.on('error', reject);
+      response.on('end', () =>
+        at === from + length ? resolve(first) : reject(new Error(`${at - from} bytes`)),
+      );
+    }).on('error', reject);
+  });
+}
+
+const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+
+async function startNginx(dir, originPort, slice) {
+  const nginx = find('nginx');
+  if (nginx === null) return null;
+  const work = join(dir, 'nginx');
+  mkdirSync(join(work, 'cache'), { recursive: true });
+  const port = await freePort();
+  const conf = join(work, 'nginx.conf');
+  writeFileSync(
+    conf,
+    `daemon off; ${process.getuid() === 0 ? 'user root; ' : ''}worker_processes 1; pid ${work}/pid; error_log ${work}/error.log;
+events { worker_connections 2048; }
+http {
+  access_log off; client_body_temp_path ${work}/body; proxy_temp_path ${work}/tmp; fastcgi_temp_path ${work}/f;
+  uwsgi_temp_path ${work}/u; scgi_temp_path ${work}/s;
+  proxy_cache_path ${work}/cache keys_zone=c:16m max_size=8g;
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      slice ${slice}m; proxy_cache c; proxy_cache_key $uri$slice_range; proxy_set_header Range $slice_range;
+      proxy_http_version 1.1; proxy_cache_valid 200 206 1h; proxy_cache_lock on; proxy_pass http://127.0.0.1:${originPort};
+    }
+  }
+}
+`,
+  );
+  const child = spawn('taskset', ['-c', String(SERVER_CPU), nginx, '-c', conf, '-p', work], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await sleep(500);
+  return { name: 'nginx', port, pid: child.pid, stop: () => child.kill('SIGTERM') };
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      size: { type: 'string', default: '4' },
+      clients: { type: 'string', default: '200' },
+      span: { type: 'string', default: '2' },
+      slice: { type: 'string', default: '4' },
+      store: { type: 'string', default: '2g' },
+      only: { type: 'string', default: 'proxyd,nginx' },
+    },
+  });
+  const size = Number(values.size) * 2 ** 30;
+  const slice = Number(values.slice) * 2 ** 20;
+  const dir = mkdtempSync(join(tmpdir(), 'bench-slices-'));
+  const source = new Worker(new URL(import.meta.url), { workerData: { size } });
+  const { port } = await reply(source);
+  const program = `sub vcl_recv { set req.slice = ${values.slice}MB; }`;
+  const starts = {
+    proxyd: () =>
+      startProxyd(SERVER_CPU, dir, port, program, `malloc,${values.store}`, {}, ['-p', 'worker_threads=1']),
+    nginx: () => startNginx(dir, port, values.slice),
+  };
+  spawn('taskset', ['-apc', String(LOAD_CPU), String(process.pid)], { stdio: 'ignore' });
+  const own = [];
+  for (let i = 0; i < 20; i++) own.push(await ask(port, i * slice, 64 * 1024));
+  own.sort((a, b) => a - b);
+  const base = percentile(own, 0.5);
+  console.log(`origin: first byte after ${base.toFixed(1)} ms`);
+  try {
+    for (const name of values.only.split(',')) {
+      const server = await starts[name]();
+      if (server === null) {
+        console.log(`${name}: not installed`);
+        continue;
+      }
+      // The object is known then, and the code is warm.
+      for (let i = 0; i < 30; i++) await ask(server.port, i * 4096, 4096);
+      const before = memory(server.pid);
+      const answer = reply(source);
+      source.postMessage('count');
+      await answer;
+      const wanted = new Set();
+      let most = before;
+      const watch = setInterval(() => {
+        most = Math.max(most, memory(server.pid));
+      }, 250);
+      const began = performance.now();
+      const firsts = await Promise.all(
+        Array.from({ length: Number(values.clients) }, (_, i) => {
+          // The same places for each server.
+          const count = size / slice - Number(values.span);
+          const index = (i * 7919 + 13) % count;
+          for (let n = 0; n < Number(values.span); n++) wanted.add(index + n);
+          return ask(server.port, index * slice, slice * Number(values.span));
+        }),
+      );
+      const seconds = (performance.now() - began) / 1000;
+      clearInterval(watch);
+      const counted = reply(source);
+      source.postMessage('count');
+      const { sent } = await counted;
+      firsts.sort((a, b) => a - b);
+      const ratio = (share) => (percentile(firsts, share) / base).toFixed(2);
+      console.log(
+        `${name}: origin sent ${(sent / (wanted.size * slice)).toFixed(3)} of what was asked for, ${seconds.toFixed(1)} s, ` +
+          `first byte ${ratio(0.5)} (median) ${ratio(0.95)} (95 %) of the origin's, ` +
+          `memory ${before.toFixed(0)} to ${most.toFixed(0)} MiB`,
+      );
+      await server.stop();
+    }
+  } finally {
+    await source.terminate();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+if (isMainThread) await main();
+else origin(workerData.size);
