@@ -1,11 +1,11 @@
 // Incidents as an operator meets them: the console in a real terminal (tmux) on a real daemon, at most two keys to the
-// answer, and no word on the way that contradicts what the test has done. One size in CI; three sizes with
-// PROXYD_INCIDENTS=sizes; with PROXYD_INCIDENTS=all (npm run test:incidents) each answer is watched for two minutes, too.
+// answer, and no word on the way that contradicts what the test has done. One size in CI; three sizes, and the console on
+// a Varnish, with PROXYD_INCIDENTS=sizes; with PROXYD_INCIDENTS=all (npm run test:incidents) each answer is watched for two minutes, too.
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, installed, Sandbox, until } from '../harness/processes.ts';
-import { backendProgram, command, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { backendProgram, command, type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { TestTerminal } from '../harness/terminal.ts';
 
 const missing = !installed('tmux');
@@ -19,6 +19,8 @@ const SIZES: readonly (readonly [number, number])[] = process.env.PROXYD_INCIDEN
       [60, 20],
     ]
   : [[160, 45]];
+const PRODUCTS: readonly Product[] =
+  process.env.PROXYD_INCIDENTS && installed('varnishd') ? ['proxyd', 'varnish'] : ['proxyd'];
 /** Seconds for which an answer is watched. */
 const WATCHED = ALL ? 120 : 1;
 
@@ -35,6 +37,8 @@ interface Incident {
   /** `y` answers a question after the keys. */
   readonly confirms?: true;
   readonly answer: RegExp;
+  /** Keys and answer on a Varnish, which has no events of its own for it. */
+  readonly varnish?: { readonly keys: readonly string[]; readonly answer: RegExp };
   /** Contradicts what has happened. */
   readonly never: RegExp;
 }
@@ -92,6 +96,7 @@ const INCIDENTS: readonly Incident[] = [
       Promise.all(Array.from({ length: 30 }, (_, i) => proxy.get(`/large?${round}-${i}`))),
     keys: ['$'],
     answer: /evictions +the cache is full/,
+    varnish: { keys: ['8'], answer: /[1-9][\d,]* +evicted to make room/ },
     never: NO_DEATH,
   },
   {
@@ -116,7 +121,7 @@ const INCIDENTS: readonly Incident[] = [
       await proxy.get('/plain');
     },
     keys: ['$'],
-    answer: /program +using bad\d/,
+    answer: /program +(using|vcl\.use) bad\d/,
     never: NO_DEATH,
   },
   {
@@ -127,13 +132,13 @@ const INCIDENTS: readonly Incident[] = [
       await proxy.get('/plain').catch(() => undefined);
     },
     keys: [],
-    answer: /● running[\s\S]*died signal=9/,
+    answer: /● running[\s\S]*died(: by a signal| signal=9)/,
     never: /99\.\d% of \d/,
   },
 ];
 
-describe.skipIf(missing)('an incident', () => {
-  const box = new Sandbox('proxyd-incidents');
+describe.skipIf(missing).each(PRODUCTS)('an incident of %s', (product) => {
+  const box = new Sandbox(`${product}-incidents`);
   let origin: Origin;
   let proxy: RunningProxy;
 
@@ -149,6 +154,7 @@ describe.skipIf(missing)('an incident', () => {
     origin.on('/fragment', respond('503 Service Unavailable', {}, 'no\n'));
     origin.on('/page', respond('200 OK', cached, '<p><esi:include src="/fragment"/></p>\n'));
     proxy = await startProxy(box, {
+      product,
       program: backendProgram(origin.port, PROGRAM),
       storage: ['malloc,2m'],
     });
@@ -167,7 +173,7 @@ describe.skipIf(missing)('an incident', () => {
       await proxy.adm('vcl.use', 'boot');
       terminal = await TestTerminal.open(box, columns, rows);
       const [node, [proxyadm]] = command('proxyd', 'adm');
-      await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}`);
+      await terminal.type(`${node} ${proxyadm} ${product === 'varnish' ? '--varnish' : '-n'} ${proxy.dir}`);
       await terminal.press('Enter');
       await terminal.waitFor(/● running/);
     });
@@ -178,7 +184,8 @@ describe.skipIf(missing)('an incident', () => {
 
     it.each(INCIDENTS)(
       'has its answer within two keys: $name',
-      async ({ happen, keys, confirms, answer, never }) => {
+      async ({ happen, confirms, never, varnish, ...incident }) => {
+        const { keys, answer } = (product === 'varnish' ? varnish : undefined) ?? incident;
         expect(keys.length).toBeLessThanOrEqual(2);
         await terminal.press('1');
         let round = 0;

@@ -118,7 +118,7 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     label: () => 'near miss: cached with another query string',
     brief: () => 'near miss: other query string',
     change:
-      'Sort the query string and take out parameters that change nothing (import querystring, std.querysort).',
+      'Sort the query string and remove parameters that have no effect (import querystring, std.querysort).',
   },
   'other-host': {
     label: () => 'near miss: cached under another Host',

@@ -43,11 +43,13 @@ export function isTrouble(kind: Kind): boolean {
   return kind === 'program' || toneOf(kind) !== 'accent';
 }
 
-/** Events of these kinds that are no trouble, but its end. */
+/** Events of these kinds that are no trouble: mostly its end. */
 export function isRecovery({ kind, text }: SessionEvent): boolean {
   if (kind === 'health') return /(^| )(went )?healthy( |$)/.test(text);
   return (
-    (kind === 'worker' && / started$/.test(text)) ||
+    (kind === 'worker' && /(^| )started$/.test(text)) ||
+    // Loaded is not in use; only Varnish has this among its events.
+    (kind === 'program' && text.startsWith('vcl.load ')) ||
     (kind === 'slow' && text.includes(' as before')) ||
     ((kind === 'purges' || kind === 'evictions') && text.startsWith('over:'))
   );

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import type { SessionEvent } from '../../../../console/model/session/event-log.ts';
 import { Bell } from '../../../../console/views/events/bell.ts';
+import { isRecovery } from '../../../../console/views/events/event-tones.ts';
 
 it('rings once for new trouble, for no recovery, no routine and no past', () => {
   let rings = 0;
@@ -28,4 +29,17 @@ it('rings once for new trouble, for no recovery, no routine and no past', () => 
   events.push({ at: 110, kind: 'panic', text: 'y' });
   bell.check(events, false);
   expect(after()).toBe(2);
+});
+
+it.each([
+  ['worker', 'started', true],
+  ['worker', 'child (12) started', true],
+  ['worker', 'died: by a signal', false],
+  ['program', 'vcl.load next', true],
+  ['program', 'vcl.use next', false],
+  ['program', 'using next', false],
+  ['health', 'boot.a went healthy (up)', true],
+  ['health', 'boot.a went sick: 503', false],
+] as const)('%s "%s" is no trouble: %s', (kind, text, is) => {
+  expect(isRecovery({ at: 1, kind, text })).toBe(is);
 });
