@@ -1,5 +1,8 @@
 // Objects in slices (req.slice): what the origin is asked for, what clients get, and what takes all slices out of the cache.
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { field, type Response } from '../harness/http-client.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
@@ -413,5 +416,42 @@ describe('parts that clients ask for (req.parts)', () => {
     const before = asked().length;
     await part('bytes=100-199');
     expect(asked().slice(before)).toEqual(['bytes=100-199']);
+  });
+});
+
+describe('clients that take a file in pieces', () => {
+  const run = promisify(execFile);
+
+  it.each([
+    ['curl', (path: string, from: string) => ['-sS', '-C', '-', '-o', path, from]],
+    [
+      'curl over HTTP/2',
+      (path: string, from: string) => ['-sS', '--http2-prior-knowledge', '-C', '-', '-o', path, from],
+    ],
+    ['wget', (path: string, from: string) => ['-q', '-c', '-O', path, from]],
+  ])('%s goes on where it left off', async (client, args) => {
+    const tool = client.split(' ')[0] as string;
+    if (spawnSync(tool, ['--version']).error !== undefined) return;
+    const path = box.path(`resumed-${client.replaceAll(' ', '-').replace('/', '')}`);
+    writeFileSync(path, file.body.subarray(0, 37_777));
+    await run(tool, args(path, `http://127.0.0.1:${proxy.port}${url}`));
+    expect(hash(readFileSync(path))).toBe(hash(file.body));
+    expect(asked()[0]).toBe(first(2));
+    expect(asked()).toHaveLength(ALL - 2);
+  });
+
+  it('a player reads the end, then the beginning, then goes from place to place', async () => {
+    for (const [from, to] of [
+      [0, 999],
+      [98_000, 99_999],
+      [1000, 40_000],
+      [70_000, 71_000],
+      [40_001, 69_999],
+    ] as const) {
+      const r = await get(`bytes=${from}-${to}`);
+      expect(hash(r.body)).toBe(hash(file.body.subarray(from, to + 1)));
+    }
+    // Each slice once.
+    expect(asked().sort()).toEqual([first(0), ...[1, 2, 3, 4, 5, 6].map(slice)].sort());
   });
 });
