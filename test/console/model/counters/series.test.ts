@@ -78,3 +78,14 @@ describe('HitRate', () => {
     expect(increase(2n ** 63n, 2n ** 63n + 1n)).toBe(1n);
   });
 });
+
+it('the share of bytes from hits is that of the window, and unknown where none were sent', () => {
+  const rate = new HitRate();
+  const sample = (hit: bigint, all: bigint) => rate.sample(0n, 0n, 1, false, 0n, { hit, all });
+  sample(0n, 0n);
+  expect(rate.window(10).bytes).toBeNull();
+  sample(900n, 1000n);
+  sample(900n, 2000n);
+  expect(rate.window(10).bytes).toBe(0.45);
+  expect(rate.window(1).bytes).toBe(0);
+});
