@@ -15,6 +15,7 @@ it('has tall charts without rankings, or long rankings below low charts', () => 
   const lists = heights('lists');
   expect(charts.requests).toBeGreaterThan(balanced.requests ?? 0);
   expect(charts).not.toHaveProperty('top');
+  expect(charts.errors).toBeLessThan(balanced.errors ?? 0);
   expect(lists.top).toBeGreaterThan(balanced.top ?? 0);
   expect(lists.requests).toBeLessThan(balanced.requests ?? 0);
 });
