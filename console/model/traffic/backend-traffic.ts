@@ -8,6 +8,8 @@ import type { RecentFacts } from './recent-facts.ts';
 export const TRAFFIC_SECONDS = 300;
 /** Parts of that time; of twenty seconds each, where it is all. */
 export const PARTS = 15;
+/** Seconds that figures of now cover: what has just begun would be lost among all before it. */
+export const LAST_MINUTE = 60;
 
 export interface BackendTraffic {
   fetches: number;

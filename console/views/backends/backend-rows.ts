@@ -13,7 +13,7 @@ import {
 } from '../../model/session/backends.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { ProbeAnswer, ProbeState } from '../../model/session/probe-answers.ts';
-import type { BackendTraffic } from '../../model/traffic/backend-traffic.ts';
+import { type BackendTraffic, LAST_MINUTE } from '../../model/traffic/backend-traffic.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
 import type { Tone } from '../../model/ui/panel.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
@@ -58,12 +58,13 @@ function seconds(value: number | null | undefined): string {
   return value === null || value === undefined ? '' : value.toFixed(6);
 }
 
-/** Traffic by response class. The log names backends without their program; backends without requests have no
- * responses. */
+/** How it answered in the last seconds, or in all that are kept. The log names backends without their program; backends
+ * without requests have no responses. */
 function trafficOf(
   session: DaemonSession,
   { name, type }: BackendRow,
   now: number,
+  seconds?: number,
 ): BackendTraffic | undefined {
   if (type !== 'backend') return undefined;
   const { counters } = session;
@@ -71,7 +72,7 @@ function trafficOf(
   const counted = counters.get(req) !== undefined;
   return counted && counters.value(req) + counters.value(busy) === 0n && failuresOf(session, name) === 0
     ? undefined
-    : session.traffic.sample.backendTraffic(now).get(shortName(name));
+    : session.traffic.sample.backendTraffic(now, seconds).get(shortName(name));
 }
 
 /** Fetches that got no connection, for any reason. */
@@ -120,8 +121,10 @@ function row(
   const open = Number(counters.value(of('conn')));
   const flow = counters.rate(of('beresp_bodybytes')) + counters.rate(of('beresp_hdrbytes'));
   const traffic = trafficOf(session, b, now);
+  // Over five minutes a backend that was quick would stay so long after it has become slow.
+  const recent = trafficOf(session, b, now, LAST_MINUTE);
   const namesakes = [...all.keys()].filter((other) => shortName(other) === shortName(name)).length - 1;
-  const failing = traffic === undefined ? 0 : traffic.errors / traffic.fetches;
+  const failing = recent === undefined ? 0 : recent.errors / recent.fetches;
   const time = (seconds: number | null | undefined): ListCell =>
     seconds === null || seconds === undefined
       ? { text: '', by: -1 }
@@ -141,8 +144,8 @@ function row(
       window: String(probe?.window ?? 0),
       happy: happy.toString(16),
       answer: answer?.text ?? '',
-      p50: seconds(traffic?.p50),
-      p99: seconds(traffic?.p99),
+      p50: seconds(recent?.p50),
+      p99: seconds(recent?.p99),
       errors: failing.toFixed(4),
       query: backendQuery(b, all),
       since: (traffic?.since ?? 0).toFixed(6),
@@ -171,9 +174,9 @@ function row(
             },
           },
       { text: answer === undefined ? '' : probeText(session, name, answer), tone },
-      time(traffic?.p50),
-      { ...time(traffic?.p99), tone: 'strong' },
-      traffic === undefined
+      time(recent?.p50),
+      { ...time(recent?.p99), tone: 'strong' },
+      recent === undefined
         ? { text: '', by: -1 }
         : { text: percent(failing), by: failing, tone: failing > 0 ? 'bad' : 'muted' },
       { text: '', by: -1, tone: 'accent', ...(traffic === undefined ? {} : { spark: traffic.slow }) },

@@ -1,6 +1,6 @@
 // The backends view: health and its source, probes and their last results, load, failures.
 
-import { PARTS } from '../../model/traffic/backend-traffic.ts';
+import { LAST_MINUTE, PARTS } from '../../model/traffic/backend-traffic.ts';
 import { clock, percent } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -40,7 +40,9 @@ export const BACKENDS_VIEW: ListView = listView({
     // A member of several directors has several rows.
     const sick = new Set(rows.flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])));
     const since = session.traffic.sample.trafficSince(session.now());
-    const times = since === 0 ? '' : `; times and errors since ${clock(since, session.utc)}`;
+    const isShort = since > session.now() - LAST_MINUTE;
+    const window = isShort ? `since ${clock(since, session.utc)}` : 'of the last minute';
+    const times = since === 0 ? '' : `; times and errors ${window}`;
     const share = session.traffic.share();
     const sampled = since === 0 || share >= 0.99 ? '' : `, ${percent(share)} sampled`;
     return `${sick.size === 0 ? 'none sick' : `${sick.size} sick`}${times}${sampled}`;

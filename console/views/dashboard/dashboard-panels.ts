@@ -1,5 +1,6 @@
 // The dashboard's panels, and the view or query that each one opens. dashboard-screen.tsx places them.
 
+import { LAST_MINUTE } from '../../model/traffic/backend-traffic.ts';
 import { earliest } from '../../model/traffic/rankings.ts';
 import { pushView, showView } from '../../model/ui/navigation.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
@@ -10,7 +11,6 @@ import { actOnStats } from '../stats/stat-keys.ts';
 import { STATS_VIEW } from '../stats/stats-view.tsx';
 import { STORAGE_VIEW } from '../storage/storage-view.ts';
 import { TOP_VIEW } from '../top/top-view.ts';
-import { LAST_MINUTE } from './dashboard-rows.ts';
 
 function topBy(c: ViewContext, title: string): void {
   pushView(c, TOP_VIEW);

@@ -11,6 +11,7 @@ import { type BackendRow, healthTone, probesRun, shortName } from '../../model/s
 import { hasNoWorker, threadDelay } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
+import { LAST_MINUTE } from '../../model/traffic/backend-traffic.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
 import { clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
 import { isRecovery, isTrouble, toneOf } from '../events/event-tones.ts';
@@ -20,9 +21,6 @@ const SHARES = [0.5, 0.9, 0.99];
 const FEW_SHARES = [0.5, 0.99];
 /** The longest duration and a blank. */
 const DURATION_CELLS = 7;
-
-/** Seconds that the sampled figures cover: what happens now would be lost among those before. */
-export const LAST_MINUTE = 60;
 
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
   const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());

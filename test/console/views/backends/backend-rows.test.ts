@@ -28,7 +28,7 @@ const backend = (good: number, bits: Record<string, number> = {}): object => ({
   probe_details: { ...bits, good, threshold: 2, window: 4 },
 });
 
-async function session(table: object, program = ''): Promise<DaemonSession> {
+async function session(table: object, program = '', now = 0): Promise<DaemonSession> {
   const body = JSON.stringify([3, ['backend.list'], 1, table]);
   const commands = {
     [BACKENDS_LINE]: { status: 200, body },
@@ -36,7 +36,7 @@ async function session(table: object, program = ''): Promise<DaemonSession> {
   };
   const recording: Recording = { ...fakeRecording(1), commands };
   const source = new ReplaySource({ recording, matcher: () => () => true });
-  const made = new DaemonSession({ source, now: () => 0, later: () => undefined });
+  const made = new DaemonSession({ source, now: () => now, later: () => undefined });
   await made.admin.ask(BACKENDS_LINE);
   return made;
 }
@@ -62,6 +62,25 @@ function answers(...transactions: LogTransaction[]): ProbeAnswers {
   made.watch();
   return made;
 }
+
+it('a backend that has become slow shows it, however many quick fetches there were before', async () => {
+  const now = 1_000_000;
+  const made = await session({ 'boot.a': backend(4) }, '', now);
+  let vxid = 0;
+  const fetched = (seconds: number, at: number): LogTransaction[] => {
+    const id = ++vxid;
+    const records = Buffer.concat([
+      encodeRecord(Tag.Timestamp, id, 'b', `Start: ${at}.000000 0.000000 0.000000`),
+      encodeRecord(Tag.BackendOpen, id, 'b', '5 a 127.0.0.1 8080 127.0.0.1 40000 connect'),
+      encodeRecord(Tag.Timestamp, id, 'b', `Beresp: ${at}.000000 ${seconds} ${seconds}`),
+      encodeRecord(Tag.BerespStatus, id, 'b', '200'),
+    ]);
+    return [{ level: 1, type: 'bereq', reason: 'fetch', vxid: id, parent: 0, records }];
+  };
+  for (let n = 0; n < 1000; n++) made.traffic.sample.add(fetched(0.002, now - 200), now - 200);
+  for (let n = 0; n < 5; n++) made.traffic.sample.add(fetched(1.2, now - 1), now - 1);
+  expect(backendRows(made)[0]?.facts).toMatchObject({ p50: '1.200000', p99: '1.200000' });
+});
 
 describe('directors', () => {
   it('stand above their members, each time one is a member', async () => {
