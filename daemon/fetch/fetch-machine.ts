@@ -54,7 +54,9 @@ export function startFetch(
   req.log.open().text('bereq ').int(bo.attempt.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
-  if (mode !== 'bgfetch' && part === null && isStrict(core.params)) bo.onInterim = interimForwarder(req);
+  // In the middle of a body there is no place for them.
+  const bringsHead = part === null || part.of === null;
+  if (mode !== 'bgfetch' && bringsHead && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.attempt.vxid, 'b');
   bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);
   bo.log.put(Tag.VCL_use, bo.programRef.name);

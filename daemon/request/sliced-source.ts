@@ -3,7 +3,7 @@
 // had, or is of another length, breaks the body off (SAFETY rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { type Oc, OF_PART } from '../cache/objcore.ts';
+import { type Oc, OF_DYING, OF_PART } from '../cache/objcore.ts';
 import {
   decodePart,
   LARGEST_PART,
@@ -113,16 +113,40 @@ export class SlicedSource implements Source {
     const { part, at, to } = this;
     const segment = segmentAt(part, at, to);
     const take = this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment);
-    if (take !== this.ahead) this.ahead?.drop();
+    const wasAhead = take === this.ahead;
+    if (!wasAhead) this.ahead?.drop();
     this.ahead = null;
-    this.take = take;
     this.last = segment.index;
     // Only what the client has asked for.
     if (segment.to < to) this.ahead = this.takeSlice(segmentAt(part, segment.to, to));
+    this.await(take, wasAhead);
+  }
+
+  /** @param mayFail whether it is tried once more: it was asked for while this delivery held another slice, for which the
+   * store may have been too small */
+  private await(take: SliceTake, mayFail: boolean): void {
+    this.take = take;
+    const settled = (): void => {
+      if (this.state === 'over') return;
+      if (take.state !== 'failed' || !mayFail || this.isGone) {
+        this.send(take);
+        return;
+      }
+      take.drop();
+      this.ahead?.drop();
+      this.ahead = null;
+      this.await(this.takeSlice(take.segment), false);
+    };
     if (take.state === 'waiting') {
       this.sink?.flush();
-      take.onSettled = () => this.send(take);
-    } else this.send(take);
+      take.onSettled = settled;
+    } else settled();
+  }
+
+  /** Whether the object was taken out of the cache, as when a slice of another version came. */
+  private get isGone(): boolean {
+    const { core, attempt } = this.req;
+    return core.cache.facts.has(attempt.oc, OF_DYING);
   }
 
   private takeSlice(segment: Segment): SliceTake {

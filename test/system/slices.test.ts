@@ -328,6 +328,14 @@ describe('all slices go', () => {
   });
 });
 
+it('tries a slice again that was not to be had ahead', async () => {
+  let refused = 0;
+  file.reply = (_, range) =>
+    range?.[0] === 2 * SLICE && refused++ === 0 ? respond('500 Internal Server Error') : null;
+  expect((await get()).body.equals(file.body)).toBe(true);
+  expect(refused).toBe(2);
+});
+
 it('cuts a client off where a slice is not to be had', async () => {
   file.reply = (_, range) =>
     range !== null && range[0] === 3 * SLICE ? respond('500 Internal Server Error', {}, 'sorry') : null;

@@ -100,7 +100,8 @@ function boundWork(model: ProgramModel): void {
   for (const sub of model.subs.values()) cost(sub);
 }
 
-/** Subs that no state can call: of those that a state does call, the call was reported. */
+/** Subs that no state can call. Of those that a state does call, the call was reported; those that are passed as values
+ * are called by whatever takes them, such as a test of the program. */
 function findImpossible(model: ProgramModel): void {
   const known = new Map<string, number>();
   const mask = (sub: SubInfo): number => {
@@ -115,7 +116,7 @@ function findImpossible(model: ProgramModel): void {
     return states;
   };
   for (const sub of model.subs.values()) {
-    if (!sub.user || isState(sub.name) || mask(sub) !== 0) continue;
+    if (!sub.user || sub.used || isState(sub.name) || mask(sub) !== 0) continue;
     const notes = conflict(model, sub.name).map(({ mask: states, span }) => ({
       message: `...what this uses is there in: ${statesOf(states)}`,
       span,
