@@ -298,6 +298,7 @@ function variable(row: VariableRow): Item {
   if (row.since !== undefined) versions.push(`Since version 4.${row.since - 40}.`);
   if (row.until !== undefined) versions.push(`Until version 4.${row.until - 40}.`);
   if (row.newer !== undefined) versions.push(newerText(row.newer));
+  if (row.ours === true) versions.push('Not in Varnish.');
   const type = row.also === undefined ? row.type : `${row.type} or ${row.also}`;
   return entry(row.name, type, row.help, ...uses, ...versions);
 }

@@ -34,6 +34,8 @@ export interface VariableRow {
   also?: 'INT';
   /** Not in Varnish 7.1: the release that has it first. With `was` only some places are newer, and these were its places. */
   newer?: { release: Release; was?: { read?: string; write?: string; unset?: string } };
+  /** Not in Varnish. */
+  ours?: true;
   help: string;
 }
 
@@ -65,7 +67,7 @@ function row<
   write: W,
   unset: U,
   help: string,
-  facts?: Pick<VariableRow, 'since' | 'until' | 'also' | 'newer'>,
+  facts?: Pick<VariableRow, 'since' | 'until' | 'also' | 'newer' | 'ours'>,
 ) {
   return { name, type, read, write, unset, help, ...facts };
 }
@@ -133,9 +135,9 @@ export const VARIABLES = [
   row('req.hash_ignore_vary', 'BOOL', 'client', 'client', '', 'Take the first variant, whichever it is.'),
   row('req.hash_always_miss', 'BOOL', 'client', 'client', '', 'Fetch a new copy even when a good object is there.'),
   row('req.slice', 'BYTES', 'client', 'client', '',
-    'Bytes of the slices in which an object is fetched and kept that is larger. 0, unless set, keeps it whole.'),
+    'Bytes of the slices in which an object is fetched and kept that is larger. 0, unless set, keeps it whole.', { ours: true }),
   row('req.parts', 'BOOL', 'client', 'client', '',
-    'Whether a range that is not in the cache is fetched and kept as a part, to be completed by later ones. True with http_profile=rfc9111 unless set, else false.'),
+    'Whether a range that is not in the cache is fetched and kept as a part, to be completed by later ones. True with http_profile=rfc9111 unless set, else false.', { ours: true }),
   row('req.is_hitmiss', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-miss marker.'),
   row('req.is_hitpass', 'BOOL', 'client', '', '', 'Whether the lookup found a hit-for-pass marker.'),
   row('req.time', 'TIME', 'client', '', '', 'When the request was complete; restarts do not change it.'),

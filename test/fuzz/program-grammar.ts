@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
 
 /** The variables that Varnish 7.1 has, in its places: the programs are for it, too. */
 const ROWS = (VARIABLES as readonly VariableRow[])
-  .filter((row) => row.newer === undefined || row.newer.was !== undefined)
+  .filter((row) => row.ours !== true && (row.newer === undefined || row.newer.was !== undefined))
   .map((row) => ({ ...row, ...row.newer?.was }));
 /** Its states and actions. */
 const OF_71 = STATES.filter((state) => state !== 'backend_refresh');
