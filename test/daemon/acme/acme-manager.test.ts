@@ -80,8 +80,13 @@ describe('a manager of certificates', () => {
       ca.orders.length > length
         ? null
         : { suggestedWindow: { start, end }, explanationURL: 'https://ca.example/why' };
-    time.skip(7 * 3_600_000);
-    await expect.poll(() => ca.orders.length).toBe(2);
+    // It may not have set the timer for its next question yet.
+    await expect
+      .poll(() => {
+        if (ca.orders.length === length) time.skip(3_600_000);
+        return ca.orders.length;
+      })
+      .toBe(length + 1);
     await expect.poll(() => events.length).toBe(3);
     expect(events[1]).toContain('https://ca.example/why');
   });
