@@ -270,6 +270,8 @@ class Played {
         return;
       case 'begin':
         this.#begun = this.#begin(rest, await this.#connect());
+        // What comes next is to meet an object that streams, also on a machine that takes its time.
+        if (rest.startsWith('GET /slow-end')) await this.#fetched();
         return;
       case 'end':
         return this.#end();
@@ -313,6 +315,13 @@ class Played {
     const begun = requests.map((r) => this.#begin(r, connection));
     socket?.uncork();
     for (const { method } of begun) this.#note(await connection.response(method));
+  }
+
+  /** Waits until the origin has a request that it had not before; not for ever, since there may be none. */
+  async #fetched(): Promise<void> {
+    const before = this.#origin.requests.length;
+    const end = performance.now() + 3000;
+    while (this.#origin.requests.length === before && performance.now() < end) await delay(2);
   }
 
   #originSaw(): void {
