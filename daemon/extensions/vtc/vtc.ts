@@ -3,7 +3,7 @@
 // texts of a task (vcl/runtime/limits.ts): of these, the calls about workspaces take, as far as that goes.
 
 import { connect } from 'node:net';
-import { Tag, type TagName } from '../../../protocol/tables/tags.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
 import { softFail, VclFailure } from '../../contract/failure.ts';
@@ -14,12 +14,12 @@ import { overflow, roomLeft, takeRoom } from '../../vcl/runtime/limits.ts';
 import { byName, row } from '../extension-rows.ts';
 import { preambleBlob } from './preamble-blob.ts';
 import { typeSize } from './type-size.ts';
-import { replayed } from './vsl-lines.ts';
+import { replayed, tagByName } from './vsl-lines.ts';
 
 type Text = string | null;
 type Workspace = 'client' | 'backend' | 'session' | 'thread';
 
-/** Seconds; a script ends long before. */
+/** Seconds that a call waits at most: a script ends long before. */
 const LONG = 3600;
 const WAITS = { waits: true };
 
@@ -47,10 +47,8 @@ function barrierSync(ctx: VclContext, addr: Text, timeout: number): Waiting | un
       if (problem === null) resolve();
       else reject(new VclFailure(problem));
     };
-    const timer =
-      timeout > 0
-        ? setTimeout(() => end(`Barrier read failed: nothing for ${timeout} s`), timeout * 1000)
-        : undefined;
+    const seconds = Math.min(LONG, timeout > 0 ? timeout : LONG);
+    const timer = setTimeout(() => end(`Barrier read failed: nothing for ${seconds} s`), seconds * 1000);
     socket.on('connect', () => {
       connected = true;
     });
@@ -64,7 +62,7 @@ function barrierSync(ctx: VclContext, addr: Text, timeout: number): Waiting | un
 }
 
 const sleep = (_ctx: VclContext, seconds: number): Waiting =>
-  new Waiting((answered) => setTimeout(answered, Math.max(0, seconds) * 1000, undefined));
+  new Waiting((answered) => setTimeout(answered, Math.min(LONG, Math.max(0, seconds)) * 1000, undefined));
 
 /** The worker ends with this report. */
 function panic(_ctx: VclContext, text: Text): void {
@@ -116,7 +114,7 @@ function reset(ctx: VclContext, which: Workspace): void {
 
 /** Writes a record of any transaction. */
 function vsl(ctx: VclContext, vxid: number, tag: Text, side: 'c' | 'b', text: Text): void {
-  const number = Tag[(tag ?? '') as TagName] as number | undefined;
+  const number = tagByName(tag ?? '');
   if (number === undefined) softFail(ctx, `No such tag: ${tag ?? ''}`);
   else if (vxid < 0 || vxid >= 2 ** 30) softFail(ctx, `vxid ${vxid} is out of bounds`);
   else ctx.log.putFor(vxid, vxid === 0 ? '-' : side, number, text ?? '');

@@ -33,6 +33,7 @@ it('reads records from both kinds of lines, and leaves others out', () => {
     '       1001 ReqURL          c /a b',
     '**** v1    vsl|          0 CLI             - Rd ping',
     '          7 Nonsense        c x',
+    '          7 constructor     c x',
     '**   top   TEST',
     '1073741824 ReqURL          c beyond any id',
     '          3 End             b ',
@@ -61,6 +62,7 @@ it('fails what lies beyond the workspace or another task, and keeps nothing of i
   expect(run('vtc.workspace_alloc(backend, 1);').errors[0]).toContain('no backend workspace');
   expect(run('vtc.workspace_reset(client);').errors[0]).toContain('no snapshot');
   expect(run('set req.http.r = vtc.workspace_reserve(client, 1000000000);').r).toBe('0');
+  expect(run('vtc.vsl(0, "constructor", c, "x");').errors).toEqual(['No such tag: constructor']);
   expect(run('vtc.vsl(-1, "Debug", c, "x");').errors[0]).toContain('out of bounds');
 });
 
