@@ -3,6 +3,7 @@
 import type { CacheState } from '../cache-state.ts';
 import type { Oc } from '../objcore.ts';
 import * as row from '../objcore.ts';
+import { ObjectWalk } from '../object-walk.ts';
 import type { Ban } from './ban.ts';
 import { type BanExpression, judge, type KnownRequest, parseBan, parseBanText } from './ban-expression.ts';
 import type { BanSource } from './ban-list.ts';
@@ -10,9 +11,6 @@ import type { BanTester } from './ban-tester.ts';
 
 /** Bans, or objects, visited per hold of the lock. */
 const PART = 32;
-/** Rows between two reads of the clock. */
-const STRIDE = 8;
-
 export class BanService {
   private readonly state: CacheState;
   private readonly tester: BanTester;
@@ -103,18 +101,15 @@ export class BanService {
  * may not be counted.
  */
 
-export class BanCount {
-  objects = 0;
+export class BanCount extends ObjectWalk {
   matching = 0;
   /** Objects whose match depends on the request. */
   undecided = 0;
-  private readonly state: CacheState;
   private readonly tester: BanTester;
   private readonly expression: BanExpression;
   /** Whether keys are URL and host. */
   private readonly plainHash: boolean;
   private readonly now: number;
-  private next: Oc = 1;
 
   constructor(
     state: CacheState,
@@ -123,33 +118,15 @@ export class BanCount {
     plainHash: boolean,
     now: number,
   ) {
-    this.state = state;
+    super(state);
     this.tester = tester;
     this.expression = expression;
     this.plainHash = plainHash;
     this.now = now;
   }
 
-  /** Does a bounded step; true when it is done. */
-  step(): boolean {
-    const { objcores, millis, lock, longestStep, turns } = this.state;
-    return lock.hold(() => {
-      const end = millis() + longestStep;
-      while (this.next < objcores.end) {
-        this.look(this.next++);
-        if (this.next % STRIDE === 0 && (millis() >= end || !turns.mayContinue())) return false;
-      }
-      return true;
-    });
-  }
-
-  private look(oc: Oc): void {
+  protected look(oc: Oc): void {
     const { expression } = this;
-    const { objcores } = this.state;
-    // A freed row has no references, and links in its first words.
-    if (!row.isHeld(objcores.get(oc, row.REFS)) || (objcores.get(oc, row.META) & row.OF_INDEXED) === 0)
-      return;
-    this.objects++;
     const request = expression.usesRequest ? this.requestOf(oc) : UNKNOWN;
     const verdict = judge(expression, this.tester.subjectOf(oc, this.now), request);
     if (verdict === null) this.undecided++;
