@@ -270,7 +270,7 @@ class Played {
         return;
       case 'begin':
         this.#begun = this.#begin(rest, await this.#connect());
-        // What comes next is to meet an object that streams, also on a machine that takes its time.
+        // The next step is to meet an object that streams, also on a machine that takes its time.
         if (rest.startsWith('GET /slow-end')) await this.#fetched();
         return;
       case 'end':
