@@ -5,9 +5,10 @@ import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
+import type { ConnectionOwner } from './connection.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import type { ConnectionOwner, ReadBuffer, SocketReader } from './exchange-roles.ts';
+import type { ReadBuffer, SocketReader } from './exchange-roles.ts';
 import { Handshake, type SecureWay } from './handshake.ts';
 import type { OriginTls } from './origin-tls.ts';
 import type { PiecePacer } from './piece-pacer.ts';

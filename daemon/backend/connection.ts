@@ -27,7 +27,7 @@ import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
 import { ExchangeAccount } from './exchange-account.ts';
-import type { ConnectionOwner, ExchangeCounters, HeadCallback, InterimCallback } from './exchange-roles.ts';
+import type { ExchangeCounters, HeadCallback, InterimCallback, OwnerOf } from './exchange-roles.ts';
 import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { onLastBytes } from './last-bytes.ts';
@@ -45,6 +45,8 @@ function keptFor(hint: string): number {
   const seconds = /(?:^|[\s,])timeout=(\d{1,6})(?![^\s,])/i.exec(hint)?.[1];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) - 1) * 1000;
 }
+
+export type ConnectionOwner = OwnerOf<OriginConnection>;
 
 export class OriginConnection implements Writer {
   readonly socket: Socket;

@@ -3,7 +3,6 @@
 
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import type { OriginConnection } from './connection.ts';
 import type { OriginFailure } from './origin-failure.ts';
 
 /** Called with null when the head of a response is complete, else with the failure. */
@@ -23,13 +22,13 @@ export interface ReadBuffer {
 }
 
 /** The owner of a connection while it is idle and when it closes. */
-export interface ConnectionOwner {
+export interface OwnerOf<Connection> {
   /** Takes a connection back for the next exchange. */
-  keep(conn: OriginConnection): void;
+  keep(conn: Connection): void;
   /** A connection that was being returned had already been closed. */
   tooLate(): void;
   /** The connection is gone; called once. */
-  gone(conn: OriginConnection): void;
+  gone(conn: Connection): void;
 }
 
 /** The byte counters of a backend that exchanges change. */

@@ -4,13 +4,8 @@
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import { E_LINE_LONG, errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
-import {
-  HEAD_COMPLETE,
-  HEAD_ERROR,
-  type HeadLimits,
-  HeadResult,
-  parseResponseHead,
-} from '../http1/head-parser.ts';
+import { type HeadLimits, parseResponseHead } from '../http1/head-parser.ts';
+import { HEAD_COMPLETE, HEAD_ERROR, HeadResult } from '../http1/head-result.ts';
 import type { Leniencies } from '../http1/leniency.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';

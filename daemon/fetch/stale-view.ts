@@ -17,7 +17,7 @@ export class StaleView extends ObjectView implements VclStaleObject {
   private readonly bo: Revalidating;
 
   constructor(bo: Revalidating) {
-    super(bo.core);
+    super(bo.core.cache);
     this.bo = bo;
   }
 

@@ -4,7 +4,7 @@
 // ones.
 
 import { E_BARE_LF, E_FOLD, E_START_END, E_START_LINE, E_STATUS } from './head-errors.ts';
-import type { HeadResult } from './head-parser.ts';
+import type { HeadResult } from './head-result.ts';
 import { latin1Text } from './latin1.ts';
 import type { Leniencies } from './leniency.ts';
 import type { LentBytes } from './lent-bytes.ts';

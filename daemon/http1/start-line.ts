@@ -4,7 +4,7 @@
 
 import { TARGET, TEXT, TOKEN_FOLD } from './byte-classes.ts';
 import { E_METHOD, E_START_END, E_START_LINE, E_STATUS, E_TARGET, E_VERSION } from './head-errors.ts';
-import type { HeadResult } from './head-parser.ts';
+import type { HeadResult } from './head-result.ts';
 import { latin1Text } from './latin1.ts';
 import type { LentBytes } from './lent-bytes.ts';
 import type { HttpMessage } from './message.ts';

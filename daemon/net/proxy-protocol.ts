@@ -13,7 +13,7 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
-import { noteRefusal } from '../transaction/refuse.ts';
+import { noteRefusal } from '../transaction/note-refusal.ts';
 import { addressBytes, formatAddress } from '../vcl/runtime/ip.ts';
 
 const POLYNOMIAL = 0x82f63b78;

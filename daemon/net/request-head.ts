@@ -3,14 +3,8 @@
 // other; a clean one is read where it lies.
 
 import { E_OVERFLOW } from '../http1/head-errors.ts';
-import {
-  HEAD_ERROR,
-  HEAD_INCOMPLETE,
-  type HeadLimits,
-  HeadResult,
-  type ParseStatus,
-  parseRequestHead,
-} from '../http1/head-parser.ts';
+import { type HeadLimits, parseRequestHead } from '../http1/head-parser.ts';
+import { HEAD_ERROR, HEAD_INCOMPLETE, HeadResult, type ParseStatus } from '../http1/head-result.ts';
 import { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';

@@ -11,11 +11,12 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { ClientTls, Http2Limits } from '../contract/context.ts';
 import type { Sink } from '../flow/flow.ts';
 import { NOTHING, own } from '../flow/piece.ts';
-import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
+import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-result.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { NOTHING_CAME } from '../system-error.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
+import { refuseHead } from '../transaction/refuse.ts';
 import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { keepBuffers, RequestBuffers } from '../transaction/request-buffers.ts';
@@ -599,7 +600,7 @@ export class Session
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
       if (status !== HEAD_COMPLETE) {
-        req.refuse(head, reader.bytes, reader.start, reader.end, now);
+        refuseHead(req, head, reader.bytes, reader.start, reader.end, now);
         return end;
       }
       if (isFirst && head.preface && this.core.http2Plain && this.isAtFirstByte) {

@@ -20,7 +20,7 @@ import { isRequestLine } from '../http1/start-line.ts';
 import type { ClientSession } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
-import { noteRefusal } from '../transaction/refuse.ts';
+import { noteRefusal } from '../transaction/note-refusal.ts';
 import type { Request } from '../transaction/request.ts';
 import { FAIL, FINISH, inClientState, SYNTH } from './request-steps.ts';
 

@@ -12,10 +12,12 @@ import { Waiting } from '../contract/waiting.ts';
 import { KeepingQueue } from '../filters/keeping-queue.ts';
 import { type Abort, asserted, Flow, type Room, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, type Holder, NOTHING, type Piece, stored } from '../flow/piece.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import type { TxLog } from '../log/tx-log.ts';
 import { NO_ERROR } from '../system-error.ts';
-import type { Request } from './request.ts';
-import type { UploadSource } from './request-body.ts';
-import { openRequestFilters } from './request-filters.ts';
+import type { Core } from './core.ts';
+import type { RequestBody, UploadSource } from './request-body.ts';
+import { openRequestFilters, type RequestFilters } from './request-filters.ts';
 import { SLICE, StoreSink } from './store-flow.ts';
 
 /** The roles of the cache that a body needs. */
@@ -117,11 +119,23 @@ export class KeptBodySource implements UploadSource {
   }
 }
 
+/** The parts of a request that its body is cached for. */
+interface BodyOwner {
+  readonly core: Core;
+  readonly log: TxLog;
+  readonly body: RequestBody | null;
+  readonly bodyStorage: string;
+  readonly filters: RequestFilters | null;
+  readonly http: HttpMessage;
+  readonly http0: HttpMessage | null;
+  cachedBody: KeptBody | null;
+}
+
 const TOO_BIG = 'Request body too big to cache';
 const NO_ROOM = 'Could not get storage';
 
 /** @param limit largest body in bytes; false when there is no whole body within it */
-export function cacheBody(req: Request, limit: number): boolean | Waiting {
+export function cacheBody(req: BodyOwner, limit: number): boolean | Waiting {
   const { body, core, log } = req;
   if (body === null || req.cachedBody !== null) return true;
   if (body.failed !== null) return false;
@@ -219,7 +233,7 @@ class Limited implements Sink<AnyPiece>, Writer {
 }
 
 /** A head that is taken back goes with the same body. */
-function stateCoding({ http, http0 }: Request): void {
+function stateCoding({ http, http0 }: BodyOwner): void {
   for (const name of ['Content-Encoding', 'Vary']) {
     const value = http.get(name.toLowerCase());
     if (value === null) http0?.unset(name.toLowerCase());
@@ -228,7 +242,7 @@ function stateCoding({ http, http0 }: Request): void {
 }
 
 /** The length is known now. */
-function stateLength(req: Request, length: number): void {
+function stateLength(req: BodyOwner, length: number): void {
   for (const http of [req.http, req.http0]) {
     http?.unset('transfer-encoding');
     http?.set('Content-Length', String(length));

@@ -5,12 +5,23 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
+import type { VclContext } from '../contract/context.ts';
 import { STALE } from '../contract/invalidation.ts';
-import type { Request } from './request.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { Core } from './core.ts';
+import type { RequestAttempt } from './request-attempt.ts';
+
+/** The parts of a request that a purge needs. */
+interface Purger {
+  readonly core: Core;
+  readonly attempt: RequestAttempt;
+  readonly ctx: VclContext;
+  readonly log: TxLog;
+}
 
 /** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
  * a miss has found. */
-export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolean): number {
+export function purgeObjects(req: Purger, soft: SoftPurge | null, alone: boolean): number {
   const { core } = req;
   const { oc, staleOc } = req.attempt;
   const now = core.clock.now();
@@ -32,7 +43,7 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
 }
 
 /** The object that this request has fetched is whole: all else under its key goes, fetches under way included. */
-export function purgeRest(req: Request): void {
+export function purgeRest(req: Purger): void {
   const { core, ctx, attempt } = req;
   ctx.now = core.clock.now();
   const count = core.cache.invalidation.purge(attempt.hashKey, ctx.now, null, attempt.oc);

@@ -2,43 +2,32 @@
 // config program involved, as nothing of such a head can be trusted.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
-import {
-  type Refusal,
-  type RefusedPart,
-  refusalCounter,
-  refusalText,
-} from '../../protocol/tables/refusals.ts';
+import { type Refusal, refusalText } from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { own } from '../flow/piece.ts';
 import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
-import type { HeadResult } from '../http1/head-parser.ts';
+import type { HeadResult } from '../http1/head-result.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
-import type { TxLog } from '../log/tx-log.ts';
-import type { MainCounters } from '../stats/counter-fields.ts';
 import { answerFramed } from './framed-text.ts';
+import { noteRefusal } from './note-refusal.ts';
 import type { Request } from './request.ts';
-
-/** Says in the log why this was refused, and counts it. */
-export function noteRefusal(
-  log: TxLog,
-  stats: MainCounters,
-  part: RefusedPart,
-  name: Refusal,
-  place: string,
-): void {
-  log.put(Tag.Error, refusalText(part, name, place));
-  const counter = refusalCounter(name);
-  if (counter !== null) stats[counter]++;
-}
 
 /** The first bytes of a TLS connection: a record of the handshake, of any version. */
 const TLS_RECORD = 22;
 const TLS_MAJOR = 3;
 const TLS_TEXT = 'This port speaks plain HTTP, and this was TLS: use http:// instead of https://\n';
 
-/** Refuses the malformed head in buf[start, end). */
-export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start: number, end: number): void {
+/** Refuses the malformed head in buf[start, end), which was read at `now`. */
+export function refuseHead(
+  req: Request,
+  head: HeadResult,
+  buf: LentBytes,
+  start: number,
+  end: number,
+  now: number,
+): void {
+  req.attempt.tStart = now;
   const { core, log, session } = req;
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
   const most = core.requestLimits.maxSize;

@@ -4,22 +4,29 @@
 // to that. Everything else of a request is made new with it.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { Cache } from '../cache/cache.ts';
 import { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
 import { type Oc, OF_ESI } from '../cache/objcore.ts';
 import type { VclObject } from '../contract/context.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import type { Core } from './core.ts';
+
+/** The services of a thread that make buffers, and keep those of fragments and streams. */
+interface Makes {
+  readonly cache: Pick<Cache, 'reading' | 'facts'>;
+  readonly esi: { readonly spareBuffers: RequestBuffers[] };
+  newLog(): TxLog;
+}
 
 export class ObjectView implements VclObject {
-  private readonly core: Core;
+  private readonly cache: Makes['cache'];
   private readonly message = new HttpMessage(Tag.ObjMethod);
   private oc: Oc = 0;
   private decoded = false;
   private now = 0;
 
-  constructor(core: Core) {
-    this.core = core;
+  constructor(cache: Makes['cache']) {
+    this.cache = cache;
   }
 
   show(oc: Oc, now: number): this {
@@ -38,53 +45,53 @@ export class ObjectView implements VclObject {
   get http(): HttpMessage {
     if (!this.decoded) {
       this.message.reset();
-      this.core.cache.reading.head(this.oc, this.message);
+      this.cache.reading.head(this.oc, this.message);
       this.decoded = true;
     }
     return this.message;
   }
 
   get hits(): number {
-    return this.core.cache.facts.hitsOf(this.oc);
+    return this.cache.facts.hitsOf(this.oc);
   }
 
   get age(): number {
-    return this.now - this.core.cache.facts.tOriginOf(this.oc);
+    return this.now - this.cache.facts.tOriginOf(this.oc);
   }
 
   get ttl(): number {
-    return Math.max(0, this.core.cache.facts.ttlOf(this.oc)) - this.age;
+    return Math.max(0, this.cache.facts.ttlOf(this.oc)) - this.age;
   }
 
   get grace(): number {
-    return this.core.cache.facts.graceOf(this.oc);
+    return this.cache.facts.graceOf(this.oc);
   }
 
   get keep(): number {
-    return this.core.cache.facts.keepOf(this.oc);
+    return this.cache.facts.keepOf(this.oc);
   }
 
   get uncacheable(): boolean {
-    return this.core.cache.facts.isUncacheable(this.oc);
+    return this.cache.facts.isUncacheable(this.oc);
   }
 
   get storageName(): string {
-    return this.core.cache.facts.storageOf(this.oc);
+    return this.cache.facts.storageOf(this.oc);
   }
 
   get canEsi(): boolean {
-    return this.core.cache.facts.has(this.oc, OF_ESI);
+    return this.cache.facts.has(this.oc, OF_ESI);
   }
 }
 
 /** Buffers of ended requests that are kept for fragments and streams, which have no connection of their own to keep them. */
 const SPARE = 256;
 
-export function takeBuffers(core: Core): RequestBuffers {
+export function takeBuffers(core: Makes): RequestBuffers {
   return core.esi.spareBuffers.pop() ?? new RequestBuffers(core);
 }
 
-export function keepBuffers({ esi }: Core, buffers: RequestBuffers): void {
+export function keepBuffers({ esi }: Makes, buffers: RequestBuffers): void {
   if (esi.spareBuffers.length < SPARE) esi.spareBuffers.push(buffers);
 }
 
@@ -98,9 +105,9 @@ export class RequestBuffers {
   readonly query = new LookupQuery(this.http);
   readonly objectView: ObjectView;
 
-  constructor(core: Core) {
+  constructor(core: Makes) {
     this.log = core.newLog();
-    this.objectView = new ObjectView(core);
+    this.objectView = new ObjectView(core.cache);
     this.query.onBanned = (vxid) => this.log.put(Tag.ExpBan, `${vxid} banned lookup`);
   }
 }

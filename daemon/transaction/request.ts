@@ -24,7 +24,7 @@ import type { DeliveryFacts } from '../filters/filter.ts';
 import { usualDeliveryFilters } from '../filters/filter-table.ts';
 import { own } from '../flow/piece.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
-import type { HeadResult } from '../http1/head-parser.ts';
+import type { HeadResult } from '../http1/head-result.ts';
 import type { Leniencies } from '../http1/leniency.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { HttpMessage } from '../http1/message.ts';
@@ -36,8 +36,8 @@ import type { Core, ProgramRef } from './core.ts';
 import type { Step, Transaction } from './drive.ts';
 import type { FragmentPlace } from './fragment-place.ts';
 import { cacheBody, type KeptBody } from './kept-body.ts';
+import { noteRefusal } from './note-refusal.ts';
 import { purgeObjects } from './purge-objects.ts';
-import { noteRefusal, refuseHead } from './refuse.ts';
 import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
 import type { ObjectView, RequestBuffers } from './request-buffers.ts';
@@ -210,12 +210,6 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     this.headBytesIn = bytes;
     this.core.stats.client_req_lenient++;
     this.log.put(Tag.Notice, `Request read leniently: ${leniencies.text}`);
-  }
-
-  /** Answers a head that broke a rule, and closes. */
-  refuse(head: HeadResult, buf: LentBytes, start: number, end: number, now: number): void {
-    this.attempt.tStart = now;
-    refuseHead(this, head, buf, start, end);
   }
 
   /** True when bytes after the head belong to this request. */

@@ -8,9 +8,9 @@ import { PiecePacer } from '../backend/piece-pacer.ts';
 import { ProbeSchedule } from '../backend/probe-schedule.ts';
 import { socketWires } from '../backend/socket-wire.ts';
 import { TlsClients } from '../backend/tls-client.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerCore } from './worker-core.ts';
 
-export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
+export function makeBackendEnvironment(worker: WorkerCore): BackendEnvironment {
   const log = worker.newLog();
   log.begin(0, '-');
   const readBuffer = {

@@ -4,13 +4,20 @@
 import type { CommandReply } from '../../protocol/messages.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { WorkerCall } from '../link.ts';
+import { logCall } from './cli-log.ts';
 import { connectEdge } from './edge-connection.ts';
 import { applyEvents, flush } from './fleet-connection.ts';
 import type { Worker } from './worker.ts';
 
 const OK: CommandReply = { status: 200, body: '' };
 
-/** Executes a call; steps that take long are noted under its name. */
+/** Executes a call, and logs it in the first thread. */
+export function carryOutLogged(worker: Worker, call: WorkerCall): Promise<CommandReply> {
+  if (worker.thread > 0) return carryOut(worker, call);
+  return logCall(worker.workerLog, call, (same) => carryOut(worker, same));
+}
+
+/** Executes a call without logging it; steps that take long are noted under its name. */
 export function carryOut(worker: Worker, call: WorkerCall): Promise<CommandReply> {
   return worker.turnWatch.run(nameOf(call), () => answer(worker, call));
 }
@@ -29,7 +36,7 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
       const { edge } = call.load.program;
       if (edge !== undefined) {
         worker.showEdge();
-        worker.edge = await connectEdge(worker, edge);
+        worker.edge = await connectEdge(worker, edge, worker.queueElsewhere);
       }
       return OK;
     }

@@ -7,10 +7,15 @@ import { EdgeConnector, type QueueElsewhere } from '../edge/connector.ts';
 import { parseEdgeConfig } from '../edge/edge-config.ts';
 import type { Channel } from '../threads/channel.ts';
 import { caller, responder } from '../threads/remote-call.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerCore } from './worker-core.ts';
 
-/** Returns the worker's connector, made if needed and configured with these settings. */
-export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeConnector> {
+/** Returns the worker's connector, made if needed and configured with these settings. @param elsewhere the first thread's
+ * queue; null in the first thread */
+export async function connectEdge(
+  worker: WorkerCore,
+  file: EdgeFile,
+  elsewhere: QueueElsewhere | null,
+): Promise<EdgeConnector> {
   const config = parseEdgeConfig(file.text, file.path);
   const connector =
     worker.edge ??
@@ -19,7 +24,7 @@ export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeC
       log: (text) => worker.logNotice(text),
       warn: (text) => worker.note(4, text),
       activeImports: () => worker.active?.program.compiled.imports.includes('edge') === true,
-      elsewhere: worker.queueElsewhere,
+      elsewhere,
     });
   await connector.configure(config, config.text('dir') || file.directory, file.ca);
   return connector;
@@ -41,7 +46,7 @@ export function queueOfFirst(channel: Channel): QueueElsewhere {
 }
 
 /** Serves the other threads' calls, in the first thread. */
-export function answerOthers(channel: Channel, worker: Worker): void {
+export function answerOthers(channel: Channel, worker: WorkerCore): void {
   responder<Invalidation, EdgeReceipt>(channel, RECORD, async (event) => {
     const { edge } = worker;
     if (edge !== null) return edge.record(event);

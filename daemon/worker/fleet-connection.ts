@@ -8,7 +8,7 @@ import type { Channel } from '../threads/channel.ts';
 import { caller, responder } from '../threads/remote-call.ts';
 import { turns } from '../turns/turns.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerCore } from './worker-core.ts';
 
 const PUBLISH = 'fleet.publish';
 const FIRST = 0;
@@ -47,7 +47,10 @@ export function fleetOfFirst(channel: Channel): FleetService {
 
 /** Applies events of other nodes in order, over as many turns as needed. It raises nothing: the publishers have
  * notified the edge already. Returns the events that cannot be applied. */
-export async function applyEvents(worker: Worker, events: readonly FleetEvent[]): Promise<FleetRefusal[]> {
+export async function applyEvents(
+  worker: WorkerCore,
+  events: readonly FleetEvent[],
+): Promise<FleetRefusal[]> {
   const refused: FleetRefusal[] = [];
   await turns.over(events, ({ event, seq, from }) => {
     const problem = apply(worker, event);
@@ -62,12 +65,12 @@ export async function applyEvents(worker: Worker, events: readonly FleetEvent[])
 }
 
 /** Bans everything stored: after a gap it is unknown which objects are outdated. */
-export function flush(worker: Worker, why: string): void {
+export function flush(worker: WorkerCore, why: string): void {
   worker.logNotice(`fleet: ${why}: everything that was fetched before is banned`);
   addBan(worker, ['obj.status', '!=', '0'], false, 'the fleet');
 }
 
-function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidation): string | null {
+function apply(worker: WorkerCore, { kind, soft, subject, words, lives }: Invalidation): string | null {
   switch (kind) {
     case 'tags':
       purgeKeys(worker, subject, soft);
@@ -81,7 +84,7 @@ function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidati
 }
 
 /** @param subject "host/path" or a whole URL */
-function purgeUrl(worker: Worker, subject: string, soft: SoftPurge | null): void {
+function purgeUrl(worker: WorkerCore, subject: string, soft: SoftPurge | null): void {
   const [, host = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)([^#]*)/s.exec(subject) ?? [];
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   const plainHash = worker.active?.plainHash === true;

@@ -5,7 +5,7 @@ import type { ParamName } from '../../protocol/tables/params.ts';
 import type { VclContext, VclHost } from '../contract/context.ts';
 import { STALE } from '../contract/invalidation.ts';
 import { addBan, purgeKeys, purgePath } from './invalidating.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerCore } from './worker-core.ts';
 
 /** Free space that Varnish reports for a storage without a size. */
 const UNLIMITED = 999_999_999_999_999;
@@ -13,7 +13,7 @@ const UNLIMITED = 999_999_999_999_999;
 /** A disk tier that could not be opened. */
 const OFF = { freeSpace: 0, usedSpace: 0, happy: false };
 
-export function makeHost(worker: Worker): VclHost {
+export function makeHost(worker: WorkerCore): VclHost {
   return {
     param: (name) => worker.allParams.get(name as ParamName),
     now: () => worker.clock.now(),
@@ -54,7 +54,7 @@ export function makeHost(worker: Worker): VclHost {
   };
 }
 
-function ban(worker: Worker, expression: string, soft: boolean, ctx?: VclContext): string | null {
+function ban(worker: WorkerCore, expression: string, soft: boolean, ctx?: VclContext): string | null {
   const client = (ctx?.req?.session ?? ctx?.bo?.session)?.clientIp;
   const by = client === undefined ? 'the program' : `the program, for the client ${client}`;
   const problem = addBan(worker, expression, soft, by);
@@ -64,7 +64,7 @@ function ban(worker: Worker, expression: string, soft: boolean, ctx?: VclContext
 }
 
 function purgeUrl(
-  worker: Worker,
+  worker: WorkerCore,
   url: string,
   soft: boolean,
   ctx: VclContext,

@@ -2,10 +2,10 @@
 // Nothing here notifies the edge or the fleet.
 
 import type { SoftPurge } from '../cache/lifetimes.ts';
-import type { Worker } from './worker.ts';
+import type { WorkerCore } from './worker-core.ts';
 
 /** Purges objects that carry one of the keys; returns their number. */
-export function purgeKeys(worker: Worker, keys: string, soft: boolean): number {
+export function purgeKeys(worker: WorkerCore, keys: string, soft: boolean): number {
   const { cache, stats, clock } = worker;
   const count = cache.invalidation.purgeTags(keys, soft, clock.now());
   if (soft) {
@@ -21,7 +21,7 @@ export function purgeKeys(worker: Worker, keys: string, soft: boolean): number {
 /** Purges all variants of a URL. A program with a vcl_hash of its own has unknown keys: then a ban is added instead,
  * and null returned. Without a host the path is banned under every host. */
 export function purgePath(
-  worker: Worker,
+  worker: WorkerCore,
   host: string,
   path: string,
   soft: SoftPurge | null,
@@ -47,7 +47,7 @@ export function purgePath(
 /** Adds a ban and logs it outside of transactions, whose records are Varnish's. Returns the error or null. @param by who
  * sent it, for the event */
 export function addBan(
-  worker: Worker,
+  worker: WorkerCore,
   expression: string | readonly string[],
   soft: boolean,
   by: string,

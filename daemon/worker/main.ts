@@ -11,6 +11,7 @@ import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
 import { makeSlots, Peers } from '../threads/peers.ts';
 import { turns } from '../turns/turns.ts';
+import { carryOutLogged } from './carry-out.ts';
 import { PendingCode } from './pending-code.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
@@ -55,8 +56,9 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
 /** Starts to serve with the given number of threads. */
 async function begin(init: InitMessage): Promise<void> {
   if (init.threads <= 1) {
-    worker = new Worker(init, send);
-    await worker.start();
+    const only = new Worker(init, send);
+    worker = only;
+    await only.start((call) => carryOutLogged(only, call));
     return;
   }
   const slots = makeSlots(init.threads);
@@ -71,10 +73,11 @@ async function begin(init: InitMessage): Promise<void> {
     if (message.t === 'ready') void others.then(() => send(message));
     else send(message);
   };
-  worker = new Worker(init, sendWhenReady, { peers, ...common });
-  threads = new WorkerThreads(worker, peers, slots, { init, common }, send, panic);
+  const first = new Worker(init, sendWhenReady, { peers, ...common });
+  worker = first;
+  threads = new WorkerThreads(first, peers, slots, { init, common }, send, panic);
   others = threads.started();
-  await worker.start();
+  await first.start((call) => carryOutLogged(first, call));
 }
 
 /** A long body is sent in parts, with turns of other work between them. */
@@ -89,7 +92,7 @@ async function sendReply(id: number, { status, body }: CommandReply): Promise<vo
 
 async function answer(call: WorkerCall): Promise<CommandReply> {
   if (worker === null) return { status: 400, body: 'Not ready' };
-  return threads === null ? worker.call(call) : threads.call(call);
+  return threads === null ? carryOutLogged(worker, call) : threads.call(call);
 }
 
 function withCode(call: WorkerCall): WorkerCall {

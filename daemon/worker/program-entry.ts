@@ -5,7 +5,6 @@
 // A program may have thousands of backends, so work on all of them is spread over as many turns as it takes. Only the
 // load or warm-up itself waits for it; calls in between see the temperature that the program is changing to.
 
-import type { CommandReply } from '../../protocol/messages.ts';
 import type { Backend } from '../backend/backend.ts';
 import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import { buildBackends } from '../backend/directory.ts';
@@ -21,7 +20,7 @@ import {
 import { ExtensionError } from '../contract/failure.ts';
 import type { ModuleCache } from '../extensions/load/module-cache.ts';
 import { filterClash } from '../filters/filter-table.ts';
-import type { LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
+import type { LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { type MainCounters, newVbeCounters, type VbeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
@@ -46,8 +45,6 @@ export interface ProgramServices {
   };
   newLog(): TxLog;
   readonly turns: Turns;
-  /** Executes a call as if the manager had made it, and logs it. */
-  call(call: WorkerCall): Promise<CommandReply>;
 }
 
 /** A load in progress. */

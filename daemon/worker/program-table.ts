@@ -6,13 +6,17 @@
 //
 // A load may take many turns. The program is not visible before the last of them; if it fails, nothing of it remains.
 
+import type { CommandReply } from '../../protocol/messages.ts';
 import type { Director, ImportedExtension } from '../contract/context.ts';
 import { ModuleCache } from '../extensions/load/module-cache.ts';
-import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
+import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
 import type { ProgramIdentity } from './backend-threads.ts';
 import { type LabelEntry, type Loading, ProgramEntry, type ProgramServices } from './program-entry.ts';
 
 export type { ProgramEntry } from './program-entry.ts';
+
+/** Executes a call of the manager in this thread. */
+export type CarriesOut = (call: WorkerCall) => Promise<CommandReply>;
 
 export class ProgramTable {
   /** The program that new requests start with. */
@@ -37,18 +41,21 @@ export class ProgramTable {
   }
 
   /** Loads the state a worker starts with. Throws when a program cannot run: one that could before must not be lost. */
-  async begin(init: Pick<InitMessage, 'programs' | 'labels' | 'order' | 'active'>): Promise<void> {
+  async begin(
+    init: Pick<InitMessage, 'programs' | 'labels' | 'order' | 'active'>,
+    call: CarriesOut,
+  ): Promise<void> {
     const labels = init.labels ?? [];
     // Programs look up the labels they use; the labels get their targets when all programs are loaded.
     for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
     for (const load of init.programs) {
-      const { status, body } = await this.services.call({ op: 'vcl.load', load });
+      const { status, body } = await call({ op: 'vcl.load', load });
       if (status !== 200) throw new Error(body);
     }
-    for (const label of labels) await this.services.call({ op: 'vcl.label', ...label });
+    for (const label of labels) await call({ op: 'vcl.label', ...label });
     const place = new Map(init.order?.map((name, i) => [name, i]));
     this.all.sort((a, b) => (place.get(a.name) ?? 0) - (place.get(b.name) ?? 0));
-    await this.services.call({ op: 'vcl.use', name: init.active });
+    await call({ op: 'vcl.use', name: init.active });
   }
 
   /** Returns null, or why the program cannot run here in the words of the CLI; then nothing of it remains. */

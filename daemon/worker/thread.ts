@@ -4,6 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker } from '../link.ts';
 import { Peers } from '../threads/peers.ts';
+import { carryOut, carryOutLogged } from './carry-out.ts';
 import { Worker } from './worker.ts';
 import type {
   CallMessage,
@@ -39,12 +40,13 @@ export function runThread(): void {
   const own = worker;
   own.swept = () => peers.heartbeats.beat();
   channel.on<CallMessage>('call', ({ id, call }) => {
-    own
-      .carryOut(call)
+    carryOut(own, call)
       .then((reply) => channel.send<ReplyMessage>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });
   channel.on<ReadyMessage>('ready', () => own.allReady());
   channel.on<ListenMessage>('listen', ({ index, fd }) => own.listen(index, { fd }));
-  own.start().catch((error: Error) => send({ t: 'failed', reason: error.message }));
+  own
+    .start((call) => carryOutLogged(own, call))
+    .catch((error: Error) => send({ t: 'failed', reason: error.message }));
 }

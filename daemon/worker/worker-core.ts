@@ -9,9 +9,11 @@ import { Cache } from '../cache/cache.ts';
 import type { CacheLimits, SharedCache } from '../cache/cache-state.ts';
 import { Clock } from '../clock.ts';
 import type { VclHost } from '../contract/context.ts';
+import type { FleetService } from '../contract/invalidation.ts';
 import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
 import type { DiskTier } from '../disk/disk-tier.ts';
+import type { EdgeConnector } from '../edge/connector.ts';
 import type { Piece } from '../flow/piece.ts';
 import { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
@@ -23,6 +25,7 @@ import { DescriptorGuard, descriptorLimit } from '../net/descriptor-guard.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import { Params } from '../params/parameter-set.ts';
 import {
+  newEdgeCounters,
   newMainCounters,
   newSmaCounters,
   newSmdCounters,
@@ -49,9 +52,15 @@ import { ObjectLog } from './object-log.ts';
 import { ThreadLog } from './thread-log.ts';
 import { ThreadsState } from './threads-state.ts';
 import { Vxids } from './vxids.ts';
-import type { CommonStart } from './worker-threads.ts';
 
 const READ_BUFFER = 64 * 1024;
+
+/** Start values that the caches of all threads share. */
+export interface CommonStart {
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly seed: readonly [number, number];
+}
 
 /** State that a worker shares with those of other threads. */
 export interface WorkerShare extends CommonStart {
@@ -96,6 +105,9 @@ export abstract class WorkerCore implements Core {
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly storages = new Map<string, SmaCounters>();
   readonly diskCounters = newSmdCounters();
+  /** Made when the first program that imports it is loaded. */
+  edge: EdgeConnector | null = null;
+  readonly edgeCounters = newEdgeCounters();
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
@@ -124,7 +136,7 @@ export abstract class WorkerCore implements Core {
   /** Epoch seconds. */
   protected readonly tStart: number;
   /** Number of this thread; 0 logs the calls, probes backends and maintains the cache. */
-  protected readonly thread: number;
+  readonly thread: number;
   private readonly send: (message: FromWorker) => void;
   private readonly vxids: Vxids;
   private readonly out = new OutputBuffer();
@@ -199,6 +211,8 @@ export abstract class WorkerCore implements Core {
   }
 
   abstract readonly host: VclHost;
+  /** Null without --fleet. */
+  abstract readonly fleet: FleetService | null;
 
   abstract get active(): ProgramRef | null;
 

@@ -7,8 +7,10 @@ import type { CommandName } from '../../protocol/tables/commands.ts';
 import type { FromWorker, InitMessage, ProgramStatus, WorkerCall } from '../link.ts';
 import { type Peers, portsOf, type ThreadSlot } from '../threads/peers.ts';
 import type { MemoryOffer } from '../threads/shared-memory.ts';
+import { carryOut } from './carry-out.ts';
 import { logCall } from './cli-log.ts';
 import type { Worker } from './worker.ts';
+import type { CommonStart } from './worker-core.ts';
 
 /** Runs the worker's code, which a thread receives as data. A module URL with all of the code would cost 0.4 s of
  * parsing, and with `eval` Node 20 does not load modules named by --import. */
@@ -32,13 +34,6 @@ export interface ThreadStart {
   readonly init: InitMessage;
   /** Start values of the shared cache. */
   readonly common: CommonStart;
-}
-
-/** Start values that the caches of all threads share. */
-export interface CommonStart {
-  /** Epoch seconds. */
-  readonly now: number;
-  readonly seed: readonly [number, number];
 }
 
 /** Messages between the first thread and the others, besides those of the cache. */
@@ -182,20 +177,20 @@ export class WorkerThreads {
   private async carryOut(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
       case 'cli': {
-        const reply = await this.own.carryOut(call);
+        const reply = await carryOut(this.own, call);
         if (changesThreads(call)) await this.callOthers(call);
         return reply;
       }
       // Heartbeats cover the other threads.
       case 'ping':
-        return this.own.carryOut(call);
+        return carryOut(this.own, call);
       // All threads share one cache.
       case 'fleet.apply':
       case 'fleet.flush':
-        return this.own.carryOut(call);
+        return carryOut(this.own, call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
-        const reply = await this.own.carryOut(load);
+        const reply = await carryOut(this.own, load);
         if (reply.status !== 200) return reply;
         const refusal = (await this.callOthers(load)).find(({ status }) => status !== 200);
         if (refusal === undefined) return reply;
@@ -222,7 +217,7 @@ export class WorkerThreads {
   /** Replies of all threads, the first thread's first. */
   private async callAll(call: WorkerCall): Promise<CommandReply[]> {
     const others = this.callOthers(call);
-    return [await this.own.carryOut(call), ...(await others)];
+    return [await carryOut(this.own, call), ...(await others)];
   }
 
   private callOthers(call: WorkerCall): Promise<CommandReply[]> {

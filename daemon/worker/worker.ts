@@ -1,32 +1,29 @@
 // A worker in one thread, from start to stop: builds programs, listeners and the counters file around its core
-// (worker-core.ts) from the manager's first message, and executes the manager's calls. It holds no logic of its own;
+// (worker-core.ts) from the manager's first message. It holds no logic of its own;
 // every part has its folder.
 
 import { randomInt } from 'node:crypto';
-import type { CommandReply } from '../../protocol/messages.ts';
 import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
 import { DiskTier } from '../disk/disk-tier.ts';
-import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
-import type { FromWorker, InitMessage, ListenerAddress, WorkerCall } from '../link.ts';
+import type { QueueElsewhere } from '../edge/connector.ts';
+import type { FromWorker, InitMessage, ListenerAddress } from '../link.ts';
 import type { AcceptorHost } from '../net/acceptor.ts';
 import type { Session } from '../net/session.ts';
 import { SessionList } from '../net/session-list.ts';
-import { newEdgeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { turns } from '../turns/turns.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
-import { carryOut } from './carry-out.ts';
-import { logCall, logCommand, logReply } from './cli-log.ts';
+import { logCommand, logReply } from './cli-log.ts';
 import { lockDisk } from './disk-lock.ts';
 import { Drain } from './drain.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
 import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
 import { makeHost } from './host.ts';
 import { Listening } from './listening.ts';
-import { ProgramTable } from './program-table.ts';
+import { type CarriesOut, ProgramTable } from './program-table.ts';
 import { WorkerCore, type WorkerShare } from './worker-core.ts';
 import { type PublicCounters, WorkerCounters } from './worker-counters.ts';
 
@@ -40,14 +37,10 @@ export class Worker extends WorkerCore implements AcceptorHost {
   readonly programs: ProgramTable;
   readonly backendEnvironment: BackendEnvironment;
   readonly backendThreads: BackendThreads | null;
-  /** Made when the first program that imports it is loaded. */
-  edge: EdgeConnector | null = null;
-  /** Null without --fleet. */
   readonly fleet: FleetService | null;
   private readonly fleetConnection: FleetConnection | null;
   /** The first thread's edge queue; null in the first thread. */
   readonly queueElsewhere: QueueElsewhere | null;
-  readonly edgeCounters = newEdgeCounters();
   readonly countersFile: PublicCounters;
   /** Called a few times a second while the event loop turns. */
   swept: () => void = () => undefined;
@@ -119,10 +112,11 @@ export class Worker extends WorkerCore implements AcceptorHost {
     return this.programs.active;
   }
 
-  /** Loads the programs; the listeners arrive one by one. */
-  async start(): Promise<void> {
+  /** Loads the programs; the listeners arrive one by one. @param call executes a call of the manager: programs are loaded
+   * by such calls at the start, too */
+  async start(call: CarriesOut): Promise<void> {
     await this.openDisk();
-    await this.programs.begin(this.init);
+    await this.programs.begin(this.init, call);
     this.listeners.begin();
     this.countersFile.start();
     // In the check phase, after pending reads: a client that has sent something is not idle, however late it is read.
@@ -148,17 +142,6 @@ export class Worker extends WorkerCore implements AcceptorHost {
   /** All threads listen. */
   allReady(): void {
     this.listeners.handover?.openWays();
-  }
-
-  /** Executes and logs a call of the manager. Programs at the start are loaded by such calls, too. */
-  call(call: WorkerCall): Promise<CommandReply> {
-    if (this.thread > 0) return this.carryOut(call);
-    return logCall(this.workerLog, call, (same) => this.carryOut(same));
-  }
-
-  /** Executes a call without logging it, for calls that reach several threads. */
-  carryOut(call: WorkerCall): Promise<CommandReply> {
-    return carryOut(this, call);
   }
 
   /** A program that imports the edge connector was loaded. */

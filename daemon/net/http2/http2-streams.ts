@@ -26,7 +26,8 @@ import {
   trailerFault,
 } from '../../http2/http2-request-head.ts';
 import { parsePriority } from '../../http2/priority.ts';
-import { noteRefusal, refuseRequest, refuseStream } from '../../transaction/refuse.ts';
+import { noteRefusal } from '../../transaction/note-refusal.ts';
+import { refuseRequest, refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
 import { keepBuffers, takeBuffers } from '../../transaction/request-buffers.ts';
 import { type BlockUser, HeaderBlocks } from './header-blocks.ts';

@@ -1,7 +1,13 @@
 // The parts that generated code is put together from: functions and the constants that they share, each with the names that
 // it uses of the others.
 
-import type { GeneratedLine } from './statements.ts';
+import type { Span } from '../diagnostics.ts';
+
+/** One line of generated code and its position in the program. */
+export interface GeneratedLine {
+  text: string;
+  span: Span | null;
+}
 
 export interface GeneratedFunction {
   readonly name: string;

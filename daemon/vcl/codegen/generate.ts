@@ -12,9 +12,14 @@ import { shownColumn } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
 import { codesOf, countSteps, type Table } from '../typed-program.ts';
 import { ExpressionPrinter } from './expressions.ts';
-import { type GeneratedDeclaration, type GeneratedFunction, unplaced } from './functions.ts';
+import {
+  type GeneratedDeclaration,
+  type GeneratedFunction,
+  type GeneratedLine,
+  unplaced,
+} from './functions.ts';
 import { inPieces } from './pieces.ts';
-import { type GeneratedLine, isLong, StatementPrinter } from './statements.ts';
+import { isLong, StatementPrinter } from './statements.ts';
 
 export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X', 'S'] as const satisfies readonly (
   | 'R'

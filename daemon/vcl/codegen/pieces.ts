@@ -7,10 +7,10 @@
 import {
   type GeneratedDeclaration,
   type GeneratedFunction,
+  type GeneratedLine,
   type GeneratedParts,
   unplaced,
 } from './functions.ts';
-import type { GeneratedLine } from './statements.ts';
 
 /** Characters of the functions of a piece (chosen): V8 reads them in 2 ms. */
 const A_PIECE = 128 * 1024;

@@ -6,13 +6,7 @@ import { generatedName } from '../check/program-model.ts';
 import type { Span } from '../diagnostics.ts';
 import { CONTEXT, type Code, constant, countSteps, helper, type Step, type Steps } from '../typed-program.ts';
 import type { ExpressionPrinter } from './expressions.ts';
-import type { GeneratedFunction } from './functions.ts';
-
-/** One line of generated code and its position in the program. */
-export interface GeneratedLine {
-  text: string;
-  span: Span | null;
-}
+import type { GeneratedFunction, GeneratedLine } from './functions.ts';
 
 /** Else-ifs up to this number are nested in the generated code. */
 const FEW_BRANCHES = 8;

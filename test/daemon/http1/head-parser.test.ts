@@ -1,15 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorText, garbageLength, HEAD_ERRORS } from '../../../daemon/http1/head-errors.ts';
-import {
-  fieldLimit,
-  HEAD_COMPLETE,
-  HEAD_ERROR,
-  HEAD_INCOMPLETE,
-  HeadResult,
-  parseRequestHead,
-  parseResponseHead,
-} from '../../../daemon/http1/head-parser.ts';
+import { fieldLimit, parseRequestHead, parseResponseHead } from '../../../daemon/http1/head-parser.ts';
+import { HEAD_COMPLETE, HEAD_ERROR, HEAD_INCOMPLETE, HeadResult } from '../../../daemon/http1/head-result.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { runs } from '../../harness/runs.ts';
 import { readCases } from './case-file.ts';

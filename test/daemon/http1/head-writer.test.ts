@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  HEAD_COMPLETE,
-  HeadResult,
-  parseRequestHead,
-  parseResponseHead,
-} from '../../../daemon/http1/head-parser.ts';
+import { parseRequestHead, parseResponseHead } from '../../../daemon/http1/head-parser.ts';
+import { HEAD_COMPLETE, HeadResult } from '../../../daemon/http1/head-result.ts';
 import {
   headSize,
   requestHeadLength,

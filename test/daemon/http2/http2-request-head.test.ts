@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TEXT } from '../../../daemon/http1/byte-classes.ts';
-import { HEAD_COMPLETE, HeadResult, parseRequestHead } from '../../../daemon/http1/head-parser.ts';
+import { parseRequestHead } from '../../../daemon/http1/head-parser.ts';
+import { HEAD_COMPLETE, HeadResult } from '../../../daemon/http1/head-result.ts';
 import { requestHeadLength } from '../../../daemon/http1/head-writer.ts';
 import { HttpMessage, nameBit } from '../../../daemon/http1/message.ts';
 import { normaliseTarget } from '../../../daemon/http1/request-host.ts';

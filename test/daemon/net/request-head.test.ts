@@ -1,6 +1,6 @@
 // The results of head readers are lent: one that is given back serves one reader at a time.
 import { expect, it } from 'vitest';
-import { HEAD_COMPLETE, HEAD_ERROR } from '../../../daemon/http1/head-parser.ts';
+import { HEAD_COMPLETE, HEAD_ERROR } from '../../../daemon/http1/head-result.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { RequestHeadReader } from '../../../daemon/net/request-head.ts';
 

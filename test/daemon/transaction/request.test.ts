@@ -73,10 +73,14 @@ describe('Request', () => {
   });
 
   it('shows no object after it has let go of one', () => {
-    const view = new ObjectView(core);
+    const view = new ObjectView(core.cache);
     soil(view);
     view.clear();
-    expect({ ...view, now: 0, message: null }).toEqual({ ...new ObjectView(core), now: 0, message: null });
+    expect({ ...view, now: 0, message: null }).toEqual({
+      ...new ObjectView(core.cache),
+      now: 0,
+      message: null,
+    });
   });
 
   it('goes back to the head as it came, and to nothing that a program set, in another program', () => {

@@ -59,7 +59,6 @@ export function fakePrograms(): FakePrograms {
     },
     backendThreads: null,
     newLog: () => textLog(records) as ReturnType<ProgramServices['newLog']>,
-    call: () => Promise.reject(new Error('not asked for')),
     // Each look at the clock is a millisecond later than the one before.
     turns: new Turns(
       () => clock++,

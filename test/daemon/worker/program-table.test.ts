@@ -4,7 +4,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { BackendRow } from '../../../daemon/backend/shared-backends.ts';
 import type { BackendThreads, ProgramIdentity } from '../../../daemon/worker/backend-threads.ts';
 import type { ProgramEntry, ProgramServices } from '../../../daemon/worker/program-entry.ts';
-import { ProgramTable } from '../../../daemon/worker/program-table.ts';
+import { type CarriesOut, ProgramTable } from '../../../daemon/worker/program-table.ts';
 import { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import { fakePrograms, PLAIN, program } from './fake-programs.ts';
 
@@ -179,33 +179,27 @@ it('does not make ready what belongs to a program that is gone, and leaves error
 it('begins as a worker before it ended, in that order', async () => {
   const made: string[] = [];
   const answers = { status: 200, body: '' } as const;
-  const asked: ProgramServices = {
-    ...services,
-    call: async (call) => {
-      made.push(call.op);
-      if (call.op === 'vcl.load') await begun.load(call.load);
-      else if (call.op === 'vcl.label') begun.label(call.name, call.target);
-      else if (call.op === 'vcl.use') begun.use(call.name);
-      return answers;
-    },
+  const begun = new ProgramTable(services);
+  const carryOut: CarriesOut = async (call) => {
+    made.push(call.op);
+    if (call.op === 'vcl.load') await begun.load(call.load);
+    else if (call.op === 'vcl.label') begun.label(call.name, call.target);
+    else if (call.op === 'vcl.use') begun.use(call.name);
+    return answers;
   };
-  const begun = new ProgramTable(asked);
   const from = program('b', `${PLAIN} sub vcl_recv { return (vcl(blue)); }`, { labels: ['blue'] });
-  await begun.begin({
-    programs: [program('a'), from],
-    labels: [{ name: 'blue', target: 'a' }],
-    order: ['a', 'blue', 'b'],
-    active: 'b',
-  });
+  const order = ['a', 'blue', 'b'];
+  const labels = [{ name: 'blue', target: 'a' }];
+  await begun.begin({ programs: [program('a'), from], labels, order, active: 'b' }, carryOut);
   expect(made).toEqual(['vcl.load', 'vcl.load', 'vcl.label', 'vcl.use']);
   expect(begun.list().map(({ name }) => name)).toEqual(['a', 'blue', 'b']);
   expect(begun.active?.labels.get('blue')?.target.name).toBe('a');
 });
 
 it('does not begin with a program that cannot run', async () => {
-  const refusing = { ...services, call: async () => ({ status: 300, body: 'it cannot' }) };
-  const begun = new ProgramTable(refusing);
-  await expect(begun.begin({ programs: [program('a')], active: 'a' })).rejects.toThrow('it cannot');
+  const begun = new ProgramTable(services);
+  const refuse: CarriesOut = async () => ({ status: 300, body: 'it cannot' });
+  await expect(begun.begin({ programs: [program('a')], active: 'a' }, refuse)).rejects.toThrow('it cannot');
 });
 
 it('gives back what its backends share with other threads, whether the program ran or never could', async () => {
