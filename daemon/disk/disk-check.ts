@@ -4,7 +4,7 @@ import type { IndexEntry } from './disk-index.ts';
 import type { DiskFigures } from './disk-options.ts';
 import type { DiskSource } from './disk-reader.ts';
 import { RECORD_UNIT } from './disk-record.ts';
-import type { DiskSegment } from './disk-segment.ts';
+import { type DiskSegment, firstBytes } from './disk-segment.ts';
 
 export interface DiskReport {
   /** Objects read, and the bytes of their records. */
@@ -48,7 +48,7 @@ export async function checkObjects(source: DiskSource, figures: DiskFigures): Pr
 /** Bytes of the record at a byte; null when one of them is wrong. */
 async function wholeBytes(segment: DiskSegment, entry: IndexEntry): Promise<number | null> {
   const at = entry.at * RECORD_UNIT;
-  const first = await segment.firstAt(at, entry.bytes);
+  const first = await segment.firstAt(at, entry.bytes, Buffer.allocUnsafe(firstBytes(entry.bytes)));
   const meta = await segment.metaAt(at, first);
   if (meta === null) return null;
   for (let block = 0; block < meta.sums.length; block++) {

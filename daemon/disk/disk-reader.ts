@@ -4,10 +4,12 @@
 import type { DiskIndex, IndexEntry } from './disk-index.ts';
 import type { DiskFigures, DiskOptions } from './disk-options.ts';
 import { type DiskMeta, RECORD_UNIT } from './disk-record.ts';
-import type { DiskSegment } from './disk-segment.ts';
+import { type DiskSegment, firstBytes } from './disk-segment.ts';
 import type { Concerns, Invalidations } from './invalidations.ts';
+import { ReadBuffers } from './read-buffers.ts';
 
-/** An object found; done() is called once, when its reader has all it wants. */
+/** An object found; done() is called once, when its reader has all it wants. Caution: the bytes of `meta` and of the blocks are
+ * lent until then, and others' after it. */
 export interface DiskHit {
   readonly meta: DiskMeta;
   /** What the finder still has to apply. */
@@ -29,6 +31,7 @@ export class DiskReader {
   private readonly source: DiskSource;
   private readonly figures: DiskFigures;
   private readonly options: Pick<DiskOptions, 'reads' | 'deadline'>;
+  private readonly buffers = new ReadBuffers();
   private reading = 0;
 
   constructor(source: DiskSource, figures: DiskFigures, options: Pick<DiskOptions, 'reads' | 'deadline'>) {
@@ -107,9 +110,14 @@ export class DiskReader {
     if (segment === undefined) return null;
     const at = entry.at * RECORD_UNIT;
     segment.begin();
+    const buffer = this.buffers.lend(firstBytes(entry.bytes));
+    const done = (): Promise<void> => {
+      this.buffers.give(buffer);
+      return segment.done();
+    };
     let isTaken = false;
     try {
-      const first = await segment.firstAt(at, entry.bytes);
+      const first = await segment.firstAt(at, entry.bytes, buffer);
       const meta = await segment.metaAt(at, first);
       if (meta === null) {
         this.figures.c_checksum++;
@@ -134,12 +142,12 @@ export class DiskReader {
         const bytes = this.readBlock(segment, entry, meta, number, first);
         return first.length >= meta.length ? bytes : this.within(bytes, () => undefined);
       };
-      return { meta, concerns, entry, block, done: () => segment.done() };
+      return { meta, concerns, entry, block, done };
     } catch {
       this.figures.c_read_fail++;
       return null;
     } finally {
-      if (!isTaken) await segment.done();
+      if (!isTaken) await done();
     }
   }
 

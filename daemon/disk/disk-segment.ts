@@ -113,7 +113,7 @@ export class DiskSegment {
     return 'sealed';
   }
 
-  /** All of the record at a byte but its body; null when it is damaged. `known`: the bytes of firstAt(). */
+  /** All of the record at a byte but its body; null when it is damaged. `known`: its first bytes, as firstAt() reads them. */
   async metaAt(at: number, known: Buffer | null = null): Promise<DiskMeta | null> {
     const first = known ?? (await this.bytes(at, FIRST_READ));
     const length = metaLength(first, this.number);
@@ -123,9 +123,13 @@ export class DiskSegment {
     return readRecord(meta, this.number);
   }
 
-  /** The first bytes of the record at a byte: all of one that is not large. @param length as in the index */
-  firstAt(at: number, length: number): Promise<Buffer> {
-    return this.bytes(at, length <= READ_WHOLE ? length : FIRST_READ);
+  /** Reads the first bytes of the record at a byte: all of one that is not large.
+   * @param length as in the index
+   * @param into a buffer of firstBytes(length) bytes at least, of which the result is a part */
+  async firstAt(at: number, length: number, into: Buffer): Promise<Buffer> {
+    const bytes = into.subarray(0, firstBytes(length));
+    const count = await this.file.read(bytes, at);
+    return count === bytes.length ? bytes : bytes.subarray(0, count);
   }
 
   /** A block of the body of the record at a byte; null when a bit of it is wrong. `known`: the bytes of firstAt(). */
@@ -180,6 +184,11 @@ export class DiskSegment {
     const bytes = Buffer.allocUnsafe(length);
     return bytes.subarray(0, await this.file.read(bytes, at));
   }
+}
+
+/** Bytes that are read first of a record of this length. */
+export function firstBytes(length: number): number {
+  return length <= READ_WHOLE ? length : FIRST_READ;
 }
 
 /** Whether a record of this length could be in a segment of `segmentBytes`. */

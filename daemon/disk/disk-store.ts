@@ -104,9 +104,13 @@ export class DiskStore {
     return this.inTurn(object, null);
   }
 
-  /** Stores an object that was found again, since its segment is among those that go next; not once it was replaced. */
+  /** Stores an object that was found again, since its segment is among those that go next; not once it was replaced.
+   * @param body the caller's to keep, until the record is written */
   putAgain(hit: DiskHit, body: Uint8Array): Promise<PutAnswer> {
-    const object = { ...hit.meta, body };
+    const { facts, head, annex } = hit.meta;
+    // The record waits longer than the hit, whose bytes are lent.
+    const own = { facts: Buffer.from(facts), head: Buffer.from(head), annex: Buffer.from(annex) };
+    const object = { ...hit.meta, ...own, body };
     return this.isFull(object) ? Promise.resolve('dropped') : this.inTurn(object, hit.entry);
   }
 

@@ -61,7 +61,7 @@ export async function bodyIn(store: DiskStore, key: string, now = 0): Promise<Bu
       await hit.done();
       return 'cut';
     }
-    blocks.push(block);
+    blocks.push(Buffer.from(block));
   }
   await hit.done();
   return Buffer.concat(blocks);

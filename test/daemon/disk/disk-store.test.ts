@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkObjects } from '../../../daemon/disk/disk-check.ts';
+import type { DiskHit } from '../../../daemon/disk/disk-reader.ts';
 import { BLOCK } from '../../../daemon/disk/disk-record.ts';
 import { bodyIn, bodyOf, object, openStore, purge } from './disk-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
@@ -499,6 +500,36 @@ it('stores an object again whose segment is to go soon, unless another has repla
   await purge(store, '/0');
   expect(await store.putAgain(third, bodyOf(9, 50))).toBe('invalidated');
   expect(await bodyIn(store, '/0')).toBeNull();
+});
+
+it('reads into a buffer again once its reader is done, and what is stored again keeps its own bytes', async () => {
+  const files = new FaultyFiles();
+  const store = await openStore(files, { segments: 4 });
+  const body = bodyOf(1, 100_000);
+  for (let i = 0; i < 10; i++)
+    await store.put(object(store, `/${i}`, { body, head: Buffer.from(`head ${i}`) }));
+  const find = async (key: string): Promise<DiskHit> => {
+    const hit = await store.find(key, 0, () => true);
+    if (hit === null) throw new Error(`${key} not found`);
+    return hit;
+  };
+  const first = await find('/0');
+  const other = await find('/1');
+  expect(other.meta.head.buffer).not.toBe(first.meta.head.buffer);
+  const used = first.meta.head.buffer;
+  // Written later than the next find reads.
+  const again = store.putAgain(first, body);
+  void first.done();
+  const second = await find('/9');
+  expect(second.meta.head.buffer).toBe(used);
+  expect(Buffer.from(other.meta.head).toString()).toBe('head 1');
+  expect(await again).toBe('stored');
+  await second.done();
+  await other.done();
+  const stored = await find('/0');
+  expect(Buffer.from(stored.meta.head).toString()).toBe('head 0');
+  expect(await stored.block(1)).toEqual(body.subarray(BLOCK));
+  await stored.done();
 });
 
 it('says how much there is, and how old it is, also after a start', async () => {
