@@ -81,7 +81,7 @@ async function serve(o: Options): Promise<number> {
   const access = makeAccess(o);
   // Started before this process loads the rest of its code, since its boot takes longest.
   const code = workerCode();
-  const early = startsWorkerAtOnce(o) ? forkWorker(code) : null;
+  const early = startsWorkerAtOnce(o) ? forkWorker(code, o.disk !== null) : null;
   process.on('exit', () => early?.kill('SIGKILL'));
   const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }, { openDaemonLog }] =
     await Promise.all([

@@ -8,6 +8,7 @@
 // more: after a failed sync nobody knows what is on the device.
 
 import type { DiskFile, DiskFiles } from './disk-files.ts';
+import type { DiskSync } from './disk-options.ts';
 import type { Invalidation, Invalidations } from './invalidations.ts';
 import { encodeEntry, type JournalCopy, type ParsedCopy, parseCopy } from './journal-copy.ts';
 
@@ -65,6 +66,7 @@ export class DiskJournal {
   committed: number;
   private readonly files: DiskFiles;
   private readonly invalidations: Invalidations;
+  private readonly sync: () => DiskSync;
   /** Text of the first entry. */
   private readonly origin: string;
   private generation: number;
@@ -75,8 +77,15 @@ export class DiskJournal {
   private writing: Promise<void> = Promise.resolve();
   private error: Error | null = null;
 
-  private constructor(files: DiskFiles, invalidations: Invalidations, origin: string, generation: number) {
+  private constructor(
+    files: DiskFiles,
+    invalidations: Invalidations,
+    origin: string,
+    generation: number,
+    sync: () => DiskSync,
+  ) {
     this.files = files;
+    this.sync = sync;
     this.invalidations = invalidations;
     this.origin = origin;
     this.generation = generation;
@@ -89,13 +98,15 @@ export class DiskJournal {
     invalidations: Invalidations,
     origin: string,
     generation: number,
+    sync: () => DiskSync,
   ): Promise<DiskJournal> {
-    const journal = new DiskJournal(files, invalidations, origin, generation);
+    const journal = new DiskJournal(files, invalidations, origin, generation, sync);
     await journal.copy();
     return journal;
   }
 
-  /** Adds an invalidation, which applies from now on, and resolves when it is on the device. */
+  /** Adds an invalidation, which applies from now on, and resolves when it is on the device; without sync, when the system has
+   * it. */
   async add(one: Omit<Invalidation, 'sequence'>): Promise<void> {
     const numbered = { ...one, sequence: this.invalidations.newest + 1 };
     this.invalidations.add(numbered);
@@ -128,7 +139,7 @@ export class DiskJournal {
       const bytes = Buffer.concat(group.map(encodeEntry));
       for (const side of this.sides) {
         await side.write(bytes, this.bytes);
-        await side.sync();
+        if (this.sync() !== 'off') await side.sync();
       }
       this.bytes += bytes.length;
       this.committed = (group.at(-1) as Invalidation).sequence;

@@ -2,7 +2,13 @@
 
 import { SMD_COUNTERS, type SmdCounterName } from '../../protocol/tables/counters.ts';
 
+/** What is on the device when: invalidations before they are answered (group), each object as soon as it is written, too
+ * (always), or neither (off). The choices of disk_sync, in its order. */
+export const DISK_SYNC = ['group', 'always', 'off'] as const;
+export type DiskSync = (typeof DISK_SYNC)[number];
+
 export interface DiskOptions {
+  readonly sync: () => DiskSync;
   /** Bytes of a segment, at most 2^30. */
   readonly segmentBytes: number;
   /** Segments at most; with one more the oldest goes. */

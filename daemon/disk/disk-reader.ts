@@ -32,6 +32,8 @@ export class DiskReader {
   private readonly figures: DiskFigures;
   private readonly options: Pick<DiskOptions, 'reads' | 'deadline'>;
   private readonly buffers = new ReadBuffers();
+  /** Why the last read failed. */
+  error: Error | null = null;
   private reading = 0;
 
   constructor(source: DiskSource, figures: DiskFigures, options: Pick<DiskOptions, 'reads' | 'deadline'>) {
@@ -143,8 +145,8 @@ export class DiskReader {
         return first.length >= meta.length ? bytes : this.within(bytes, () => undefined);
       };
       return { meta, concerns, entry, block, done };
-    } catch {
-      this.figures.c_read_fail++;
+    } catch (error) {
+      this.failed(error as Error);
       return null;
     } finally {
       if (!isTaken) await done();
@@ -162,10 +164,15 @@ export class DiskReader {
       const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number, first);
       if (bytes !== null) return bytes;
       this.figures.c_checksum++;
-    } catch {
-      this.figures.c_read_fail++;
+    } catch (error) {
+      this.failed(error as Error);
     }
     this.source.index.drop(entry);
     return null;
+  }
+
+  private failed(error: Error): void {
+    this.figures.c_read_fail++;
+    this.error = error;
   }
 }

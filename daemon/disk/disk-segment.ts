@@ -29,13 +29,14 @@ const READ_WHOLE = 256 * 1024;
 
 /** What a segment says of itself; `origin` is the tier's (disk-store.ts). */
 export interface SegmentHead {
+  readonly version: number;
   readonly number: number;
   readonly origin: string;
   /** When it was made: seconds since 1970; 0 when that is not known. */
   readonly made: number;
 }
 
-export type SegmentState = 'sealed' | 'open' | 'foreign';
+export type SegmentState = 'sealed' | 'open' | 'foreign' | 'other version';
 
 export class DiskSegment {
   readonly number: number;
@@ -61,7 +62,7 @@ export class DiskSegment {
   /** @param made seconds since 1970 */
   async writeHead(origin: string, made: number): Promise<void> {
     this.made = made;
-    await this.file.write(encodeHead({ number: this.number, origin, made }), 0);
+    await this.file.write(encodeHead({ version: VERSION, number: this.number, origin, made }), 0);
   }
 
   /** Counts a record that is stored at the end. */
@@ -96,6 +97,7 @@ export class DiskSegment {
   async load(origin: string): Promise<SegmentState> {
     const head = await this.bytes(0, SEGMENT_HEAD);
     const says = readHead(head);
+    if (says !== null && says.version !== VERSION) return 'other version';
     if (says === null || says.number !== this.number || says.origin !== origin) return 'foreign';
     this.made = says.made;
     const seal = head.subarray(SEAL_AT, SEAL_AT + SEAL_BYTES);
@@ -204,7 +206,7 @@ export function sealedBytes(used: number, entries: number): number {
 function encodeHead(head: SegmentHead): Buffer {
   const bytes = Buffer.alloc(SEGMENT_HEAD);
   bytes.writeUInt32LE(MAGIC, 0);
-  bytes.writeUInt32LE(VERSION, 8);
+  bytes.writeUInt32LE(head.version, 8);
   bytes.writeUInt32LE(head.number, 12);
   bytes.write(head.origin, 16, MADE_AT - 16, 'latin1');
   bytes.writeDoubleLE(head.made, MADE_AT);
@@ -215,9 +217,9 @@ function encodeHead(head: SegmentHead): Buffer {
 function readHead(bytes: Buffer): SegmentHead | null {
   if (bytes.length < SEGMENT_HEAD || bytes.readUInt32LE(0) !== MAGIC) return null;
   if (crc32(bytes.subarray(8, HEAD_BYTES)) !== bytes.readUInt32LE(4)) return null;
-  if (bytes.readUInt32LE(8) !== VERSION) return null;
+  const version = bytes.readUInt32LE(8);
   const origin = bytes.toString('latin1', 16, MADE_AT).replace(/\0+$/, '');
-  return { number: bytes.readUInt32LE(12), origin, made: bytes.readDoubleLE(MADE_AT) };
+  return { version, number: bytes.readUInt32LE(12), origin, made: bytes.readDoubleLE(MADE_AT) };
 }
 
 function encodeDirectory(entries: readonly IndexEntry[]): Buffer {

@@ -30,6 +30,8 @@ const LAST_SEGMENT = 2 ** 32 - 1;
 export class DiskStore {
   readonly figures: DiskFigures;
   start: DiskStart = 'new';
+  /** Segments that another version of the layout has written, removed at the start. */
+  ofOtherVersion = 0;
   private readonly files: DiskFiles;
   private readonly options: DiskOptions;
   readonly index: DiskIndex;
@@ -63,6 +65,11 @@ export class DiskStore {
     const store = new DiskStore(files, options, figures);
     await store.recover();
     return store;
+  }
+
+  /** Why the last read failed. */
+  get readError(): Error | null {
+    return this.reader.error;
   }
 
   /** Number of the newest invalidation: what a fetch that begins now carries as `since`. */
@@ -204,6 +211,7 @@ export class DiskStore {
     const at = segment.used;
     try {
       await segment.file.write(record, at);
+      if (this.options.sync() === 'always') await segment.file.sync();
     } catch (error) {
       // What is there now is unknown: nothing is appended behind it.
       this.current = null;
@@ -297,7 +305,9 @@ export class DiskStore {
     }
     const isWhole = this.start === 'whole';
     if (!isWhole) await this.beginEmpty();
-    this.journal = await DiskJournal.begin(files, this.invalidations, this.origin, found.generation + 1);
+    const { invalidations, origin } = this;
+    const generation = found.generation + 1;
+    this.journal = await DiskJournal.begin(files, invalidations, origin, generation, options.sync);
     // Only now: with the new origin none of them is read again, whichever of them a loss of power leaves.
     if (!isWhole) for (const number of await this.numbersOnDisk()) await files.remove(nameOf(number));
   }
@@ -331,7 +341,7 @@ export class DiskStore {
       this.segments.set(number, segment);
       const state = await this.load(segment);
       if (segment.newest > this.invalidations.newest) return false;
-      if (state === 'foreign' || segment.entries.length === 0) {
+      if (state === 'foreign' || state === 'other version' || segment.entries.length === 0) {
         this.figures.c_segment_drop++;
         await this.forget(segment);
         continue;
@@ -353,6 +363,7 @@ export class DiskStore {
   private async load(segment: DiskSegment): Promise<SegmentState> {
     try {
       const state = await segment.load(this.origin);
+      if (state === 'other version') this.ofOtherVersion++;
       if (state === 'open') await this.scan(segment);
       return state;
     } catch {

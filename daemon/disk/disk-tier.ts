@@ -12,7 +12,7 @@ import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
 import type { TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
-import type { DiskFigures, DiskOptions } from './disk-options.ts';
+import type { DiskFigures, DiskOptions, DiskSync } from './disk-options.ts';
 import type { DiskHit } from './disk-reader.ts';
 import type { DiskMeta } from './disk-record.ts';
 import { DiskStore } from './disk-store.ts';
@@ -34,16 +34,22 @@ const DEADLINE = 1;
 const INVALIDATIONS = 100_000;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
+/** Keys that a start may look for in vain before it says so (chosen), when it has found at least as many objects. */
+const IN_VAIN = 1000;
+const UNWRITTEN = 'write objects, they are in memory only';
+const UNREAD = 'read objects, they are fetched again';
 
 export interface DiskTierParts {
   readonly cache: Cache;
   /** Seconds since 1970. */
   readonly now: () => number;
+  readonly sync: () => DiskSync;
   /** Name of the storage. */
   readonly name: string;
   /** The SMD counters. */
   readonly figures: DiskFigures;
   readonly seed: () => readonly [number, number];
+  readonly log: (text: string) => void;
   /** Reports trouble to the operator. */
   readonly report: (text: string) => void;
 }
@@ -61,8 +67,13 @@ export class DiskTier implements TierEvents, TierLookups {
   private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
   private readingBytes = 0;
-  /** Minute of the epoch of the last report. */
-  private failedAt = 0;
+  /** Objects found at the start, and keys that were not among them since. */
+  private atStart = 0;
+  private inVain = 0;
+  /** Minute of the epoch of the last report, by what it said. */
+  private readonly reportedAt = new Map<string, number>();
+  /** The last failure of a read that was seen. */
+  private readError: Error | null = null;
 
   private constructor(files: DiskFiles, parts: DiskTierParts) {
     this.files = files;
@@ -80,6 +91,7 @@ export class DiskTier implements TierEvents, TierLookups {
     try {
       tier.store = await DiskStore.open(files, optionsFor(size, parts), parts.figures);
       tier.isOpen = true;
+      tier.atStart = tier.store.objects;
     } catch (error) {
       // Its objects may be whole: they are given up with the first invalidation that they would miss.
       tier.failure = error as Error;
@@ -104,7 +116,7 @@ export class DiskTier implements TierEvents, TierLookups {
     const record = isTooLarge || !this.isOpen ? null : objects.record(oc);
     if (record !== null) {
       void store.put(record).then((answer) => {
-        if (answer === 'failed') this.writeFailed();
+        if (answer === 'failed') this.reportFailure(UNWRITTEN, store.writeError);
       });
       return;
     }
@@ -138,7 +150,10 @@ export class DiskTier implements TierEvents, TierLookups {
 
   /** Whether it is worth asking for an object of this key. */
   mayHave(key: string): boolean {
-    return this.isOpen && this.store?.mayHave(key) === true;
+    if (!this.isOpen || this.store === null) return false;
+    const isThere = this.store.mayHave(key);
+    if (this.inVain < IN_VAIN) this.watchKeys(isThere, this.store.objects);
+    return isThere;
   }
 
   /**
@@ -159,6 +174,9 @@ export class DiskTier implements TierEvents, TierLookups {
       this.parts.report(`An object on disk could not be used: ${(error as Error).message}`);
       return false;
     } finally {
+      const { readError = null } = this.store ?? {};
+      if (readError !== this.readError) this.reportFailure(UNREAD, readError);
+      this.readError = readError;
       if (isFilled) figures.c_promote++;
       else if (hit !== null) figures.c_promote_fail++;
       void hit?.done().catch(() => undefined);
@@ -214,13 +232,21 @@ export class DiskTier implements TierEvents, TierLookups {
     await this.store?.close();
   }
 
+  /** Objects of a program that makes other keys stay on disk, and are never found. */
+  private watchKeys(isThere: boolean, objects: number): void {
+    this.inVain = isThere || this.atStart < IN_VAIN ? IN_VAIN : this.inVain + 1;
+    if (isThere || this.inVain < IN_VAIN || this.atStart < IN_VAIN) return;
+    this.parts.log(
+      `disk: none of the first ${IN_VAIN} keys is among ${objects} objects: another program, with another vcl_hash, may have stored them`,
+    );
+  }
+
   /** Says so once a minute. */
-  private writeFailed(): void {
+  private reportFailure(what: string, error: Error | null | undefined): void {
     const minute = Math.floor(this.parts.now() / 60);
-    if (minute === this.failedAt) return;
-    this.failedAt = minute;
-    const why = this.store?.writeError?.message ?? 'unknown';
-    this.parts.report(`The disk tier cannot write objects, they are in memory only: ${why}`);
+    if (minute === this.reportedAt.get(what)) return;
+    this.reportedAt.set(what, minute);
+    this.parts.report(`The disk tier cannot ${what}: ${error?.message ?? 'unknown'}`);
   }
 
   /** All blocks of a body; null when one is damaged or late. */
@@ -265,7 +291,7 @@ export class DiskTier implements TierEvents, TierLookups {
   }
 }
 
-function optionsFor(size: number, { seed, now }: DiskTierParts): DiskOptions {
+function optionsFor(size: number, { seed, now, sync }: DiskTierParts): DiskOptions {
   const segmentBytes = Math.min(MOST_SEGMENT, Math.floor(size / SEGMENTS));
   return {
     segmentBytes,
@@ -276,6 +302,7 @@ function optionsFor(size: number, { seed, now }: DiskTierParts): DiskOptions {
     reads: READS,
     deadline: DEADLINE,
     now,
+    sync,
     seed,
   };
 }

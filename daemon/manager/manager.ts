@@ -180,6 +180,7 @@ export class Manager implements ManagerServices {
       parts.code ?? workerCode(),
       listeners,
       {
+        hasDisk: options.disk !== null,
         prepare: async (generation, ahead) => {
           await this.booted;
           await this.membership.settled();

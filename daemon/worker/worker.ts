@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
+import { DISK_SYNC } from '../disk/disk-options.ts';
 import { DiskTier } from '../disk/disk-tier.ts';
 import type { QueueElsewhere } from '../edge/connector.ts';
 import type { FromWorker, InitMessage, ListenerAddress } from '../link.ts';
@@ -216,6 +217,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.disk = await DiskTier.open(spec.path, spec.size, {
       cache: this.cache,
       now: () => this.clock.now(),
+      sync: () => DISK_SYNC[this.params.disk_sync] ?? 'group',
+      log: (text) => this.logNotice(text),
       name: spec.name,
       figures: this.diskCounters,
       seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
@@ -224,7 +227,9 @@ export class Worker extends WorkerCore implements AcceptorHost {
     // There may be pages on disk, whose fragments need the request as it came.
     this.esi.pages = true;
     if (this.disk.store === null) return;
-    const { start, objects } = this.disk.store;
+    const { start, objects, ofOtherVersion } = this.disk.store;
+    if (ofOtherVersion > 0)
+      this.report(`Storage ${spec.name}: ${ofOtherVersion} files of another version of proxyd were removed`);
     const lost = start === 'damaged journal' || start === 'journal behind';
     if (lost) this.report(`Storage ${spec.name} begins empty: ${start}`);
     else this.logNotice(`disk: ${objects} objects`);

@@ -212,6 +212,8 @@ export const PARAMS = [
   row('esi_parallel', 'uint', '16', { min: '1', max: '256', unit: 'fragments' },
     'How many ESI includes of one page are fetched at the same time. They are written in the order of the page; 1 fetches each when its turn comes, as Varnish does.'),
   row('feature', 'bits', '+validate_headers', { since9: { default: '+https_scheme,+validate_headers,+vcl_req_reset' }, bits: FEATURES }, 'Switches for small things.'),
+  row('disk_sync', 'choice', 'group', { choices: ['group', 'always', 'off'] },
+    'What is on the device when, with -s disk.\n\ngroup: purges and bans before they are answered, those of a moment with one write; objects once enough of them are written. always: each object, too, before it can be found. off: nothing is waited for. Purges survive kills of the daemon, but not a loss of power: then all that is on disk may go, or what was purged come back.'),
   row('fetch_chunksize', 'bytes', '16k', { min: '4k', unit: 'bytes', flags: ['experimental'] },
     'No effect here: a body takes storage in pieces of the size in which it arrives.'),
   row('fetch_maxchunksize', 'bytes', '0.25G', { min: '64k', unit: 'bytes', flags: ['experimental'] },

@@ -19,6 +19,7 @@ const OWN = new Set([
   'backend_wait_limit',
   'backend_wait_timeout',
   'ban_any_variant',
+  'disk_sync',
   'esi_parallel',
   'fleet_catch_up',
   'fleet_gap',

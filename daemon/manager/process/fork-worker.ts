@@ -27,15 +27,19 @@ const MALLOC_SETTINGS = {
   GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
 };
 
+/** Reads of a disk that hangs take a thread of the pool each, at most 32 (disk-tier.ts): other work needs some beside them. */
+const WITH_DISK = { UV_THREADPOOL_SIZE: '48' };
+
 /** Reads the worker's code. */
 export function workerCode(): ProcessCode {
   return new ProcessCode(inPackage('dist/daemon/worker/main.js'), 'commonjs');
 }
 
-export function forkWorker(code: ProcessCode): ChildProcess {
+/** @param hasDisk whether it has a disk tier */
+export function forkWorker(code: ProcessCode, hasDisk: boolean): ChildProcess {
   return code.start([], {
     stdio: ['pipe', 'pipe', 'ipc'],
-    env: { ...MALLOC_SETTINGS, ...process.env },
+    env: { ...MALLOC_SETTINGS, ...(hasDisk && WITH_DISK), ...process.env },
     // Later flags win: those of the manager itself.
     execArgv: [...HEAP_FLAGS, ...process.execArgv.filter((arg) => !arg.startsWith('--inspect'))],
   });

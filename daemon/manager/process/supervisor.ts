@@ -31,6 +31,8 @@ import { NO_WORKER, WorkerProcess } from './worker-process.ts';
 
 /** Parameters and callbacks of the supervisor. */
 export interface SupervisorHost {
+  /** Whether workers have a disk tier. */
+  readonly hasDisk: boolean;
   /** The first message for a new worker, requested after its hello; null if there is nothing to run.
    * @param sendCode sends the code of a large program ahead; returns the program to put into the message */
   prepare(
@@ -233,7 +235,7 @@ export class Supervisor {
     this.state = 'starting';
     let child: ChildProcess;
     try {
-      child = this.early ?? forkWorker(this.code);
+      child = this.early ?? forkWorker(this.code, this.host.hasDisk);
     } catch (cause) {
       this.forkFailed(cause as Error);
       return;

@@ -1,4 +1,13 @@
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -26,6 +35,36 @@ it('finds in a directory what a store has left that was not closed, and nothing 
   expect(await bodyIn(next, '/b')).toBeNull();
   await next.close();
   await store.close();
+});
+
+it.each([
+  ['larger', { segments: 2000, segmentBytes: 800_000 }],
+  ['smaller', { segments: 3, segmentBytes: 300_000 }],
+])('finds objects in a directory that was moved, in a copy of it, and when it may be %s', async (_, size) => {
+  const first = await DiskStore.open(new DirectoryFiles(path), options());
+  for (let i = 0; i < 20; i++) await first.put(object(first, `/${i}`, { body: bodyOf(i, 50_000) }));
+  await purge(first, '/19');
+  await first.close();
+  const moved = join(path, 'moved');
+  const copy = join(path, 'copy');
+  mkdirSync(moved);
+  for (const name of readdirSync(path)) {
+    if (/^(segment|journal)-/.test(name)) renameSync(join(path, name), join(moved, name));
+  }
+  cpSync(moved, copy, { recursive: true });
+  for (const at of [moved, copy]) {
+    const next = await DiskStore.open(new DirectoryFiles(at), options(size));
+    expect(next.start).toBe('whole');
+    // When there is less room the oldest are not there any more.
+    const found = await bodyIn(next, '/18');
+    expect(Buffer.isBuffer(found) && found.equals(bodyOf(18, 50_000))).toBe(true);
+    expect(await bodyIn(next, '/19')).toBeNull();
+    expect(next.segments.size).toBeLessThanOrEqual(size.segments);
+    await next.put(object(next, '/new', { body: bodyOf(30, 50_000) }));
+    expect((await bodyIn(next, '/new'))?.length).toBe(50_000);
+    expect(next.segments.size).toBeLessThanOrEqual(size.segments);
+    await next.close();
+  }
 });
 
 it('makes files that are the daemon’s alone, and follows no link', async () => {

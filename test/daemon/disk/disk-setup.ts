@@ -19,6 +19,7 @@ export function options(changes: Partial<DiskOptions> = {}): DiskOptions {
     reads: 64,
     deadline: 60,
     now: () => 1000,
+    sync: () => 'group',
     seed: () => [++seeds, 7],
     ...changes,
   };

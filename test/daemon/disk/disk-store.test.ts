@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { checkObjects } from '../../../daemon/disk/disk-check.ts';
 import type { DiskHit } from '../../../daemon/disk/disk-reader.ts';
@@ -530,6 +531,19 @@ it('reads into a buffer again once its reader is done, and what is stored again 
   expect(Buffer.from(stored.meta.head).toString()).toBe('head 0');
   expect(await stored.block(1)).toEqual(body.subarray(BLOCK));
   await stored.done();
+});
+
+it('removes what another version has written, and says so', async () => {
+  const files = await filesWith();
+  const name = [...files.contents.keys()].find((one) => one.startsWith('segment-')) as string;
+  const { bytes } = files.contents.get(name) as { bytes: Buffer };
+  bytes.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8);
+  bytes.writeUInt32LE(crc32(bytes.subarray(8, 64)), 4);
+  const store = await openStore(files);
+  expect(store.ofOtherVersion).toBe(1);
+  expect(store.start).toBe('whole');
+  expect(await bodyIn(store, '/a')).toBeNull();
+  expect([...files.contents.keys()]).not.toContain(name);
 });
 
 it('says how much there is, and how old it is, also after a start', async () => {

@@ -1,7 +1,7 @@
 // A tier behind a cache: round trips, and a device that fails when it is opened, written or emptied.
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Oc } from '../../../daemon/cache/objcore.ts';
-import { noFigures } from '../../../daemon/disk/disk-options.ts';
+import { type DiskSync, noFigures } from '../../../daemon/disk/disk-options.ts';
 import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
 import { Bench, T0 } from '../cache/cache-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
@@ -14,6 +14,8 @@ afterEach(() => {
 
 class TierBench extends Bench {
   readonly reports: string[] = [];
+  readonly log: string[] = [];
+  sync: DiskSync = 'group';
   readonly figures = noFigures();
   tier!: DiskTier;
 
@@ -22,6 +24,8 @@ class TierBench extends Bench {
     bench.tier = await DiskTier.over(files, SIZE, {
       cache: bench.cache,
       now: () => bench.now,
+      sync: () => bench.sync,
+      log: (text) => bench.log.push(text),
       name: 'cold',
       figures: bench.figures,
       seed: () => [1, 2],
@@ -147,4 +151,69 @@ it('does not keep an answer waiting for a device that hangs', async () => {
   expect(await second).toBe(true);
   expect(bench.tier.mayHave('/a')).toBe(false);
   expect(bench.reports).toEqual([]);
+});
+
+describe('disk_sync', () => {
+  /** Syncs that a purge and an object cost. */
+  async function syncs(bench: TierBench, files: FaultyFiles): Promise<[number, number]> {
+    let count = 0;
+    files.fails = (call) => {
+      if (call === 'sync') count++;
+      return null;
+    };
+    bench.cache.invalidation.purge('/gone', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    const ofPurge = count;
+    bench.put('/b', 2, 'new');
+    await vi.waitFor(() => expect(bench.figures.c_write).toBe(1));
+    await vi.waitFor(() => expect(bench.tier.mayHave('/b')).toBe(true));
+    files.fails = null;
+    return [ofPurge, count - ofPurge];
+  }
+
+  it.each([
+    ['group', [2, 0]],
+    ['always', [2, 1]],
+    ['off', [0, 0]],
+  ] as const)('%s', async (sync, expected) => {
+    const files = await filled();
+    const bench = await TierBench.over(files);
+    bench.sync = sync;
+    bench.cache.invalidation.purge('/a', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    expect(await syncs(bench, files)).toEqual(expected);
+    // Killed, not without power.
+    const next = await TierBench.over(files.after(null));
+    expect(await next.load('/a')).toBeNull();
+    expect(await next.load('/b')).toBe('new');
+  });
+});
+
+it('says that a program asks for other keys than those on disk, once', async () => {
+  const files = new FaultyFiles();
+  const first = await TierBench.over(files);
+  for (let i = 0; i < 1000; i++) first.put(`/${i}`, i + 1, 'x');
+  await first.tier.close();
+  const same = await TierBench.over(files.after(null));
+  expect(same.tier.mayHave('/999')).toBe(true);
+  const other = await TierBench.over(files.after(null));
+  for (const { tier } of [same, other]) for (let i = 0; i < 2000; i++) tier.mayHave(`other /${i}`);
+  expect(same.log).toEqual([]);
+  expect(other.log).toEqual([
+    'disk: none of the first 1000 keys is among 1000 objects: another program, with another vcl_hash, may have stored them',
+  ]);
+});
+
+it('says once a minute that reads fail', async () => {
+  const files = await filled();
+  const bench = await TierBench.over(files);
+  files.fails = broken('read');
+  for (let i = 0; i < 3; i++) expect(await bench.load('/a')).toBeNull();
+  expect(bench.figures.c_read_fail).toBe(3);
+  bench.now += 60;
+  expect(await bench.load('/a')).toBeNull();
+  const text = 'The disk tier cannot read objects, they are fetched again: EIO';
+  expect(bench.reports).toEqual([text, text]);
+  files.fails = null;
+  expect(await bench.load('/a')).toBe('from disk');
 });

@@ -1,0 +1,124 @@
+// A disk that is slow, full or broken: memory goes on serving, what cannot be read is fetched, and the operator gets to know.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-disk-faults');
+const FAULT = box.path('fault');
+const PIPE = box.path('pipe');
+/** More than the runtime's pool has threads by default. */
+const STUCK = 10;
+const ON_DISK = Array.from({ length: STUCK + 2 }, (_, i) => `/disk${i}`);
+/** Too large to be unpacked on the event loop. */
+const TEXT = 'a page of text, '.repeat(100_000);
+let origin: Origin;
+let proxy: RunningProxy;
+const fetches = new Map<string, number>();
+
+function fault(text: string): void {
+  writeFileSync(FAULT, text);
+}
+
+async function body(url: string): Promise<string> {
+  const response = await proxy.get(url, { fields: { 'Accept-Encoding': 'identity' } });
+  expect([response.status, response.complete], url).toEqual([200, true]);
+  return response.body.toString('latin1');
+}
+
+async function memoryServes(): Promise<void> {
+  const before = fetches.get('/packed');
+  for (let i = 0; i < 20; i++) expect(await body('/hot')).toBe('/hot');
+  expect(await body('/packed')).toBe(TEXT);
+  expect(fetches.get('/packed')).toBe(before);
+}
+
+beforeAll(async () => {
+  fault('');
+  chmodSync(FAULT, 0o644);
+  execFileSync('mkfifo', ['-m', '666', PIPE]);
+  origin = await Origin.start();
+  const packed = gzipSync(TEXT);
+  origin.on('*', ({ url }) => {
+    fetches.set(url, (fetches.get(url) ?? 0) + 1);
+    if (url === '/packed') return respond('200 OK', { 'Content-Encoding': 'gzip' }, packed);
+    return respond('200 OK', {}, url);
+  });
+  proxy = await startProxy(box, {
+    program: `vcl 4.1;
+backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
+sub vcl_backend_response { set beresp.ttl = 1d; }`,
+    storage: ['malloc,16m', `disk,${box.path('tier')},64m`],
+    params: { worker_threads: '1' },
+    env: {
+      DISK_FAULT: FAULT,
+      DISK_PIPE: PIPE,
+      NODE_OPTIONS: `--import ${ROOT}test/harness/disk-faults.js`,
+    },
+  });
+  for (const url of ON_DISK) await body(url);
+  await proxy.counterReaches('SMD.s1.c_write', ON_DISK.length);
+  const worker = proxy.workerPid() as number;
+  process.kill(worker, 'SIGKILL');
+  await until('another worker', async () => {
+    const next = proxy.workerPid();
+    return (next !== null && next !== worker) || null;
+  });
+  await proxy.serving();
+  expect(await body(ON_DISK.at(-1) as string)).toBe(ON_DISK.at(-1));
+  expect(fetches.get(ON_DISK.at(-1) as string)).toBe(1);
+  await body('/hot');
+  await body('/packed');
+});
+afterAll(async () => {
+  await origin.close();
+  await box.dispose();
+});
+
+it('serves from memory while reads hang, and fetches what they would have found', async () => {
+  fault('slow');
+  const stuck = ON_DISK.slice(0, STUCK).map(body);
+  expect(await Promise.all(stuck)).toEqual(ON_DISK.slice(0, STUCK));
+  await proxy.counterReaches('SMD.s1.c_late', STUCK);
+  // The reads still take their threads.
+  await memoryServes();
+  for (const url of ON_DISK.slice(0, STUCK)) expect(fetches.get(url), url).toBe(2);
+  fault('');
+  const pipe = openSync(PIPE, constants.O_RDWR);
+  writeSync(pipe, 'x'.repeat(STUCK));
+  closeSync(pipe);
+});
+
+it('fetches what a broken disk does not give, and says so', async () => {
+  fault('broken');
+  const url = ON_DISK[STUCK] as string;
+  expect(await body(url)).toBe(url);
+  expect(fetches.get(url)).toBe(2);
+  await memoryServes();
+  await proxy.counterReaches('SMD.s1.c_read_fail', 1);
+  expect((await proxy.adm('event.list')).stdout).toContain(
+    'The disk tier cannot read objects, they are fetched again: EIO',
+  );
+  const check = await proxy.adm('storage.check', 's1');
+  expect(check.stdout).toContain('could not be read');
+  fault('');
+});
+
+it('keeps in memory what a full disk does not take, says so, and goes on once there is room', async () => {
+  fault('full');
+  expect(await body('/new')).toBe('/new');
+  expect(await body('/new')).toBe('/new');
+  expect(fetches.get('/new')).toBe(1);
+  await memoryServes();
+  await proxy.counterReaches('SMD.s1.c_write_fail', 1);
+  expect((await proxy.adm('event.list')).stdout).toContain(
+    'The disk tier cannot write objects, they are in memory only: ENOSPC',
+  );
+  fault('');
+  const written = (await proxy.counters())['SMD.s1.c_write'] as number;
+  await body('/later');
+  await proxy.counterReaches('SMD.s1.c_write', written + 1);
+});
