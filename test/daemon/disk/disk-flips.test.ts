@@ -6,6 +6,8 @@ import { FaultyFiles } from './faulty-files.ts';
 
 const SIZES = [0, 1, 700, 5000, 70_000];
 const OBJECTS = 15;
+/** Byte of a segment. */
+const FIRST_RECORD = 4096;
 /** Coprime to most sizes of files: successive places are spread over them. */
 const STRIDE = 7_919_333;
 
@@ -14,7 +16,8 @@ it('never finds a wrong byte or a purged object after a flipped bit', async () =
   const first = await openStore(files, { segmentBytes: 150_000 });
   for (let id = 0; id < OBJECTS; id++) {
     const body = bodyOf(id, SIZES[id % SIZES.length] as number);
-    await first.put(object(first, `/${id}`, { body, tags: [`tag${id % 5}`] }));
+    const head = Buffer.from(`head ${id}`);
+    await first.put(object(first, `/${id}`, { body, head, tags: [`tag${id % 5}`] }));
   }
   await purge(first, '/3');
   await purge(first, 'tag4', 'tag');
@@ -27,15 +30,22 @@ it('never finds a wrong byte or a purged object after a flipped bit', async () =
   for (let n = 0; n < runs(1000); n++) {
     // As after a kill: the last segment has no seal.
     const copy = files.after(null);
-    // Every other flip is in one of the small files and heads, which a place at random seldom hits.
+    // Every other flip is in one of the small files and heads, or before the body of a segment's first record, which a place at
+    // random seldom hits.
     let place = n % 2 === 0 ? (n * STRIDE) % all : -1;
+    const from = n % 4 === 1 ? 0 : FIRST_RECORD * 8;
     let at = n % names.length;
-    if (place < 0) place = Math.min((bits[at] as number) - 1, (n * 13) % 9000);
+    if (place < 0)
+      place = Math.min((bits[at] as number) - 1, from + ((n * 13) % (n % 4 === 1 ? 9000 : 1200)));
     else for (at = 0; place >= (bits[at] as number); at++) place -= bits[at] as number;
     if ((bits[at] as number) === 0) continue;
     copy.flip(names[at] as string, place);
     const store = await openStore(copy, { segmentBytes: 150_000 });
     for (let id = 0; id < OBJECTS; id++) {
+      const hit = await store.find(`/${id}`, 0, () => true);
+      const same = ['facts', `head ${id}`, `tag${id % 5}`];
+      if (hit !== null) expect([`${hit.meta.facts}`, `${hit.meta.head}`, ...hit.meta.tags]).toEqual(same);
+      await hit?.done();
       const body = await bodyIn(store, `/${id}`);
       // A reader that sends no byte before all are there takes a cut for a miss.
       if (body === null || body === 'cut') {
