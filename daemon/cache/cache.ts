@@ -71,7 +71,7 @@ export class Cache {
       this.hits = lru;
       this.references = life;
       this.filling = new ObjectFilling(state, store, lru, lifetimes, life);
-      this.tier = new ObjectTier(state, store, this.filling);
+      this.tier = new ObjectTier(state, store, this.filling, life);
       this.reading = new ObjectReading(state, store, this.receiver);
       this.facts = new ObjectFacts(state);
       this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, tester, this.maintenance);

@@ -12,10 +12,11 @@ import type { LookupQuery } from './lookup-query.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
 import type { ObjectFilling } from './object-filling.ts';
+import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedores.ts';
-import type { TierEvents, TierRecord } from './tier-events.ts';
+import type { TierBody, TierEvents, TierRecord } from './tier-events.ts';
 import { matchesStored, storedBytes } from './vary.ts';
 
 /** What a lookup asks of the tier. */
@@ -47,10 +48,12 @@ export class ObjectTier {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly filling: ObjectFilling;
+  private readonly life: ObjectLife;
   private readonly storedHead = new StoredHead();
   private readonly parsed = new Map<string, BanExpression | null>();
 
-  constructor(state: CacheState, store: ObjectStore, filling: ObjectFilling) {
+  constructor(state: CacheState, store: ObjectStore, filling: ObjectFilling, life: ObjectLife) {
+    this.life = life;
     this.state = state;
     this.store = store;
     this.filling = filling;
@@ -77,8 +80,9 @@ export class ObjectTier {
     return this.state.objcores.getDouble(oc, row.BODY_LENGTH);
   }
 
-  /** A copy of a complete object; null when it is not one to keep. For TierEvents.completed() only. */
-  record(oc: Oc): (TierRecord & { readonly body: Buffer }) | null {
+  /** A complete object; null when it is not one to keep. For TierEvents.completed() only. Its body is copied up to `most` bytes; a
+   * larger one stays where it is until it is released. */
+  record(oc: Oc, most: number): (TierRecord & { readonly body: Buffer | TierBody }) | null {
     const { objcores, transfers } = this.state;
     const { store } = this;
     const meta = objcores.get(oc, row.META);
@@ -101,8 +105,8 @@ export class ObjectTier {
     const varies = (meta & row.OF_HAS_VARY) !== 0;
     const end = varies ? vary + storedBytes(chunk, vary) : vary;
     const head = Buffer.from(chunk.subarray(from, end));
-    const body = Buffer.allocUnsafe(this.bodyBytes(oc));
-    if (store.copyBody(oc, 0, body, 0, body.length) !== body.length) return null;
+    const body = this.bodyBytes(oc) <= most ? this.copyOf(oc) : this.bodyOf(oc);
+    if (body === null) return null;
     return {
       key,
       variant: varies ? hashOf(head.subarray(vary - from)) : 0,
@@ -114,6 +118,24 @@ export class ObjectTier {
       annex: Buffer.from(store.annex(oc) ?? EMPTY),
       body,
     };
+  }
+
+  private copyOf(oc: Oc): Buffer | null {
+    const body = Buffer.allocUnsafe(this.bodyBytes(oc));
+    return this.store.copyBody(oc, 0, body, 0, body.length) === body.length ? body : null;
+  }
+
+  /** Takes a reference to an object. */
+  hold(oc: Oc): { release(): void } {
+    this.life.ref(oc);
+    return { release: () => this.life.deref(oc) };
+  }
+
+  /** The body of a complete object, which is not evicted until it is released. */
+  bodyOf(oc: Oc): TierBody {
+    const copy = (at: number, into: Uint8Array): boolean =>
+      this.store.copyBody(oc, at, into, 0, into.length) === into.length;
+    return { length: this.bodyBytes(oc), copy, ...this.hold(oc) };
   }
 
   /** Whether a record is of the variant that a request wants. */
@@ -150,32 +172,61 @@ export class ObjectTier {
    * is no room. */
   fill(oc: Oc, record: TierRecord, blocks: readonly Uint8Array[]): boolean {
     return this.state.lock.hold(() => {
-      const facts = record.facts as Buffer;
       const length = blocks.reduce((sum, block) => sum + block.length, 0);
-      const flags = facts.readUInt32LE(32);
-      if (!this.store.storeHeadBytes(oc, record.head, length, (flags & row.OF_HAS_VARY) !== 0)) return false;
-      const transfer = this.store.transferOf(oc);
-      const isWhole =
-        blocks.every((block) => this.store.append(oc, block as LentBytes, 0, block.length)) &&
-        (record.annex.length === 0 || this.store.setAnnex(oc, record.annex, 0));
-      if (!isWhole) {
-        this.store.freeBytes(oc);
-        return false;
-      }
-      // It is on disk already.
-      transfer.since = -1;
-      transfer.tags = record.tags.length === 0 ? null : [...record.tags];
-      this.filling.setAttributes(oc, {
-        tOrigin: facts.readDoubleLE(0),
-        ttl: facts.readDoubleLE(8),
-        grace: facts.readDoubleLE(16),
-        keep: facts.readDoubleLE(24),
-        vxid: facts.readUInt32LE(36),
-        flags: flags & row.OF_ATTRIBUTES,
-      });
+      if (!this.storeRecord(oc, record, length, blocks)) return false;
       this.filling.finish(oc);
       return true;
     });
+  }
+
+  /** As fill(), with the first block of the body alone: the rest comes as that of a fetch, by append(), then finish() or fail().
+   * The caller holds a reference until then. */
+  begin(oc: Oc, record: TierRecord, length: number, first: Uint8Array): boolean {
+    return this.state.lock.hold(() => {
+      if (!this.storeRecord(oc, record, length, [first])) return false;
+      this.filling.unbusy(oc);
+      return true;
+    });
+  }
+
+  /** False when there is no room. */
+  append(oc: Oc, block: Uint8Array): boolean {
+    return this.filling.append(oc, block as LentBytes, 0, block.length);
+  }
+
+  finish(oc: Oc): void {
+    this.filling.finish(oc);
+  }
+
+  fail(oc: Oc): void {
+    this.filling.fail(oc);
+  }
+
+  /** Stores a record and some of its body in a busy object; false, and it has nothing, when there is no room. */
+  private storeRecord(oc: Oc, record: TierRecord, length: number, blocks: readonly Uint8Array[]): boolean {
+    const facts = record.facts as Buffer;
+    const flags = facts.readUInt32LE(32);
+    if (!this.store.storeHeadBytes(oc, record.head, length, (flags & row.OF_HAS_VARY) !== 0)) return false;
+    const transfer = this.store.transferOf(oc);
+    const isWhole =
+      blocks.every((block) => this.store.append(oc, block as LentBytes, 0, block.length)) &&
+      (record.annex.length === 0 || this.store.setAnnex(oc, record.annex, 0));
+    if (!isWhole) {
+      this.store.freeBytes(oc);
+      return false;
+    }
+    // It is on disk already.
+    transfer.since = -1;
+    transfer.tags = record.tags.length === 0 ? null : [...record.tags];
+    this.filling.setAttributes(oc, {
+      tOrigin: facts.readDoubleLE(0),
+      ttl: facts.readDoubleLE(8),
+      grace: facts.readDoubleLE(16),
+      keep: facts.readDoubleLE(24),
+      vxid: facts.readUInt32LE(36),
+      flags: flags & row.OF_ATTRIBUTES,
+    });
+    return true;
   }
 
   private parse(text: string): BanExpression | null {

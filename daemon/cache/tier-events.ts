@@ -12,6 +12,14 @@ export interface TierEvents {
   invalidated(kind: 'key' | 'tag' | 'ban', text: string): void;
 }
 
+/** Body bytes in memory that are kept until release(). */
+export interface TierBody {
+  readonly length: number;
+  /** Fills `into` from byte `at`; false when there are not as many bytes. */
+  copy(at: number, into: Uint8Array): boolean;
+  release(): void;
+}
+
 /** An object without its body. Times in seconds since 1970. */
 export interface TierRecord {
   readonly key: string;

@@ -15,8 +15,9 @@ export interface DiskHit {
   /** What the finder still has to apply. */
   readonly concerns: NonNullable<Concerns>;
   readonly entry: IndexEntry;
-  /** A block of the body; null when it is damaged, cannot be read or is late. A damaged object is not found any more. */
-  block(number: number): Promise<Buffer | null>;
+  /** A block of the body; null when it is damaged, cannot be read, or takes longer than these seconds. A damaged object is not found
+   * any more. */
+  block(number: number, seconds?: number): Promise<Buffer | null>;
   done(): Promise<void>;
 }
 
@@ -84,7 +85,11 @@ export class DiskReader {
   }
 
   /** The result of a read, which never fails; null when the deadline comes first. `late` gets what comes after it. */
-  private within<T>(read: Promise<T | null>, late: (result: T | null) => void): Promise<T | null> {
+  private within<T>(
+    read: Promise<T | null>,
+    late: (result: T | null) => void,
+    seconds = this.options.deadline,
+  ): Promise<T | null> {
     this.reading++;
     return new Promise((resolve) => {
       let isLate = false;
@@ -92,7 +97,7 @@ export class DiskReader {
         isLate = true;
         this.figures.c_late++;
         resolve(null);
-      }, this.options.deadline * 1000);
+      }, seconds * 1000);
       void read.then((result) => {
         this.reading--;
         clearTimeout(timer);
@@ -140,9 +145,9 @@ export class DiskReader {
       }
       if (!accepts(meta)) return null;
       isTaken = true;
-      const block = (number: number): Promise<Buffer | null> => {
+      const block = (number: number, seconds = this.options.deadline): Promise<Buffer | null> => {
         const bytes = this.readBlock(segment, entry, meta, number, first);
-        return first.length >= meta.length ? bytes : this.within(bytes, () => undefined);
+        return first.length >= meta.length ? bytes : this.within(bytes, () => undefined, seconds);
       };
       return { meta, concerns, entry, block, done };
     } catch (error) {

@@ -7,7 +7,7 @@
 // or the end of the record before say that one begins, and never searched for.
 
 import { crc32 } from 'node:zlib';
-import type { TierRecord } from '../cache/tier-events.ts';
+import type { TierBody, TierRecord } from '../cache/tier-events.ts';
 
 /** Body bytes that one checksum covers, and that are read at once. */
 export const BLOCK = 64 * 1024;
@@ -22,7 +22,7 @@ const MAGIC = 0x4f445850;
 
 /** An object as it is stored. The facts are in the cache's own encoding: this module does not look into them. */
 export interface DiskObject extends TierRecord {
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | TierBody;
 }
 
 /** All of a record but its body. */
@@ -42,20 +42,29 @@ export function recordLength(object: DiskObject): number {
   return meta > MOST_META ? Number.POSITIVE_INFINITY : roundUp(meta + object.body.length);
 }
 
-function metaBytes({ key, tags, facts, head, annex, body }: DiskObject): number {
+/** Bytes of an object's record before the body. */
+export function metaBytes({ key, tags, facts, head, annex, body }: DiskObject): number {
   const texts = Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(tags));
   const sums = Math.ceil(body.length / BLOCK) * 4;
   return RECORD_HEAD + texts + facts.length + head.length + annex.length + sums;
 }
 
-/** The record of an object, whose length is finite, in the segment `segment`. */
-export function encodeRecord(object: DiskObject, segment: number): Buffer {
+/** A body's bytes from `at` on, up to `length` of them, or to its end; fails when they are not there. */
+export function bodyPart(body: Uint8Array | TierBody, at: number, length: number): Uint8Array {
+  const end = Math.min(body.length, at + length);
+  if (body instanceof Uint8Array) return body.subarray(at, end);
+  const part = Buffer.allocUnsafe(end - at);
+  if (!body.copy(at, part)) throw new Error('a body has gone');
+  return part;
+}
+
+/** Bytes of a record, whose length is finite, before the body. `sums`: of its blocks. */
+export function encodeMeta(object: DiskObject, segment: number, sums: readonly number[]): Buffer {
   const key = Buffer.from(object.key);
   const tags = Buffer.from(JSON.stringify(object.tags));
   const parts = [key, tags, object.facts, object.head, object.annex];
-  const blocks = Math.ceil(object.body.length / BLOCK);
   const meta = metaBytes(object);
-  const record = Buffer.alloc(roundUp(meta + object.body.length));
+  const record = Buffer.alloc(meta);
   record.writeUInt32LE(MAGIC, 0);
   record.writeUInt32LE(segment, 8);
   record.writeUInt32LE(object.variant >>> 0, 12);
@@ -68,13 +77,29 @@ export function encodeRecord(object: DiskObject, segment: number): Buffer {
     record.set(part, at);
     at += part.length;
   });
-  for (let block = 0; block < blocks; block++) {
-    record.writeUInt32LE(crc32(object.body.subarray(block * BLOCK, (block + 1) * BLOCK)), at);
+  for (const sum of sums) {
+    record.writeUInt32LE(sum, at);
     at += 4;
   }
-  record.writeUInt32LE(crc32(record.subarray(8, meta)), 4);
-  record.set(object.body, meta);
+  record.writeUInt32LE(crc32(record.subarray(8)), 4);
   return record;
+}
+
+/** The record of an object, whose length is finite, in the segment `segment`, as one piece. */
+export function encodeRecord(object: DiskObject, segment: number): Buffer {
+  const body = bodyPart(object.body, 0, object.body.length);
+  const meta = encodeMeta(object, segment, sumsOf(body));
+  const record = Buffer.allocUnsafe(roundUp(meta.length + body.length));
+  record.set(meta);
+  record.set(body, meta.length);
+  return record.fill(0, meta.length + body.length);
+}
+
+/** Checksums of the blocks of a body, or of a part of one that begins with a block. */
+export function sumsOf(bytes: Uint8Array): number[] {
+  const sums: number[] = [];
+  for (let at = 0; at < bytes.length; at += BLOCK) sums.push(crc32(bytes.subarray(at, at + BLOCK)));
+  return sums;
 }
 
 /** Bytes before the body of the record that begins with `head`, RECORD_HEAD bytes; -1 when it is none of this segment. The

@@ -8,7 +8,21 @@
 import { crc32 } from 'node:zlib';
 import type { DiskFile } from './disk-files.ts';
 import type { IndexEntry } from './disk-index.ts';
-import { BLOCK, type DiskMeta, isBlock, metaLength, RECORD_UNIT, readRecord } from './disk-record.ts';
+import {
+  BLOCK,
+  bodyPart,
+  type DiskMeta,
+  type DiskObject,
+  encodeMeta,
+  encodeRecord,
+  isBlock,
+  metaBytes,
+  metaLength,
+  RECORD_UNIT,
+  readRecord,
+  recordLength,
+  sumsOf,
+} from './disk-record.ts';
 
 /** Increased with each change of the layout of anything in a segment: one of another version is dropped. */
 const VERSION = 1;
@@ -24,6 +38,8 @@ const ENTRY_BYTES = 20;
 const PLACE = 12;
 /** Bytes read at first of a record of unknown or great length: most have all but the body in them. */
 const FIRST_READ = 4096;
+/** Bytes of a large body that are written at once: whole blocks. */
+const PART = 16 * BLOCK;
 /** Records up to this many bytes are read at once (chosen). */
 const READ_WHOLE = 256 * 1024;
 
@@ -71,6 +87,26 @@ export class DiskSegment {
     this.used += bytes;
     this.oldest = Math.min(this.oldest, since);
     this.newest = Math.max(this.newest, since);
+  }
+
+  /** Writes a record at the end; returns its length. A large body is written in parts, and what precedes it last: until then there
+   * is no record. */
+  async write(object: DiskObject): Promise<number> {
+    const { body } = object;
+    const length = recordLength(object);
+    if (body instanceof Uint8Array) {
+      await this.file.write(encodeRecord(object, this.number), this.used);
+      return length;
+    }
+    const sums: number[] = [];
+    const bodyAt = this.used + metaBytes(object);
+    for (let at = 0; at < body.length; at += PART) {
+      const part = bodyPart(body, at, PART);
+      sums.push(...sumsOf(part));
+      await this.file.write(part, bodyAt + at);
+    }
+    await this.file.write(encodeMeta(object, this.number, sums), this.used);
+    return length;
   }
 
   /** Writes the directory and the seal. Its entries are then on disk, and not kept here. */

@@ -5,12 +5,13 @@
 // journal that knows less than a record is one that has lost something, and the tier then begins empty.
 
 import { KeyHash } from '../cache/key-hash.ts';
+import type { TierBody } from '../cache/tier-events.ts';
 import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
-import { type DiskMeta, type DiskObject, encodeRecord, RECORD_UNIT, recordLength } from './disk-record.ts';
+import { type DiskMeta, type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
 import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
 import { type Invalidation, Invalidations } from './invalidations.ts';
 
@@ -100,25 +101,25 @@ export class DiskStore {
     for (const turn of this.turns.get(key) ?? []) turn.isVoid = true;
   }
 
-  /** Stores an object behind those that wait. An older one of its variant is not found meanwhile. */
+  /** Stores an object behind those that wait, and releases its body in any case. An older one of its variant is not found meanwhile. */
   put(object: DiskObject): Promise<PutAnswer> {
     this.hide(object);
     if (this.isFull(object)) {
       this.forgetKey(object.key);
       this.figures.c_write_drop++;
-      return Promise.resolve('dropped');
+      return this.refused(object);
     }
     return this.inTurn(object, null);
   }
 
   /** Stores an object that was found again, since its segment is among those that go next; not once it was replaced.
    * @param body the caller's to keep, until the record is written */
-  putAgain(hit: DiskHit, body: Uint8Array): Promise<PutAnswer> {
+  putAgain(hit: DiskHit, body: Uint8Array | TierBody): Promise<PutAnswer> {
     const { facts, head, annex } = hit.meta;
     // The record waits longer than the hit, whose bytes are lent.
     const own = { facts: Buffer.from(facts), head: Buffer.from(head), annex: Buffer.from(annex) };
     const object = { ...hit.meta, ...own, body };
-    return this.isFull(object) ? Promise.resolve('dropped') : this.inTurn(object, hit.entry);
+    return this.isFull(object) ? this.refused(object) : this.inTurn(object, hit.entry);
   }
 
   /** Whether a segment is among the older half of a disk that is full. */
@@ -127,8 +128,16 @@ export class DiskStore {
     return size + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
   }
 
+  /** One body that stays in memory until it is written may be as large as it is. */
   private isFull({ body, head }: DiskObject): boolean {
-    return this.figures.g_waiting + body.length + head.length > this.options.waitingBytes;
+    const { g_waiting } = this.figures;
+    if (!(body instanceof Uint8Array) && g_waiting === 0) return false;
+    return g_waiting + body.length + head.length > this.options.waitingBytes;
+  }
+
+  private refused({ body }: DiskObject): Promise<PutAnswer> {
+    release(body);
+    return Promise.resolve('dropped');
   }
 
   private inTurn(object: DiskObject, again: IndexEntry | null): Promise<PutAnswer> {
@@ -148,6 +157,7 @@ export class DiskStore {
         return 'failed';
       })
       .finally(() => {
+        release(object.body);
         figures.g_waiting -= bytes;
         ofKey.delete(turn);
         if (ofKey.size === 0 && turns.get(object.key) === ofKey) turns.delete(object.key);
@@ -207,10 +217,10 @@ export class DiskStore {
       figures.c_write_drop++;
       return 'dropped';
     }
-    const record = encodeRecord(object, segment.number);
     const at = segment.used;
+    let length = 0;
     try {
-      await segment.file.write(record, at);
+      length = await segment.write(object);
       if (this.options.sync() === 'always') await segment.file.sync();
     } catch (error) {
       // What is there now is unknown: nothing is appended behind it.
@@ -219,7 +229,7 @@ export class DiskStore {
       throw error;
     }
     figures.c_write++;
-    figures.c_write_bytes += record.length;
+    figures.c_write_bytes += length;
     figures.c_write_object_bytes += object.body.length + object.head.length;
     this.hasher.hash(object.key);
     const entry: IndexEntry = {
@@ -229,9 +239,9 @@ export class DiskStore {
       segment: segment.number,
       at: at / RECORD_UNIT,
       end: object.end,
-      bytes: record.length,
+      bytes: length,
     };
-    segment.added(entry, object.since, record.length);
+    segment.added(entry, object.since, length);
     if (!isCurrent()) return 'replaced';
     this.index.set(entry);
     return isValid() ? 'stored' : 'invalidated';
@@ -392,6 +402,10 @@ export class DiskStore {
     if (this.journal === null) throw new Error('the disk tier is not open');
     return this.journal;
   }
+}
+
+function release(body: Uint8Array | TierBody): void {
+  if (!(body instanceof Uint8Array)) body.release();
 }
 
 function nameOf(number: number): string {

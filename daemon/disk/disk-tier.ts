@@ -1,7 +1,8 @@
 // Disk behind the memory of a cache with one thread: keeps complete objects, gives them back after memory has lost them, and has
 // every invalidation on disk.
 //
-// A body is read whole before a client sees a byte, so that a damaged one is a miss and not a cut. Caution: when the journal
+// A body is read whole before a client sees a byte, so that a damaged one is a miss and not a cut, unless it is large: that one
+// is sent from its first block on, as the body of a fetch. Caution: when the journal
 // cannot be written, its files are removed, and with them all that is on disk: what was purged must not come back with the next
 // start.
 
@@ -9,7 +10,7 @@ import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
-import type { TierEvents } from '../cache/tier-events.ts';
+import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
 import type { DiskFigures, DiskOptions, DiskSync } from './disk-options.ts';
@@ -18,8 +19,8 @@ import type { DiskMeta } from './disk-record.ts';
 import { DiskStore } from './disk-store.ts';
 
 const MEGABYTE = 1 << 20;
-/** Larger bodies are not kept (chosen): one is in memory whole when it is written and when it is read. */
-const MOST_BODY = 8 * MEGABYTE;
+/** Bodies up to this size are copied to be written, and read whole before they are sent (chosen). */
+const MOST_WHOLE = 8 * MEGABYTE;
 /** Bytes that may wait to be written, and to be read. */
 const MOST_WAITING = 64 * MEGABYTE;
 const MOST_SEGMENT = 1024 * MEGABYTE;
@@ -31,6 +32,8 @@ const MOST_OBJECTS = 1 << 24;
 const READS = 32;
 /** Seconds. */
 const DEADLINE = 1;
+/** Seconds that a block of a body is waited for whose first is sent (chosen): half of between_bytes_timeout's default. */
+const NEXT_BLOCK = 30;
 const INVALIDATIONS = 100_000;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
@@ -112,8 +115,7 @@ export class DiskTier implements TierEvents, TierLookups {
   completed(oc: Oc): void {
     const { objects, store } = this;
     if (store === null || !objects.isNew(oc)) return;
-    const isTooLarge = objects.bodyBytes(oc) > MOST_BODY;
-    const record = isTooLarge || !this.isOpen ? null : objects.record(oc);
+    const record = this.isOpen ? objects.record(oc, MOST_WHOLE) : null;
     if (record !== null) {
       void store.put(record).then((answer) => {
         if (answer === 'failed') this.reportFailure(UNWRITTEN, store.writeError);
@@ -165,10 +167,17 @@ export class DiskTier implements TierEvents, TierLookups {
     const { figures } = this.parts;
     let hit: DiskHit | null = null;
     let isFilled = false;
+    let rest: Promise<void> | null = null;
     try {
       const accepts = (meta: DiskMeta): boolean => isWanted() && this.objects.isVariant(meta, q);
       hit = (await this.store?.find(q.key, this.parts.now(), accepts)) ?? null;
-      if (hit !== null) isFilled = await this.fill(hit, q, busy, isWanted);
+      if (hit !== null && isWanted() && this.isValid(hit, q)) {
+        if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isWanted);
+        else {
+          isFilled = await this.begin(hit, busy, isWanted);
+          if (isFilled) rest = this.stream(hit, busy);
+        }
+      }
       return isFilled;
     } catch (error) {
       this.parts.report(`An object on disk could not be used: ${(error as Error).message}`);
@@ -179,25 +188,56 @@ export class DiskTier implements TierEvents, TierLookups {
       this.readError = readError;
       if (isFilled) figures.c_promote++;
       else if (hit !== null) figures.c_promote_fail++;
-      void hit?.done().catch(() => undefined);
+      void (rest ?? Promise.resolve()).then(() => hit?.done()).catch(() => undefined);
     }
   }
 
-  private async fill(hit: DiskHit, q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean> {
-    const { objects, store } = this;
-    const now = this.parts.now();
-    const { meta, concerns } = hit;
-    if (!isWanted() || meta.bodyLength > MOST_BODY) return false;
+  private isValid({ meta, concerns }: DiskHit, q: LookupQuery): boolean {
     const bans = concerns.bans.map(({ text }) => text);
-    if (concerns.soft.length > 0 || objects.isBanned(meta, bans, q, now)) return false;
-    const blocks = await this.blocksOf(hit, now + DEADLINE);
-    if (blocks === null || !isWanted() || !this.isOpen || !objects.fill(busy, meta, blocks)) return false;
-    if (store?.isAging(hit.entry.segment) === true) {
-      void store.putAgain(hit, Buffer.concat(blocks)).then((answer) => {
-        if (answer === 'stored') this.parts.figures.c_write_again++;
-      });
-    }
+    return concerns.soft.length === 0 && !this.objects.isBanned(meta, bans, q, this.parts.now());
+  }
+
+  private async fill(hit: DiskHit, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+    const blocks = await this.blocksOf(hit, this.parts.now() + DEADLINE);
+    if (blocks === null || !isWanted() || !this.isOpen) return false;
+    if (!this.objects.fill(busy, hit.meta, blocks)) return false;
+    this.renew(hit, () => Buffer.concat(blocks));
     return true;
+  }
+
+  /** Makes an object visible with the first block of its body. */
+  private async begin(hit: DiskHit, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+    const first = await hit.block(0, DEADLINE);
+    if (first === null || !isWanted() || !this.isOpen) return false;
+    return this.objects.begin(busy, hit.meta, hit.meta.bodyLength, first);
+  }
+
+  /** Reads the rest of a body that is being sent. */
+  private async stream(hit: DiskHit, oc: Oc): Promise<void> {
+    const { objects } = this;
+    const { meta } = hit;
+    const own = objects.hold(oc);
+    try {
+      for (let number = 1; number < meta.sums.length; number++) {
+        const block = await hit.block(number, NEXT_BLOCK);
+        if (block === null || !objects.append(oc, block)) {
+          objects.fail(oc);
+          return;
+        }
+      }
+      objects.finish(oc);
+      this.renew(hit, () => objects.bodyOf(oc));
+    } finally {
+      own.release();
+    }
+  }
+
+  /** Writes an object again whose segment is among those that go next. */
+  private renew(hit: DiskHit, body: () => Uint8Array | TierBody): void {
+    if (this.store?.isAging(hit.entry.segment) !== true) return;
+    void this.store.putAgain(hit, body()).then((answer) => {
+      if (answer === 'stored') this.parts.figures.c_write_again++;
+    });
   }
 
   /** Reads all objects; null when there is no store. */
@@ -257,7 +297,7 @@ export class DiskTier implements TierEvents, TierLookups {
     try {
       const blocks: Buffer[] = [];
       for (let number = 0; number < meta.sums.length; number++) {
-        const block = this.parts.now() > until ? null : await hit.block(number);
+        const block = this.parts.now() > until ? null : await hit.block(number, DEADLINE);
         if (block === null) return null;
         blocks.push(block);
       }

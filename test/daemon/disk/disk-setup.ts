@@ -1,5 +1,6 @@
 // Shared by the tests of the disk tier: small stores, objects whose bodies say which they are, and a reader that checks them.
 
+import type { TierBody } from '../../../daemon/cache/tier-events.ts';
 import type { DiskOptions } from '../../../daemon/disk/disk-options.ts';
 import type { DiskObject } from '../../../daemon/disk/disk-record.ts';
 import { DiskStore } from '../../../daemon/disk/disk-store.ts';
@@ -34,6 +35,19 @@ export function bodyOf(id: number, bytes: number): Buffer {
   const body = Buffer.alloc(bytes);
   for (let i = 0; i < bytes; i++) body[i] = (id * 31 + i * 7 + (i >> 8)) & 255;
   return body;
+}
+
+/** A body as one that stays in the cache's memory. */
+export function heldBody(body: Buffer): TierBody {
+  let isHeld = true;
+  return {
+    length: body.length,
+    copy: (at, into) => isHeld && body.copy(into, 0, at) === into.length,
+    release: () => {
+      if (!isHeld) throw new Error('released twice');
+      isHeld = false;
+    },
+  };
 }
 
 export function object(store: DiskStore, key: string, changes: Partial<DiskObject> = {}): DiskObject {

@@ -19,9 +19,9 @@ class TierBench extends Bench {
   readonly figures = noFigures();
   tier!: DiskTier;
 
-  static async over(files: FaultyFiles): Promise<TierBench> {
-    const bench = new TierBench();
-    bench.tier = await DiskTier.over(files, SIZE, {
+  static async over(files: FaultyFiles, size = SIZE): Promise<TierBench> {
+    const bench = new TierBench([{ name: 's0', kind: 'malloc', size: 64 << 20 }]);
+    bench.tier = await DiskTier.over(files, size, {
       cache: bench.cache,
       now: () => bench.now,
       sync: () => bench.sync,
@@ -216,4 +216,114 @@ it('says once a minute that reads fail', async () => {
   expect(bench.reports).toEqual([text, text]);
   files.fails = null;
   expect(await bench.load('/a')).toBe('from disk');
+});
+
+describe('a large body', () => {
+  const BODY = Buffer.alloc(9 << 20, 'a large body, ');
+  const LARGE = 1 << 30;
+
+  async function stored(): Promise<FaultyFiles> {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files, LARGE);
+    bench.put('/a', 1, BODY);
+    await bench.tier.close();
+    expect(bench.figures).toMatchObject({ c_write: 1, g_waiting: 0 });
+    return files;
+  }
+
+  /** Lets reads through one by one. */
+  function stepped(files: FaultyFiles): () => void {
+    const waiting: (() => void)[] = [];
+    files.pause = () => new Promise((resolve) => void waiting.push(resolve));
+    return () => waiting.shift()?.();
+  }
+
+  it('is sent from its first block on, to all who ask, each block read once', async () => {
+    const files = await stored();
+    const bench = await TierBench.over(files, LARGE);
+    let reads = 0;
+    files.fails = (call) => {
+      if (call === 'read') reads++;
+      return null;
+    };
+    const [, out] = bench.lookup('/a');
+    const busy = out.busy as Oc;
+    const next = stepped(files);
+    let isVisible = false;
+    const loaded = bench.tier
+      .load(bench.query('/a'), busy, () => true)
+      .then((found) => {
+        isVisible = found;
+      });
+    while (!isVisible) {
+      next();
+      await new Promise(setImmediate);
+    }
+    await loaded;
+    // The head, and the first block.
+    expect(bench.cache.facts.isFinished(busy)).toBe(false);
+    expect(reads).toBeLessThan(5);
+    expect(bench.cache.reading.bodyLength(busy)).toBe(64 * 1024);
+    expect(bench.cache.reading.declaredLength(busy)).toBe(BODY.length);
+    expect(bench.ask('/a')).toBe('HIT');
+    files.pause = null;
+    next();
+    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true));
+    expect(bench.body(busy).equals(BODY)).toBe(true);
+    expect(reads).toBeLessThan(BODY.length / (64 * 1024) + 5);
+    bench.cache.references.deref(busy);
+    expect(bench.ask('/a')).toBe('HIT');
+    expect(bench.figures).toMatchObject({ c_promote: 1, c_write: 0 });
+  });
+
+  it.each([
+    ['a wrong bit', (files: FaultyFiles) => files.flip('segment-1', (4 << 20) * 8)],
+    [
+      'a device that fails',
+      (files: FaultyFiles) => {
+        let reads = 0;
+        files.fails = (call) => (call === 'read' && ++reads > 5 ? new Error('EIO') : null);
+      },
+    ],
+  ])('is cut by %s, and is a miss then', async (_, damage) => {
+    const files = await stored();
+    const bench = await TierBench.over(files, LARGE);
+    damage(files);
+    const [, out] = bench.lookup('/a');
+    const busy = out.busy as Oc;
+    expect(await bench.tier.load(bench.query('/a'), busy, () => true)).toBe(true);
+    await vi.waitFor(() => expect(bench.cache.facts.isFailed(busy)).toBe(true));
+    bench.cache.references.deref(busy);
+    expect(bench.tier.mayHave('/a')).toBe(false);
+    expect(bench.ask('/a')).toBe('MISS');
+  });
+
+  it('that was purged while it was sent is read to its end, and not found any more', async () => {
+    const files = await stored();
+    const bench = await TierBench.over(files, LARGE);
+    const [, out] = bench.lookup('/a');
+    const busy = out.busy as Oc;
+    expect(await bench.tier.load(bench.query('/a'), busy, () => true)).toBe(true);
+    expect(bench.cache.facts.isFinished(busy)).toBe(false);
+    bench.cache.invalidation.purge('/a', T0);
+    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true));
+    expect(bench.body(busy).equals(BODY)).toBe(true);
+    bench.cache.references.deref(busy);
+    expect(bench.ask('/a')).toBe('MISS');
+    expect(await bench.load('/a')).toBeNull();
+  });
+
+  it('of which a write has not come to its end is not found', async () => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files, LARGE);
+    let writes = 0;
+    files.fails = (call) => (call === 'write' && ++writes === 4 ? new Error('EIO') : null);
+    bench.put('/a', 1, BODY);
+    await vi.waitFor(() => expect(bench.figures.c_write_fail).toBe(1));
+    expect(bench.tier.mayHave('/a')).toBe(false);
+    expect(bench.figures.g_waiting).toBe(0);
+    files.fails = null;
+    const next = await TierBench.over(files.after(null), LARGE);
+    expect(next.tier.mayHave('/a')).toBe(false);
+  });
 });
