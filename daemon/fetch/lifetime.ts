@@ -184,7 +184,7 @@ export function sharedLife(
   }
 
   const stated = statedAge(beresp);
-  // A response of unknown age may be older than it may become (decision 23).
+  // A response of unknown age may be older than it may become.
   const revalidate = control.has('no-cache') || Number.isNaN(stated);
   if (revalidate) ttl = 0;
   const neverStale =
@@ -218,9 +218,12 @@ function mayStore(status: number, control: Control): boolean {
   return !control.has('no-store');
 }
 
-/** Age in seconds, 0 without one; NaN unless there is exactly one, and it is a whole number. */
+/** Age in seconds, 0 without one; the first of several on one line, unless it is repeated. NaN of anything else (decision 23). */
 function statedAge(beresp: HttpMessage): number {
-  const text = beresp.getAll('age');
-  if (text === null) return 0;
-  return /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), 2 ** 31) : Number.NaN;
+  const line = beresp.get('age');
+  if (line === null) return 0;
+  if (!/^[ \t]*\d+[ \t]*(,[ \t]*\d+[ \t]*)*$/.test(line)) return Number.NaN;
+  const [first, ...others] = line.split(',').map(Number) as [number, ...number[]];
+  if (beresp.getAll('age') !== line || others.includes(first)) return Number.NaN;
+  return Math.min(first, 2 ** 31);
 }

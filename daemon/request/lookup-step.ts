@@ -131,27 +131,27 @@ function askDisk(req: Request, disk: TierLookups): Step<Request> {
   return PARKED;
 }
 
-/** A page is made of whole bodies. */
-function lookForWhole(req: Request): Step<Request> {
+/** Lets go of what the lookup has found. */
+function release(req: Request): void {
   const { core, lookup: out } = req;
   const { references } = core.cache;
   references.deref(out.oc);
   if (out.busy !== 0) references.deref(out.busy);
   req.attempt.busyOc = 0;
   req.attempt.staleOc = 0;
+}
+
+/** A page is made of whole bodies. */
+function lookForWhole(req: Request): Step<Request> {
+  release(req);
   req.attempt.wantsWhole = true;
   return LOOKUP;
 }
 
 /** The object may be outdated: the request looks up again once that is known. */
 function deferred(req: Request): Step<Request> {
-  const { core, lookup: out } = req;
-  const { references } = core.cache;
-  references.deref(out.oc);
-  if (out.busy !== 0) references.deref(out.busy);
-  req.attempt.busyOc = 0;
-  req.attempt.staleOc = 0;
-  const cancel = core.held.wait(() => {
+  release(req);
+  const cancel = req.core.held.wait(() => {
     req.onAbort = null;
     req.resume(LOOKUP);
   });

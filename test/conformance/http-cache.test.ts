@@ -8,12 +8,14 @@ import { obtainSuite, passed, runSuite, type SuiteTest, startSuiteOrigin } from 
 
 /** Tests that fail under rfc9111, and why that is meant (decision 23). */
 const KNOWN: readonly [RegExp, string][] = [
-  [/^age-parse-prefix$/, 'a list of ages is stale, as the other tests of lists want it'],
   [/^stale-close-/, 'the suite takes the 503 of a proxy whose origin is gone for a stored response'],
-  [/^headers-store-Transfer-Encoding$/, 'a body that claims an unknown transfer coding is refused'],
+  [/^headers-store-Transfer-Encoding$/, 'an unknown transfer coding beside a length is refused'],
   [/^conditional-lm-fresh-no-lm$/, 'the date asked for is older than the response'],
   [/^method-POST$/, 'answers to POST are not stored'],
-  [/^partial-store-partial-reuse-/, 'a Content-Range of six bytes with five is refused'],
+  [
+    /^partial-store-partial-reuse-/,
+    'a Content-Range of six bytes with five is refused: which one is missing is unknown',
+  ],
   [
     /^partial-store-partial-complete$/,
     'parts without a strong validator are not combined, and none are stored',

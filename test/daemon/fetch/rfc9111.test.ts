@@ -9,10 +9,14 @@ const NOW = 1_800_000_000;
 const DAY = 86_400;
 const at = (seconds: number): string => httpDate(NOW + seconds);
 
-function life(fields: Record<string, string>, { status = 200, authorized = false } = {}): SharedLife {
+function life(
+  fields: Record<string, string>,
+  { status = 200, authorized = false, secondAge = '' } = {},
+): SharedLife {
   const msg = new HttpMessage(1);
   msg.status = status;
   for (const [name, value] of Object.entries(fields)) msg.push(name.toLowerCase(), `${name}: ${value}`);
+  if (secondAge !== '') msg.push('age', `Age: ${secondAge}`);
   return sharedLife(msg, authorized, NOW, new Params().hot);
 }
 const cc = (value: string, more: Record<string, string> = {}): Record<string, string> => ({
@@ -54,15 +58,24 @@ describe('freshness', () => {
     ['5', 5],
     [' 5 ', 5],
     ['0', 0],
+    ['5, 900', 5],
+    ['900,5', 900],
   ])('takes Age %j for %i seconds', (age, seconds) => {
     expect(NOW - life(cc('max-age=60', { Age: age })).tOrigin).toBe(seconds);
   });
 
-  it.each(['5, 900', '0, 0', 'x', '-5', '5.0', '5 x', '5;a=1', ''])('is stale at once with Age %j', (age) => {
-    const { ttl, grace, store } = life(
-      cc('max-age=60, stale-while-revalidate=60', { Age: age, ETag: '"a"' }),
-    );
-    expect({ ttl, grace, store }).toEqual({ ttl: 0, grace: 0, store: true });
+  it.each(['0, 0', '5, 900, 5', '5, x', '5,', 'x', '-5', '5.0', '5 x', '5;a=1', ''])(
+    'is stale at once with Age %j',
+    (age) => {
+      const { ttl, grace, store } = life(
+        cc('max-age=60, stale-while-revalidate=60', { Age: age, ETag: '"a"' }),
+      );
+      expect({ ttl, grace, store }).toEqual({ ttl: 0, grace: 0, store: true });
+    },
+  );
+
+  it('is stale at once with two lines of Age', () => {
+    expect(life(cc('max-age=60', { Age: '5', ETag: '"a"' }), { secondAge: '900' }).ttl).toBe(0);
   });
 
   it('counts what Date says of the age', () => {
