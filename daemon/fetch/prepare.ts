@@ -200,13 +200,25 @@ export function storeObject(bo: BusyObj): boolean {
   if (storage === null) return false;
   if (storeHead(bo, storage)) return true;
   if (storage === TRANSIENT) return false;
+  if (isLaterSlice(bo)) return passSliceBy(bo);
   bo.ttl = Math.min(bo.ttl, params.shortlived);
   bo.grace = 0;
   bo.keep = 0;
   return storeHead(bo, TRANSIENT);
 }
 
-/** Writes head and attributes into the cache; false when there is no room. */
+/** Goes on with a slice that found no room as with what is uncacheable, which needs no more than its client is behind: a
+ * store that is too small for all who read at the same time cuts nobody off. */
+function passSliceBy(bo: BusyObj): boolean {
+  if (bo.part?.of?.isAwaited !== true || !bo.attempt.doStream) return false;
+  bo.log.put(Tag.Notice, 'No room for the slice, not cached');
+  bo.uncacheable = true;
+  bo.ttl = 0;
+  bo.grace = 0;
+  bo.keep = 0;
+  return storeHead(bo, TRANSIENT);
+}
+
 /** Whether a hit can send what is stored as it is: a 200 whose length is known, and no header that a delivery sets. */
 function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
   return (
@@ -251,6 +263,7 @@ function storedSlice(bo: BusyObj): StoredSlice | null {
   return { length: to - from, tag: part.isFirst ? null : partTag(part.set), annex: encodePart(part) };
 }
 
+/** Writes head and attributes into the cache; false when there is no room. */
 function storeHead(bo: BusyObj, storage: string): boolean {
   const { core, beresp, oc } = bo;
   const { cache } = core;

@@ -16,6 +16,8 @@ export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' 
 /** The object that a slice belongs to. */
 export interface SlicedObject {
   readonly part: PartFacts;
+  /** Whether its client waits for this slice: then it is passed on uncached where the store has no room for it. */
+  readonly isAwaited: boolean;
   /** A slice of it is on its way. */
   comes(place: Segment): void;
   /** The slice cannot be of this object any more. */

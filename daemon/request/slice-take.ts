@@ -26,18 +26,23 @@ export class SliceTake {
   private readonly req: Request;
   private readonly part: PartFacts;
   private readonly counts: SliceCounts;
+  private readonly isAhead: boolean;
   private cancel: (() => void) | null = null;
   private dropped = false;
   private hasWaited = false;
   private othersFailed = false;
   private askedDisk = false;
 
-  constructor(req: Request, part: PartFacts, segment: Segment, counts: SliceCounts) {
+  /** @param isAhead whether the delivery does not wait for it yet: it fails then where the store has no room for it */
+  constructor(req: Request, part: PartFacts, segment: Segment, counts: SliceCounts, isAhead: boolean) {
     this.req = req;
     this.part = part;
     this.segment = segment;
     this.counts = counts;
+    this.isAhead = isAhead;
     if (segment.index === part.index) {
+      if (req.attempt.isHit) counts.hits++;
+      else counts.fetched++;
       this.oc = req.attempt.oc;
       req.core.cache.references.ref(this.oc);
       this.state = 'there';
@@ -139,7 +144,7 @@ export class SliceTake {
     this.counts.fetched++;
     this.oc = busy;
     references.ref(busy);
-    const wanted = new WantedPart(part.size, index, objectOf(req, part), null, to);
+    const wanted = new WantedPart(part.size, index, objectOf(req, part, !this.isAhead), null, to);
     startFetch(req, busy, stale, 'fetch', null, wanted);
     if (stale !== 0) references.deref(stale);
     const isOver = (): boolean => facts.isDeliverable(busy) || facts.isFailed(busy);
@@ -166,12 +171,13 @@ export class SliceTake {
 }
 
 /** The object that is delivered, for a fetch of one of its slices, which may be over later than the delivery. */
-function objectOf({ core, attempt }: Request, part: PartFacts): SlicedObject {
+function objectOf({ core, attempt }: Request, part: PartFacts, isAwaited: boolean): SlicedObject {
   const { cache, clock } = core;
   const { oc } = attempt;
   cache.references.ref(oc);
   return {
     part,
+    isAwaited,
     comes: (place) => {
       if (part.size === 0) cache.filling.addPart(oc, place);
     },

@@ -76,6 +76,10 @@ export class SlicedSource implements Source {
   private take: SliceTake | null = null;
   private ahead: SliceTake | null = null;
   private inner: StoreSource | null = null;
+  /** Whether a slice could not be had ahead: none is asked for any more, since the store may be too small for it. */
+  private hasFailedAhead = false;
+  /** Of the last slice that broke off. */
+  private broken = -1;
 
   /** @param spans places of the whole in the order in which they are sent, at least one; `to` may be Infinity */
   constructor(req: Request, part: PartFacts, spans: readonly Span[]) {
@@ -112,30 +116,27 @@ export class SlicedSource implements Source {
     this.state = 'taking';
     const { part, at, to } = this;
     const segment = segmentAt(part, at, to);
-    const take = this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment);
+    const take = this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment, false);
     const wasAhead = take === this.ahead;
     if (!wasAhead) this.ahead?.drop();
     this.ahead = null;
     this.last = segment.index;
     // Only what the client has asked for.
-    if (segment.to < to) this.ahead = this.takeSlice(segmentAt(part, segment.to, to));
+    if (segment.to < to && !this.hasFailedAhead)
+      this.ahead = this.takeSlice(segmentAt(part, segment.to, to), true);
     this.await(take, wasAhead);
   }
 
-  /** @param mayFail whether it is tried once more: it was asked for while this delivery held another slice, for which the
-   * store may have been too small */
-  private await(take: SliceTake, mayFail: boolean): void {
+  /** @param wasAhead whether it is tried once more: a slice that is asked for ahead finds no room where one that is awaited
+   * does */
+  private await(take: SliceTake, wasAhead: boolean): void {
     this.take = take;
     const settled = (): void => {
       if (this.state === 'over') return;
-      if (take.state !== 'failed' || !mayFail || this.isGone) {
-        this.send(take);
-        return;
-      }
-      take.drop();
-      this.ahead?.drop();
-      this.ahead = null;
-      this.await(this.takeSlice(take.segment), false);
+      if (take.state === 'failed' && wasAhead && !this.isGone) {
+        this.hasFailedAhead = true;
+        this.takeAgain(take.segment);
+      } else this.send(take);
     };
     if (take.state === 'waiting') {
       this.sink?.flush();
@@ -149,8 +150,15 @@ export class SlicedSource implements Source {
     return core.cache.facts.has(attempt.oc, OF_DYING);
   }
 
-  private takeSlice(segment: Segment): SliceTake {
-    return new SliceTake(this.req, this.part, segment, this.counts);
+  private takeSlice(segment: Segment, isAhead: boolean): SliceTake {
+    return new SliceTake(this.req, this.part, segment, this.counts, isAhead);
+  }
+
+  private takeAgain(segment: Segment): void {
+    this.take?.drop();
+    this.ahead?.drop();
+    this.ahead = null;
+    this.await(this.takeSlice(segment, false), false);
   }
 
   private send(take: SliceTake): void {
@@ -203,6 +211,24 @@ export class SlicedSource implements Source {
       });
     }
     return 'more';
+  }
+
+  /** The rest of a slice that breaks off is asked for once more: its object found no more room, or its origin gave up. */
+  sliceBreaks(reason: Abort): void {
+    const { take, part } = this;
+    if (this.isOver || take === null) return;
+    const { segment } = take;
+    if (reason !== 'object' || this.broken === segment.index || segment.index === part.index || this.isGone) {
+      this.breakOff(reason);
+      return;
+    }
+    this.broken = segment.index;
+    this.inner = null;
+    this.state = 'taking';
+    // Not while readers of the object are notified.
+    this.req.core.later(() => {
+      if (this.state === 'taking') this.takeAgain(segment);
+    });
   }
 
   breakOff(reason: Abort): void {
@@ -278,6 +304,6 @@ class SliceSink implements Sink {
   }
 
   abort(reason: Abort): void {
-    this.source.breakOff(reason);
+    this.source.sliceBreaks(reason);
   }
 }
