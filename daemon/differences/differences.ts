@@ -84,7 +84,7 @@ export const DIFFERENCES: readonly Difference[] = [
     'In both values of `http_profile`, an `Expires` that is not a date (`0`, `-1`) means stale, and a `*` anywhere in `Vary` means uncacheable. Clients that wait for the same failed fetch share its error; no other client gets it.',
     'Nothing private is shared.'),
   row(CACHE, 'Ranges far ahead',
-    'A range that begins more than `range_ahead` (16 MiB) after what has come of an object that is still being fetched is passed to the backend, after `vcl_hit` or `vcl_miss`, and logged (`Notice`). Varnish lets it wait; so does `-p range_ahead=0`.',
+    'A range that begins more than `range_ahead` (16 MiB) after what has come of an object that is still being fetched is fetched on its own, after `vcl_hit` or `vcl_miss`, and logged (`Notice`): as a part of the object, once for all who ask for it, where the origin says `Accept-Ranges: bytes` and gave a strong validator, and as a pass elsewhere. Varnish lets it wait; so does `-p range_ahead=0`.',
     'Who asks for the end of a large file does not wait for all of it.'),
   row(CACHE, 'Slices and parts',
     '`req.slice` is the size of slices in which a large object is fetched and kept, 0 unless set; `req.parts` keeps the ranges that clients ask for, and is true only with `http_profile=rfc9111` unless set. Varnish has neither.',

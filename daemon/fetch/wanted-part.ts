@@ -149,7 +149,7 @@ export function askFor(bo: Asking): void {
 }
 
 /** The validator that tells any two versions apart (RFC 9110 section 8.8): of a weak ETag there is none. */
-function strongValidator(head: HttpMessage): string | null {
+export function strongValidator(head: HttpMessage): string | null {
   const etag = head.get('etag');
   if (etag !== null) return /^"[^"]*"$/.test(etag) ? etag : null;
   const modified = head.get('last-modified');

@@ -49,7 +49,7 @@ export function deliver(req: Request): Step<Request> {
   }
   const plain = plainHit(req);
   if (plain !== null) return deliverHot(req, plain);
-  attempt.part = partOf(core, oc);
+  attempt.part = attempt.farPart ?? partOf(core, oc);
   resp.reset();
   const hot = req.attempt.isHit ? core.hotHeads.find(oc) : null;
   if (hot !== null) hot.show(resp, log);

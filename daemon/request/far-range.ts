@@ -1,8 +1,13 @@
-// A range of an object whose body is still coming, far ahead of what is there: it is fetched on its own, as a pass, instead of
-// waiting until the body has come that far.
+// A range of an object whose body is still coming, far ahead of what is there: it is fetched on its own instead of waiting
+// until the body has come that far. Where the origin answers ranges, and parts of the object can be told from those of another
+// version, it is fetched as a part of the object, once for all who ask for it; elsewhere as a pass.
 
+import { createHash } from 'node:crypto';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { OF_ESI, OF_GZIPPED, OF_PART, OF_RECODED } from '../cache/objcore.ts';
+import type { PartFacts } from '../cache/part-facts.ts';
+import { strongValidator } from '../fetch/wanted-part.ts';
+import { HttpMessage } from '../http1/message.ts';
 import { requestedRange } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
 
@@ -29,4 +34,20 @@ export function isFarAhead(req: Request): boolean {
   if (first >= length || distance <= ahead) return false;
   log.put(Tag.Notice, `Range begins ${distance} bytes after what has come, fetched on its own`);
   return true;
+}
+
+/** The object as one of whose parts none is known yet; null where a range of it has to be passed. */
+export function asParts({ core, attempt }: Request): PartFacts | null {
+  const { facts, reading } = core.cache;
+  const { oc } = attempt;
+  const head = new HttpMessage(Tag.ObjMethod);
+  reading.head(oc, head);
+  const validator = strongValidator(head);
+  if (validator === null || head.status !== 200 || head.get('accept-ranges')?.toLowerCase() !== 'bytes')
+    return null;
+  const total = reading.declaredLength(oc);
+  // It is the same for all who ask meanwhile, on whichever thread, and never that of another object.
+  const what = JSON.stringify([validator, total, facts.vxidOf(oc), facts.tOriginOf(oc)]);
+  const set = createHash('sha1').update(what).digest('base64url');
+  return { size: 0, index: -1, total, validator, set, isFirst: true, end: -1, others: [] };
 }

@@ -16,7 +16,7 @@ import { afterWriting } from '../transaction/program-state.ts';
 import { purgeRest } from '../transaction/purge-objects.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
-import { isFarAhead } from './far-range.ts';
+import { asParts, isFarAhead } from './far-range.ts';
 import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
 import { firstPart } from './sliced-source.ts';
 
@@ -36,7 +36,7 @@ export function hit(req: Request): Step<Request> {
   if (req.attempt.busyOc === 0 && req.programRef?.plainHit === true && !traced) {
     req.log.putConstant(PLAIN);
     countHit(req);
-    return isFarAhead(req) ? passInstead(req) : DELIVER;
+    return isFarAhead(req) ? fetchRange(req) : DELIVER;
   }
   ctx.now = req.attempt.tStart;
   // The program sees this hit counted.
@@ -49,7 +49,7 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   const { core } = req;
   if (ret === RETURN.deliver) {
     countHit(req);
-    if (isFarAhead(req)) return passInstead(req);
+    if (isFarAhead(req)) return fetchRange(req);
     return req.attempt.busyOc === 0 ? DELIVER : refresh(req);
   }
   if (req.attempt.busyOc !== 0) core.cache.references.deref(req.attempt.busyOc);
@@ -63,8 +63,11 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   return otherReturn(req, ret);
 }
 
-/** The object does not answer; the response shows where it was a hit (see deliver.ts). */
-function passInstead(req: Request): Step<Request> {
+/** A part of the object is fetched for its head, or the object does not answer; the response shows where it was a hit (see
+ * deliver.ts). */
+function fetchRange(req: Request): Step<Request> {
+  req.attempt.farPart = asParts(req);
+  if (req.attempt.farPart !== null) return DELIVER;
   req.dropObject();
   req.attempt.isHit = false;
   return PASS;
@@ -200,7 +203,7 @@ export function fetch(req: Request): Step<Request> {
     req.log.timestamp('Fetch', core.clock.now());
     if (req.attempt.replacesOthers && !core.cache.facts.has(oc, OF_FAILURE)) return replaceOthers(req);
     // The fetch that this request has begun goes on for those who come later.
-    return isFarAhead(req) ? passInstead(req) : DELIVER;
+    return isFarAhead(req) ? fetchRange(req) : DELIVER;
   }
   const isOver = (): boolean => isReady(req) || core.cache.facts.isFailed(oc);
   const wait = new ObjectWait(core.cache, oc, isOver, () => {

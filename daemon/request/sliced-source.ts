@@ -164,7 +164,7 @@ export class SlicedSource implements Source {
   private send(take: SliceTake): void {
     if (this.state === 'over') return;
     if (take.state === 'failed') {
-      this.breakOff('object');
+      this.fail(take);
       return;
     }
     // A part may be another one than was asked for: one that begins there, too.
@@ -177,6 +177,20 @@ export class SlicedSource implements Source {
     }
     this.state = 'sending';
     this.inner = new StoreSource(this.req.core, take.oc, this.at - from, end - from);
+    this.inner.start(new SliceSink(this, this.sink as Sink, end - this.at));
+  }
+
+  /** Of an object whose body is coming anyway the bytes are waited for. */
+  private fail(take: SliceTake): void {
+    const { core, attempt } = this.req;
+    const { from, to } = take.segment;
+    if (attempt.farPart === null || from > this.at || this.isGone) {
+      this.breakOff('object');
+      return;
+    }
+    const end = Math.min(to, this.to);
+    this.state = 'sending';
+    this.inner = new StoreSource(core, attempt.oc, this.at, end);
     this.inner.start(new SliceSink(this, this.sink as Sink, end - this.at));
   }
 

@@ -31,6 +31,8 @@ export class RequestAttempt implements VclAttempt {
   staleOc: Oc = 0;
   /** The slices in which the object that is delivered is kept; null where it is whole. */
   part: PartFacts | null = null;
+  /** The object whose body is still coming as one in parts: the range that is wanted is fetched as one of them. */
+  farPart: PartFacts | null = null;
   /** The request cannot use an object that is kept in slices. */
   wantsWhole = false;
   /** The object came from the cache. */

@@ -307,7 +307,7 @@ export const PARAMS = [
     'A pipe ends when neither side has sent anything for this long.'),
   row('prefer_ipv6', 'bool', 'off', { unit: 'bool' }, 'Connect to the IPv6 address of a backend that has both.'),
   row('range_ahead', 'bytes', '16M', { min: '0b', unit: 'bytes' },
-    'A range that begins this much after what has come of an object that is still being fetched is passed to the backend on its own, instead of waiting. A smaller distance is waited for. Zero always waits, as Varnish does.\n\nNot for bodies that are packed, unpacked or changed here, pages of edge-side includes, objects of unknown length, and requests with If-Range.'),
+    'A range that begins this much after what has come of an object that is still being fetched is fetched on its own, instead of waiting: once for all who ask for it where the origin says Accept-Ranges: bytes and gave a strong validator. A smaller distance is waited for. Zero always waits, as Varnish does.\n\nNot for bodies that are packed, unpacked or changed here, pages of edge-side includes, objects of unknown length, and requests with If-Range.'),
   row('rush_exponent', 'uint', '3', { min: '2', unit: 'requests per request', flags: ['experimental'] },
     'How many waiting requests each finished one wakes, so that a long waiting list does not start all at once.'),
   row('send_timeout', 'timeout', '600.000', { min: '0.000', never: true, unit: 'seconds', flags: ['delayed_effect'] },

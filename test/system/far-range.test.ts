@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { field, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-far-range');
@@ -29,9 +29,11 @@ sub vcl_deliver { set resp.http.X-Passed = req.http.X-Passed; }
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', ({ head }) => {
+  origin.on('*', ({ head, url: asked }) => {
     const range = /^range: bytes=(\d*)-(\d*)/im.exec(head);
-    const fields = { 'Cache-Control': 'max-age=100', ETag: '"a"' };
+    const fields: Record<string, string> = { 'Cache-Control': 'max-age=100', ETag: '"a"' };
+    if (asked.includes('/parts')) fields['Accept-Ranges'] = 'bytes';
+    if (range !== null && asked.includes('/refused')) return respond('500 Internal Server Error');
     if (range !== null) {
       const from = range[1] === '' ? BODY.length - Number(range[2]) : Number(range[1]);
       const to = range[1] === '' || range[2] === '' ? BODY.length : Number(range[2]) + 1;
@@ -102,6 +104,32 @@ it.each([
   // Of the whole object any range is a hit.
   expect(facts(await ask(range))).toEqual([206, `bytes ${from}-${to - 1}/500000`, false]);
   expect(fetches()).toBe(2);
+});
+
+it('fetches equal ranges once where the origin answers ranges, and others on their own', async () => {
+  url += '/parts';
+  await ask('bytes=0-0');
+  const before = fetches();
+  const ranges = ['bytes=400000-400009', 'bytes=400000-400009', 'bytes=-5', 'bytes=400000-400009', 'bytes=-5'];
+  const answers = await Promise.all(ranges.map((range) => ask(range)));
+  for (const [i, response] of answers.entries()) {
+    const [from, to] = ranges[i] === 'bytes=-5' ? [499_995, 500_000] : [400_000, 400_010];
+    expect(facts(response)).toEqual([206, `bytes ${from}-${to - 1}/500000`, false]);
+    expect(response.body.equals(BODY.subarray(from, to))).toBe(true);
+  }
+  expect(fetches() - before).toBe(2);
+});
+
+it('waits for the object where a part of it is refused', async () => {
+  url += '/parts/refused';
+  await ask('bytes=0-0');
+  const before = fetches();
+  const waiting = ask('bytes=400000-400009');
+  await until('the part is asked for', () => (fetches() > before ? true : null));
+  release();
+  const response = await waiting;
+  expect(facts(response)).toEqual([206, 'bytes 400000-400009/500000', false]);
+  expect(response.complete && response.body.equals(BODY.subarray(400_000, 400_010))).toBe(true);
 });
 
 it('waits for what is near, and for what If-Range or a second range asks', async () => {
