@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
-import { Origin, respond } from '../harness/origin.ts';
+import { Origin, type Reply, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -27,6 +27,7 @@ sub vcl_recv {
   if (req.method == "KEY") { return (synth(200, xkey.purge(req.http.key))); }
   if (req.method == "SOFT") { return (synth(200, xkey.softpurge(req.http.key))); }
   if (req.method == "BAN") { if (std.ban(req.http.ban)) { return (synth(200, "Banned")); } return (synth(400, std.ban_error())); }
+  if (req.url ~ "^/sliced") { set req.slice = 16KB; }
   if (req.http.force) { set req.hash_always_miss = true; }
 }
 sub vcl_backend_response {
@@ -53,6 +54,7 @@ beforeAll(async () => {
       'Content-Type': 'text/html',
       ...(vary && { Vary: 'Lang' }),
     };
+    if (url.startsWith('/sliced')) return sliced(url, asked);
     const body = url.startsWith('/page')
       ? `<i><esi:include src="/part${url}"/></i> v${version}`
       : `${url}${name} v${version} ${'z'.repeat(size)}`;
@@ -64,6 +66,26 @@ afterAll(async () => {
   await origin.close();
   await box.dispose();
 });
+
+/** The names of the slices of an object, each of which is in its slice. */
+function slicesOf(url: string): string[] {
+  return Array.from({ length: 4 }, (_, i) => `${url} v${version} slice${i} `);
+}
+
+function sliced(url: string, asked: string): Reply {
+  const whole = Buffer.from(
+    slicesOf(url)
+      .map((name) => name.padEnd(16 * 1024, 'z'))
+      .join(''),
+  );
+  const fields = { ETag: `"v${version}"`, 'X-Url': url, xkey: `all key${url}` };
+  const range = /^range: bytes=(\d+)-(\d+)/im.exec(asked);
+  const condition = /^if-range: (\S+)/im.exec(asked)?.[1] ?? fields.ETag;
+  if (range === null || condition !== fields.ETag) return respond('200 OK', fields, whole);
+  const [from, to] = [Number(range[1]), Math.min(whole.length, Number(range[2]) + 1)];
+  const place = { 'Content-Range': `bytes ${from}-${to - 1}/${whole.length}` };
+  return respond('206 Partial Content', { ...fields, ...place }, whole.subarray(from, to));
+}
 
 async function body(url: string, fields: Record<string, string> = {}, method = 'GET'): Promise<string> {
   const response = await proxy.get(url, { fields, method });
@@ -128,8 +150,17 @@ describe('objects survive', () => {
     await onDisk(`<esi:include src="/part/page${at}"/></i> v`);
     const packed = await body(`/gzip${at}?size=5000`, { 'Accept-Encoding': 'identity' });
     await onDisk(`X-Url: /gzip${at}`);
+    const slices = await body(`/sliced${at}`);
+    for (const name of slicesOf(`/sliced${at}`)) await onDisk(name);
     version++;
     await end();
+    // Of the origin's version not one slice.
+    expect(await body(`/sliced${at}`)).toBe(slices);
+    await proxy.get('/', { method: 'KEY', fields: { key: `key/sliced${at}` } });
+    const range = await proxy.get(`/sliced${at}`, { fields: { Range: 'bytes=20000-40000' } });
+    expect(range.body.includes(`v${version} slice2`)).toBe(true);
+    const [, second] = slicesOf(`/sliced${at}`) as [string, string];
+    expect(await body(`/sliced${at}`)).toContain(second);
     expect(await body(`/plain${at}`)).toBe(plain);
     expect(await body(`/large${at}?size=300000`)).toBe(large);
     expect(await body(`/vary${at}`, { Lang: 'fr' })).toBe(french);

@@ -110,7 +110,13 @@ it('fetches equal ranges once where the origin answers ranges, and others on the
   url += '/parts';
   await ask('bytes=0-0');
   const before = fetches();
-  const ranges = ['bytes=400000-400009', 'bytes=400000-400009', 'bytes=-5', 'bytes=400000-400009', 'bytes=-5'];
+  const ranges = [
+    'bytes=400000-400009',
+    'bytes=400000-400009',
+    'bytes=-5',
+    'bytes=400000-400009',
+    'bytes=-5',
+  ];
   const answers = await Promise.all(ranges.map((range) => ask(range)));
   for (const [i, response] of answers.entries()) {
     const [from, to] = ranges[i] === 'bytes=-5' ? [499_995, 500_000] : [400_000, 400_010];

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { field, type Response } from '../harness/http-client.ts';
+import { ClientConnection, field, type Response } from '../harness/http-client.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -81,6 +81,7 @@ sub vcl_backend_response {
   if (bereq.http.X-Ttl) { set beresp.ttl = std.duration(bereq.http.X-Ttl, 1s); }
   set beresp.grace = 0s;
   set beresp.keep = 100s;
+  if (bereq.http.X-Small) { set beresp.storage = storage.small; }
   if (bereq.url ~ "^/private") { set beresp.uncacheable = true; }
   if (bereq.url ~ "^/gzip") { set beresp.do_gzip = true; }
   if (bereq.url ~ "^/page") { set beresp.do_esi = true; }
@@ -94,6 +95,7 @@ beforeAll(async () => {
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, PROGRAM),
     params: { feature: '+http2', http_multi_range: 'on' },
+    storage: ['malloc,32m', 'small=malloc,1m'],
   });
 });
 afterAll(async () => {
@@ -326,6 +328,74 @@ describe('all slices go', () => {
     await get('bytes=50000-60000');
     expect(asked().slice(ALL)).toEqual([first(3)]);
   });
+});
+
+describe('counts in the log the slices', () => {
+  const noticed = async (hits: number, fetched: number, range: string): Promise<void> => {
+    await get(range, { 'X-Mark': `${url}-${hits}` });
+    const text = await proxy.logged(
+      / fetched/,
+      ...['-q', `ReqHeader:X-Mark eq "${url}-${hits}"`, '-i', 'Notice'],
+    );
+    expect(text).toContain(` ${hits} hits, ${fetched} fetched`);
+  };
+
+  it('that were fetched and those that were there, the one with the head as any other', async () => {
+    await noticed(0, 1, 'bytes=0-99');
+    await noticed(1, 2, 'bytes=0-40000');
+    await noticed(3, 0, 'bytes=0-40000');
+    await noticed(2, 0, 'bytes=20000-40000');
+  });
+});
+
+it('goes on with the rest of a slice that breaks off, and does so once', async () => {
+  let breaks = 1;
+  file.reply = (_, range) => {
+    if (range?.[0] !== 2 * SLICE || breaks === 0) return null;
+    breaks--;
+    const [from, to] = range;
+    const place = { ETag: '"a"', 'Content-Range': `bytes ${from}-${to - 1}/${SIZE}` };
+    const [{ send }] = respond('206 Partial Content', place, file.body.subarray(from, to)) as readonly [
+      { send: Buffer },
+    ];
+    return [{ send: send.subarray(0, send.length - 5000) }, { wait: 50 }, { close: true }];
+  };
+  expect((await get()).body.equals(file.body)).toBe(true);
+  make(`/${count++}`);
+  breaks = 2;
+  const r = await get();
+  expect(r.complete).toBe(false);
+  expect(r.body.equals(file.body.subarray(0, r.body.length))).toBe(true);
+});
+
+it('cuts nobody off where the store has no room for all who read, and needs little memory then', async () => {
+  file.body = bytesOf(count, 8 << 20);
+  const fields = { 'X-Small': 'yes', 'X-Slice': '200KB' };
+  const slow = await Promise.all(
+    Array.from({ length: 4 }, async (_, i) => {
+      const client = await ClientConnection.open(proxy.port);
+      client.pause();
+      const range = `bytes=${i * 300_000}-${(8 << 20) - 1}`;
+      client.send(
+        `GET ${url} HTTP/1.1\r\nHost: x\r\nX-Small: yes\r\nX-Slice: 200KB\r\nRange: ${range}\r\n\r\n`,
+      );
+      return { client, from: i * 300_000 };
+    }),
+  );
+  const r = await get(null, fields);
+  expect([r.complete, r.body.equals(file.body)]).toEqual([true, true]);
+  // The slow ones have two slices each at the most, and not one more is kept for anybody.
+  expect((await proxy.counters())['SMA.Transient.g_bytes']).toBeLessThan(2 << 20);
+  for (const { client, from } of slow) {
+    client.resume();
+    const read = await client.response();
+    expect([read.status, read.complete, read.body.equals(file.body.subarray(from))]).toEqual([
+      206,
+      true,
+      true,
+    ]);
+    client.close();
+  }
 });
 
 it('tries a slice again that was not to be had ahead', async () => {
