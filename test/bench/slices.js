@@ -1,7 +1,8 @@
 // Slices of a very large file behind a slow origin, beside nginx with its slice module: clients at random places, all at
 // once. Printed of each: bytes from the origin over the bytes of the slices that were asked for, the time to the first byte over
-// what the origin itself takes, and memory before and after.
-// Usage: node test/bench/slices.js [--size GiB] [--clients N] [--span SLICES] [--slice MiB] [--store SIZE] [--only proxyd,nginx]
+// what the origin itself takes when the same clients ask it directly, and memory before and after.
+// Usage: node test/bench/slices.js [--size GiB] [--clients N] [--span SLICES] [--slice MiB] [--store SIZE] [--pace KiB]
+//   [--only proxyd,nginx] [--cold]: the object is not known when the clients come
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
@@ -11,9 +12,8 @@ import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { find, freePort, LOAD_CPU, SERVER_CPU, sleep, startProxyd } from './servers/start.js';
 
-/** Milliseconds before the origin's first byte, and bytes that it sends in each PAUSE of milliseconds. */
+/** Milliseconds before the origin's first byte, and between the pieces that it sends of a response. */
 const LATENCY = 200;
-const PACE = 64 * 1024;
 const PAUSE = 80;
 
 /** Every four bytes are the number of their place. */
@@ -23,7 +23,7 @@ function bytesAt(from, length) {
   return Buffer.from(words.buffer);
 }
 
-function origin(size) {
+function origin({ size, pace }) {
   let sent = 0;
   const server = createServer((request, response) => {
     const match = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '');
@@ -39,7 +39,7 @@ function origin(size) {
       let at = from;
       const go = () => {
         if (response.destroyed) return;
-        const next = Math.min(to, at + PACE);
+        const next = Math.min(to, at + pace);
         sent += next - at;
         const more = response.write(bytesAt(at, next - at));
         at = next;
@@ -140,13 +140,15 @@ async function main() {
       span: { type: 'string', default: '2' },
       slice: { type: 'string', default: '4' },
       store: { type: 'string', default: '2g' },
+      pace: { type: 'string', default: '16' },
       only: { type: 'string', default: 'proxyd,nginx' },
+      cold: { type: 'boolean', default: false },
     },
   });
   const size = Number(values.size) * 2 ** 30;
   const slice = Number(values.slice) * 2 ** 20;
   const dir = mkdtempSync(join(tmpdir(), 'bench-slices-'));
-  const source = new Worker(new URL(import.meta.url), { workerData: { size } });
+  const source = new Worker(new URL(import.meta.url), { workerData: { size, pace: Number(values.pace) * 1024 } });
   const { port } = await reply(source);
   const program = `sub vcl_recv { set req.slice = ${values.slice}MB; }`;
   const starts = {
@@ -155,11 +157,22 @@ async function main() {
     nginx: () => startNginx(dir, port, values.slice),
   };
   spawn('taskset', ['-apc', String(LOAD_CPU), String(process.pid)], { stdio: 'ignore' });
-  const own = [];
-  for (let i = 0; i < 20; i++) own.push(await ask(port, i * slice, 64 * 1024));
-  own.sort((a, b) => a - b);
-  const base = percentile(own, 0.5);
-  console.log(`origin: first byte after ${base.toFixed(1)} ms`);
+  const wanted = new Set();
+  /** Sorted times of all clients at their places, the same for each server. */
+  const askAll = async (of) => {
+    const span = Number(values.span);
+    const firsts = await Promise.all(
+      Array.from({ length: Number(values.clients) }, (_, i) => {
+        const index = (i * 7919 + 13) % (size / slice - span);
+        for (let n = 0; n < span; n++) wanted.add(index + n);
+        return ask(of, index * slice, slice * span);
+      }),
+    );
+    return firsts.sort((a, b) => a - b);
+  };
+  const own = await askAll(port);
+  const show = (share) => percentile(own, share).toFixed(0);
+  console.log(`origin: first byte after ${show(0.5)} ms (median), ${show(0.95)} ms (95 %)`);
   try {
     for (const name of values.only.split(',')) {
       const server = await starts[name]();
@@ -168,33 +181,23 @@ async function main() {
         continue;
       }
       // The object is known then, and the code is warm.
-      for (let i = 0; i < 30; i++) await ask(server.port, i * 4096, 4096);
+      if (!values.cold) for (let i = 0; i < 30; i++) await ask(server.port, i * 4096, 4096);
       const before = memory(server.pid);
       const answer = reply(source);
       source.postMessage('count');
       await answer;
-      const wanted = new Set();
       let most = before;
       const watch = setInterval(() => {
         most = Math.max(most, memory(server.pid));
       }, 250);
       const began = performance.now();
-      const firsts = await Promise.all(
-        Array.from({ length: Number(values.clients) }, (_, i) => {
-          // The same places for each server.
-          const count = size / slice - Number(values.span);
-          const index = (i * 7919 + 13) % count;
-          for (let n = 0; n < Number(values.span); n++) wanted.add(index + n);
-          return ask(server.port, index * slice, slice * Number(values.span));
-        }),
-      );
+      const firsts = await askAll(server.port);
       const seconds = (performance.now() - began) / 1000;
       clearInterval(watch);
       const counted = reply(source);
       source.postMessage('count');
       const { sent } = await counted;
-      firsts.sort((a, b) => a - b);
-      const ratio = (share) => (percentile(firsts, share) / base).toFixed(2);
+      const ratio = (share) => (percentile(firsts, share) / percentile(own, share)).toFixed(2);
       console.log(
         `${name}: origin sent ${(sent / (wanted.size * slice)).toFixed(3)} of what was asked for, ${seconds.toFixed(1)} s, ` +
           `first byte ${ratio(0.5)} (median) ${ratio(0.95)} (95 %) of the origin's, ` +
@@ -209,4 +212,4 @@ async function main() {
 }
 
 if (isMainThread) await main();
-else origin(workerData.size);
+else origin(workerData);
