@@ -54,6 +54,7 @@ export function bodyOver(bo: BusyObj): boolean {
   const { cache } = core;
   const failure = (body !== null ? body.failure : bo.attempt.copyFailure) ?? shortSlice(bo);
   if (failure !== null) {
+    if (failure === 'storage' && bo.part !== null) bo.part.lacksRoom = true;
     const own = fetchFailure(failure);
     const origin = exchange.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);

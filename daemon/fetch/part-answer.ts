@@ -6,6 +6,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { ownPlace } from '../cache/part-facts.ts';
 import { DONE, type Step } from '../transaction/drive.ts';
 import type { BusyObj } from './busyobj.ts';
+import { leaveUncached } from './prepare.ts';
 import { tryAgain } from './try-origin.ts';
 import { askFor, WantedPart } from './wanted-part.ts';
 
@@ -71,7 +72,8 @@ function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   if (part.verdict === 'slice') {
     bo.attempt.part = part.facts;
     // Before anybody has a byte of it: whoever has got it and asks again is to find it.
-    if (part.facts !== null) part.of?.comes(ownPlace(part.facts));
+    if (part.of?.urgency === 'uncached') leaveUncached(bo);
+    else if (part.facts !== null) part.of?.comes(ownPlace(part.facts));
     return null;
   }
   const { log, beresp, core } = bo;

@@ -210,13 +210,18 @@ export function storeObject(bo: BusyObj): boolean {
 /** Goes on with a slice that found no room as with what is uncacheable, which needs no more than its client is behind: a
  * store that is too small for all who read at the same time cuts nobody off. */
 function passSliceBy(bo: BusyObj): boolean {
-  if (bo.part?.of?.isAwaited !== true || !bo.attempt.doStream) return false;
+  if (bo.part?.of?.urgency !== 'awaited' || !bo.attempt.doStream) return false;
   bo.log.put(Tag.Notice, 'No room for the slice, not cached');
+  leaveUncached(bo);
+  return storeHead(bo, TRANSIENT);
+}
+
+/** Later requests for the slice ask for it again. */
+export function leaveUncached(bo: BusyObj): void {
   bo.uncacheable = true;
   bo.ttl = 0;
   bo.grace = 0;
   bo.keep = 0;
-  return storeHead(bo, TRANSIENT);
 }
 
 /** Whether a hit can send what is stored as it is: a 200 whose length is known, and no header that a delivery sets. */

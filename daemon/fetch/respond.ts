@@ -242,6 +242,7 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
   if (!prepareObject(bo)) {
     exchange.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
+    if (bo.part !== null) bo.part.lacksRoom = true;
     return failed(bo);
   }
   return fetchBody(bo, framing);

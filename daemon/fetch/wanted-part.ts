@@ -13,11 +13,16 @@ import { parseContentRange } from '../http1/range.ts';
  */
 export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' | 'other';
 
+/**
+ * How a slice is fetched that the store may have no room for. `ahead`: its client does not wait for it yet, it fails then.
+ * `awaited`: it is passed by uncached, unless that is known only when part of it is stored. `uncached`: it is not stored.
+ */
+export type Urgency = 'ahead' | 'awaited' | 'uncached';
+
 /** The object that a slice belongs to. */
 export interface SlicedObject {
   readonly part: PartFacts;
-  /** Whether its client waits for this slice: then it is passed on uncached where the store has no room for it. */
-  readonly isAwaited: boolean;
+  readonly urgency: Urgency;
   /** A slice of it is on its way. */
   comes(place: Segment): void;
   /** The slice cannot be of this object any more. */
@@ -37,6 +42,8 @@ export class WantedPart {
   verdict: PartVerdict = 'other';
   /** Why it cannot be used. */
   fault = '';
+  /** The fetch has failed because the store had no room. */
+  lacksRoom = false;
   /** What the answer is, as a slice. */
   facts: PartFacts | null = null;
 

@@ -6,7 +6,7 @@ import { LookupAnswer, LookupQuery, LookupResult } from '../cache/lookup-query.t
 import { type Oc, OF_PART } from '../cache/objcore.ts';
 import { type PartFacts, partKey, type Segment } from '../cache/part-facts.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
-import { type SlicedObject, WantedPart } from '../fetch/wanted-part.ts';
+import { type SlicedObject, type Urgency, WantedPart } from '../fetch/wanted-part.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
 
@@ -26,20 +26,20 @@ export class SliceTake {
   private readonly req: Request;
   private readonly part: PartFacts;
   private readonly counts: SliceCounts;
-  private readonly isAhead: boolean;
+  private readonly urgency: Urgency;
+  private wanted: WantedPart | null = null;
   private cancel: (() => void) | null = null;
   private dropped = false;
   private hasWaited = false;
   private othersFailed = false;
   private askedDisk = false;
 
-  /** @param isAhead whether the delivery does not wait for it yet: it fails then where the store has no room for it */
-  constructor(req: Request, part: PartFacts, segment: Segment, counts: SliceCounts, isAhead: boolean) {
+  constructor(req: Request, part: PartFacts, segment: Segment, counts: SliceCounts, urgency: Urgency) {
     this.req = req;
     this.part = part;
     this.segment = segment;
     this.counts = counts;
-    this.isAhead = isAhead;
+    this.urgency = urgency;
     if (segment.index === part.index) {
       if (req.attempt.isHit) counts.hits++;
       else counts.fetched++;
@@ -47,6 +47,11 @@ export class SliceTake {
       req.core.cache.references.ref(this.oc);
       this.state = 'there';
     } else this.look();
+  }
+
+  /** Whether it has failed because the store had no room for it. */
+  get lacksRoom(): boolean {
+    return this.wanted?.lacksRoom === true;
   }
 
   /** Lets go of the slice, or of the wait for it. */
@@ -144,7 +149,8 @@ export class SliceTake {
     this.counts.fetched++;
     this.oc = busy;
     references.ref(busy);
-    const wanted = new WantedPart(part.size, index, objectOf(req, part, !this.isAhead), null, to);
+    const wanted = new WantedPart(part.size, index, objectOf(req, part, this.urgency), null, to);
+    this.wanted = wanted;
     startFetch(req, busy, stale, 'fetch', null, wanted);
     if (stale !== 0) references.deref(stale);
     const isOver = (): boolean => facts.isDeliverable(busy) || facts.isFailed(busy);
@@ -171,13 +177,13 @@ export class SliceTake {
 }
 
 /** The object that is delivered, for a fetch of one of its slices, which may be over later than the delivery. */
-function objectOf({ core, attempt }: Request, part: PartFacts, isAwaited: boolean): SlicedObject {
+function objectOf({ core, attempt }: Request, part: PartFacts, urgency: Urgency): SlicedObject {
   const { cache, clock } = core;
   const { oc } = attempt;
   cache.references.ref(oc);
   return {
     part,
-    isAwaited,
+    urgency,
     comes: (place) => {
       if (part.size === 0) cache.filling.addPart(oc, place);
     },

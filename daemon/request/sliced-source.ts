@@ -12,7 +12,7 @@ import {
   type Segment,
   segmentAt,
 } from '../cache/part-facts.ts';
-import { WantedPart } from '../fetch/wanted-part.ts';
+import { type Urgency, WantedPart } from '../fetch/wanted-part.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { NOTHING, type Piece } from '../flow/piece.ts';
 import { requestedRange, type Span } from '../http1/range.ts';
@@ -116,26 +116,30 @@ export class SlicedSource implements Source {
     this.state = 'taking';
     const { part, at, to } = this;
     const segment = segmentAt(part, at, to);
-    const take = this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment, false);
+    const take =
+      this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment, 'awaited');
     const wasAhead = take === this.ahead;
     if (!wasAhead) this.ahead?.drop();
     this.ahead = null;
     this.last = segment.index;
     // Only what the client has asked for.
     if (segment.to < to && !this.hasFailedAhead)
-      this.ahead = this.takeSlice(segmentAt(part, segment.to, to), true);
+      this.ahead = this.takeSlice(segmentAt(part, segment.to, to), 'ahead');
     this.await(take, wasAhead);
   }
 
-  /** @param wasAhead whether it is tried once more: a slice that is asked for ahead finds no room where one that is awaited
-   * does */
   private await(take: SliceTake, wasAhead: boolean): void {
     this.take = take;
     const settled = (): void => {
       if (this.state === 'over') return;
-      if (take.state === 'failed' && wasAhead && !this.isGone) {
+      const { segment } = take;
+      if (take.state !== 'failed' || this.isGone) this.send(take);
+      else if (wasAhead) {
         this.hasFailedAhead = true;
-        this.takeAgain(take.segment);
+        this.takeAgain(segment, 'awaited');
+      } else if (take.lacksRoom && this.broken !== segment.index) {
+        this.broken = segment.index;
+        this.takeAgain(segment, 'uncached');
       } else this.send(take);
     };
     if (take.state === 'waiting') {
@@ -150,15 +154,15 @@ export class SlicedSource implements Source {
     return core.cache.facts.has(attempt.oc, OF_DYING);
   }
 
-  private takeSlice(segment: Segment, isAhead: boolean): SliceTake {
-    return new SliceTake(this.req, this.part, segment, this.counts, isAhead);
+  private takeSlice(segment: Segment, urgency: Urgency): SliceTake {
+    return new SliceTake(this.req, this.part, segment, this.counts, urgency);
   }
 
-  private takeAgain(segment: Segment): void {
+  private takeAgain(segment: Segment, urgency: Urgency): void {
     this.take?.drop();
     this.ahead?.drop();
     this.ahead = null;
-    this.await(this.takeSlice(segment, false), false);
+    this.await(this.takeSlice(segment, urgency), false);
   }
 
   private send(take: SliceTake): void {
@@ -227,7 +231,7 @@ export class SlicedSource implements Source {
     return 'more';
   }
 
-  /** The rest of a slice that breaks off is asked for once more: its object found no more room, or its origin gave up. */
+  /** A slice that breaks off is asked for once more, for the rest of it: it found no more room, or its origin gave up. */
   sliceBreaks(reason: Abort): void {
     const { take, part } = this;
     if (this.isOver || take === null) return;
@@ -239,9 +243,10 @@ export class SlicedSource implements Source {
     this.broken = segment.index;
     this.inner = null;
     this.state = 'taking';
+    this.hasFailedAhead = true;
     // Not while readers of the object are notified.
     this.req.core.later(() => {
-      if (this.state === 'taking') this.takeAgain(segment);
+      if (this.state === 'taking') this.takeAgain(segment, 'uncached');
     });
   }
 

@@ -148,7 +148,9 @@ async function main() {
   const size = Number(values.size) * 2 ** 30;
   const slice = Number(values.slice) * 2 ** 20;
   const dir = mkdtempSync(join(tmpdir(), 'bench-slices-'));
-  const source = new Worker(new URL(import.meta.url), { workerData: { size, pace: Number(values.pace) * 1024 } });
+  const source = new Worker(new URL(import.meta.url), {
+    workerData: { size, pace: Number(values.pace) * 1024 },
+  });
   const { port } = await reply(source);
   const program = `sub vcl_recv { set req.slice = ${values.slice}MB; }`;
   const starts = {

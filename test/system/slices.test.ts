@@ -81,6 +81,7 @@ sub vcl_backend_response {
   if (bereq.http.X-Ttl) { set beresp.ttl = std.duration(bereq.http.X-Ttl, 1s); }
   set beresp.grace = 0s;
   set beresp.keep = 100s;
+  set beresp.storage = storage.s0;
   if (bereq.http.X-Small) { set beresp.storage = storage.small; }
   if (bereq.url ~ "^/private") { set beresp.uncacheable = true; }
   if (bereq.url ~ "^/gzip") { set beresp.do_gzip = true; }
@@ -350,7 +351,7 @@ describe('counts in the log the slices', () => {
 
 it('goes on with the rest of a slice that breaks off, and does so once', async () => {
   let breaks = 1;
-  file.reply = (_, range) => {
+  const breaking: File['reply'] = (_, range) => {
     if (range?.[0] !== 2 * SLICE || breaks === 0) return null;
     breaks--;
     const [from, to] = range;
@@ -360,8 +361,10 @@ it('goes on with the rest of a slice that breaks off, and does so once', async (
     ];
     return [{ send: send.subarray(0, send.length - 5000) }, { wait: 50 }, { close: true }];
   };
+  file.reply = breaking;
   expect((await get()).body.equals(file.body)).toBe(true);
   make(`/${count++}`);
+  file.reply = breaking;
   breaks = 2;
   const r = await get();
   expect(r.complete).toBe(false);
