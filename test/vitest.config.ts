@@ -54,8 +54,8 @@ export default defineConfig({
           setupFiles: [MEASURED, 'test/harness/property-runs.ts'],
           // As the console runs: React's development build takes a fifth more.
           env: { NODE_ENV: 'production' },
-          // One fewer, which is what it is otherwise, leaves half of a small machine idle.
-          maxWorkers: CORES,
+          // Some files wait for timers or for children: as many as there are cores would leave those idle.
+          maxWorkers: CORES + 1,
         },
         oxc: { jsx: { runtime: 'automatic', development: false } },
       },

@@ -25,7 +25,7 @@ const QUICK = { env: { ...REPLAY, PROXYD_TIER: 'quick' } };
 
 /** Steps of each tier, in order. */
 const TIERS = {
-  quick: [checks, quickTests],
+  quick: [quickTests],
   system: [tests('system', ['system'], { env: { PROXYD_RUNS: 'full' } })],
   peers: [tests('peers', ['peers'], { env: { PROXYD_PEERS: process.env.PROXYD_PEERS ?? 'live' } })],
   // Live beside a later release of Varnish, whose programs are first in PATH (test/harness/varnish/other-releases.sh).
@@ -89,15 +89,18 @@ function run(command, env = {}, isQuiet = false) {
   });
 }
 
-/** Unit tests, which never wait, beside those with daemons, which mostly do; the latter quietly. */
+/** The static checks, unit tests, and tests with daemons, which mostly wait, side by side; the last of them quietly. */
 async function quickTests() {
   if (extra.length > 0) return tests('quick', ['unit', 'smoke', 'peers'], QUICK)();
-  const both = [tests('quick-daemons', ['smoke', 'peers'], QUICK)(true), tests('quick', ['unit'], QUICK)()];
-  return (await Promise.all(both)).every(Boolean);
+  const all = [
+    checks(),
+    tests('quick-daemons', ['smoke', 'peers'], QUICK)(true),
+    tests('quick', ['unit'], QUICK)(),
+  ];
+  return (await Promise.all(all)).every(Boolean);
 }
 
 async function checks() {
-  if (extra.length > 0) return true;
   const started = Date.now();
   const passed = (await run([process.execPath, 'test/harness/check.js'])) === 0;
   const ms = Date.now() - started;

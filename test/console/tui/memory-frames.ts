@@ -1,4 +1,4 @@
-// Run by memory.test.ts in a process of its own: this many frames of distinct lines. Prints the heap after a third of
+// Run by test/system/console-memory.test.ts in a process of its own: this many frames of distinct lines. Prints the heap after a third of
 // them and at the end, and the number painted.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

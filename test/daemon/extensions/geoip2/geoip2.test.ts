@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openLocationFile } from '../../../../daemon/extensions/geoip2/location-file.ts';
 import { encoded, locationDatabase, type Value } from '../../../harness/location-database.ts';
+import { sampled } from '../../../harness/runs.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const box = mkdtempSync(join(tmpdir(), 'geoip2-'));
@@ -208,7 +209,7 @@ describe('a file that cannot be used', () => {
 
   it('may be damaged anywhere: a lookup then gives a text, and nothing else happens', () => {
     const whole = locationDatabase(VALUES);
-    for (let at = 0; at < whole.length; at++) {
+    for (const at of sampled([...whole.keys()])) {
       const damaged = Buffer.from(whole);
       damaged[at] = (damaged[at] as number) ^ (1 << (at % 8));
       const path = file(damaged);
@@ -225,7 +226,7 @@ describe('a file that cannot be used', () => {
 
   it('may be cut off anywhere', () => {
     const whole = locationDatabase(VALUES);
-    for (let length = 0; length < whole.length; length += 3)
+    for (const length of sampled([...whole.keys()]))
       expect(() => openLocationFile(file(whole.subarray(0, length)))).toThrow(/^it/);
   });
 });

@@ -16,9 +16,10 @@ import { type Param, parseSignature } from '../../../../daemon/vcl/check/signatu
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
 import { subValue } from '../../../../daemon/vcl/runtime/sub-value.ts';
 import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
+import { runs } from '../../../harness/runs.ts';
 import { fakeDirector, type Task, task } from '../../vcl/fake-task.ts';
 
-const ROUNDS = 150;
+const ROUNDS = runs(150);
 
 function generator(seed: number): () => number {
   let state = seed;

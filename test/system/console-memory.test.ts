@@ -5,14 +5,13 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { isFull } from '../../harness/runs.ts';
 
 /** As many as show a record of each, which takes kilobytes, within the bound. */
-const FRAMES = isFull ? 3000 : 1200;
+const FRAMES = 3000;
 
 it('holds the heap flat over frames of distinct lines', async () => {
-  const script = fileURLToPath(new URL('./memory-frames.ts', import.meta.url));
-  const TSX_TSCONFIG_PATH = fileURLToPath(new URL('../../../.tsconfig.base.json', import.meta.url));
+  const script = fileURLToPath(new URL('../console/tui/memory-frames.ts', import.meta.url));
+  const TSX_TSCONFIG_PATH = fileURLToPath(new URL('../../.tsconfig.base.json', import.meta.url));
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--import', 'tsx', script, String(FRAMES)],
