@@ -62,8 +62,8 @@ export const CHANGES_VIEW: ListView = listView({
     session.connection.state !== 'up'
       ? 'no connection'
       : changesOf(session, minutesOf(option) * 60).counters
-        ? `${nothingHappened(session)}, and nothing moved`
-        : nothingHappened(session),
+        ? `${noEvents(session)}, and no counter or URL moved`
+        : `${noEvents(session)}; ${session.recallsCounters ? 'counters of before are being read' : 'nothing to compare with yet'}`,
   keys: [
     {
       keys: ['w'],
@@ -82,8 +82,8 @@ export const CHANGES_VIEW: ListView = listView({
 });
 
 /** If the source has no events, there may still have been some. */
-function nothingHappened({ source }: DaemonSession): string {
-  return source.eventLimits === undefined ? 'nothing happened' : 'no event is known';
+function noEvents({ source }: DaemonSession): string {
+  return source.eventLimits === undefined ? 'no events' : 'no events known';
 }
 
 function minutesOf(option: string): (typeof MINUTES)[number] {

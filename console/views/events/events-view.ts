@@ -46,9 +46,7 @@ export const EVENTS_VIEW: ListView = listView({
       : `${count(all.length)} (of ${cut.join(', ')} only the last ${KEPT_OF_A_KIND}) ${since}`;
   },
   empty: (session) =>
-    session.connection.state === 'up'
-      ? (session.source.eventLimits ?? 'nothing has happened')
-      : 'no connection',
+    session.connection.state === 'up' ? (session.source.eventLimits ?? 'no events') : 'no connection',
   keys: [],
   enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind'], row.facts.text),
 });

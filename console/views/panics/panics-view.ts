@@ -24,8 +24,10 @@ export const PANICS_VIEW: ListView = listView({
   rows: (session) => [...panicRows(session), ...eventRows(session)],
   remark: (session) => {
     const died = Number(session.counters.value('MGT.child_panic') + session.counters.value('MGT.child_died'));
+    // The counters may have been set back since.
+    if (died === 0 && panicRows(session).length > 0) return 'a panic is stored';
     return died === 0
-      ? 'no worker has died'
+      ? 'no worker has died since the start'
       : `${died === 1 ? '1 worker' : `${died} workers`} died or panicked since the start`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no panic is stored' : 'no connection'),

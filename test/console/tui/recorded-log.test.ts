@@ -35,10 +35,10 @@ describe('a log in a file', () => {
     ['5', 'not known: Not part of this recording', /none active|no programs/],
     ['6', 'not known: Not part of this recording', /all default|no parameters/],
     ['8', 'no storage usage reported yet', /0 objects/],
-    ['!', 'not known: Not part of this recording', /no worker has died|no panic/],
+    ['!', 'not known: Not part of this recording', /no worker has died|no panic|a panic is stored/],
     ['@', 'not known: Not part of this recording', /imports edge/],
-    ['$', 'events are not part of this recording', /nothing has happened/],
-    ['%', 'no event is known', /nothing happened/],
+    ['$', 'events are not part of this recording', /no events$/m],
+    ['%', 'no events known', /no events[;,]/],
     ['3', 'Uptime mgt:   not known', /Uptime mgt: +0/],
   ])('view %s says what is not part of it', async (key, words, untrue) => {
     const stage = await opened(100, 24);

@@ -15,6 +15,7 @@ import { STAT_STATE } from '../../../console/views/stats/stat-state.ts';
 import { STATS_VIEW } from '../../../console/views/stats/stats-view.tsx';
 import { TOP_VIEW } from '../../../console/views/top/top-view.ts';
 import { VIEWS } from '../../../console/views/views.ts';
+import { isFull } from '../../harness/runs.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { FakeFiles, Stage, type StageOptions } from '../stage.ts';
 
@@ -178,6 +179,16 @@ const recording: Recording = ((): Recording => {
   };
 })();
 
+/** Those that operators have; the quick tier draws one of them. */
+const SIZES = (
+  [
+    [80, 24],
+    [60, 20],
+    [160, 45],
+    [250, 70],
+  ] as const
+).slice(0, isFull ? 4 : 1);
+
 let stage: Stage | null = null;
 
 async function open(columns = 100, rows = 30, more: Partial<StageOptions> = {}): Promise<Stage> {
@@ -225,6 +236,15 @@ describe('views', () => {
     showView(s.c, view);
     await s.settle();
     await golden(s, `${name}-100x30`);
+  });
+
+  it.each(SIZES)('at %d columns and %d rows', async (columns, rows) => {
+    const s = await open(columns, rows);
+    for (const view of VIEWS) {
+      showView(s.c, view);
+      await s.settle();
+      await golden(s, `${columns}x${rows}/${view.name}`);
+    }
   });
 
   it('lists the largest objects of the cache', async () => {
