@@ -8,6 +8,7 @@
 import net, { type Server, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { SecureContext, TLSSocket } from 'node:tls';
+import { getSystemErrorName } from 'node:util';
 import { createDeflateRaw, constants as zlib } from 'node:zlib';
 
 /** Methods return 0 or a negative errno. */
@@ -265,9 +266,39 @@ export function handleFactory(): HandleFactory | null {
 
 const BYTES = 'buffer' as BufferEncoding;
 const WRITES_AT_ONCE = !SWITCHED_OFF && typeof net.Socket.prototype._write === 'function';
+const HANDLES = runtimeHandles();
+
+interface SocketWrite extends WriteRequest {
+  written(error: Error | null): void;
+}
+
+/** For the next write: the runtime keeps it only when the kernel does not take all of the bytes at once. */
+let spareWrite: SocketWrite | null = null;
+
+function newWrite({ stream_wrap }: RuntimeHandles): SocketWrite {
+  const request = new stream_wrap.WriteWrap() as SocketWrite;
+  request.held = null;
+  request.oncomplete = completed;
+  return request;
+}
+
+function completed(this: unknown, status: number): void {
+  (this as SocketWrite).written(status === 0 ? null : writeError(status));
+}
+
+function writeError(status: number): Error {
+  return Object.assign(new Error(), { errno: status, code: getSystemErrorName(status), syscall: 'write' });
+}
+
+/** The handle under a socket without TLS, whose writes complete at once where the kernel takes them; else null. */
+function plainHandle(socket: Socket, { tcp_wrap, pipe_wrap }: RuntimeHandles): RuntimeHandle | null {
+  const handle = handleOf(socket);
+  const isPlain = handle instanceof tcp_wrap.TCP || handle instanceof pipe_wrap.Pipe;
+  return isPlain ? (handle as RuntimeHandle) : null;
+}
 
 /**
- * Writes to a socket with an empty queue, bypassing the queue if the runtime allows it.
+ * Writes to a connected socket with an empty queue, bypassing the queue if the runtime allows it.
  * @param written called when the runtime no longer needs the bytes; before the return if the kernel accepted them
  * at once
  */
@@ -276,8 +307,22 @@ export function writeAtOnce(
   bytes: Uint8Array,
   written: (error?: Error | null) => void,
 ): void {
-  if (WRITES_AT_ONCE) socket._write(bytes, BYTES, written);
-  else socket.write(bytes, written);
+  const handle = HANDLES === null ? null : plainHandle(socket, HANDLES);
+  if (HANDLES === null || handle === null) {
+    if (WRITES_AT_ONCE) socket._write(bytes, BYTES, written);
+    else socket.write(bytes, written);
+    return;
+  }
+  // The socket's own method makes a request for each write, which costs more than the rest of it.
+  const { streamBaseState, kLastWriteWasAsync } = HANDLES.stream_wrap;
+  spareWrite ??= newWrite(HANDLES);
+  const status = handle.writeBuffer(spareWrite, bytes);
+  if (status !== 0) written(writeError(status));
+  else if (streamBaseState[kLastWriteWasAsync] === 0) written();
+  else {
+    spareWrite.written = written;
+    spareWrite = null;
+  }
 }
 
 /** The handle of a zlib stream: converts in the calling thread, without the events of the stream. */

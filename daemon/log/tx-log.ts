@@ -43,6 +43,7 @@ function plainDigits(view: DataView, p: number, value: number): number {
 }
 
 const NO_WORDS = new Uint32Array(0);
+const NO_IDS: number[] = [];
 
 /** Constant records, encoded once and copied with the id of the transaction that logs them. They are encoded at their
  * second use, because those of a connection with one request have no other. */
@@ -52,7 +53,7 @@ export class PreparedRecords {
   readonly items: readonly (readonly [tag: number, text: string])[];
   words = NO_WORDS;
   /** Word offsets of the ids. */
-  ids: number[] = [];
+  ids = NO_IDS;
   epoch = 0;
 
   constructor(items: readonly (readonly [tag: number, text: string])[]) {

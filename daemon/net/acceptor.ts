@@ -7,6 +7,7 @@
 import { createServer, type Server } from 'node:net';
 import { requestMachine } from '../request/request-machine.ts';
 import {
+  type HandleAddress,
   listenHandleOf,
   type RuntimeHandle,
   type RuntimeHandles,
@@ -14,7 +15,7 @@ import {
 } from '../runtime-handles.ts';
 import type { Core } from '../transaction/core.ts';
 import { HandleWires, type SharedReads } from './client-handle.ts';
-import { type ClientWire, SocketWire } from './client-wire.ts';
+import { type ClientWire, SocketWire, type WireEnd } from './client-wire.ts';
 import type { DescriptorGuard } from './descriptor-guard.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Handover } from './handover.ts';
@@ -41,6 +42,14 @@ interface WireMaker {
 function wiresOf(runtime: RuntimeHandles, reads: SharedReads, tls: boolean): WireMaker | null {
   if (!tls) return new HandleWires(runtime, reads);
   return runtime.tls_wrap === null ? null : new TlsHandleWires(runtime, runtime.tls_wrap, reads);
+}
+
+/** The address that all connections of a listener have at this end; null where each may have another one. */
+function boundTo(listener: RuntimeHandle): WireEnd | null {
+  const name: HandleAddress = {};
+  if (listener.getsockname === undefined || listener.getsockname(name) !== 0) return null;
+  const { address = '', port = 0 } = name;
+  return address === '' || address === '0.0.0.0' || address === '::' ? null : { address, port };
 }
 
 export class Acceptor {
@@ -105,6 +114,7 @@ export class Acceptor {
     const listener = listenHandleOf(this.server);
     if (this.wires === null || listener === null) return;
     if (INHERITS) listener.setNoDelay?.(true);
+    if (this.wires instanceof HandleWires) this.wires.local = boundTo(listener);
     listener.onconnection = (status, connection) => {
       if (status !== 0 || connection === undefined) this.core.stats.sess_fail++;
       // The way to another thread would take one more descriptor.

@@ -31,6 +31,8 @@ export class HandleWires {
   readonly reads: SharedReads;
   /** For the runtime to fill in: adding fields to an empty object costs it more than asking the system. */
   readonly name = { address: '', family: '', port: 0 };
+  /** Of a listener that is bound to one address: that of all its connections. */
+  local: WireEnd | null = null;
   /** For the next write. */
   request: WriteRequest;
 
@@ -83,7 +85,8 @@ class HandleWire implements ClientWire {
   }
 
   get local(): WireEnd | null {
-    const { name } = this.wires;
+    const { name, local } = this.wires;
+    if (local !== null) return local;
     return this.handle.getsockname?.(name) === 0 ? { address: name.address, port: name.port } : null;
   }
 

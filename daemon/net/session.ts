@@ -19,7 +19,7 @@ import type { Core } from '../transaction/core.ts';
 import { refuseHead } from '../transaction/refuse.ts';
 import { Request, type RequestMachine } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
-import { keepBuffers, RequestBuffers } from '../transaction/request-buffers.ts';
+import { keepBuffers, type RequestBuffers, takeBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -92,7 +92,7 @@ export class Session
     this.handshake = endpoint.tls ? new Handshake(this, wire as SecurableWire) : null;
     this.requests = requests;
     this.owner = owner;
-    this.buffers = new RequestBuffers(core);
+    this.buffers = takeBuffers(core);
     this.req = new Request(core, this, this.buffers, requests.run);
   }
 
@@ -103,6 +103,11 @@ export class Session
 
   protected ended(): void {
     this.reader.release();
+    const { buffers } = this;
+    if (buffers !== null && (!this.begun || this.req?.ended === true)) {
+      this.buffers = null;
+      keepBuffers(this.core, buffers);
+    }
     this.owner.sessionClosed(this);
   }
 

@@ -1,7 +1,7 @@
-// Parts of a request that its connection keeps from one to the next, because making them costs more than emptying them:
-// messages with their arrays, the log, the records of a lookup, and the view of obj.*, which is decoded when first asked
-// for. Each part is emptied by the constructor of Request or overwritten by the one step that uses it; a test holds them
-// to that. Everything else of a request is made new with it.
+// Parts of a request that its connection keeps from one to the next, and leaves to another connection, because making them
+// costs more than emptying them: messages with their arrays, the log, the records of a lookup, and the view of obj.*, which
+// is decoded when first asked for. Each part is emptied by the constructor of Request or overwritten by the one step that
+// uses it; a test holds them to that. Everything else of a request is made new with it.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Cache } from '../cache/cache.ts';
@@ -84,7 +84,7 @@ export class ObjectView implements VclObject {
   }
 }
 
-/** Buffers of ended requests that are kept for fragments and streams, which have no connection of their own to keep them. */
+/** Most buffers of ended requests that are kept for new connections, and for fragments and streams, which have none of their own. */
 const SPARE = 256;
 
 export function takeBuffers(core: Makes): RequestBuffers {
