@@ -269,6 +269,8 @@ const WRITES_AT_ONCE = !SWITCHED_OFF && typeof net.Socket.prototype._write === '
 const HANDLES = runtimeHandles();
 
 interface SocketWrite extends WriteRequest {
+  /** Kept from collection while the runtime sends them. */
+  bytes: Uint8Array | null;
   written(error: Error | null): void;
 }
 
@@ -277,7 +279,6 @@ let spareWrite: SocketWrite | null = null;
 
 function newWrite({ stream_wrap }: RuntimeHandles): SocketWrite {
   const request = new stream_wrap.WriteWrap() as SocketWrite;
-  request.held = null;
   request.oncomplete = completed;
   return request;
 }
@@ -290,13 +291,6 @@ function writeError(status: number): Error {
   return Object.assign(new Error(), { errno: status, code: getSystemErrorName(status), syscall: 'write' });
 }
 
-/** The handle under a socket without TLS, whose writes complete at once where the kernel takes them; else null. */
-function plainHandle(socket: Socket, { tcp_wrap, pipe_wrap }: RuntimeHandles): RuntimeHandle | null {
-  const handle = handleOf(socket);
-  const isPlain = handle instanceof tcp_wrap.TCP || handle instanceof pipe_wrap.Pipe;
-  return isPlain ? (handle as RuntimeHandle) : null;
-}
-
 /**
  * Writes to a connected socket with an empty queue, bypassing the queue if the runtime allows it.
  * @param written called when the runtime no longer needs the bytes; before the return if the kernel accepted them
@@ -307,8 +301,12 @@ export function writeAtOnce(
   bytes: Uint8Array,
   written: (error?: Error | null) => void,
 ): void {
-  const handle = HANDLES === null ? null : plainHandle(socket, HANDLES);
-  if (HANDLES === null || handle === null) {
+  const handle = handleOf(socket);
+  // Under TLS a write never completes at once.
+  if (
+    HANDLES === null ||
+    !(handle instanceof HANDLES.tcp_wrap.TCP || handle instanceof HANDLES.pipe_wrap.Pipe)
+  ) {
     if (WRITES_AT_ONCE) socket._write(bytes, BYTES, written);
     else socket.write(bytes, written);
     return;
@@ -320,7 +318,7 @@ export function writeAtOnce(
   if (status !== 0) written(writeError(status));
   else if (streamBaseState[kLastWriteWasAsync] === 0) written();
   else {
-    spareWrite.written = written;
+    Object.assign(spareWrite, { bytes, written });
     spareWrite = null;
   }
 }

@@ -1,7 +1,7 @@
-// CPU per request of this build and of another one in turns: plain hit, hit of 64 KiB, pass and a warm page of 20 fragments, each
-// over HTTP/1. A round is one run of wrk on each, in changing order, and gives a ratio; its middle over many short rounds moves
+// CPU per request of this build and of another one in turns: plain hit, hit of 64 KiB, pass, a miss that is stored, a hit on a
+// connection of its own, and a warm page of 20 fragments, each over HTTP/1. A round is one run of wrk on each, in changing order, and gives a ratio; its middle over many short rounds moves
 // less than the figures do on a shared machine. The quartiles say how much it may be believed. Usage:
-//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,page] [--newest]
+//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,miss,close,page] [--newest]
 // With --newest this build is played on the recommended Node (npm's package `node`); `.` as DIR then compares runtimes alone.
 // DIR is a checkout of the other version in which `npm ci && npm run build` has been run. Needs taskset and wrk.
 import { spawn } from 'node:child_process';
@@ -27,16 +27,19 @@ const { values: options, positionals } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '15' },
-    only: { type: 'string', default: 'hit,hit64k,pass,page' },
+    only: { type: 'string', default: 'hit,hit64k,pass,miss,close,page' },
     newest: { type: 'boolean', default: false },
   },
 });
 
 const ESI = 'sub vcl_backend_response { if (beresp.http.X-Esi == "1") { set beresp.do_esi = true; } }';
+const ALL_MISSES = 'sub vcl_recv { set req.url = req.url + "?" + req.xid; }';
 const ROWS = {
   hit: { path: '/page', origin: 'origin.js', program: false },
   hit64k: { path: '/64k', origin: 'origin.js', program: false },
   pass: { path: '/page', origin: 'origin.js', program: true },
+  miss: { path: '/page', origin: 'origin.js', program: ALL_MISSES },
+  close: { path: '/page', origin: 'origin.js', program: false, header: 'Connection: close' },
   page: { path: '/page?n=20&size=300', origin: 'esi-origin.js', program: ESI },
 };
 
@@ -63,8 +66,20 @@ if (now === null) {
   process.exit(1);
 }
 
-function wrk(port, path) {
-  const args = ['-c', String(LOAD_CPU), 'wrk', '-t', '1', '-c', '32', '-d', `${options.seconds}s`];
+function wrk(port, { path, header = 'Accept: */*' }) {
+  const args = [
+    '-c',
+    String(LOAD_CPU),
+    'wrk',
+    '-t',
+    '1',
+    '-c',
+    '32',
+    '-d',
+    `${options.seconds}s`,
+    '-H',
+    header,
+  ];
   const child = spawn('taskset', [...args, `http://127.0.0.1:${port}${path}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -99,9 +114,9 @@ const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'pr
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-async function micros({ port, pid }, path) {
+async function micros({ port, pid }, row) {
   const before = cpuSeconds(pid);
-  const requests = await wrk(port, path);
+  const requests = await wrk(port, row);
   await sleep(200); // its log and counters belong to these requests, too
   return ((cpuSeconds(pid) - before) * 1e6) / requests;
 }
@@ -120,13 +135,13 @@ async function compare(name, row) {
   try {
     for (const server of [before, after]) {
       await fetchPage(server.port, row.path);
-      await wrk(server.port, row.path);
-      await wrk(server.port, row.path);
+      await wrk(server.port, row);
+      await wrk(server.port, row);
     }
     for (let round = 0; round < Number(options.rounds); round++) {
       const pair = { before: 0, after: 0 };
       const order = round % 2 === 0 ? ['before', 'after'] : ['after', 'before'];
-      for (const which of order) pair[which] = await micros(which === 'before' ? before : after, row.path);
+      for (const which of order) pair[which] = await micros(which === 'before' ? before : after, row);
       figures.push(pair);
     }
   } finally {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const { Worker } = await import('../../../dist/modules/daemon/worker/worker.js');
+const { carryOut } = await import('../../../dist/modules/daemon/worker/carry-out.js');
 const { Session } = await import('../../../dist/modules/daemon/net/session.js');
 const { requestMachine } = await import('../../../dist/modules/daemon/request/request-machine.js');
 const { compile } = await import('../../../dist/modules/daemon/extensions/compile-with-builtins.js');
@@ -26,7 +27,7 @@ export async function startWorker(text) {
     },
     () => {},
   );
-  await worker.start();
+  await worker.start((call) => carryOut(worker, call));
   return { worker, close: () => rmSync(dir, { recursive: true, force: true }) };
 }
 

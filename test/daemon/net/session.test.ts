@@ -4,7 +4,7 @@ import type { Sink } from '../../../daemon/flow/flow.ts';
 import { own } from '../../../daemon/flow/piece.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { sinkOf, textOf } from '../flow/flow-ends.ts';
-import { FakeSession, get } from './fake-session.ts';
+import { FakeSession, get, newSharedParts } from './fake-session.ts';
 
 /** Answers with this many bytes and ends the request. */
 const reply =
@@ -76,6 +76,60 @@ describe('requests on one connection', () => {
     one.answer = (req) => (one.ran.length === 1 ? drain(5)(req) : req.session.requestDone());
     for (const part of cut(`${get('/body', 'Content-Length: 5\r\n')}hello${get('/next')}`)) one.receive(part);
     expect(one.ran).toEqual(['/body', '/next']);
+  });
+});
+
+describe('the buffers of requests', () => {
+  it('go on to the next connection once the last request is over', () => {
+    const shared = newSharedParts();
+    const one = new FakeSession(false, null, {}, shared);
+    let used: Request | null = null;
+    one.answer = (req) => {
+      used = req;
+    };
+    one.receive(get('/a'));
+    one.session.lost();
+    expect(shared.esi.spareBuffers).toHaveLength(0);
+    const req = used as unknown as Request;
+    req.ended = true;
+    one.session.requestDone();
+    expect(one.closed).toBe(1);
+    expect(shared.esi.spareBuffers).toHaveLength(1);
+    const two = new FakeSession(false, null, {}, shared);
+    expect(shared.esi.spareBuffers).toHaveLength(0);
+    two.answer = (next) => {
+      expect(next.http).toBe(req.http);
+      expect(next.http.url).toBe('/b');
+      expect(next.http.get('x')).toBeNull();
+    };
+    two.receive(get('/b'));
+    expect(two.ran).toEqual(['/b']);
+  });
+
+  it('go on from a connection without a request', () => {
+    const shared = newSharedParts();
+    const one = new FakeSession(false, null, {}, shared);
+    one.receive('GET /a HTTP/1.1\r\nX: y\r\n');
+    one.session.lost();
+    expect(shared.esi.spareBuffers).toHaveLength(1);
+    const two = new FakeSession(false, null, {}, shared);
+    const fields: unknown[] = [];
+    two.answer = (req) => {
+      fields.push(req.http.get('x'));
+    };
+    two.receive(get('/b'));
+    expect(fields).toEqual([null]);
+  });
+
+  it('stay with a request that is not over', () => {
+    const shared = newSharedParts();
+    const one = new FakeSession(false, null, {}, shared);
+    one.answer = () => {};
+    one.receive(get('/a'));
+    one.session.lost();
+    one.session.requestDone();
+    expect(one.closed).toBe(1);
+    expect(shared.esi.spareBuffers).toHaveLength(0);
   });
 });
 
