@@ -22,7 +22,12 @@ import { matchesStored, storedBytes } from './vary.ts';
 /** What a lookup asks of the tier. */
 export interface TierLookups {
   mayHave(key: string): boolean;
-  load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean>;
+  load(q: LookupQuery, busy: Oc, isWanted: () => boolean, outcome?: TierOutcome): Promise<boolean>;
+}
+
+/** What came of a load, in words for the log. */
+export interface TierOutcome {
+  text: string;
 }
 
 /** The layout of the facts: doubles, then flags and the id of the fetch. */

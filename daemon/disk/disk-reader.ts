@@ -1,12 +1,15 @@
 // Finds objects on disk: records and blocks are read where the index says, compared with their checksums, and held against
 // every newer invalidation. Whatever goes wrong, or comes too late, is a miss and a figure.
 
+import type { TierOutcome } from '../cache/object-tier.ts';
 import type { DiskIndex, IndexEntry } from './disk-index.ts';
 import type { DiskFigures, DiskOptions } from './disk-options.ts';
 import { type DiskMeta, RECORD_UNIT } from './disk-record.ts';
 import { type DiskSegment, firstBytes } from './disk-segment.ts';
 import type { Concerns, Invalidations } from './invalidations.ts';
 import { ReadBuffers } from './read-buffers.ts';
+
+const DAMAGED = 'a checksum is wrong';
 
 /** An object found; done() is called once, when its reader has all it wants. Caution: the bytes of `meta` and of the blocks are
  * lent until then, and others' after it. */
@@ -48,6 +51,7 @@ export class DiskReader {
    * @param low half of the key's hash, as `high`
    * @param now seconds since 1970: what has ended is not found
    * @param accepts whether it is the variant asked for
+   * @param outcome gets why there is none
    */
   async find(
     low: number,
@@ -55,15 +59,21 @@ export class DiskReader {
     key: string,
     now: number,
     accepts: (meta: DiskMeta) => boolean,
+    outcome: TierOutcome = { text: '' },
   ): Promise<DiskHit | null> {
     const { figures } = this;
+    outcome.text = 'not found';
     const isBusy = this.reading >= this.options.reads;
-    if (isBusy) figures.c_busy++;
+    if (isBusy) {
+      figures.c_busy++;
+      outcome.text = 'too many reads at once';
+    }
     const hit = isBusy
       ? null
       : await this.within(
-          this.search(this.source.index.find(low, high), key, now, accepts),
+          this.search(this.source.index.find(low, high), key, now, accepts, outcome),
           (late) => void late?.done(),
+          outcome,
         );
     if (hit === null) figures.c_miss++;
     else figures.c_hit++;
@@ -75,10 +85,11 @@ export class DiskReader {
     key: string,
     now: number,
     accepts: (meta: DiskMeta) => boolean,
+    outcome: TierOutcome,
   ): Promise<DiskHit | null> {
     for (const entry of entries) {
       if (entry.end <= now) continue;
-      const hit = await this.read(entry, key, now, accepts);
+      const hit = await this.read(entry, key, now, accepts, outcome);
       if (hit !== null) return hit;
     }
     return null;
@@ -88,6 +99,7 @@ export class DiskReader {
   private within<T>(
     read: Promise<T | null>,
     late: (result: T | null) => void,
+    outcome: TierOutcome,
     seconds = this.options.deadline,
   ): Promise<T | null> {
     this.reading++;
@@ -96,6 +108,7 @@ export class DiskReader {
       const timer = setTimeout(() => {
         isLate = true;
         this.figures.c_late++;
+        outcome.text = 'a read took too long';
         resolve(null);
       }, seconds * 1000);
       void read.then((result) => {
@@ -112,6 +125,7 @@ export class DiskReader {
     key: string,
     now: number,
     accepts: (meta: DiskMeta) => boolean,
+    outcome: TierOutcome,
   ): Promise<DiskHit | null> {
     const segment = this.source.segments.get(entry.segment);
     if (segment === undefined) return null;
@@ -128,6 +142,7 @@ export class DiskReader {
       const meta = await segment.metaAt(at, first);
       if (meta === null) {
         this.figures.c_checksum++;
+        outcome.text = DAMAGED;
         this.source.index.drop(entry);
         return null;
       }
@@ -140,18 +155,22 @@ export class DiskReader {
       const concerns = this.source.invalidations.concerning(meta.since, key, meta.tags);
       if (concerns === null) {
         this.figures.c_invalid++;
+        outcome.text = 'invalidated';
         this.source.index.drop(entry);
         return null;
       }
-      if (!accepts(meta)) return null;
+      if (!accepts(meta)) {
+        outcome.text = 'other variants alone';
+        return null;
+      }
       isTaken = true;
       const block = (number: number, seconds = this.options.deadline): Promise<Buffer | null> => {
-        const bytes = this.readBlock(segment, entry, meta, number, first);
-        return first.length >= meta.length ? bytes : this.within(bytes, () => undefined, seconds);
+        const bytes = this.readBlock(segment, entry, meta, number, first, outcome);
+        return first.length >= meta.length ? bytes : this.within(bytes, () => undefined, outcome, seconds);
       };
       return { meta, concerns, entry, block, done };
     } catch (error) {
-      this.failed(error as Error);
+      this.failed(error as Error, outcome);
       return null;
     } finally {
       if (!isTaken) await done();
@@ -164,20 +183,23 @@ export class DiskReader {
     meta: DiskMeta,
     number: number,
     first: Buffer,
+    outcome: TierOutcome,
   ): Promise<Buffer | null> {
     try {
       const bytes = await segment.blockAt(entry.at * RECORD_UNIT, meta, number, first);
       if (bytes !== null) return bytes;
       this.figures.c_checksum++;
+      outcome.text = DAMAGED;
     } catch (error) {
-      this.failed(error as Error);
+      this.failed(error as Error, outcome);
     }
     this.source.index.drop(entry);
     return null;
   }
 
-  private failed(error: Error): void {
+  private failed(error: Error, outcome: TierOutcome): void {
     this.figures.c_read_fail++;
+    outcome.text = 'it cannot be read';
     this.error = error;
   }
 }

@@ -5,6 +5,7 @@
 // journal that knows less than a record is one that has lost something, and the tier then begins empty.
 
 import { KeyHash } from '../cache/key-hash.ts';
+import type { TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody } from '../cache/tier-events.ts';
 import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry } from './disk-index.ts';
@@ -167,9 +168,14 @@ export class DiskStore {
   }
 
   /** As DiskReader.find(). */
-  find(key: string, now: number, accepts: (meta: DiskMeta) => boolean): Promise<DiskHit | null> {
+  find(
+    key: string,
+    now: number,
+    accepts: (meta: DiskMeta) => boolean,
+    outcome?: TierOutcome,
+  ): Promise<DiskHit | null> {
     this.hasher.hash(key);
-    return this.reader.find(this.hasher.lo, this.hasher.hi, key, now, accepts);
+    return this.reader.find(this.hasher.lo, this.hasher.hi, key, now, accepts, outcome);
   }
 
   /** Removes all objects, and those whose fetch has begun are not stored; resolves when that would survive a loss of power. */

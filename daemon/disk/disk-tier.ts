@@ -9,7 +9,7 @@
 import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { ObjectTier, TierLookups } from '../cache/object-tier.ts';
+import type { ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
@@ -162,22 +162,32 @@ export class DiskTier implements TierEvents, TierLookups {
    * Fills a busy object with the one on disk; false, and the object is as it was, when there is none for this request. Never
    * fails.
    * @param isWanted whether the request still waits: the query is valid only as long
+   * @param outcome gets "found", or why it is not used
    */
-  async load(q: LookupQuery, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+  async load(
+    q: LookupQuery,
+    busy: Oc,
+    isWanted: () => boolean,
+    outcome: TierOutcome = { text: '' },
+  ): Promise<boolean> {
     const { figures } = this.parts;
     let hit: DiskHit | null = null;
     let isFilled = false;
     let rest: Promise<void> | null = null;
     try {
       const accepts = (meta: DiskMeta): boolean => isWanted() && this.objects.isVariant(meta, q);
-      hit = (await this.store?.find(q.key, this.parts.now(), accepts)) ?? null;
-      if (hit !== null && isWanted() && this.isValid(hit, q)) {
+      hit = (await this.store?.find(q.key, this.parts.now(), accepts, outcome)) ?? null;
+      if (hit !== null && isWanted() && !this.isValid(hit, q)) outcome.text = 'invalidated';
+      else if (hit !== null && isWanted()) {
+        // Unless a read says otherwise.
+        outcome.text = 'no room in memory';
         if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isWanted);
         else {
           isFilled = await this.begin(hit, busy, isWanted);
           if (isFilled) rest = this.stream(hit, busy);
         }
       }
+      if (isFilled) outcome.text = 'found';
       return isFilled;
     } catch (error) {
       this.parts.report(`An object on disk could not be used: ${(error as Error).message}`);

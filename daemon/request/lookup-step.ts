@@ -115,16 +115,18 @@ function askDisk(req: Request, disk: TierLookups): Step<Request> {
   req.attempt.busyOc = 0;
   req.attempt.askedDisk = true;
   let isWanted = true;
+  const outcome = { text: '' };
   req.onAbort = () => {
     isWanted = false;
     req.resume(RESET);
   };
   void disk
-    .load(req.query, busyOc, () => isWanted)
+    .load(req.query, busyOc, () => isWanted, outcome)
     .then((found) => {
       if (isWanted) req.onAbort = null;
       if (found || !isWanted) references.deref(busyOc);
       if (!isWanted) return;
+      req.log.put(Tag.Notice, `Disk: ${outcome.text}`);
       if (!found) req.attempt.busyOc = busyOc;
       req.resume(found ? LOOKUP : MISS);
     });

@@ -1,6 +1,6 @@
-// Loaded before a worker (node --import): the files of its disk tier go wrong as the file that DISK_FAULT names says. "slow": a read
-// takes a thread of the runtime's pool until there is a byte for it in the pipe that DISK_PIPE names; "full" and "broken": writes
-// and reads fail.
+// Loaded before a worker (node --import): the files of its disk tier go wrong as the file that DISK_FAULT names says. "slow" and
+// "unsynced": a read or a sync takes a thread of the runtime's pool until there is a byte for it in the pipe that DISK_PIPE names;
+// "full" and "broken": writes and reads fail.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -8,6 +8,7 @@ const TIER = /\/(segment|journal)-\d+/;
 const file = process.env.DISK_FAULT;
 const pipe = fs.openSync(process.env.DISK_PIPE, fs.constants.O_RDWR);
 const ofTier = new Set();
+const { read } = fs;
 
 function fault() {
   return fs.readFileSync(file, 'latin1').trim();
@@ -39,6 +40,11 @@ replace('read', (read) => (fd, ...rest) => {
   if (now === 'broken') setImmediate(rest.at(-1), failure('EIO'), 0);
   else if (now === 'slow') read(pipe, Buffer.alloc(1), 0, 1, null, () => read(fd, ...rest));
   else read(fd, ...rest);
+});
+replace('fdatasync', (sync) => (fd, callback) => {
+  if (ofTier.has(fd) && fault() === 'unsynced')
+    read(pipe, Buffer.alloc(1), 0, 1, null, () => sync(fd, callback));
+  else sync(fd, callback);
 });
 replace('write', (write) => (fd, ...rest) => {
   if (ofTier.has(fd) && fault() === 'full') setImmediate(rest.at(-1), failure('ENOSPC'), 0);

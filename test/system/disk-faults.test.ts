@@ -15,12 +15,21 @@ const STUCK = 10;
 const ON_DISK = Array.from({ length: STUCK + 2 }, (_, i) => `/disk${i}`);
 /** Too large to be unpacked on the event loop. */
 const TEXT = 'a page of text, '.repeat(100_000);
+const LONG = { 'Cache-Control': 'max-age=86400' };
 let origin: Origin;
 let proxy: RunningProxy;
 const fetches = new Map<string, number>();
 
 function fault(text: string): void {
   writeFileSync(FAULT, text);
+}
+
+/** Lets this many reads or syncs go on that hang; no others will. */
+function goOn(count: number): void {
+  fault('');
+  const pipe = openSync(PIPE, constants.O_RDWR);
+  writeSync(pipe, 'x'.repeat(count));
+  closeSync(pipe);
 }
 
 async function body(url: string): Promise<string> {
@@ -42,17 +51,17 @@ beforeAll(async () => {
   execFileSync('mkfifo', ['-m', '666', PIPE]);
   origin = await Origin.start();
   const packed = gzipSync(TEXT);
-  origin.on('*', ({ url }) => {
-    fetches.set(url, (fetches.get(url) ?? 0) + 1);
-    if (url === '/packed') return respond('200 OK', { 'Content-Encoding': 'gzip' }, packed);
-    return respond('200 OK', {}, url);
+  origin.on('*', ({ url, method }) => {
+    const what = method === 'POST' ? method : url;
+    fetches.set(what, (fetches.get(what) ?? 0) + 1);
+    if (url === '/packed') return respond('200 OK', { ...LONG, 'Content-Encoding': 'gzip' }, packed);
+    return respond('200 OK', LONG, url);
   });
   proxy = await startProxy(box, {
     program: `vcl 4.1;
-backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
-sub vcl_backend_response { set beresp.ttl = 1d; }`,
+backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
     storage: ['malloc,16m', `disk,${box.path('tier')},64m`],
-    params: { worker_threads: '1' },
+    params: { worker_threads: '1', http_profile: 'rfc9111' },
     env: {
       DISK_FAULT: FAULT,
       DISK_PIPE: PIPE,
@@ -70,6 +79,7 @@ sub vcl_backend_response { set beresp.ttl = 1d; }`,
   await proxy.serving();
   expect(await body(ON_DISK.at(-1) as string)).toBe(ON_DISK.at(-1));
   expect(fetches.get(ON_DISK.at(-1) as string)).toBe(1);
+  await proxy.logged('Disk: found', '-g', 'request');
   await body('/hot');
   await body('/packed');
 });
@@ -83,13 +93,29 @@ it('serves from memory while reads hang, and fetches what they would have found'
   const stuck = ON_DISK.slice(0, STUCK).map(body);
   expect(await Promise.all(stuck)).toEqual(ON_DISK.slice(0, STUCK));
   await proxy.counterReaches('SMD.s1.c_late', STUCK);
+  await proxy.logged('Disk: a read took too long', '-g', 'request');
   // The reads still take their threads.
   await memoryServes();
   for (const url of ON_DISK.slice(0, STUCK)) expect(fetches.get(url), url).toBe(2);
-  fault('');
-  const pipe = openSync(PIPE, constants.O_RDWR);
-  writeSync(pipe, 'x'.repeat(STUCK));
-  closeSync(pipe);
+  goOn(STUCK);
+});
+
+it('answers an unsafe request once what it has invalidated is on disk', async () => {
+  await body('/form');
+  fault('unsynced');
+  let isAnswered = false;
+  const posted = proxy.get('/form', { method: 'POST' }).then((response) => {
+    isAnswered = true;
+    return response;
+  });
+  await until('the origin has it', async () => fetches.get('POST') ?? null);
+  for (let i = 0; i < 10; i++) await body('/hot');
+  expect(isAnswered).toBe(false);
+  // Two copies.
+  goOn(2);
+  expect((await posted).status).toBe(200);
+  expect(await body('/form')).toBe('/form');
+  expect(fetches.get('/form')).toBe(2);
 });
 
 it('fetches what a broken disk does not give, and says so', async () => {
@@ -99,6 +125,7 @@ it('fetches what a broken disk does not give, and says so', async () => {
   expect(fetches.get(url)).toBe(2);
   await memoryServes();
   await proxy.counterReaches('SMD.s1.c_read_fail', 1);
+  await proxy.logged('Disk: it cannot be read', '-g', 'request');
   expect((await proxy.adm('event.list')).stdout).toContain(
     'The disk tier cannot read objects, they are fetched again: EIO',
   );

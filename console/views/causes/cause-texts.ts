@@ -69,6 +69,11 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     label: () => 'passed: a range far ahead',
     change: 'Nothing, unless range_ahead is small.',
   },
+  disk: { label: () => 'on disk', change: 'Nothing: it was a hit. More memory makes fewer of them.' },
+  'disk-failed': {
+    label: () => 'on disk, but not usable',
+    change: 'Look at the errors of the disk in the Storage view; storage.check reads all of it.',
+  },
   'return-pass': { label: () => 'passed by the VCL', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
   'hit-for-pass': {

@@ -176,6 +176,32 @@ export const LOOKUP_RULES: readonly Rule[] = [
     },
   },
   {
+    name: 'disk',
+    explains: 'It was on disk.',
+    try: (c) => {
+      const notice = c.request.first('Notice', /^Disk: found$/);
+      if (notice === undefined || c.request.first('Hit') === undefined) return null;
+      return {
+        sentence: 'It was on disk: memory no longer had it, or not since the start.',
+        evidence: [notice],
+        hint: 'More memory (-s malloc) keeps more of what is used out of the disk’s way.',
+      };
+    },
+  },
+  {
+    name: 'disk-failed',
+    explains: 'It was on disk, but could not be used.',
+    try: (c) => {
+      const notice = c.request.first('Notice', /^Disk: (a checksum|it cannot|a read|too many|no room)/);
+      if (notice === undefined) return null;
+      return {
+        sentence: `It was on disk, but could not be used: ${notice.text.slice('Disk: '.length)}.`,
+        evidence: [notice],
+        hint: 'The Storage view has the errors of the disk; storage.check reads all of it.',
+      };
+    },
+  },
+  {
     name: 'return-pass',
     explains: 'The program itself returned pass.',
     try: (c) => {

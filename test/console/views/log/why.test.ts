@@ -296,7 +296,7 @@ describe('why?', () => {
       [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
     );
     // Those of pages are in fragments.test.ts, and of ranges below.
-    const elsewhere = ['far-range', 'slices', 'parts'];
+    const elsewhere = ['far-range', 'slices', 'parts', 'disk', 'disk-failed'];
     const rules = WHY_RULES.filter((r) => !FRAGMENT_RULES.includes(r) && !elsewhere.includes(r.name));
     expect(rules.map((r) => r.name).filter((name) => !spoken.has(name))).toEqual([]);
   });
@@ -327,7 +327,13 @@ describe('why?', () => {
       'Parts of 5000 bytes: 1 hits, 2 fetched',
       'Only parts of the object, which has 5000 bytes, are in the cache. 2 more had to be fetched for what it asked for.',
     ],
-  ])('says of an object in %s how many were there', (rule, text, sentence) => {
+    ['disk', 'Disk: found', 'It was on disk: memory no longer had it, or not since the start.'],
+    [
+      'disk-failed',
+      'Disk: a checksum is wrong',
+      'It was on disk, but could not be used: a checksum is wrong.',
+    ],
+  ])('says of an object (%s) how much was there', (rule, text, sentence) => {
     const group = groups.find((g) => requestOf(g).first('Hit') !== undefined) as LogTransaction[];
     const after = group.map((tx) =>
       tx.type === 'request'
