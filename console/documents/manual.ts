@@ -14,6 +14,7 @@ import {
   TLS_CERT_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
+  VCP_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
@@ -148,6 +149,7 @@ function countersText(): string {
     group('FLEET: the fleet, with --fleet', FLEET_COUNTERS) +
     group('TLS: listeners with TLS, and their certificates', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
+    group('VCP: pools of connections to backends', VCP_COUNTERS) +
     group('THR.<number>: a thread of the worker', THR_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)
   );

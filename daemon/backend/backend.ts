@@ -60,6 +60,8 @@ export class Backend implements Director, ConnectionOwner {
   private destinations: readonly OriginAddress[];
   /** Pool keys of the dialer's addresses, in the same order. */
   private poolKeys: readonly string[] = [];
+  /** By which it is counted among the pool's backends; empty without an address. */
+  private poolName = '';
   /** How to speak TLS, with the backend of `.via` if that does; null without it. */
   readonly tls: TlsClient | null;
   /** The backend of `.via`. */
@@ -139,6 +141,15 @@ export class Backend implements Director, ConnectionOwner {
     if (via === null) dialer.addresses = destinations;
     else dialer.addresses = destination === undefined ? [] : via.addresses;
     this.poolKeys = dialer.addresses.map((at) => this.poolKey(at));
+    this.joinPool(this.ended ? '' : this.poolKeys.join(' '));
+  }
+
+  private joinPool(name: string): void {
+    const { poolName, env } = this;
+    if (name === poolName) return;
+    if (poolName !== '') env.pool.leave(poolName);
+    if (name !== '') env.pool.join(name);
+    this.poolName = name;
   }
 
   healthy(_now: number): boolean {
@@ -165,6 +176,7 @@ export class Backend implements Director, ConnectionOwner {
   end(): void {
     this.ended = true;
     this.via?.behind.delete(this);
+    this.joinPool('');
     if (this.inUseHere === 0) this.row?.release();
   }
 

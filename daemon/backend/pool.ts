@@ -3,11 +3,15 @@
 // or ends is closed at once: its bytes belong to no request (SAFETY rule 5). One timer serves all: each list has its
 // longest idle connection first.
 
+import { newVcpCounters } from '../stats/counter-fields.ts';
 import type { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 
 export class ConnectionPool {
+  readonly counters = newVcpCounters();
   private readonly kept = new Map<string, OriginConnection[]>();
+  /** Number of backends by key. */
+  private readonly users = new Map<string, number>();
   private readonly timer = new Deadline(() => this.expire());
   private timing = false;
   private idleTimeout: number;
@@ -22,6 +26,20 @@ export class ConnectionPool {
     if (seconds === this.idleTimeout) return;
     this.idleTimeout = seconds;
     this.expire();
+  }
+
+  /** Counts a backend that takes connections of this key until it leaves. */
+  join(key: string): void {
+    const users = this.users.get(key) ?? 0;
+    if (users === 0) this.counters.ref_miss++;
+    else this.counters.ref_hit++;
+    this.users.set(key, users + 1);
+  }
+
+  leave(key: string): void {
+    const users = this.users.get(key) ?? 0;
+    if (users > 1) this.users.set(key, users - 1);
+    else this.users.delete(key);
   }
 
   /** The most recently used idle connection to this address, or null. Skips those that the origin is about to close. */

@@ -15,7 +15,7 @@ import {
 import { type Changes, changesOf, RELEASES } from '../../protocol/tables/release-changes.ts';
 import type { ParamValue } from '../link.ts';
 import { absentParam, type NoEffect, noEffect, setAbsent } from './absent.ts';
-import { RELATED } from './related.ts';
+import { ALIASES, RELATED } from './related.ts';
 import { bitsOf, formatSet, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
 /** Types whose values are strings. */
@@ -113,7 +113,7 @@ export class Params {
 
   /** Parses, validates and stores. The text of an error or warning is the reply to param.set. */
   set(name: string, text: string): ParamValue | ParamError | NoEffect {
-    if (this.readOnly.has(name)) return protectedError(name);
+    if (this.isProtected(name)) return protectedError(name);
     const absent = absentParam(name);
     if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
     const row = Params.find(name);
@@ -125,7 +125,7 @@ export class Params {
   }
 
   reset(name: string): ParamValue | ParamError | NoEffect {
-    if (this.readOnly.has(name)) return protectedError(name);
+    if (this.isProtected(name)) return protectedError(name);
     const absent = absentParam(name);
     if (absent !== null) return noEffect(absent);
     const row = Params.find(name);
@@ -140,7 +140,7 @@ export class Params {
   asOfNow(old: ParamRow): ParamRow {
     const row = this.ofRelease(old);
     const { minBy, maxBy, flags = [] } = row;
-    const isProtected = this.readOnly.has(row.name);
+    const isProtected = this.isProtected(row.name);
     const initial = this.defaults[row.name as ParamName];
     if (minBy === undefined && maxBy === undefined && initial === undefined && !isProtected) return row;
     const limit = ([name, plus]: readonly [string, number]): string =>
@@ -158,15 +158,20 @@ export class Params {
     return row.since9 === undefined || !this.changes.parameterBounds ? row : { ...row, ...row.since9 };
   }
 
-  /** Makes a parameter read-only (-r); false if it does not exist. */
-  protect(name: string): boolean {
-    if (!ROWS.has(name) && absentParam(name) === null) return false;
+  /** Makes a parameter read-only (-r), by each of its names. The error is a text. */
+  protect(name: string): string | null {
+    if (!ROWS.has(name) && absentParam(name) === null) return `Unknown parameter ${name}`;
+    const of = ALIASES.get(name);
+    if (of !== undefined && this.changes.parameterAliases)
+      return `Parameter ${name} is an alias of ${of}, which can be made read-only`;
     this.readOnly.add(name);
-    return true;
+    return null;
   }
 
-  isProtected(name: string): boolean {
-    return this.readOnly.has(name);
+  private isProtected(name: string): boolean {
+    if (this.readOnly.has(name) || this.readOnly.has(ALIASES.get(name) ?? '')) return true;
+    for (const [alias, of] of ALIASES) if (of === name && this.readOnly.has(alias)) return true;
+    return false;
   }
 
   isDefault(row: ParamRow): boolean {

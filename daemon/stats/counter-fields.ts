@@ -24,6 +24,8 @@ import {
   type TlsCounterName,
   VBE_COUNTERS,
   type VbeCounterName,
+  VCP_COUNTERS,
+  type VcpCounterName,
   WRK_COUNTERS,
   type WrkCounterName,
 } from '../../protocol/tables/counters.ts';
@@ -44,6 +46,8 @@ export type FleetCounters = Record<FleetCounterName, number>;
 export type TlsCertCounters = Record<TlsCertCounterName, number>;
 /** VBE.<program>.<backend>.*: one instance per backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
+/** VCP.*: one instance per pool. */
+export type VcpCounters = Record<VcpCounterName, number>;
 /** THR.<number>.*: one instance per thread. */
 export type ThrCounters = Record<ThrCounterName, number>;
 /** WRK.*: filled just before each publication. */
@@ -59,6 +63,7 @@ export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);
 export const newTlsCertCounters = (): TlsCertCounters => zeros(TLS_CERT_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
+export const newVcpCounters = (): VcpCounters => zeros(VCP_COUNTERS);
 export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);
 export const newMgtCounters = (): MgtCounters => zeros(MGT_COUNTERS);

@@ -15,6 +15,7 @@ import {
   THR_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
+  VCP_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
@@ -26,6 +27,7 @@ import type {
   SmdCounters,
   TlsCounters,
   VbeCounters,
+  VcpCounters,
   WrkCounters,
 } from './counter-fields.ts';
 import type { CountersMessage } from './counter-relay.ts';
@@ -57,6 +59,7 @@ export class CountersFile {
   private readonly storages: CounterSum[] = [];
   /** Keyed by prefix. */
   private readonly backends = new Map<string, CounterSum>();
+  private pools: CounterSum[] = [];
   private tls: CounterSum[] = [];
   private edge: CounterSum[] = [];
   private readonly threads: CounterSum[] = [];
@@ -99,6 +102,11 @@ export class CountersFile {
 
   addDisk(name: string, counters: SmdCounters): void {
     this.storages.push(new CounterSum(`SMD.${name}`, SMD_COUNTERS, counters));
+    this.changes++;
+  }
+
+  addPools(counters: VcpCounters): void {
+    this.pools = [new CounterSum('VCP', VCP_COUNTERS, counters)];
     this.changes++;
   }
 
@@ -258,7 +266,7 @@ export class CountersFile {
     this.changesMade = this.changes;
     this.waited = 0;
     const instances = {
-      first: [this.main, ...this.storages, ...this.tls, ...this.edge],
+      first: [this.main, ...this.storages, ...this.pools, ...this.tls, ...this.edge],
       backends: [...this.backends.values()],
       last: [...this.threads.filter((sum) => sum !== undefined), this.wrk],
     };

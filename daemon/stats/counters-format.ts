@@ -15,6 +15,7 @@ import {
   TLS_CERT_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
+  VCP_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 
@@ -32,6 +33,7 @@ const GROUPS = new Map<string, readonly CounterRow[]>([
   ['FLEET', FLEET_COUNTERS],
   ['TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]],
   ['VBE', VBE_COUNTERS],
+  ['VCP', VCP_COUNTERS],
   ['THR', THR_COUNTERS],
   ['WRK', WRK_COUNTERS],
 ]);

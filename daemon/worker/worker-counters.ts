@@ -11,6 +11,7 @@ import type {
   SmdCounters,
   TlsCounters,
   VbeCounters,
+  VcpCounters,
   WrkCounters,
 } from '../stats/counter-fields.ts';
 import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
@@ -41,6 +42,7 @@ export interface CounterParts {
   readonly storages: ReadonlyMap<string, SmaCounters>;
   /** Null without a disk tier. */
   readonly disk: { readonly name: string; readonly counters: SmdCounters } | null;
+  readonly pools: VcpCounters;
   readonly tls: TlsCounters;
   /** Whether there are TLS listeners. */
   readonly hasTls: boolean;
@@ -92,6 +94,7 @@ export class WorkerCounters {
     const file = new CountersFile(join(parts.dir, COUNTERS_FILE), main, wrk, parts.files, parts.trouble);
     for (const [name, counters] of parts.storages) file.addStorage(name, counters);
     if (parts.disk !== null) file.addDisk(parts.disk.name, parts.disk.counters);
+    file.addPools(parts.pools);
     if (parts.hasTls) file.addTls(parts.tls);
     file.addThread(row);
     file.sample = sample;

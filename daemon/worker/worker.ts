@@ -94,6 +94,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
       wrk: this.wrk,
       storages: this.storages,
       disk: init.disk === undefined ? null : { name: init.disk.name, counters: this.diskCounters },
+      pools: this.pool.counters,
       tls: this.tls.counters,
       hasTls: init.listeners.some(({ tls }) => tls === true),
       edge: this.edgeCounters,

@@ -380,6 +380,14 @@ export const FLEET_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type FleetCounterName = (typeof FLEET_COUNTERS)[number]['name'];
 
+/** Pools of connections to backends: VCP.<counter>. With several threads, as the first one has them. */
+// biome-ignore format: a row is a line
+export const VCP_COUNTERS = [
+  row('ref_hit', 'c', 'i', 'debug', 'Backends made whose address had a pool of connections', 'first'),
+  row('ref_miss', 'c', 'i', 'debug', 'Backends made whose address had none', 'first'),
+] as const satisfies readonly CounterRow[];
+export type VcpCounterName = (typeof VCP_COUNTERS)[number]['name'];
+
 /** One backend: VBE.<program>.<backend>.<counter>. */
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line

@@ -317,6 +317,7 @@ describe('proxystat', () => {
     expect(names(plain.stdout)).toEqual(names(once.stdout));
     expect(names(plain.stdout)).toContain('MAIN.cache_hit');
     expect(names(raw.stdout)).toEqual(['MGT.uptime', '']);
+    expect(await stat('-c')).toMatchObject({ code: 1, stderr: expect.stringContaining('needs a terminal') });
   });
 
   it('-1 prints one line a counter', async () => {

@@ -132,6 +132,12 @@ describe('the builtin program', () => {
     expect(origin.seen('/')).toHaveLength(0);
   });
 
+  it('refuses a URL that does not begin with a slash, but for OPTIONS', async () => {
+    expect((await ask(requestText('nowhere'))).status).toBe(400);
+    expect((await ask(requestText('*', { method: 'OPTIONS' }))).status).not.toBe(400);
+    expect(origin.seen('nowhere')).toHaveLength(0);
+  });
+
   it('removes Content-Range from a whole response', async () => {
     origin.on('/whole', respond('200 OK', { 'Content-Range': 'bytes 0-3/4' }, 'whole'));
     const got = await proxy.get('/whole');

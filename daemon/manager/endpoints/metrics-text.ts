@@ -19,6 +19,7 @@ import {
   TLS_CERT_COUNTERS,
   TLS_COUNTERS,
   VBE_COUNTERS,
+  VCP_COUNTERS,
   WRK_COUNTERS,
 } from '../../../protocol/tables/counters.ts';
 
@@ -143,6 +144,7 @@ function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
   add('fleet', 'FLEET', FLEET_COUNTERS);
   add('tls', 'TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]);
   add('backend', 'VBE', VBE_COUNTERS);
+  add('pool', 'VCP', VCP_COUNTERS);
   add('thread', 'THR', THR_COUNTERS);
   add('wrk', 'WRK', WRK_COUNTERS);
   return families;

@@ -19,6 +19,7 @@ export function setParams(
     if (result instanceof NoEffect) log('warning', `-p ${name}=${value}: ${result.text}`);
   }
   for (const name of options.readOnly) {
-    if (!params.protect(name)) throw new OptionError(`\nUnknown parameter ${name}`, false);
+    const problem = params.protect(name);
+    if (problem !== null) throw new OptionError(`\n${problem}`, false);
   }
 }

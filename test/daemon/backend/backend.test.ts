@@ -1079,6 +1079,17 @@ describe('what goes ahead of requests', () => {
   });
 });
 
+it('is counted by whether its address had a pool already', () => {
+  const [first, second] = [backendAt(1), backendAt(1)];
+  backendAt(2);
+  expect(pool.counters).toEqual({ ref_miss: 2, ref_hit: 1 });
+  second.end();
+  backendAt(1);
+  expect(pool.counters.ref_hit).toBe(2);
+  first.addresses = [];
+  first.end();
+});
+
 it('that nobody probes counts as happy at all times', () => {
   expect(backendAt(1).counters.happy).toBe(0xffff_ffff_ffff_ffffn);
   expect(backendAt(1, { probe: { initial: 0 } }).counters.happy).toBe(0n);

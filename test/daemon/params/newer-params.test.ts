@@ -94,6 +94,24 @@ describe('the parameter vcc_feature', () => {
       value: 'none,+unsafe_path',
     });
   });
+
+  it('is read-only by both of its names', () => {
+    const params = newer();
+    expect(params.protect('vcc_err_unref')).toMatch(/alias of vcc_feature/);
+    expect(params.protect('vcc_feature')).toBeNull();
+    for (const [name, value] of [
+      ['vcc_feature', 'none'],
+      ['vcc_err_unref', 'off'],
+    ] as const) {
+      expect(params.set(name, value)).toMatchObject({ isProtected: true });
+      expect(params.reset(name)).toMatchObject({ isProtected: true });
+    }
+    expect(params.text('vcc_feature')).toBe('+err_unref,+unsafe_path');
+    const old = new Params();
+    expect(old.protect('vcc_err_unref')).toBeNull();
+    expect(old.set('vcc_feature', 'none')).toMatchObject({ isProtected: true });
+    expect(old.set('vcc_unsafe_path', 'off')).toBe(false);
+  });
 });
 
 describe('varnish_release=9.0', () => {

@@ -45,6 +45,14 @@ describe('a call', () => {
   });
 });
 
+it('a sub is passed on in vcl_init and vcl_fini', () => {
+  const pass = 'if (std.timed_call(helper) > 1s) { std.log("slow"); }';
+  const text = `vcl 4.1; import std; backend default none; sub helper { std.log("x"); }
+    sub vcl_init { ${pass} } sub vcl_fini { ${pass} }`;
+  for (const release of ['7.1', '9.0'] as const)
+    expect(compile({ name: 'main', text }, { release }).errors ?? []).toEqual([]);
+});
+
 it('cookie.get_string() ends with a semicolon under 7.1, and without one under 9.0', () => {
   const text = (release: Release, cookies: string): string | null => {
     const program =
