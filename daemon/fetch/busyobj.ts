@@ -192,7 +192,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   onInterim: InterimCallback | null = null;
   /** The slice that is asked for; null for the whole. */
   part: WantedPart | null;
-  /** The Range of the request as it was first made; null where it asked for the whole. */
+  /** The Range that a part has to fit: that of the request as it was first made, or since Varnish 8.0 as the program left
+   * it; null where it asked for the whole. */
   askedRange: string | null = null;
   /** The fetch is over. */
   ended = false;

@@ -144,6 +144,7 @@ function afterBackendFetch(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
       core.stats.vcl_fail++;
       return DONE;
   }
+  if (bo.part === null && ctx.vcl.changes.programRange) bo.askedRange = bo.bereq.get('range');
   log.timestamp('Fetch', core.clock.now());
   return connect(bo);
 }

@@ -17,9 +17,12 @@ beforeAll(async () => {
     program: backendProgram(
       origin.port,
       `sub vcl_backend_response {
+        if (bereq.url ~ "^/own") { set beresp.ttl = 1m; return (deliver); }
         if (bereq.url ~ "^/zero") { set beresp.ttl = 0s; set beresp.grace = 0s; return (deliver); }
         if (bereq.url ~ "^/keyed") { set beresp.ttl = 0s; set beresp.grace = 1h; return (deliver); }
       }
+      sub vcl_recv { if (req.url ~ "/pass") { return (pass); } }
+      sub vcl_backend_fetch { if (bereq.url ~ "^/own") { set bereq.http.Range = "bytes=0-3"; } }
       sub vcl_deliver { set resp.http.ttl = obj.ttl; set resp.http.hits = obj.hits; }`,
     ),
     params: { varnish_release: '9.0' },
@@ -120,6 +123,22 @@ describe('requests that wait for a fetch', () => {
       respond('200 OK', { 'Cache-Control': 'private' }, `own ${n}`),
     );
     expect(Object.keys(answers)).toHaveLength(WAITING);
+  });
+});
+
+describe('ranges', () => {
+  it('that the program asks for are delivered and kept', async () => {
+    const part = { 'Content-Range': 'bytes 0-3/10' };
+    for (const url of ['/own/kept', '/own/pass']) {
+      origin.on(url, respond('206 Partial Content', part, '0123'));
+      for (const fields of [{}, { Range: 'bytes=0-3' }, {}]) {
+        const got = await proxy.get(url, { fields });
+        expect([got.status, got.body.toString()]).toEqual([206, '0123']);
+      }
+    }
+    expect(origin.seen('/own/kept')).toHaveLength(1);
+    origin.on('/own/other', respond('206 Partial Content', { 'Content-Range': 'bytes 4-7/10' }, '4567'));
+    expect((await proxy.get('/own/other')).status).toBe(503);
   });
 });
 

@@ -73,7 +73,7 @@ export const RELEASE_NOTES: readonly NoteRow[] = [
   not('8.0', 'varnishtest prints a backtrace, and lives elsewhere.', NO_VARNISHTEST),
   tested('8.0', 'Access logs show headers of programs with :first and :last.', ['console/ncsa/access-line.test.ts', 'are the first or the last of all where that is asked for']),
   not('8.0', 'Changes of hdr_t, VRT_VSC_Alloc(), strands, blobs, vcountof(), arguments of VMODs, VRT filters and VAI.', NO_C),
-  tested('8.0', 'A program may set its own Range with http_range_support.', ['differential/scenarios-newer/ranges.txt', 'bereq.http.Range']),
+  tested('8.0', 'A program may ask for a range of its own with http_range_support on.', [RELEASE_9, 'that the program asks for are delivered and kept']),
   tested('8.0', 'Resets that a client of HTTP/2 provokes count as rapid resets.', ['system/http2-attacks.test.ts', 'h2_flood_error']),
   tested('8.0', 'The transit buffer does not hold up bodies of requests.', ['system/transit-buffer.test.ts', 'stops a fetch whose client reads nothing, and lets another one come to its end']),
   not('8.0', 'Private objects scale better.', 'No figure is published; test/bench/waiting.js measures ours.'),
