@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Backend } from '../../../daemon/backend/backend.ts';
 import type { BackendEnvironment } from '../../../daemon/backend/backend-surroundings.ts';
+import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { RunTimeBackends } from '../../../daemon/backend/run-time-backends.ts';
 import type { Director } from '../../../daemon/contract/context.ts';
 
@@ -26,7 +27,7 @@ beforeEach(() => {
     rowOf: () => null,
     kept: (key: string) => void kept.push(key),
   };
-  const env = { now: () => now, healthLog: () => undefined };
+  const env = { now: () => now, healthLog: () => undefined, pool: new ConnectionPool(60) };
   made = new RunTimeBackends(owner, env as unknown as BackendEnvironment);
 });
 afterEach(() => {
