@@ -162,7 +162,7 @@ describe('telegraf', () => {
     expect(lines.length).toBeGreaterThan(150);
     for (const line of lines) {
       const [name, value] = line.trim().split(/\s+/) as [string, string];
-      expect(name).toMatch(/^(MAIN|MGT|SMA|THR|VBE|WRK)\.\S+$/);
+      expect(name).toMatch(/^(MAIN|MGT|SMA|THR|VBE|VCP|WRK)\.\S+$/);
       expect(value).toMatch(/^\d{1,20}$/);
     }
     for (const wanted of ['MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime']) {
