@@ -40,7 +40,7 @@ export class SliceTake {
     this.segment = segment;
     this.counts = counts;
     this.urgency = urgency;
-    if (segment.index === part.index) {
+    if (segment.index === part.index && urgency !== 'uncached') {
       if (req.attempt.isHit) counts.hits++;
       else counts.fetched++;
       this.oc = req.attempt.oc;
@@ -52,6 +52,11 @@ export class SliceTake {
   /** Whether it has failed because the store had no room for it. */
   get lacksRoom(): boolean {
     return this.wanted?.lacksRoom === true;
+  }
+
+  /** Whether the origin has another version of the object. */
+  get hasChanged(): boolean {
+    return this.wanted?.verdict === 'changed';
   }
 
   /** Lets go of the slice, or of the wait for it. */
@@ -143,13 +148,17 @@ export class SliceTake {
   /** @param busy the object to fill, with a reference, and `stale` likewise */
   private fetch(busy: Oc, stale: Oc): void {
     const { req, part, segment } = this;
-    const { index, to } = segment;
+    const { index, from, to } = segment;
     const { cache } = req.core;
     const { facts, references } = cache;
     this.counts.fetched++;
     this.oc = busy;
     references.ref(busy);
-    const wanted = new WantedPart(part.size, index, objectOf(req, part, this.urgency), null, to);
+    const of = objectOf(req, part, this.urgency);
+    const wanted =
+      this.urgency === 'uncached'
+        ? new WantedPart(0, from, of, null, to)
+        : new WantedPart(part.size, index, of, null, to);
     this.wanted = wanted;
     startFetch(req, busy, stale, 'fetch', null, wanted);
     if (stale !== 0) references.deref(stale);

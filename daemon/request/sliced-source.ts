@@ -3,7 +3,7 @@
 // had, or is of another length, breaks the body off (SAFETY rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { type Oc, OF_DYING, OF_PART } from '../cache/objcore.ts';
+import { type Oc, OF_PART } from '../cache/objcore.ts';
 import {
   decodePart,
   LARGEST_PART,
@@ -78,7 +78,7 @@ export class SlicedSource implements Source {
   private inner: StoreSource | null = null;
   /** Whether a slice could not be had ahead: none is asked for any more, since the store may be too small for it. */
   private hasFailedAhead = false;
-  /** Of the last slice that broke off. */
+  /** The end of the last slice that was asked for once more. */
   private broken = -1;
 
   /** @param spans places of the whole in the order in which they are sent, at least one; `to` may be Infinity */
@@ -133,25 +133,17 @@ export class SlicedSource implements Source {
     const settled = (): void => {
       if (this.state === 'over') return;
       const { segment } = take;
-      if (take.state !== 'failed' || this.isGone) this.send(take);
+      if (take.state !== 'failed' || take.hasChanged) this.send(take);
       else if (wasAhead) {
         this.hasFailedAhead = true;
         this.takeAgain(segment, 'awaited');
-      } else if (take.lacksRoom && this.broken !== segment.index) {
-        this.broken = segment.index;
-        this.takeAgain(segment, 'uncached');
-      } else this.send(take);
+      } else if (take.lacksRoom && this.broken !== segment.to) this.takeRest(segment);
+      else this.send(take);
     };
     if (take.state === 'waiting') {
       this.sink?.flush();
       take.onSettled = settled;
     } else settled();
-  }
-
-  /** Whether the object was taken out of the cache, as when a slice of another version came. */
-  private get isGone(): boolean {
-    const { core, attempt } = this.req;
-    return core.cache.facts.has(attempt.oc, OF_DYING);
   }
 
   private takeSlice(segment: Segment, urgency: Urgency): SliceTake {
@@ -163,6 +155,12 @@ export class SlicedSource implements Source {
     this.ahead?.drop();
     this.ahead = null;
     this.await(this.takeSlice(segment, urgency), false);
+  }
+
+  /** What is left of a slice, uncached: under a key that no slice has. */
+  private takeRest({ to }: Segment): void {
+    this.broken = to;
+    this.takeAgain({ index: -1 - this.at, from: this.at, to }, 'uncached');
   }
 
   private send(take: SliceTake): void {
@@ -188,7 +186,7 @@ export class SlicedSource implements Source {
   private fail(take: SliceTake): void {
     const { core, attempt } = this.req;
     const { from, to } = take.segment;
-    if (attempt.farPart === null || from > this.at || this.isGone) {
+    if (attempt.farPart === null || from > this.at) {
       this.breakOff('object');
       return;
     }
@@ -233,20 +231,19 @@ export class SlicedSource implements Source {
 
   /** A slice that breaks off is asked for once more, for the rest of it: it found no more room, or its origin gave up. */
   sliceBreaks(reason: Abort): void {
-    const { take, part } = this;
+    const { take } = this;
     if (this.isOver || take === null) return;
     const { segment } = take;
-    if (reason !== 'object' || this.broken === segment.index || segment.index === part.index || this.isGone) {
+    if (reason !== 'object' || this.broken === segment.to || this.at >= segment.to) {
       this.breakOff(reason);
       return;
     }
-    this.broken = segment.index;
     this.inner = null;
     this.state = 'taking';
     this.hasFailedAhead = true;
     // Not while readers of the object are notified.
     this.req.core.later(() => {
-      if (this.state === 'taking') this.takeAgain(segment, 'uncached');
+      if (this.state === 'taking') this.takeRest(segment);
     });
   }
 
