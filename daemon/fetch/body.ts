@@ -88,7 +88,7 @@ export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
 }
 
 /** The body of an answer on its way into the store. */
-export class BodyFetch {
+class BodyFetch {
   /** Why the body broke off. */
   failure: FetchFailure | null = null;
   /** The body has passed, or broken off. */

@@ -36,11 +36,18 @@ import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
 import type { Request } from '../transaction/request.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { RequestFilters } from '../transaction/request-filters.ts';
-import type { BodyFetch } from './body.ts';
 import { Exchange } from './exchange.ts';
 import { giveLifeAgain } from './give-life.ts';
 import { StaleView } from './stale-view.ts';
 import type { WantedPart } from './wanted-part.ts';
+
+/** The body of an answer on its way into the store. */
+interface BodyUnderway {
+  /** Why it broke off. */
+  readonly failure: FetchFailure | null;
+  /** Logs the filters and then the reader of the framing. */
+  report(framing: BodyFraming): void;
+}
 
 export class FetchAttempt implements VclFetchAttempt {
   readonly vxid: number;
@@ -58,7 +65,7 @@ export class FetchAttempt implements VclFetchAttempt {
   filterList = NO_FETCH_FILTERS;
   chain: FetchChain | null = null;
   /** The body on its way into the store; null before it comes and where there is none. */
-  body: BodyFetch | null = null;
+  body: BodyUnderway | null = null;
   synthBody: string | null = null;
   /** The slice that is stored; null where it is a whole object. */
   part: PartFacts | null = null;

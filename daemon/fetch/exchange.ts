@@ -1,38 +1,42 @@
-// One request to an origin and the head of its answer: the steps of a fetch from the choice of a backend to the head.
-// A kept connection that the origin had closed is replaced once, and only where sending the request twice can do no
-// harm (RFC 9110 section 9.2.2): never after a body.
+// One request to an origin and what has come of it so far; exchange-steps.ts takes it from the choice of a backend to the head
+// of the answer.
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { Backend } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
-import { OriginFailure, uploadFailure } from '../backend/origin-failure.ts';
+import type { InterimCallback } from '../backend/exchange-roles.ts';
+import { OriginFailure } from '../backend/origin-failure.ts';
+import type { VclContext } from '../contract/context.ts';
 import type { DeliveryFilter } from '../filters/filter.ts';
 import type { FilterList } from '../filters/filter-table.ts';
 import { DISCARD } from '../flow/flow.ts';
-import type { Piece } from '../flow/piece.ts';
-import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
-import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
-import { connectionHas } from '../http1/hop-by-hop.ts';
+import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { isRequestLine } from '../http1/start-line.ts';
-import { reasonOf } from '../http1/status-reasons.ts';
-import { NO_ERROR } from '../system-error.ts';
+import type { TxLog } from '../log/tx-log.ts';
 import type { Core } from '../transaction/core.ts';
-import { PARKED, type Step, waitFor } from '../transaction/drive.ts';
-import type { UploadSource } from '../transaction/request-body.ts';
-import type { BusyObj } from './busyobj.ts';
 import { closeText } from './close-text.ts';
-import { ACQUIRE, ANSWERED, CHOOSE, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
-import { sendBody } from './upload.ts';
-import { chooseUploadFilters, openUploadFilters, type UploadFilters } from './upload-filters.ts';
+import type { UploadFilters } from './upload-filters.ts';
 
-/** Directors in a row at most. */
-const MAX_DIRECTORS = 100;
-/** How often a fragment ahead of its turn looks for a connection that can be spared, and milliseconds in between. */
-const WAITS = 100;
-const WAIT = 20;
-const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+/** Stands for a head of which nothing has come. */
+const UNKNOWN = new OriginFailure('aborted');
+
+/** The parts of a fetch (BusyObj) that an exchange uses. */
+interface ExchangeOwner {
+  readonly core: Core;
+  readonly ctx: VclContext;
+  readonly log: TxLog;
+  readonly beresp: HttpMessage;
+  readonly stored: HttpMessage;
+  readonly hasBody: boolean;
+  readonly onInterim: InterimCallback | null;
+  /** Seconds; negative for the backend's. */
+  readonly betweenBytesTimeout: number;
+  headBytesOut: number;
+  bodyBytesOut: number;
+  headBytesIn: number;
+  bodyBytesIn: number;
+}
 
 /** One request to a backend: the connection it uses at the moment, and what has come of it so far. */
 export class Exchange {
@@ -55,39 +59,41 @@ export class Exchange {
   waits = 0;
   /** An exception of a callback, for the next step to throw. */
   defect: unknown = null;
-  private readonly bo: BusyObj;
-  private parked = false;
+  private readonly bo: ExchangeOwner;
+  /** Goes on with the fetch; null while it does not wait. */
+  private proceed: (() => void) | null = null;
 
   /** @param backend null before one is chosen */
-  constructor(bo: BusyObj, backend: Backend | null) {
+  constructor(bo: ExchangeOwner, backend: Backend | null) {
     this.bo = bo;
     this.backend = backend;
   }
 
-  /** Waits for what may have come already. */
-  awaitHead(): Step<BusyObj> {
-    const { connection, bo } = this;
+  /** Whether the head, or a failure, is there already; else `proceed` is called when it is. @param firstByte seconds */
+  awaitHead(firstByte: number, proceed: () => void): boolean {
+    const { bo } = this;
     const backend = this.backend as Backend;
     const between = bo.betweenBytesTimeout >= 0 ? bo.betweenBytesTimeout : backend.betweenBytesTimeout;
-    this.parked = false;
+    this.proceed = null;
     this.failure = UNKNOWN;
-    (connection as OriginConnection).readHead(
+    (this.connection as OriginConnection).readHead(
       bo.beresp,
-      firstByteTimeout(bo, backend),
+      firstByte,
       between,
       this.headCame,
       bo.onInterim,
     );
-    if (this.failure !== UNKNOWN) return ANSWERED;
-    this.parked = true;
-    return PARKED;
+    if (this.failure !== UNKNOWN) return true;
+    this.proceed = proceed;
+    return false;
   }
 
   private readonly headCame = (failure: OriginFailure | null): void => {
     this.failure = failure;
-    if (!this.parked) return;
+    const { proceed } = this;
+    if (proceed === null) return;
     const { beresp, stored } = this.bo;
-    this.bo.resume(ANSWERED);
+    proceed();
     // Their bytes lie in the read buffer, which others are about to use.
     beresp.raw = null;
     stored.raw = null;
@@ -125,307 +131,4 @@ export class Exchange {
     const why = closeText(reason ?? connection.closeReason, bo.ctx.vcl.changes);
     bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${vclName} close ${why}`);
   }
-}
-
-/** Text of the FetchError record of a head that did not come. */
-function failureText({ ctx }: BusyObj, { reason, text }: OriginFailure, reused: boolean): string {
-  if (reason === 'first-byte-timeout' && reused) return `${text} (reused connection)`;
-  if (reason === 'closed-before-head' && ctx.vcl.changes.endOfInputWords)
-    return 'HTC eof (Unexpected end of input)';
-  return text;
-}
-
-/** Stands for a head of which nothing has come. */
-const UNKNOWN = new OriginFailure('aborted');
-
-/** Finds out where bereq goes, once its director knows, and begins to connect. */
-export function connect(bo: BusyObj): Step<BusyObj> {
-  bo.respEnds = null;
-  bo.respTls = null;
-  const backend = chosen(bo);
-  if (backend !== null) return connectTo(bo, backend);
-  const pending = pendingChoice(bo);
-  if (pending === null) {
-    lacksBackend(bo);
-    return UNANSWERED;
-  }
-  return waitFor(bo, (proceed) => void pending.then(() => proceed(CHOOSE)));
-}
-
-/** Begins to connect to the backend that the director names now. */
-export function connectNow(bo: BusyObj): Step<BusyObj> {
-  const backend = resolve(bo);
-  return backend === null ? UNANSWERED : connectTo(bo, backend);
-}
-
-function connectTo(bo: BusyObj, backend: Backend): Step<BusyObj> {
-  const { log, bereq } = bo;
-  if (bo.body?.started === true) {
-    // An earlier fetch of a restarted request took it: an empty one would look like all of it (SAFETY rule 3).
-    log.put(Tag.FetchError, 'Request body was read before');
-    return UNANSWERED;
-  }
-  if (!isRequestLine(bereq.method, bereq.url)) {
-    log.put(Tag.FetchError, 'Illegal request line');
-    return UNANSWERED;
-  }
-  const list = chooseUploadFilters(bo);
-  if (list === false) return UNANSWERED;
-  bo.respBackend = backend;
-  addHost(bo, backend);
-  bo.exchange = new Exchange(bo, backend);
-  bo.exchange.filterList = list;
-  return acquire(bo, backend);
-}
-
-/** Goes on with a fetch that has waited for a connection. */
-export function acquireLater(bo: BusyObj): Step<BusyObj> {
-  return acquire(bo, bo.exchange.backend as Backend);
-}
-
-function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
-  const { exchange, core, log, place } = bo;
-  // Ahead of its turn a fragment never takes the last connection: what is in turn would fail for want of one. It does
-  // not wait forever, since others may wait for the object.
-  if (place?.isInTurn === false && !backend.hasSpare && exchange.waits < WAITS) {
-    exchange.waits++;
-    setTimeout(() => bo.resume(ACQUIRE), WAIT);
-    return PARKED;
-  }
-  const opened = backend.acquire({
-    connectTimeout: bo.connectTimeout,
-    now: exchange.tries > 0 ? core.clock.now() : log.tPrev,
-    fresh: exchange.tries > 0,
-    client: bo.session,
-  });
-  if (!(opened instanceof Promise)) {
-    // A kept connection is there at once: nothing to wait for.
-    exchange.opened = opened;
-    return CONNECTED;
-  }
-  awaitConnection(bo, opened);
-  return PARKED;
-}
-
-/** Apart from acquire(): what it closes over would be made for kept connections, too. */
-function awaitConnection(bo: BusyObj, opened: Promise<OriginConnection | OriginFailure>): void {
-  const { exchange } = bo;
-  opened.then(
-    (got) => {
-      exchange.opened = got;
-      bo.resume(CONNECTED);
-    },
-    (error: unknown) => {
-      exchange.defect = error;
-      bo.resume(CONNECTED);
-    },
-  );
-}
-
-/** Sends head and body, then waits for the answer's head. */
-export function connected(bo: BusyObj): Step<BusyObj> {
-  const { exchange, core, bereq, log, body } = bo;
-  const backend = exchange.backend as Backend;
-  throwDefect(exchange);
-  const connection = announce(bo, backend, exchange.opened as OriginConnection | OriginFailure);
-  exchange.opened = null;
-  exchange.connection = connection;
-  if (connection === null) return UNANSWERED;
-  exchange.filters ??= openUploadFilters(bo, exchange.filterList);
-  exchange.framing ??= frameBody(bo, exchange.filters);
-  const head = requestBytes(core, backend.requestLead(bo.session), bereq);
-  connection.sendHead(head, exchange.framing);
-  // The request said so, and the origin may rely on it.
-  if (connectionHas(bereq, 'close')) connection.closeBecause('REQ_CLOSE');
-  bo.beresp.reset();
-  if (body !== null) return upload(bo, connection, body);
-  connection.endBody();
-  core.stats.backend_req++;
-  log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead();
-}
-
-/** The client's body goes out while an early answer may already come in. */
-function upload(bo: BusyObj, connection: OriginConnection, body: UploadSource): Step<BusyObj> {
-  const { exchange } = bo;
-  const filters = exchange.filters as UploadFilters;
-  if (filters.isUnreadable) {
-    exchange.bodyFailure = 'request-body';
-    return SENT;
-  }
-  bo.bodySent = !body.replayable;
-  sendBody(
-    connection,
-    body,
-    firstByteTimeout(bo, exchange.backend as Backend),
-    filters.chains,
-    bo.core.stepChecks !== null,
-  ).then(
-    ({ failure, isWhole }) => {
-      exchange.bodyFailure = failure;
-      exchange.isBodyWhole = isWhole;
-      filters.report();
-      bo.resume(SENT);
-    },
-    (error: unknown) => {
-      exchange.defect = error;
-      bo.resume(SENT);
-    },
-  );
-  return PARKED;
-}
-
-/** The client's body is gone, or has broken off. */
-export function sent(bo: BusyObj): Step<BusyObj> {
-  const { exchange, log, core, body } = bo;
-  const connection = exchange.connection as OriginConnection;
-  bo.bodyDone();
-  throwDefect(exchange);
-  if (exchange.bodyFailure !== null) {
-    connection.destroy();
-    const reason = exchange.bodyFailure;
-    exchange.failure =
-      reason === 'request-body' ? uploadFailure(reason, body?.error ?? NO_ERROR) : new OriginFailure(reason);
-    return ANSWERED;
-  }
-  if (connection.failure?.reason === 'send-failed') {
-    exchange.failure = connection.failure;
-    return ANSWERED;
-  }
-  // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
-  const isCut = exchange.filters?.chains.length !== 0 && !exchange.isBodyWhole;
-  if (body?.complete === true && !isCut) connection.endBody();
-  core.stats.backend_req++;
-  log.timestamp('Bereq', core.clock.now());
-  return exchange.awaitHead();
-}
-
-/** The head is in beresp, or what went wrong is logged and perhaps tried again. */
-export function answered(bo: BusyObj): Step<BusyObj> {
-  const { core, log, beresp, exchange } = bo;
-  const { failure } = exchange;
-  const connection = exchange.connection as OriginConnection;
-  if (failure === null) {
-    if (beresp.reason === '') {
-      beresp.reason = reasonOf(beresp.status);
-      log.put(Tag.BerespReason, beresp.reason);
-    }
-    return RESPOND;
-  }
-  if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
-  if (failure.garbage !== null) {
-    log.putBytes(Tag.HttpGarbage, failure.garbage, 0, failure.garbage.length);
-    log.put(Tag.BerespStatus, '503');
-    log.put(Tag.BerespReason, 'Service Unavailable');
-  }
-  if (failure.detail !== '') log.put(Tag.FetchError, failure.detail);
-  log.put(Tag.FetchError, failureText(bo, failure, connection.reused));
-  if (failure.reason === 'request-body' || failure.reason === 'send-failed')
-    log.timestamp('Bereq', core.clock.now());
-  const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
-  const again = connection.wasStale && mayRepeat && bo.retryConnect && exchange.tries === 0;
-  exchange.end(failure.close);
-  if (!again) return UNANSWERED;
-  core.stats.backend_retry++;
-  exchange.tries++;
-  return acquire(bo, exchange.backend as Backend);
-}
-
-function throwDefect(exchange: Exchange): void {
-  const { defect } = exchange;
-  exchange.defect = null;
-  if (defect !== null) throw defect;
-}
-
-function firstByteTimeout(bo: BusyObj, backend: Backend): number {
-  return bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
-}
-
-/** The backend that the director of this fetch names now; null when it names none. */
-export function chosen(bo: BusyObj): Backend | null {
-  let found = bo.backend;
-  for (let depth = 0; found !== null && depth < MAX_DIRECTORS; depth++) {
-    found = found.resolve(bo.ctx);
-    if (found instanceof Backend) return found;
-  }
-  return null;
-}
-
-/** Settles when a director that has named nothing may name a backend; null where there is nothing to wait for. */
-export function pendingChoice(bo: BusyObj): Promise<void> | null {
-  return bo.backend?.pending?.(bo.ctx) ?? null;
-}
-
-/** The same; that there is none is logged. */
-export function resolve(bo: BusyObj): Backend | null {
-  const found = chosen(bo);
-  if (found === null) lacksBackend(bo);
-  return found;
-}
-
-/** Logs that no backend was named. */
-function lacksBackend(bo: BusyObj): void {
-  const none = bo.backend === null || bo.backend instanceof Backend;
-  bo.log.put(Tag.FetchError, none ? 'No backend' : `Director ${bo.backend?.vclName} returned no backend`);
-}
-
-/** A request without Host gets the backend's (RFC 9112 section 3.2). */
-export function addHost(bo: BusyObj, backend: Backend): void {
-  if (bo.bereq.has('host')) return;
-  const host = backend.decl.hostHeader ?? backend.decl.host;
-  bo.bereq.add('Host', host ?? '0.0.0.0', 'host');
-}
-
-/** Announces a connection in the log; null when there is none, which is logged too. */
-function announce(
-  bo: BusyObj,
-  backend: Backend,
-  got: OriginConnection | OriginFailure,
-): OriginConnection | null {
-  const { core, log } = bo;
-  if (got instanceof OriginFailure) {
-    if (got.reason === 'tls') log.put(Tag.BackendSSL, got.text.slice('backend '.length));
-    log.put(Tag.FetchError, got.text);
-    return null;
-  }
-  // A kept connection is there in the moment of the Fetch.
-  log.timestamp('Connected', got.reused ? log.tPrev : core.clock.now());
-  bo.respEnds = got.ends;
-  bo.respTls = got.tls;
-  if (got.reused && bo.ctx.vcl.changes.backendOpenAge)
-    log.put(Tag.BackendOpen, `${got.ends.openText(backend.vclName, true)} ${got.ageText(core.clock.now())}`);
-  else if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
-  else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
-  if (got.tls !== null && !got.reused) log.put(Tag.BackendSSL, got.tls.recordText(backend.vclName));
-  if (log.wants(Tag.BackendStart)) log.put(Tag.BackendStart, got.ends.startText);
-  return got;
-}
-
-/** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
-function frameBody(bo: BusyObj, filters: UploadFilters): BodyFraming {
-  const { bereq, body } = bo;
-  if (body !== null && filters.length < 0) {
-    bereq.unset('content-length');
-    bereq.set('Transfer-Encoding', 'chunked');
-    return CHUNKED;
-  }
-  // Whatever the program has set: one reading only (SAFETY rule 1).
-  bereq.unset('transfer-encoding');
-  const length = bereq.getAll('content-length');
-  if (body === null) {
-    if (length !== null && length !== '0') bereq.unset('content-length');
-    return NO_BODY;
-  }
-  if (length !== String(filters.length)) bereq.set('Content-Length', String(filters.length));
-  return { kind: 'length', length: filters.length };
-}
-
-/** The request's head, after a PROXY preamble where there is one, in the worker's shared output buffer. */
-function requestBytes(core: Core, lead: Buffer | null, bereq: HttpMessage): Piece {
-  const from = lead?.length ?? 0;
-  const length = from + requestHeadLength(bereq);
-  const out = core.output(length);
-  lead?.copy(out);
-  writeRequestHead(out, from, bereq);
-  return core.outputPiece(out, 0, length);
 }

@@ -9,7 +9,7 @@ import type { Oc } from '../cache/objcore.ts';
 import { bindSteps, Driver, nameOf } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
-import { acquireLater, answered, connected, connectNow, sent } from './exchange.ts';
+import { acquireLater, answered, connected, connectNow, sent } from './exchange-steps.ts';
 import * as steps from './fetch-steps.ts';
 import { isStrict } from './lifetime.ts';
 import { respond, stored } from './respond.ts';

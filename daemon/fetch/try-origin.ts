@@ -20,7 +20,7 @@ import { DONE, PARKED, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
 import type { Request } from '../transaction/request.ts';
 import { type BusyObj, FetchAttempt } from './busyobj.ts';
-import { connect } from './exchange.ts';
+import { connect } from './exchange-steps.ts';
 import { ATTEMPT } from './fetch-steps.ts';
 import { announceSurrogate, isStrict } from './lifetime.ts';
 import { replaceStale, storeObject } from './prepare.ts';

@@ -11,7 +11,7 @@ import { CUT } from '../backend/tls-failures.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { closeText } from '../fetch/close-text.ts';
-import { addHost, chosen, pendingChoice, resolve } from '../fetch/exchange.ts';
+import { addHost, chosen, pendingChoice, resolve } from '../fetch/exchange-steps.ts';
 import { DISCARD, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, buffersOf, copyOf, own } from '../flow/piece.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';

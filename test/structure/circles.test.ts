@@ -2,17 +2,6 @@
 import { expect, it } from 'vitest';
 import { importsOf, modules } from './imports.ts';
 
-/** Circles that are still to be dissolved: take out what is gone, and add nothing. */
-const LEFT: readonly (readonly string[])[] = [
-  [
-    'daemon/fetch/body.ts',
-    'daemon/fetch/busyobj.ts',
-    'daemon/fetch/exchange.ts',
-    'daemon/fetch/fetch-steps.ts',
-    'daemon/fetch/prepare.ts',
-  ],
-];
-
 /** Sets of files that reach each other, by Tarjan's algorithm. */
 function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = [];
@@ -37,9 +26,7 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
 
 it('files do not import each other in a circle', () => {
   const graph = new Map(modules().map((file) => [file, importsOf(file)]));
-  const isKnown = (circle: readonly string[]): boolean =>
-    LEFT.some((known) => circle.every((file) => known.includes(file)));
-  expect(circlesOf(graph).filter((circle) => !isKnown(circle))).toEqual([]);
+  expect(circlesOf(graph)).toEqual([]);
 });
 
 it('finds circles', () => {
