@@ -46,6 +46,7 @@ const NOT_KEPT = row.OF_MARKER | row.OF_FOR_WAITERS | row.OF_UNCACHEABLE | row.O
 const EMPTY = Buffer.alloc(0);
 /** Bans that a record may have to be tested against (chosen): with more it is not used. */
 const MOST_BANS = 100;
+const UNLIMITED = 2 ** 30;
 /** Parsed bans that are remembered. */
 const MOST_PARSED = 1000;
 
@@ -189,6 +190,8 @@ export class ObjectTier {
   begin(oc: Oc, record: TierRecord, length: number, first: Uint8Array): boolean {
     return this.state.lock.hold(() => {
       if (!this.storeRecord(oc, record, length, [first])) return false;
+      // A body that is being sent is not cut for nuke_limit.
+      this.store.transferOf(oc).nukesLeft = UNLIMITED;
       this.filling.unbusy(oc);
       return true;
     });

@@ -230,13 +230,16 @@ export class DiskTier implements TierEvents, TierLookups {
     try {
       for (let number = 1; number < meta.sums.length; number++) {
         const block = await hit.block(number, NEXT_BLOCK);
-        if (block === null || !objects.append(oc, block)) {
-          objects.fail(oc);
-          return;
-        }
+        if (block === null) throw new Error('a block is damaged or late');
+        // The next request fetches it: memory has no room for it now, and may have none then.
+        if (!objects.append(oc, block)) throw new Error('no room in memory');
       }
       objects.finish(oc);
       this.renew(hit, () => objects.bodyOf(oc));
+    } catch (error) {
+      this.store?.index.drop(hit.entry);
+      objects.fail(oc);
+      this.parts.log(`disk: a body was cut: ${(error as Error).message}`);
     } finally {
       own.release();
     }

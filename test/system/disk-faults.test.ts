@@ -15,6 +15,8 @@ const STUCK = 10;
 const ON_DISK = Array.from({ length: STUCK + 2 }, (_, i) => `/disk${i}`);
 /** Too large to be unpacked on the event loop. */
 const TEXT = 'a page of text, '.repeat(100_000);
+/** Sent from its first block on. */
+const LARGE = Array.from({ length: 900_000 }, (_, i) => `line ${i}\n`).join('');
 const LONG = { 'Cache-Control': 'max-age=86400' };
 let origin: Origin;
 let proxy: RunningProxy;
@@ -55,12 +57,13 @@ beforeAll(async () => {
     const what = method === 'POST' ? method : url;
     fetches.set(what, (fetches.get(what) ?? 0) + 1);
     if (url === '/packed') return respond('200 OK', { ...LONG, 'Content-Encoding': 'gzip' }, packed);
+    if (url === '/large') return respond('200 OK', LONG, LARGE);
     return respond('200 OK', LONG, url);
   });
   proxy = await startProxy(box, {
     program: `vcl 4.1;
 backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
-    storage: ['malloc,16m', `disk,${box.path('tier')},64m`],
+    storage: ['malloc,64m', `disk,${box.path('tier')},512m`],
     params: { worker_threads: '1', http_profile: 'rfc9111' },
     env: {
       DISK_FAULT: FAULT,
@@ -69,7 +72,8 @@ backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
     },
   });
   for (const url of ON_DISK) await body(url);
-  await proxy.counterReaches('SMD.s1.c_write', ON_DISK.length);
+  await body('/large');
+  await proxy.counterReaches('SMD.s1.c_write', ON_DISK.length + 1);
   const worker = proxy.workerPid() as number;
   process.kill(worker, 'SIGKILL');
   await until('another worker', async () => {
@@ -86,6 +90,20 @@ backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
 afterAll(async () => {
   await origin.close();
   await box.dispose();
+});
+
+it('sends a large body to all who ask, whoever leaves and whichever part of it they want', async () => {
+  const leaving = new AbortController();
+  const gone = fetch(`http://127.0.0.1:${proxy.port}/large`, { signal: leaving.signal });
+  gone.catch(() => undefined);
+  const part = proxy.get('/large', { fields: { Range: 'bytes=9000000-9000999' } });
+  const whole = [body('/large'), body('/large'), body('/large')];
+  leaving.abort();
+  for (const one of whole) expect((await one) === LARGE).toBe(true);
+  const { status, body: bytes } = await part;
+  expect([status, bytes.toString('latin1')]).toEqual([206, LARGE.slice(9_000_000, 9_001_000)]);
+  expect(fetches.get('/large')).toBe(1);
+  await proxy.logged('Disk: found', '-q', 'ReqURL eq "/large"', '-g', 'request');
 });
 
 it('serves from memory while reads hang, and fetches what they would have found', async () => {

@@ -19,8 +19,8 @@ class TierBench extends Bench {
   readonly figures = noFigures();
   tier!: DiskTier;
 
-  static async over(files: FaultyFiles, size = SIZE): Promise<TierBench> {
-    const bench = new TierBench([{ name: 's0', kind: 'malloc', size: 64 << 20 }]);
+  static async over(files: FaultyFiles, size = SIZE, memory = 64 << 20): Promise<TierBench> {
+    const bench = new TierBench([{ name: 's0', kind: 'malloc', size: memory }]);
     bench.tier = await DiskTier.over(files, size, {
       cache: bench.cache,
       now: () => bench.now,
@@ -296,6 +296,34 @@ describe('a large body', () => {
     bench.cache.references.deref(busy);
     expect(bench.tier.mayHave('/a')).toBe(false);
     expect(bench.ask('/a')).toBe('MISS');
+  });
+
+  it('takes as much room as it needs, and is cut when there is none, once', async () => {
+    const files = await stored();
+    const bench = await TierBench.over(files, LARGE, 16 << 20);
+    bench.limits.nukeLimit = 5;
+    const small = Buffer.alloc(10_000, 's');
+    for (let i = 0; i < 1600; i++) bench.put(`/${i}`, i + 2, small);
+    const load = async (one: TierBench): Promise<Oc> => {
+      const { cache, tier } = one;
+      const busy = one.lookup('/a')[1].busy as Oc;
+      expect(await tier.load(one.query('/a'), busy, () => true)).toBe(true);
+      const isOver = (): boolean => cache.facts.isFinished(busy) || cache.facts.isFailed(busy);
+      await vi.waitFor(() => expect(isOver()).toBe(true));
+      return busy;
+    };
+    const whole = await load(bench);
+    expect(bench.body(whole).equals(BODY)).toBe(true);
+    bench.cache.references.deref(whole);
+    // All that is there is held: nothing can go.
+    const held = await TierBench.over(files.after(null), LARGE, 16 << 20);
+    for (let i = 0; i < 900; i++) {
+      held.put(`/${i}`, i + 2, small);
+      held.lookup(`/${i}`);
+    }
+    expect(held.cache.facts.isFailed(await load(held))).toBe(true);
+    expect(held.log).toEqual(['disk: a body was cut: no room in memory']);
+    expect(held.tier.mayHave('/a')).toBe(false);
   });
 
   it('that was purged while it was sent is read to its end, and not found any more', async () => {
