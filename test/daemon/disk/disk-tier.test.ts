@@ -302,8 +302,8 @@ describe('a large body', () => {
     const files = await stored();
     const bench = await TierBench.over(files, LARGE, 16 << 20);
     bench.limits.nukeLimit = 5;
-    const small = Buffer.alloc(10_000, 's');
-    for (let i = 0; i < 1600; i++) bench.put(`/${i}`, i + 2, small);
+    const small = Buffer.alloc(100_000, 's');
+    for (let i = 0; i < 170; i++) bench.put(`/${i}`, i + 2, small);
     const load = async (one: TierBench): Promise<Oc> => {
       const { cache, tier } = one;
       const busy = one.lookup('/a')[1].busy as Oc;
@@ -317,7 +317,7 @@ describe('a large body', () => {
     bench.cache.references.deref(whole);
     // All that is there is held: nothing can go.
     const held = await TierBench.over(files.after(null), LARGE, 16 << 20);
-    for (let i = 0; i < 900; i++) {
+    for (let i = 0; i < 90; i++) {
       held.put(`/${i}`, i + 2, small);
       held.lookup(`/${i}`);
     }
