@@ -1083,11 +1083,11 @@ it('is counted by whether its address had a pool already', () => {
   const [first, second] = [backendAt(1), backendAt(1)];
   backendAt(2);
   expect(pool.counters).toEqual({ ref_miss: 2, ref_hit: 1 });
-  second.end();
-  backendAt(1);
-  expect(pool.counters.ref_hit).toBe(2);
-  first.addresses = [];
   first.end();
+  // Its name has no address any more.
+  second.addresses = [];
+  backendAt(1);
+  expect(pool.counters.ref_miss).toBe(3);
 });
 
 it('that nobody probes counts as happy at all times', () => {
