@@ -1,6 +1,6 @@
 // The scripts of test/proxytest, played by proxytest on proxyd and on Varnish, and by Varnish's own program: the verdicts are the same.
 // A script whose name begins with fail- must fail, with the text of its first line; skip- must be skipped. Those that begin with newer-
-// use commands that the installed program has not, or are about later releases.
+// use commands that the installed program has not.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
