@@ -43,8 +43,9 @@ export function asParts({ core, attempt }: Request): PartFacts | null {
   const head = new HttpMessage(Tag.ObjMethod);
   reading.head(oc, head);
   const validator = strongValidator(head);
-  if (validator === null || head.status !== 200 || head.get('accept-ranges')?.toLowerCase() !== 'bytes')
-    return null;
+  // A part is asked for without a coding.
+  if (validator === null || head.status !== 200 || head.has('content-encoding')) return null;
+  if (head.get('accept-ranges')?.toLowerCase() !== 'bytes') return null;
   const total = reading.declaredLength(oc);
   // It is the same for all who ask meanwhile, on whichever thread, and never that of another object.
   const what = JSON.stringify([validator, total, facts.vxidOf(oc), facts.tOriginOf(oc)]);

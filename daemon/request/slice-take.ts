@@ -189,6 +189,7 @@ export class SliceTake {
 function objectOf({ core, attempt }: Request, part: PartFacts, urgency: Urgency): SlicedObject {
   const { cache, clock } = core;
   const { oc } = attempt;
+  const isComing = attempt.farPart !== null;
   cache.references.ref(oc);
   return {
     part,
@@ -196,7 +197,10 @@ function objectOf({ core, attempt }: Request, part: PartFacts, urgency: Urgency)
     comes: (place) => {
       if (part.size === 0) cache.filling.addPart(oc, place);
     },
-    changed: () => void cache.invalidation.purgeOne(oc, clock.now()),
+    changed: () => {
+      // One that is being fetched is no older than the answer: origins that are several may disagree.
+      if (!isComing) cache.invalidation.purgeOne(oc, clock.now());
+    },
     release: () => cache.references.deref(oc),
   };
 }

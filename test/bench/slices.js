@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { cpuSeconds } from './processes.js';
 import { find, freePort, LOAD_CPU, SERVER_CPU, sleep, startProxyd } from './servers/start.js';
 
 /** Milliseconds before the origin's first byte, and between the pieces that it sends of a response. */
@@ -192,6 +193,7 @@ async function main() {
       const watch = setInterval(() => {
         most = Math.max(most, memory(server.pid));
       }, 250);
+      const spent = cpuSeconds(server.pid);
       const began = performance.now();
       const firsts = await askAll(server.port);
       const seconds = (performance.now() - began) / 1000;
@@ -203,7 +205,7 @@ async function main() {
       console.log(
         `${name}: origin sent ${(sent / (wanted.size * slice)).toFixed(3)} of what was asked for, ${seconds.toFixed(1)} s, ` +
           `first byte ${ratio(0.5)} (median) ${ratio(0.95)} (95 %) of the origin's, ` +
-          `memory ${before.toFixed(0)} to ${most.toFixed(0)} MiB`,
+          `${(cpuSeconds(server.pid) - spent).toFixed(1)} s of processor time, memory ${before.toFixed(0)} to ${most.toFixed(0)} MiB`,
       );
       await server.stop();
     }

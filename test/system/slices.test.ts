@@ -1,7 +1,7 @@
 // Objects in slices (req.slice): what the origin is asked for, what clients get, and what takes all slices out of the cache.
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ClientConnection, field, type Response } from '../harness/http-client.ts';
@@ -520,6 +520,31 @@ describe('clients that take a file in pieces', () => {
     expect(hash(readFileSync(path))).toBe(hash(file.body));
     expect(asked()[0]).toBe(first(2));
     expect(asked()).toHaveLength(ALL - 2);
+  });
+
+  it("apt's own client goes on where it left off", async () => {
+    const method = '/usr/lib/apt/methods/http';
+    if (!existsSync(method)) return;
+    const changed = new Date(Date.now() - 1e8);
+    changed.setMilliseconds(0);
+    file.fields = { 'Last-Modified': changed.toUTCString() };
+    const path = box.path('resumed-apt');
+    writeFileSync(path, file.body.subarray(0, 37_777));
+    utimesSync(path, changed, changed);
+    const apt = execFile(method);
+    const done = new Promise<string>((resolve, reject) => {
+      let text = '';
+      apt.stdout?.on('data', (bytes: string) => {
+        text += bytes;
+        if (/^201 URI Done[^]*\n\n/m.test(text)) resolve(text);
+      });
+      apt.on('exit', () => reject(new Error(text)));
+    });
+    apt.stdin?.write(`600 URI Acquire\nURI: http://127.0.0.1:${proxy.port}${url}\nFilename: ${path}\n\n`);
+    expect(await done).toContain(`Size: ${SIZE}`);
+    apt.stdin?.end();
+    expect(hash(readFileSync(path))).toBe(hash(file.body));
+    expect(asked().toSorted()).toEqual([first(2), ...[3, 4, 5, 6].map(slice)].toSorted());
   });
 
   it('a player reads the end, then the beginning, then goes from place to place', async () => {
