@@ -298,6 +298,19 @@ describe('another version', () => {
     expect([hash(r.body), field(r, 'ETag')]).toEqual([hash(file.body), '"b"']);
   });
 
+  it('is refused where the origin sends parts of it whatever If-Range says', async () => {
+    file.reply = (_, range) =>
+      range === null || range[0] !== 3 * SLICE
+        ? null
+        : respond(
+            '206 Partial Content',
+            { ETag: '"b"', 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/${SIZE}` },
+            bytesOf(998).subarray(...range),
+          );
+    const r = await get();
+    expect([r.complete, r.body.equals(file.body.subarray(0, r.body.length))]).toEqual([false, true]);
+  });
+
   it('is found by revalidation, and the same one keeps its slices', async () => {
     await get(null, { 'X-Ttl': '0.1s' });
     await new Promise((resolve) => setTimeout(resolve, 200));
