@@ -549,7 +549,7 @@ describe('clients that take a file in pieces', () => {
       let text = '';
       apt.stdout?.on('data', (bytes: string) => {
         text += bytes;
-        if (/^201 URI Done[^]*\n\n/m.test(text)) resolve(text);
+        if (/^201 URI Done[\s\S]*\n\n/m.test(text)) resolve(text);
       });
       apt.on('exit', () => reject(new Error(text)));
     });
