@@ -243,7 +243,7 @@ export const PARAMS = [
   row('h2_max_header_list_size', 'bytes', '2147483647b', { min: '0b', unit: 'bytes' },
     'What clients of HTTP/2 are told about the largest head, uncompressed and with 32 bytes for each field (SETTINGS_MAX_HEADER_LIST_SIZE). At its default they are told nothing. Heads are held to http_req_size, http_req_hdr_len and http_max_hdr in any case.'),
   row('h2_rapid_reset', 'timeout', '1.000', { min: '0.000', unit: 'seconds', flags: ['delayed_effect', 'experimental'] },
-    'A client of HTTP/2 that takes a request back sooner than this after its head makes a rapid reset. It counts for connections made after a change; h2.rapid_reset() sets it for one.'),
+    'A client of HTTP/2 that takes a request back sooner than this after its head, answered or not, makes a rapid reset. It counts for connections made after a change; h2.rapid_reset() sets it for one.'),
   row('h2_rapid_reset_limit', 'uint', '100', { min: '0', unit: 'resets', flags: ['delayed_effect', 'experimental'] },
     'How many rapid resets a client of HTTP/2 may make in h2_rapid_reset_period before its connection is closed. Streams that it makes us reset, by breaking the protocol, count as well. 0 sets no limit. It counts for connections made after a change; h2.rapid_reset_limit() sets it for one.'),
   row('h2_rapid_reset_period', 'timeout', '60.000', { min: '1.000', unit: 'seconds', flags: ['delayed_effect', 'experimental'] },

@@ -229,7 +229,9 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     const fault = this.decoder.oversized ? TOO_LARGE : judged;
     stream.declared = head.contentLength;
     core.stats.h2_streams++;
-    req.open(end - start, this.now());
+    const now = this.now();
+    req.open(end - start, now);
+    this.limits.streamBegan(id, now);
     this.streams.set(id, stream);
     const isBomb = head.bytes > core.requestLimits.maxSize * A_BOMB;
     if (isBomb) core.stats.h2_flood_hpack++;
@@ -360,12 +362,12 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private rstStream(id: number): void {
     const stream = this.streams.get(id);
     this.core.stats.h2_rst_received++;
-    if (stream === undefined || stream.isGone) {
-      this.bears(FRAME.RST_STREAM);
-      return;
-    }
-    const isBorne = this.mayReset(stream.tHead);
-    stream.left();
+    // An answer that was faster than the reset brings nobody anything, either.
+    const begun = this.limits.takeBegun(id);
+    const isOver = stream === undefined || stream.isGone;
+    if (isOver && (!this.bears(FRAME.RST_STREAM) || Number.isNaN(begun))) return;
+    const isBorne = this.mayReset(stream?.tHead ?? begun);
+    if (!isOver) stream.left();
     if (!isBorne) this.tooRapid('h2_flood_reset');
   }
 
@@ -400,6 +402,8 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     core.stats.h2_rst_sent++;
     const stream = this.streams.get(id);
     const begun = stream?.tHead ?? this.now();
+    // One of the client that crosses it is no second one.
+    this.limits.takeBegun(id);
     if (stream === undefined) this.sendRst(id, code);
     else stream.breakOff(code);
     if (!this.mayReset(begun)) this.tooRapid('h2_flood_error');

@@ -10,12 +10,17 @@ export interface ResetParams {
   readonly h2_rapid_reset_period: number;
 }
 
+/** Streams that began last whose times are known (chosen): of those that are answered before their reset is read. */
+const RECENT = 32;
+
 export class RapidResets implements Http2Limits {
   rapidReset: number;
   rapidResetPeriod: number;
   private limit: number;
   private budget: number;
   private at: number;
+  /** Id and time of each of the last streams. */
+  private readonly recent = new Float64Array(2 * RECENT);
 
   /** @param now clock seconds */
   constructor(params: ResetParams, now: number) {
@@ -38,6 +43,20 @@ export class RapidResets implements Http2Limits {
 
   get rapidResetBudget(): number {
     return this.budget;
+  }
+
+  streamBegan(id: number, now: number): void {
+    const slot = 2 * ((id >> 1) % RECENT);
+    this.recent[slot] = id;
+    this.recent[slot + 1] = now;
+  }
+
+  /** When one of the last streams began, which may have been answered; NaN for others, and from the second time on. */
+  takeBegun(id: number): number {
+    const slot = 2 * ((id >> 1) % RECENT);
+    if (this.recent[slot] !== id) return Number.NaN;
+    this.recent[slot] = 0;
+    return this.recent[slot + 1] as number;
   }
 
   /** A stream that began at `begun` was reset; false when there were too many. */

@@ -109,6 +109,7 @@ describe('resets', () => {
   /** Ways to have a stream reset from here (CVE-2025-8671), and by the client (CVE-2023-44487); § is the stream. */
   const WAYS: readonly [name: string, frames: string, counter: keyof MainCounters][] = [
     ['by the client', 'GET(§ /wait) ; RST_STREAM(§) #8', 'h2_flood_reset'],
+    ['by the client, of what has been answered', 'GET(§ /x) ; RST_STREAM(§) #8', 'h2_flood_reset'],
     ['an upload, by the client', 'POST(§ /up) ; RST_STREAM(§) #8', 'h2_flood_reset'],
     ['for a window of nothing', 'GET(§ /wait) ; WINDOW_UPDATE(§) #0', 'h2_flood_error'],
     ['for a window that is too large', 'GET(§ /wait) ; WINDOW_UPDATE(§) #0x7fffffff', 'h2_flood_error'],
