@@ -114,6 +114,11 @@ it('max_connections is a limit of all threads together', async () => {
     ]);
     expect(new Set(refused.map(({ thread }) => thread)).size).toBe(2);
     for (const client of open.splice(0)) client.close();
+    // New ones go to the thread that has fewer.
+    await until('all are gone', async () => {
+      const { 'THR.0.connections_open': first, 'THR.1.connections_open': second } = await running.counters();
+      return (first === 0 && second === 0) || null;
+    });
   }
   expect((await running.counters())['VBE.boot.one.conn']).toBe(0);
 }, 60_000);
