@@ -1,5 +1,6 @@
 // The worker as its backends see it.
 
+import type { ByteTurns } from '../flow/byte-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
 import type { DialerParams } from './dialer.ts';
@@ -23,6 +24,7 @@ export interface BackendEnvironment {
   readonly readBuffer: ReadBuffer;
   /** Paces the writes of request bodies. */
   readonly pacer: PiecePacer;
+  readonly readTurns: ByteTurns;
   readonly stats: Pick<
     MainCounters,
     | 'backend_conn'

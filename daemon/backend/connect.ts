@@ -2,6 +2,7 @@
 // and evaluates failures.
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
+import type { ByteTurns } from '../flow/byte-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { type SystemError, systemError, TIMED_OUT } from '../system-error.ts';
 import type { OriginAddress } from './address.ts';
@@ -18,6 +19,8 @@ export interface ConnectionEnvironment {
   readonly readBuffer: ReadBuffer;
   readonly limits: HeadLimits;
   readonly pacer: PiecePacer;
+  /** Shares the turns among large bodies. */
+  readonly readTurns: ByteTurns;
 }
 
 /** A connection to be made for exchanges. */
@@ -40,7 +43,7 @@ export function connectOrigin(
   let conn: OriginConnection | null = null;
   const read: SocketReader = (buf, start, end) => conn?.receive(buf, start, end) ?? false;
   const made = (socket: Socket, facts: OriginTls | null): OriginConnection => {
-    conn = new OriginConnection(socket, key, owner, env.limits, env.pacer, facts);
+    conn = new OriginConnection(socket, key, owner, env.limits, env.pacer, env.readTurns, facts);
     return conn;
   };
   if (tls !== null) return openSecure(at, tls, timeout, env.readBuffer, read, made);

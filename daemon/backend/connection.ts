@@ -7,6 +7,7 @@
 
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { ByteTurns, InTurn } from '../flow/byte-turns.ts';
 import { DISCARD, type Room, type Sink, type Writer } from '../flow/flow.ts';
 import { type AnyPiece, LentPiece, NOTHING, type Piece } from '../flow/piece.ts';
 import type { BodyFraming } from '../http1/framing.ts';
@@ -40,6 +41,9 @@ import { CUT, isTlsError, tlsError } from './tls-failures.ts';
 /** Bytes kept of a response before readHead(); reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
 
+/** Reads of this size or more, as those of large bodies, wait for their turn (chosen). */
+const LARGE_READ = 32 * 1024;
+
 /** Milliseconds for which `Keep-Alive: timeout=5` can be relied on: a request in the last second may be too late. */
 function keptFor(hint: string): number {
   const seconds = /(?:^|[\s,])timeout=(\d{1,6})(?![^\s,])/i.exec(hint)?.[1];
@@ -48,7 +52,7 @@ function keptFor(hint: string): number {
 
 export type ConnectionOwner = OwnerOf<OriginConnection>;
 
-export class OriginConnection implements Writer {
+export class OriginConnection implements Writer, InTurn {
   readonly socket: Socket;
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
@@ -100,6 +104,11 @@ export class OriginConnection implements Writer {
   /** Most seconds between two reads within a head or a body. */
   private betweenBytes = 0;
   private paused = false;
+  private readonly readTurns: ByteTurns;
+  /** Whether it waits for its turn to read. */
+  private waitsForTurn = false;
+  /** Its turn has been accounted for, and the read that it is for has not come. */
+  private isAccounted = false;
   /** Reading was stopped by a read callback or pause(). Restarting costs two system calls. */
   private stopped = false;
 
@@ -109,8 +118,10 @@ export class OriginConnection implements Writer {
     owner: ConnectionOwner,
     limits: HeadLimits,
     pacer: PiecePacer,
+    readTurns: ByteTurns,
     tls: OriginTls | null = null,
   ) {
+    this.readTurns = readTurns;
     this.socket = socket;
     this.tls = tls;
     this.poolKey = poolKey;
@@ -351,7 +362,7 @@ export class OriginConnection implements Writer {
       case AT.BODY:
         this.deadline.restart();
         this.body(buf, start, end);
-        return !this.paused;
+        return !this.paused && (end - start < LARGE_READ || this.mayReadOn(end - start));
       case AT.SENDING:
       case AT.HELD: {
         const first = this.heads.carry.length === 0;
@@ -372,8 +383,26 @@ export class OriginConnection implements Writer {
     }
   }
 
+  /** Whether this turn has time for another read of a large body; else its turn comes later. */
+  private mayReadOn(bytes: number): boolean {
+    const { readTurns } = this;
+    if (this.isAccounted) this.isAccounted = false;
+    else readTurns.spent(bytes);
+    if (this.state !== AT.BODY || readTurns.enter(this)) return true;
+    this.waitsForTurn = true;
+    return false;
+  }
+
+  turn(): void {
+    this.waitsForTurn = false;
+    if (this.paused || this.state === AT.CLOSED) return;
+    this.isAccounted = true;
+    this.readTurns.spent(LARGE_READ);
+    this.read();
+  }
+
   private read(): void {
-    if (!this.stopped || this.state === AT.CLOSED) return;
+    if (!this.stopped || this.waitsForTurn || this.state === AT.CLOSED) return;
     this.stopped = false;
     this.socket.resume();
   }

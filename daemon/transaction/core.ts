@@ -5,8 +5,8 @@ import type { Cache } from '../cache/cache.ts';
 import type { TierLookups } from '../cache/object-tier.ts';
 import type { Clock } from '../clock.ts';
 import type { VclHost, VclProgram } from '../contract/context.ts';
+import type { ByteTurns } from '../flow/byte-turns.ts';
 import type { Piece } from '../flow/piece.ts';
-import type { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
@@ -106,7 +106,7 @@ export interface Core {
   readonly turns: Turns;
   readonly tls: TlsServices;
   /** Per-turn send budget. */
-  readonly sendTurns: SendTurns;
+  readonly sendTurns: ByteTurns;
   /** Runs `step` in a later turn of the event loop. */
   later(step: () => void): void;
 }

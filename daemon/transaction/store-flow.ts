@@ -6,9 +6,9 @@ import type { Cache } from '../cache/cache.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { BodyCursor } from '../cache/storage/stored-body.ts';
 import type { ProgressReader, ProgressSource } from '../cache/transfers.ts';
+import type { ByteTurns, InTurn } from '../flow/byte-turns.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { type AnyPiece, type Holder, NOTHING, stored } from '../flow/piece.ts';
-import type { Sender, SendTurns } from '../flow/send-turns.ts';
 import type { StoredBytes } from '../http1/lent-bytes.ts';
 import type { Span } from '../http1/range.ts';
 
@@ -18,7 +18,7 @@ export const SLICE = 64 * 1024;
 /** The services that flows of stored bodies need. */
 export interface StoreAccess {
   readonly cache: Pick<Cache, 'facts' | 'reading' | 'references'>;
-  readonly sendTurns: SendTurns;
+  readonly sendTurns: ByteTurns;
   later(step: () => void): void;
 }
 
@@ -45,7 +45,7 @@ export class ObjectHolder implements Holder {
  * fetch may be about to end. */
 type SourceState = 'new' | 'ready' | 'writing' | 'dry' | 'full' | 'queued' | 'late' | 'over';
 
-export class StoreSource implements Source, Holder, Sender, ProgressReader {
+export class StoreSource implements Source, Holder, InTurn, ProgressReader {
   private readonly core: StoreAccess;
   private readonly oc: Oc;
   private readonly from: number;
@@ -231,7 +231,7 @@ export class StoreSink implements Sink<AnyPiece> {
   private readonly filling: Cache['filling'];
   private readonly oc: Oc;
   private readonly reader: 'none' | 'whole' | 'streaming';
-  private readonly sendTurns: SendTurns | null;
+  private readonly sendTurns: ByteTurns | null;
   private readonly ahead: number;
   private writer: Writer | null = null;
   private state: 'open' | 'full' | 'over' = 'open';
@@ -246,7 +246,7 @@ export class StoreSink implements Sink<AnyPiece> {
     filling: Cache['filling'],
     oc: Oc,
     reader: 'none' | 'whole' | 'streaming',
-    sendTurns: SendTurns | null = null,
+    sendTurns: ByteTurns | null = null,
     ahead = TRANSIT,
   ) {
     this.filling = filling;

@@ -8,6 +8,7 @@ import { PiecePacer } from '../backend/piece-pacer.ts';
 import { ProbeSchedule } from '../backend/probe-schedule.ts';
 import { socketWires } from '../backend/socket-wire.ts';
 import { TlsClients } from '../backend/tls-client.ts';
+import { ByteTurns } from '../flow/byte-turns.ts';
 import type { WorkerCore } from './worker-core.ts';
 
 export function makeBackendEnvironment(worker: WorkerCore): BackendEnvironment {
@@ -25,6 +26,7 @@ export function makeBackendEnvironment(worker: WorkerCore): BackendEnvironment {
     tlsClients: new TlsClients(),
     readBuffer,
     pacer: new PiecePacer(),
+    readTurns: new ByteTurns((run) => setImmediate(run)),
     stats: worker.stats,
     get limits() {
       return worker.responseLimits;

@@ -14,8 +14,8 @@ import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
 import type { DiskTier } from '../disk/disk-tier.ts';
 import type { EdgeConnector } from '../edge/connector.ts';
+import { ByteTurns } from '../flow/byte-turns.ts';
 import type { Piece } from '../flow/piece.ts';
-import { SendTurns } from '../flow/send-turns.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage } from '../link.ts';
@@ -122,7 +122,7 @@ export abstract class WorkerCore implements Core {
     counters: newTlsCounters(),
     lacksCertificate: (listener) => this.lacksCertificate(listener),
   };
-  readonly sendTurns = new SendTurns((run) => setImmediate(run));
+  readonly sendTurns = new ByteTurns((run) => setImmediate(run));
   /** For records that belong to no transaction. */
   readonly workerLog: TxLog;
   /** Includes removals by the lurker under debug=+lurker. */

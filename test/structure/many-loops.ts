@@ -43,7 +43,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'has a budget of its own for each turn': [
     'daemon/backend/piece-pacer.ts held',
     'daemon/cache/ban/ban-tester.ts queue',
-    'daemon/flow/send-turns.ts queue',
+    'daemon/flow/byte-turns.ts queue',
   ],
   'a share of them a turn': [
     'daemon/stats/counter-relay.ts backends',

@@ -19,6 +19,7 @@ import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import { DISCARD, type Room } from '../../../daemon/flow/flow.ts';
 import { type AnyPiece, own } from '../../../daemon/flow/piece.ts';
 import {
@@ -62,6 +63,7 @@ beforeEach(() => {
     wires: socketWires(shared),
     readBuffer: shared,
     pacer: new PiecePacer(),
+    readTurns: new ByteTurns((run) => setImmediate(run)),
     now: () => 0,
     healthLog: () => undefined,
     healthChanged: () => undefined,
@@ -421,6 +423,46 @@ describe('an exchange', () => {
     });
     const got = await get(await connection(backendAt(at.port)));
     expect([got.msg.status, got.msg.n, got.body.text]).toEqual([200, 1, 'ok']);
+  });
+
+  it('reads no more of large bodies in a turn than all connections together may', async () => {
+    const length = 4 << 20;
+    const deferred: (() => void)[] = [];
+    env = { ...env, readTurns: new ByteTurns((run) => deferred.push(run)) };
+    const from = await origin(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
+    const backend = backendAt(from.port);
+    const got = [0, 0, 0, 0];
+    const bodies = got.map(async (_, i) => {
+      const conn = await connection(backend, true);
+      const msg = new HttpMessage(0);
+      conn.sendHead(own(GET), NO_BODY);
+      expect(await head(conn, msg, 60)).toBeNull();
+      return new Promise<string>((done) => {
+        const take = (piece: AnyPiece): void => {
+          got[i] = (got[i] as number) + piece.length;
+        };
+        const sink = sinkOf(take, () => done('end'), done);
+        conn.readBody(responseBody(msg, 'GET', new Leniencies()), sink);
+      });
+    });
+    const sum = (): number => got.reduce((all, each) => all + each, 0);
+    // Until none reads on.
+    for (let before = -1; before < sum() || sum() < 1 << 20; ) {
+      before = sum();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    // Small reads are not counted.
+    expect(sum()).toBeLessThan(2 << 20);
+    let isOver = false;
+    const all = Promise.all(bodies).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      for (const run of deferred.splice(0)) run();
+      await new Promise(setImmediate);
+    }
+    expect(await all).toEqual(['end', 'end', 'end', 'end']);
+    expect(got).toEqual([length, length, length, length]);
   });
 
   it('stops reading when it is paused and continues when it is resumed', async () => {

@@ -10,6 +10,7 @@ import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import type { BackendTls } from '../../../daemon/contract/program.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import type { SystemError } from '../../../daemon/system-error.ts';
 import { Turns } from '../../../daemon/turns/turns.ts';
 import { CertificateMaker, type Issued } from '../../harness/origin-certificates.ts';
@@ -72,7 +73,12 @@ async function connect(
   const got = await connectOrigin(
     { kind: 'tcp', address: '127.0.0.1', port },
     { timeout, key: '', tls: { client, lead: null }, owner },
-    { readBuffer: buffer, limits: { maxLine: 8192, maxFields: 58, maxSize: 32768 }, pacer: new PiecePacer() },
+    {
+      readBuffer: buffer,
+      limits: { maxLine: 8192, maxFields: 58, maxSize: 32768 },
+      pacer: new PiecePacer(),
+      readTurns: new ByteTurns((run) => setImmediate(run)),
+    },
   );
   if (got instanceof OriginConnection) cleanup.push(() => got.destroy());
   return got;

@@ -15,6 +15,7 @@ import { type TlsClient, TlsClients } from '../../../daemon/backend/tls-client.t
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import { newMainCounters, newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
@@ -100,6 +101,7 @@ describe('a connection through another backend', () => {
       probes: new ProbeSchedule(),
       wires: socketWires(readBuffer),
       pacer: new PiecePacer(),
+      readTurns: new ByteTurns((run) => setImmediate(run)),
       now: () => 0,
       healthLog: () => undefined,
       healthChanged: () => undefined,

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Extension } from '../../../daemon/contract/extension.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import { type Abort, Flow, type Room, type Sink, type Writer } from '../../../daemon/flow/flow.ts';
 import { buffersOf, LentPiece, type Piece } from '../../../daemon/flow/piece.ts';
-import { SendTurns } from '../../../daemon/flow/send-turns.ts';
 import { assembled } from '../../../daemon/http1/byte-parts.ts';
 import { answerRanges } from '../../../daemon/http1/range.ts';
 import { StoreSink, StoreSource } from '../../../daemon/transaction/store-flow.ts';
@@ -99,7 +99,7 @@ class History {
     const { cache } = this.bench;
     cache.storages.overwriteFreed(true);
     const later = (run: () => void): void => void setImmediate(run);
-    this.core = { cache, sendTurns: new SendTurns(later), later };
+    this.core = { cache, sendTurns: new ByteTurns(later), later };
   }
 
   /** Stores a body, for which others may have to go; its object, or 0. */

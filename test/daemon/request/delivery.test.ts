@@ -3,9 +3,9 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Extension } from '../../../daemon/contract/extension.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import type { Room, Writer } from '../../../daemon/flow/flow.ts';
 import { copyOf, type Piece } from '../../../daemon/flow/piece.ts';
-import { SendTurns } from '../../../daemon/flow/send-turns.ts';
 import { ClientBody, startBody } from '../../../daemon/request/delivery.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { deliveryChain } from '../filters/filter-setup.ts';
@@ -92,7 +92,7 @@ class Sending {
       core: {
         cache: { reading, facts, references },
         stepChecks: {},
-        sendTurns: new SendTurns((run) => setImmediate(run)),
+        sendTurns: new ByteTurns((run) => setImmediate(run)),
         later: setImmediate,
       },
       session,

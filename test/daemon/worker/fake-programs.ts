@@ -8,6 +8,7 @@ import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { TlsClients } from '../../../daemon/backend/tls-client.ts';
 import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
+import { ByteTurns } from '../../../daemon/flow/byte-turns.ts';
 import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import { Turns } from '../../../daemon/turns/turns.ts';
@@ -45,6 +46,7 @@ export function fakePrograms(): FakePrograms {
       wires: () => ({ local: null, write: () => undefined, close: () => undefined }),
       readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
       pacer: new PiecePacer(),
+      readTurns: new ByteTurns((run) => setImmediate(run)),
       stats,
       limits,
       params: {} as ProgramServices['backendEnvironment']['params'],

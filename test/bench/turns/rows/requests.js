@@ -16,6 +16,8 @@ const VARNISH_LIMITS = [
   'workspace_backend=32m',
 ];
 
+const LARGE = Buffer.alloc(8 << 20, 'x');
+
 const request = (path, fields = '', method = 'GET') =>
   `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${fields}\r\n`;
 
@@ -225,6 +227,22 @@ export default [
   },
   variants(31),
   variants(1),
+  {
+    name: 'fetches of bodies of 8 MiB',
+    sizes: [3, 30, 300],
+    aim: 10,
+    varnish: true,
+    origin: (_req, res) => {
+      res.writeHead(200, { 'Cache-Control': 'max-age=1000', 'Content-Length': LARGE.length });
+      res.end(LARGE);
+    },
+    load: async ({ port, n }) => {
+      const paths = Array.from({ length: n }, fresh);
+      await Promise.all(
+        paths.map((path) => exchange(port, request(path, 'Connection: close\r\n'), Number.POSITIVE_INFINITY)),
+      );
+    },
+  },
   {
     name: "an origin's body in chunks of one byte",
     sizes: [1000, 10_000, 100_000, 1_000_000],

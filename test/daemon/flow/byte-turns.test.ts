@@ -1,18 +1,18 @@
 // How much of the bodies that are being sent goes to the kernel in one turn, and whose.
 
 import { describe, expect, it } from 'vitest';
-import { type Sender, SendTurns } from '../../../daemon/flow/send-turns.ts';
+import { ByteTurns, type InTurn } from '../../../daemon/flow/byte-turns.ts';
 
 const SLICE = 64 * 1024;
 
 /** Turns of an event loop that advances on demand, and the bytes sent in each. */
 class Loop {
-  readonly turns: SendTurns;
+  readonly turns: ByteTurns;
   readonly sent: string[][] = [[]];
   private deferred: (() => void)[] = [];
 
   constructor() {
-    this.turns = new SendTurns((run) => this.deferred.push(run));
+    this.turns = new ByteTurns((run) => this.deferred.push(run));
   }
 
   /** Everything that was deferred so far. */
@@ -30,7 +30,7 @@ class Loop {
   }
 }
 
-class Body implements Sender {
+class Body implements InTurn {
   private readonly loop: Loop;
   private readonly name: string;
   private readonly bytes: number;
@@ -60,7 +60,7 @@ class Body implements Sender {
   }
 }
 
-describe('SendTurns', () => {
+describe('ByteTurns', () => {
   it('lets a body that is alone go at once, up to the bound of a turn', () => {
     const loop = new Loop();
     loop.body('a', 40).pump();
