@@ -185,6 +185,17 @@ export class RunningProxy {
     return processTree(this.pid).find((pid) => pid !== this.pid && readStat(pid)?.ppid === this.pid) ?? null;
   }
 
+  /** Kills the worker, and waits until the next one serves. */
+  async killWorker(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const before = this.workerPid() as number;
+    process.kill(before, signal);
+    await until('another worker', async () => {
+      const now = this.workerPid();
+      return (now !== null && now !== before) || null;
+    });
+    await this.serving();
+  }
+
   /** Reads the port of the first listener and waits until it answers. */
   async serving(): Promise<void> {
     const running = async (): Promise<boolean> => {

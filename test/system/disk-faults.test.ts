@@ -74,13 +74,7 @@ backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }`,
   for (const url of ON_DISK) await body(url);
   await body('/large');
   await proxy.counterReaches('SMD.s1.c_write', ON_DISK.length + 1);
-  const worker = proxy.workerPid() as number;
-  process.kill(worker, 'SIGKILL');
-  await until('another worker', async () => {
-    const next = proxy.workerPid();
-    return (next !== null && next !== worker) || null;
-  });
-  await proxy.serving();
+  await proxy.killWorker();
   expect(await body(ON_DISK.at(-1) as string)).toBe(ON_DISK.at(-1));
   expect(fetches.get(ON_DISK.at(-1) as string)).toBe(1);
   await proxy.logged('Disk: found', '-g', 'request');

@@ -124,20 +124,10 @@ async function killAll(): Promise<void> {
   proxy = await start();
 }
 
-async function killWorker(): Promise<void> {
-  const worker = proxy.workerPid() as number;
-  process.kill(worker, 'SIGKILL');
-  await until('another worker', async () => {
-    const next = proxy.workerPid();
-    return (next !== null && next !== worker) || null;
-  });
-  await proxy.serving();
-}
-
 describe('objects survive', () => {
   it.each([
     ['a stop', stopAndStart],
-    ['a killed worker', killWorker],
+    ['a killed worker', () => proxy.killWorker()],
     ['kills of worker and manager', killAll],
   ])('%s', async (_, end) => {
     const at = version;
@@ -213,7 +203,7 @@ describe('does not come back after kills', () => {
     expect(await body('/kept2')).toBe(kept);
     await body('/kept2', {}, 'PURGE');
     version++;
-    await killWorker();
+    await proxy.killWorker();
     expect(await body('/kept2')).toBe(`/kept2 v${version} `);
   });
 });

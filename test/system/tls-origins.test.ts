@@ -119,17 +119,6 @@ sub vcl_pipe { if (req.http.Upgrade) { set bereq.http.Upgrade = req.http.Upgrade
 `;
 }
 
-/** Kills the worker, and waits for the next one. */
-async function killWorker(of: RunningProxy, signal: NodeJS.Signals): Promise<void> {
-  const before = of.workerPid() as number;
-  process.kill(before, signal);
-  await until('another worker', async () => {
-    const now = of.workerPid();
-    return (now !== null && now !== before) || null;
-  });
-  await of.serving();
-}
-
 const to = (name: string) => ({ fields: { 'X-To': name } });
 
 beforeAll(async () => {
@@ -382,7 +371,7 @@ it('verifies anew after a program with another authority, also with several thre
     return all.every((status) => status === 200) || null;
   });
   // The first program has the authority of before, for its new connections.
-  await killWorker(own, 'SIGKILL');
+  await own.killWorker('SIGKILL');
   expect(await statuses()).toEqual(Array(12).fill(200));
   await own.stop();
 });
@@ -424,7 +413,7 @@ it('shows no byte of a key', async () => {
     (await run(program, [...lead, '-C', '-f', file])).stdout,
     proxy.daemon.stderr + proxy.daemon.stdout,
   ];
-  await killWorker(proxy, 'SIGSEGV');
+  await proxy.killWorker('SIGSEGV');
   shown.push((await proxy.adm('panic.show')).stdout);
   const files = readdirSync(proxy.dir, { recursive: true, encoding: 'utf8' })
     .map((name) => join(proxy.dir, name))
