@@ -132,9 +132,16 @@ function among(counters: Counters, has: (name: string) => boolean): Counters {
   return Object.fromEntries(Object.entries(counters).filter(([name]) => has(name)));
 }
 
+/** Counters that agree even in a group where all may differ. Counters are published ten times a second: a group that
+ * did not wait for its sessions would have the last of them counted in the next one. */
+const OF_SESSIONS = ['MAIN.sess_conn', 'MAIN.s_sess', 'MAIN.client_req'];
+
 /** Expected values of ours: Varnish's, and intended differences. */
 function expected(field: Counters, ours: Counters, differs: CounterGroup['differs']): Counters {
-  if (differs?.['*'] !== undefined) return ours;
+  if (differs?.['*'] !== undefined) {
+    const sessions = OF_SESSIONS.map((name) => [name, field[name]]);
+    return { ...ours, ...Object.fromEntries(sessions) };
+  }
   const out = { ...field };
   for (const [name, { more }] of Object.entries(differs ?? {})) {
     const value = more === 'any' ? (ours[name] ?? 0) : (field[name] ?? 0) + more;
