@@ -30,6 +30,14 @@ export interface TierOutcome {
   text: string;
 }
 
+/** A complete object that is to be stored. */
+export interface NewObject {
+  readonly key: string;
+  /** As in TierRecord. */
+  readonly since: number;
+  readonly tags: readonly string[];
+}
+
 /** The layout of the facts: doubles, then flags and the id of the fetch. */
 const FACTS = 40;
 /** Flags that a record keeps. */
@@ -70,15 +78,24 @@ export class ObjectTier {
     this.state.tier = tier;
   }
 
-  /** The key of an object in the index; null of any other. */
-  keyOf(oc: Oc): string | null {
-    const oh = this.state.objcores.get(oc, row.OBJHEAD);
-    return oh === 0 ? null : this.state.objheads.keyOf(oh);
+  /** Runs `work` while nothing is invalidated or completed. */
+  hold<T>(work: () => T): T {
+    return this.state.lock.hold(work);
   }
 
-  /** Whether the tier has to know of an object: it was fetched since the tier was connected. */
-  isNew(oc: Oc): boolean {
-    return (this.state.transfers.get(oc)?.since ?? -1) >= 0;
+  /** Runs something as soon as this thread does not hold the lock. */
+  after(run: () => void): void {
+    this.state.lock.after(run);
+  }
+
+  /** For TierEvents.completed() only: null of an object of which the tier need not know, which it has stored or whose fetch began
+   * before the tier was connected. */
+  newObject(oc: Oc): NewObject | null {
+    const { transfers, objcores, objheads } = this.state;
+    const transfer = transfers.get(oc);
+    const oh = objcores.get(oc, row.OBJHEAD);
+    if (transfer === undefined || transfer.since < 0 || oh === 0) return null;
+    return { key: objheads.keyOf(oh), since: transfer.since, tags: transfer.tags ?? [] };
   }
 
   /** Bytes of a complete object's body. */
@@ -86,16 +103,21 @@ export class ObjectTier {
     return this.state.objcores.getDouble(oc, row.BODY_LENGTH);
   }
 
-  /** A complete object; null when it is not one to keep. For TierEvents.completed() only. Its body is copied up to `most` bytes; a
+  /** A complete object; null when it is not one to keep. The caller holds a reference. Its body is copied up to `most` bytes; a
    * larger one stays where it is until it is released. */
-  record(oc: Oc, most: number): (TierRecord & { readonly body: Buffer | TierBody }) | null {
-    const { objcores, transfers } = this.state;
+  record(oc: Oc, of: NewObject, most: number): (TierRecord & { readonly body: Buffer | TierBody }) | null {
+    const record = this.state.lock.hold(() => this.recordOf(oc, of));
+    if (record === null) return null;
+    const body = this.bodyBytes(oc) <= most ? this.copyOf(oc) : this.bodyOf(oc);
+    return body === null ? null : { ...record, body };
+  }
+
+  private recordOf(oc: Oc, { key, since, tags }: NewObject): TierRecord | null {
+    const { objcores } = this.state;
     const { store } = this;
     const meta = objcores.get(oc, row.META);
-    const key = this.keyOf(oc);
-    const transfer = transfers.get(oc);
     const ttl = objcores.getDouble(oc, row.TTL);
-    if (key === null || transfer === undefined || transfer.since < 0 || ttl <= 0) return null;
+    if (ttl <= 0) return null;
     if ((meta & NOT_KEPT) !== 0 || this.state.stevedores.of(oc).name === TRANSIENT) return null;
     const origin = objcores.getDouble(oc, row.T_ORIGIN);
     const lives = [origin, ttl, objcores.getDouble(oc, row.GRACE), objcores.getDouble(oc, row.KEEP)] as const;
@@ -111,18 +133,15 @@ export class ObjectTier {
     const varies = (meta & row.OF_HAS_VARY) !== 0;
     const end = varies ? vary + storedBytes(chunk, vary) : vary;
     const head = Buffer.from(chunk.subarray(from, end));
-    const body = this.bodyBytes(oc) <= most ? this.copyOf(oc) : this.bodyOf(oc);
-    if (body === null) return null;
     return {
       key,
       variant: varies ? hashOf(head.subarray(vary - from)) : 0,
-      since: transfer.since,
+      since,
       end: lives[0] + lives[1] + lives[2] + lives[3],
-      tags: transfer.tags ?? [],
+      tags,
       facts,
       head,
       annex: Buffer.from(store.annex(oc) ?? EMPTY),
-      body,
     };
   }
 
@@ -132,7 +151,21 @@ export class ObjectTier {
   }
 
   /** Takes a reference to an object. */
-  hold(oc: Oc): { release(): void } {
+  ref(oc: Oc): void {
+    this.life.ref(oc);
+  }
+
+  /** Gives one back, which another thread may have taken. */
+  deref(oc: Oc): void {
+    this.life.deref(oc);
+  }
+
+  /** Leaves a busy object that was not filled to the thread that fetches it. */
+  leave(oc: Oc): void {
+    this.state.transfers.delete(oc);
+  }
+
+  private held(oc: Oc): { release(): void } {
     this.life.ref(oc);
     return { release: () => this.life.deref(oc) };
   }
@@ -141,7 +174,7 @@ export class ObjectTier {
   bodyOf(oc: Oc): TierBody {
     const copy = (at: number, into: Uint8Array): boolean =>
       this.store.copyBody(oc, at, into, 0, into.length) === into.length;
-    return { length: this.bodyBytes(oc), copy, ...this.hold(oc) };
+    return { length: this.bodyBytes(oc), copy, ...this.held(oc) };
   }
 
   /** Whether a record is of the variant that a request wants. */
@@ -175,9 +208,10 @@ export class ObjectTier {
   }
 
   /** Fills a busy object with a record and its body, and makes it visible; false, and the object is busy as before, when there
-   * is no room. */
-  fill(oc: Oc, record: TierRecord, blocks: readonly Uint8Array[]): boolean {
+   * is no room, or the record is not valid any more. @param isValid asked while nothing is invalidated */
+  fill(oc: Oc, record: TierRecord, blocks: readonly Uint8Array[], isValid: () => boolean): boolean {
     return this.state.lock.hold(() => {
+      if (!isValid()) return false;
       const length = blocks.reduce((sum, block) => sum + block.length, 0);
       if (!this.storeRecord(oc, record, length, blocks)) return false;
       this.filling.finish(oc);
@@ -187,8 +221,9 @@ export class ObjectTier {
 
   /** As fill(), with the first block of the body alone: the rest comes as that of a fetch, by append(), then finish() or fail().
    * The caller holds a reference until then. */
-  begin(oc: Oc, record: TierRecord, length: number, first: Uint8Array): boolean {
+  begin(oc: Oc, record: TierRecord, length: number, first: Uint8Array, isValid: () => boolean): boolean {
     return this.state.lock.hold(() => {
+      if (!isValid()) return false;
       if (!this.storeRecord(oc, record, length, [first])) return false;
       // A body that is being sent is not cut for nuke_limit.
       this.store.transferOf(oc).nukesLeft = UNLIMITED;

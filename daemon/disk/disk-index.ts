@@ -44,9 +44,27 @@ export interface IndexEntry {
   readonly bytes: number;
 }
 
+/** Rows that hasKey() looks at: while rows are used again a walk may lead into other buckets. */
+const MOST_LOOKED = 1000;
+
+/** The memory of an index, which other threads may have, too. */
+export interface IndexMemory {
+  readonly rows: SharedArrayBuffer;
+  readonly buckets: SharedArrayBuffer;
+}
+
+function makeMemory(most: number): IndexMemory {
+  const buckets = 2 ** Math.ceil(Math.log2(Math.max(2, most)));
+  return {
+    rows: new SharedArrayBuffer((most + 1) * ROW_WORDS * 4),
+    buckets: new SharedArrayBuffer(buckets * 4),
+  };
+}
+
 export class DiskIndex {
   /** Entries that can be found. */
   live = 0;
+  readonly memory: IndexMemory;
   private readonly rows: Uint32Array;
   private readonly buckets: Uint32Array;
   private readonly mask: number;
@@ -58,12 +76,12 @@ export class DiskIndex {
   private readonly firsts = new Map<number, number>();
 
   /** @param most entries, replaced ones whose segments are still there included */
-  constructor(most: number) {
+  constructor(most: number, memory: IndexMemory = makeMemory(most)) {
     this.most = most;
-    this.rows = new Uint32Array(new SharedArrayBuffer((most + 1) * ROW_WORDS * 4));
-    const buckets = 2 ** Math.ceil(Math.log2(Math.max(2, most)));
-    this.buckets = new Uint32Array(new SharedArrayBuffer(buckets * 4));
-    this.mask = buckets - 1;
+    this.memory = memory;
+    this.rows = new Uint32Array(memory.rows);
+    this.buckets = new Uint32Array(memory.buckets);
+    this.mask = this.buckets.length - 1;
   }
 
   get isFull(): boolean {
@@ -91,6 +109,17 @@ export class DiskIndex {
     this.firsts.set(entry.segment, row);
     this.live++;
     return true;
+  }
+
+  /** Whether there are entries of a key's hash. Also for another thread, while the tier's changes the index: it may then miss an
+   * entry that has just come, or see one that has just gone. */
+  hasKey(low: number, high: number): boolean {
+    let row = this.buckets[low & this.mask] as number;
+    for (let looked = 0; row !== 0 && looked < MOST_LOOKED; looked++) {
+      if (this.word(row, LOW) === low >>> 0 && this.word(row, HIGH) === high >>> 0) return true;
+      row = this.word(row, NEXT);
+    }
+    return row !== 0;
   }
 
   /** The entries of a key's hash, newest first. */

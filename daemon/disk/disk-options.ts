@@ -29,6 +29,29 @@ export interface DiskOptions {
   readonly seed: () => readonly [number, number];
 }
 
+const MOST_SEGMENT = 1 << 30;
+/** Segments of a tier whose size is not too large for that. */
+const SEGMENTS = 32;
+/** Bytes of disk for which the index has room for an object. */
+const BYTES_AN_OBJECT = 4096;
+const MOST_OBJECTS = 1 << 24;
+const READS = 32;
+const INVALIDATIONS = 100_000;
+
+/** What a tier of `size` bytes may have. */
+export function sizes(
+  size: number,
+): Pick<DiskOptions, 'segmentBytes' | 'segments' | 'objects' | 'invalidations' | 'reads'> {
+  const segmentBytes = Math.min(MOST_SEGMENT, Math.floor(size / SEGMENTS));
+  return {
+    segmentBytes,
+    segments: Math.floor(size / segmentBytes),
+    objects: Math.min(MOST_OBJECTS, Math.floor(size / BYTES_AN_OBJECT)),
+    invalidations: INVALIDATIONS,
+    reads: READS,
+  };
+}
+
 /** The SMD counters since the start; gauges as DiskStore.sample() has set them. */
 export type DiskFigures = Record<SmdCounterName, number>;
 

@@ -8,7 +8,7 @@ import { KeyHash } from '../cache/key-hash.ts';
 import type { TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody } from '../cache/tier-events.ts';
 import type { DiskFiles } from './disk-files.ts';
-import { DiskIndex, type IndexEntry } from './disk-index.ts';
+import { DiskIndex, type IndexEntry, type IndexMemory } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
@@ -21,6 +21,13 @@ export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'replaced' | 'fai
 /** A put that waits for its turn; void once something newer of its key could not be stored. */
 interface Turn {
   isVoid: boolean;
+}
+
+/** What another thread needs to look for keys. */
+export interface IndexView {
+  readonly most: number;
+  readonly memory: IndexMemory;
+  readonly origin: string;
 }
 
 /** How a directory was found. */
@@ -92,7 +99,12 @@ export class DiskStore {
   /** Whether there may be an object of this key. */
   mayHave(key: string): boolean {
     this.hasher.hash(key);
-    return this.index.find(this.hasher.lo, this.hasher.hi).length > 0;
+    return this.index.hasKey(this.hasher.lo, this.hasher.hi);
+  }
+
+  /** For other threads, which look for keys in the same index. */
+  get view(): IndexView {
+    return { most: this.options.objects, memory: this.index.memory, origin: this.origin };
   }
 
   /** No object of this key that was stored so far, or waits for it, is found any more, until the next start. */
@@ -346,8 +358,7 @@ export class DiskStore {
 
   private setOrigin(origin: string): void {
     this.origin = origin;
-    const [first = 0, second = 0] = origin.split(' ').map(Number);
-    this.hasher = new KeyHash(first, second);
+    this.hasher = hasherOf(origin);
   }
 
   /** Loads all segments; false when one has seen an invalidation that the journal has not. */
@@ -408,6 +419,12 @@ export class DiskStore {
     if (this.journal === null) throw new Error('the disk tier is not open');
     return this.journal;
   }
+}
+
+/** The hash of keys in a directory. */
+export function hasherOf(origin: string): KeyHash {
+  const [first = 0, second = 0] = origin.split(' ').map(Number);
+  return new KeyHash(first, second);
 }
 
 function release(body: Uint8Array | TierBody): void {

@@ -1,5 +1,5 @@
-// Disk behind the memory of a cache with one thread: keeps complete objects, gives them back after memory has lost them, and has
-// every invalidation on disk.
+// Disk behind the memory of a cache: keeps complete objects, gives them back after memory has lost them, and has every
+// invalidation on disk. Of several threads one has it, and shared-tier.ts is between it and all of them.
 //
 // A body is read whole before a client sees a byte, so that a damaged one is a miss and not a cut, unless it is large: that one
 // is sent from its first block on, as the body of a fetch. Caution: when the journal
@@ -9,11 +9,11 @@
 import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
+import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
-import type { DiskFigures, DiskOptions, DiskSync } from './disk-options.ts';
+import { type DiskFigures, type DiskSync, sizes } from './disk-options.ts';
 import type { DiskHit } from './disk-reader.ts';
 import type { DiskMeta } from './disk-record.ts';
 import { DiskStore } from './disk-store.ts';
@@ -23,24 +23,24 @@ const MEGABYTE = 1 << 20;
 const MOST_WHOLE = 8 * MEGABYTE;
 /** Bytes that may wait to be written, and to be read. */
 const MOST_WAITING = 64 * MEGABYTE;
-const MOST_SEGMENT = 1024 * MEGABYTE;
-/** Segments of a tier whose size is not too large for that. */
-const SEGMENTS = 32;
-/** Bytes of disk for which the index has room for an object. */
-const BYTES_AN_OBJECT = 4096;
-const MOST_OBJECTS = 1 << 24;
-const READS = 32;
 /** Seconds. */
 const DEADLINE = 1;
 /** Seconds that a block of a body is waited for whose first is sent (chosen): half of between_bytes_timeout's default. */
 const NEXT_BLOCK = 30;
-const INVALIDATIONS = 100_000;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
 /** Keys that a start may look for in vain before it says so (chosen), when it has found at least as many objects. */
 const IN_VAIN = 1000;
 const UNWRITTEN = 'write objects, they are in memory only';
 const UNREAD = 'read objects, they are fetched again';
+
+/** What other threads have done to objects, and this one does not know yet. */
+export interface Underway {
+  /** Whether it knows all invalidations. */
+  isNone(): boolean;
+  /** Resolves when it knows all that has happened until now. */
+  received(): Promise<void>;
+}
 
 export interface DiskTierParts {
   readonly cache: Cache;
@@ -55,6 +55,8 @@ export interface DiskTierParts {
   readonly log: (text: string) => void;
   /** Reports trouble to the operator. */
   readonly report: (text: string) => void;
+  /** Absent with one thread. */
+  readonly underway?: Underway;
 }
 
 export class DiskTier implements TierEvents, TierLookups {
@@ -66,6 +68,7 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Whether the newest invalidation will survive. */
   private newestSettled: Promise<boolean> = Promise.resolve(true);
   private isOpen = false;
+  private isClosed = false;
   /** Why there is no store. */
   private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
@@ -91,8 +94,13 @@ export class DiskTier implements TierEvents, TierLookups {
 
   static async over(files: DiskFiles, size: number, parts: DiskTierParts): Promise<DiskTier> {
     const tier = new DiskTier(files, parts);
+    const { now, sync, seed } = parts;
     try {
-      tier.store = await DiskStore.open(files, optionsFor(size, parts), parts.figures);
+      tier.store = await DiskStore.open(
+        files,
+        { ...sizes(size), waitingBytes: MOST_WAITING, deadline: DEADLINE, now, sync, seed },
+        parts.figures,
+      );
       tier.isOpen = true;
       tier.atStart = tier.store.objects;
     } catch (error) {
@@ -100,7 +108,7 @@ export class DiskTier implements TierEvents, TierLookups {
       tier.failure = error as Error;
       parts.report(`The disk tier cannot be opened, memory serves alone: ${tier.failure.message}`);
     }
-    parts.cache.tier.connect(tier);
+    if (parts.underway === undefined) parts.cache.tier.connect(tier);
     return tier;
   }
 
@@ -113,9 +121,15 @@ export class DiskTier implements TierEvents, TierLookups {
   }
 
   completed(oc: Oc): void {
+    const object = this.objects.newObject(oc);
+    if (object !== null) this.keep(oc, object);
+  }
+
+  /** Stores a complete object. @param oc 0 when it is not to be stored, and only hides older ones */
+  keep(oc: Oc, object: NewObject): void {
     const { objects, store } = this;
-    if (store === null || !objects.isNew(oc)) return;
-    const record = this.isOpen ? objects.record(oc, MOST_WHOLE) : null;
+    if (store === null) return;
+    const record = this.isOpen && oc !== 0 ? objects.record(oc, object, MOST_WHOLE) : null;
     if (record !== null) {
       void store.put(record).then((answer) => {
         if (answer === 'failed') this.reportFailure(UNWRITTEN, store.writeError);
@@ -123,16 +137,19 @@ export class DiskTier implements TierEvents, TierLookups {
       return;
     }
     // An older copy would outlive it.
-    const key = objects.keyOf(oc);
-    if (key !== null) store.forgetKey(key);
+    store.forgetKey(object.key);
   }
 
-  invalidated(kind: 'key' | 'tag' | 'ban', text: string): void {
+  /** @param at seconds since 1970 */
+  invalidated(kind: 'key' | 'tag' | 'ban', text: string, at = this.parts.now()): void {
+    if (this.isClosed) {
+      this.newestSettled = Promise.resolve(false);
+      return;
+    }
     if (this.store === null) {
       this.newestSettled = this.forgetAll(this.failure);
       return;
     }
-    const at = this.parts.now();
     this.newestSettled = this.store
       .invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 })
       .then(() => true)
@@ -181,9 +198,10 @@ export class DiskTier implements TierEvents, TierLookups {
       else if (hit !== null && isWanted()) {
         // Unless a read says otherwise.
         outcome.text = 'no room in memory';
-        if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isWanted);
+        const isCurrent = this.whileCurrent(hit, q, isWanted, outcome);
+        if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isCurrent);
         else {
-          isFilled = await this.begin(hit, busy, isWanted);
+          isFilled = await this.begin(hit, busy, isCurrent);
           if (isFilled) rest = this.stream(hit, busy);
         }
       }
@@ -202,31 +220,56 @@ export class DiskTier implements TierEvents, TierLookups {
     }
   }
 
-  private isValid({ meta, concerns }: DiskHit, q: LookupQuery): boolean {
+  /** Whether a hit, which is valid now, still is, and is wanted: a forced miss may have replaced it since. */
+  private whileCurrent(
+    hit: DiskHit,
+    q: LookupQuery,
+    isWanted: () => boolean,
+    outcome: TierOutcome,
+  ): () => boolean {
+    const { meta, entry } = hit;
+    const { newest } = this;
+    return () => {
+      const { store } = this;
+      if (!isWanted() || !this.isOpen || store === null) return false;
+      const concerns = store.invalidations.concerning(meta.since, meta.key, meta.tags);
+      const isCurrent =
+        (this.parts.underway?.isNone() ?? true) &&
+        store.index.has(entry) &&
+        concerns !== null &&
+        (newest === this.newest || this.isValid({ meta, concerns }, q));
+      if (!isCurrent) outcome.text = 'invalidated';
+      return isCurrent;
+    };
+  }
+
+  private isValid({ meta, concerns }: Pick<DiskHit, 'meta' | 'concerns'>, q: LookupQuery): boolean {
     const bans = concerns.bans.map(({ text }) => text);
     return concerns.soft.length === 0 && !this.objects.isBanned(meta, bans, q, this.parts.now());
   }
 
-  private async fill(hit: DiskHit, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+  private async fill(hit: DiskHit, busy: Oc, isCurrent: () => boolean): Promise<boolean> {
     const blocks = await this.blocksOf(hit, this.parts.now() + DEADLINE);
-    if (blocks === null || !isWanted() || !this.isOpen) return false;
-    if (!this.objects.fill(busy, hit.meta, blocks)) return false;
+    if (blocks === null) return false;
+    await this.parts.underway?.received();
+    if (!this.objects.fill(busy, hit.meta, blocks, isCurrent)) return false;
     this.renew(hit, () => Buffer.concat(blocks));
     return true;
   }
 
   /** Makes an object visible with the first block of its body. */
-  private async begin(hit: DiskHit, busy: Oc, isWanted: () => boolean): Promise<boolean> {
+  private async begin(hit: DiskHit, busy: Oc, isCurrent: () => boolean): Promise<boolean> {
     const first = await hit.block(0, DEADLINE);
-    if (first === null || !isWanted() || !this.isOpen) return false;
-    return this.objects.begin(busy, hit.meta, hit.meta.bodyLength, first);
+    if (first === null) return false;
+    await this.parts.underway?.received();
+    return this.objects.begin(busy, hit.meta, hit.meta.bodyLength, first, isCurrent);
   }
 
   /** Reads the rest of a body that is being sent. */
   private async stream(hit: DiskHit, oc: Oc): Promise<void> {
     const { objects } = this;
     const { meta } = hit;
-    const own = objects.hold(oc);
+    objects.ref(oc);
     try {
       for (let number = 1; number < meta.sums.length; number++) {
         const block = await hit.block(number, NEXT_BLOCK);
@@ -241,7 +284,7 @@ export class DiskTier implements TierEvents, TierLookups {
       objects.fail(oc);
       this.parts.log(`disk: a body was cut: ${(error as Error).message}`);
     } finally {
-      own.release();
+      objects.deref(oc);
     }
   }
 
@@ -282,6 +325,7 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Writes what waits. */
   async close(): Promise<void> {
     this.isOpen = false;
+    this.isClosed = true;
     await this.store?.close();
   }
 
@@ -342,20 +386,4 @@ export class DiskTier implements TierEvents, TierLookups {
       return false;
     }
   }
-}
-
-function optionsFor(size: number, { seed, now, sync }: DiskTierParts): DiskOptions {
-  const segmentBytes = Math.min(MOST_SEGMENT, Math.floor(size / SEGMENTS));
-  return {
-    segmentBytes,
-    segments: Math.floor(size / segmentBytes),
-    objects: Math.min(MOST_OBJECTS, Math.floor(size / BYTES_AN_OBJECT)),
-    invalidations: INVALIDATIONS,
-    waitingBytes: MOST_WAITING,
-    reads: READS,
-    deadline: DEADLINE,
-    now,
-    sync,
-    seed,
-  };
 }

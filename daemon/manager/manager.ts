@@ -165,11 +165,7 @@ export class Manager implements ManagerServices {
       unlock();
     };
     try {
-      if (options.disk !== null) {
-        if (this.params.num('worker_threads') !== 1)
-          throw new OptionError('-s disk needs -p worker_threads=1 for now', false);
-        makeDiskDirectory(options.disk, jail?.worker ?? null);
-      }
+      if (options.disk !== null) makeDiskDirectory(options.disk, jail?.worker ?? null);
       workerDirectory.make();
       this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
     } catch (cause) {
@@ -204,7 +200,7 @@ export class Manager implements ManagerServices {
             active: loaded.active,
             generation,
             fleet: options.fleet !== null,
-            threads: options.disk === null ? this.params.num('worker_threads') : 1,
+            threads: this.params.num('worker_threads'),
             ...(options.disk !== null && { disk: options.disk }),
             code: null,
             ...(tls.state && { tls: tls.state }),

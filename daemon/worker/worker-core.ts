@@ -13,6 +13,7 @@ import type { FleetService } from '../contract/invalidation.ts';
 import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
 import type { DiskTier } from '../disk/disk-tier.ts';
+import type { SharedTier } from '../disk/shared-tier.ts';
 import type { EdgeConnector } from '../edge/connector.ts';
 import { ByteTurns } from '../flow/byte-turns.ts';
 import type { Piece } from '../flow/piece.ts';
@@ -84,7 +85,7 @@ export abstract class WorkerCore implements Core {
   readonly params: HotParams;
   readonly allParams: Params;
   readonly cache: Cache;
-  disk: DiskTier | null = null;
+  disk: DiskTier | SharedTier | null = null;
   readonly hotHeads: HotHeads;
   readonly spareFetchBuffers: object[] = [];
   readonly esi = new EsiState();

@@ -203,6 +203,11 @@ export class WorkerThreads {
         const lists = replies.map(({ body }) => JSON.parse(body) as ProgramStatus[]);
         return { status: 200, body: JSON.stringify(mergeLists(lists)) };
       }
+      // The first thread has the disk tier, and writes what the others have stored and purged.
+      case 'stop': {
+        await this.callOthers(call);
+        return carryOut(this.own, call);
+      }
       case 'drain': {
         const left = (await this.callAll(call)).reduce((sum, { body }) => sum + Number(body), 0);
         return { status: 200, body: String(left) };

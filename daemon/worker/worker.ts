@@ -7,12 +7,14 @@ import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
 import { DISK_SYNC } from '../disk/disk-options.ts';
-import { DiskTier } from '../disk/disk-tier.ts';
+import { DiskTier, type Underway } from '../disk/disk-tier.ts';
+import { SharedTier } from '../disk/shared-tier.ts';
 import type { QueueElsewhere } from '../edge/connector.ts';
-import type { FromWorker, InitMessage, ListenerAddress } from '../link.ts';
+import type { DiskSpec, FromWorker, InitMessage, ListenerAddress } from '../link.ts';
 import type { AcceptorHost } from '../net/acceptor.ts';
 import type { Session } from '../net/session.ts';
 import { SessionList } from '../net/session-list.ts';
+import type { Peers } from '../threads/peers.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { turns } from '../turns/turns.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
@@ -54,6 +56,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private started = false;
   private stopping = false;
   private unlockDisk: () => void = () => undefined;
+  /** With several threads. */
+  private readonly sharedDisk: SharedTier | null;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null = null) {
     super(init, send, share);
@@ -76,6 +80,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
       changed: () => this.readyWhenBound(),
       failed: (reason) => send({ t: 'failed', reason }),
     });
+    this.sharedDisk =
+      peers === null || init.disk === undefined ? null : this.shareDisk(init.disk.name, peers);
     this.backendEnvironment = makeBackendEnvironment(this);
     this.backendThreads = peers === null ? null : new BackendThreads(peers);
     this.host = makeHost(this);
@@ -210,30 +216,60 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.countersFile.close();
   }
 
+  private shareDisk(name: string, peers: Peers): SharedTier {
+    const sizes = this.cache.storages.names().map((each) => this.cache.storages.size(each));
+    return new SharedTier({
+      name,
+      objects: this.cache.tier,
+      channel: peers.channel,
+      memory: peers.part('disk'),
+      now: () => this.clock.now(),
+      smallest: Math.min(...sizes.filter((size) => size > 0)),
+    });
+  }
+
   /** Before any program: what a program purges must be known to be on disk. */
   private async openDisk(): Promise<void> {
     const spec = this.init.disk;
     if (spec === undefined) return;
-    this.unlockDisk = await lockDisk(spec.path);
-    this.disk = await DiskTier.open(spec.path, spec.size, {
+    const { sharedDisk } = this;
+    // There may be pages on disk, whose fragments need the request as it came.
+    this.esi.pages = true;
+    if (sharedDisk === null) {
+      this.disk = this.reportStart(await this.openTier(spec));
+    } else {
+      if (this.thread === 0)
+        this.reportStart(await sharedDisk.own((underway) => this.openTier(spec, underway)));
+      else await sharedDisk.follow();
+      this.disk = sharedDisk;
+    }
+  }
+
+  private async openTier({ path, size, name }: DiskSpec, underway?: Underway): Promise<DiskTier> {
+    this.unlockDisk = await lockDisk(path);
+    return DiskTier.open(path, size, {
       cache: this.cache,
       now: () => this.clock.now(),
       sync: () => DISK_SYNC[this.params.disk_sync] ?? 'group',
       log: (text) => this.logNotice(text),
-      name: spec.name,
+      name,
       figures: this.diskCounters,
       seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
-      report: (text) => this.report(`Storage ${spec.name}: ${text}`),
+      report: (text) => this.report(`Storage ${name}: ${text}`),
+      ...(underway !== undefined && { underway }),
     });
-    // There may be pages on disk, whose fragments need the request as it came.
-    this.esi.pages = true;
-    if (this.disk.store === null) return;
-    const { start, objects, ofOtherVersion } = this.disk.store;
+  }
+
+  private reportStart(tier: DiskTier): DiskTier {
+    const { name, store } = tier;
+    if (store === null) return tier;
+    const { start, objects, ofOtherVersion } = store;
     if (ofOtherVersion > 0)
-      this.report(`Storage ${spec.name}: ${ofOtherVersion} files of another version of proxyd were removed`);
+      this.report(`Storage ${name}: ${ofOtherVersion} files of another version of proxyd were removed`);
     const lost = start === 'damaged journal' || start === 'journal behind';
-    if (lost) this.report(`Storage ${spec.name} begins empty: ${start}`);
+    if (lost) this.report(`Storage ${name} begins empty: ${start}`);
     else this.logNotice(`disk: ${objects} objects`);
+    return tier;
   }
 
   private sweep(): void {

@@ -39,7 +39,6 @@ sub vcl_backend_response { set beresp.ttl = 1d; }
 sub vcl_deliver { set resp.http.hits = obj.hits; }
 `,
         storage: ['malloc,1m', `disk,${path},64m`],
-        params: { worker_threads: '1' },
         dir: box.path(`n${n}`),
       });
     let proxy = await start(0);

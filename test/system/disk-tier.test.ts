@@ -38,7 +38,6 @@ sub vcl_backend_response {
 sub vcl_deliver { set resp.http.hits = obj.hits; }
 `,
     storage: ['malloc,16m', `file,${path},64m`],
-    params: { worker_threads: '1' },
     dir: box.path(`n${starts++}`),
   });
 

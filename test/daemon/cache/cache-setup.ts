@@ -45,7 +45,7 @@ export function bareState(events: Partial<ObjectEvents> = {}): CacheState {
   });
 }
 
-function defaultLimits(): CacheLimits {
+export function defaultLimits(): CacheLimits {
   return {
     nukeLimit: 50,
     rushExponent: 3,
