@@ -15,6 +15,7 @@ import {
   TLS_COUNTERS,
   VBE_COUNTERS,
   VCP_COUNTERS,
+  WAITER_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
@@ -150,6 +151,7 @@ function countersText(): string {
     group('TLS: listeners with TLS, and their certificates', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
     group('VCP: pools of connections to backends', VCP_COUNTERS) +
+    group('WAITER.pool0: idle connections', WAITER_COUNTERS) +
     group('THR.<number>: a thread of the worker', THR_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)
   );

@@ -3,7 +3,7 @@
 // or ends is closed at once: its bytes belong to no request (SAFETY rule 5). One timer serves all: each list has its
 // longest idle connection first.
 
-import { newVcpCounters } from '../stats/counter-fields.ts';
+import { newVcpCounters, newWaiterCounters, type WaiterCounters } from '../stats/counter-fields.ts';
 import type { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 
@@ -17,9 +17,12 @@ export class ConnectionPool {
   private idleTimeout: number;
   private closed = false;
 
+  private readonly waiter: WaiterCounters;
+
   /** @param idleTimeout seconds that an idle connection is kept (backend_idle_timeout) */
-  constructor(idleTimeout: number) {
+  constructor(idleTimeout: number, waiter: WaiterCounters = newWaiterCounters()) {
     this.idleTimeout = idleTimeout;
+    this.waiter = waiter;
   }
 
   setIdleTimeout(seconds: number): void {
@@ -49,8 +52,10 @@ export class ConnectionPool {
       const conn = list?.pop();
       if (conn === undefined) return null;
       if (!conn.isOpen) continue;
-      if (conn.keepFor === Number.POSITIVE_INFINITY || performance.now() - conn.idleSince < conn.keepFor)
+      if (conn.keepFor === Number.POSITIVE_INFINITY || performance.now() - conn.idleSince < conn.keepFor) {
+        this.waiter.action++;
         return conn;
+      }
       // The origin may be closing it at this moment, and not every request can be sent twice.
       conn.destroy();
     }
@@ -79,6 +84,7 @@ export class ConnectionPool {
     const at = list?.indexOf(conn) ?? -1;
     if (list === undefined || at < 0) return;
     list.splice(at, 1);
+    if (!this.closed) this.waiter.remclose++;
     if (list.length === 0) this.kept.delete(conn.poolKey);
   }
 
@@ -105,7 +111,10 @@ export class ConnectionPool {
     let oldest = Number.POSITIVE_INFINITY;
     for (const [key, list] of [...this.kept]) {
       const fresh = list.findIndex((conn) => conn.idleSince > limit);
-      for (const conn of list.slice(0, fresh < 0 ? list.length : fresh)) conn.destroy();
+      for (const conn of list.splice(0, fresh < 0 ? list.length : fresh)) {
+        this.waiter.timeout++;
+        conn.destroy();
+      }
       if (list.length === 0) this.kept.delete(key);
       else oldest = Math.min(oldest, (list[0] as OriginConnection).idleSince);
     }

@@ -62,7 +62,8 @@ export class ObjectLookup {
 
   /** Finds the object of a key for a request; `out` gets the handles. */
   find(q: LookupQuery, out: LookupResult): LookupAnswer {
-    const { lock } = this.state;
+    const { lock, counters } = this.state;
+    counters.hcb_nolock++;
     out.clear();
     if (this.isShared) {
       const oc = this.findUnlocked(q);

@@ -76,7 +76,11 @@ export class Objheads {
   findOrAdd(key: string): Oh {
     const before = this.index.count;
     const oh = this.index.findOrAdd(key);
-    this.counters.n_objecthead += this.index.count - before;
+    if (this.index.count !== before) {
+      this.counters.n_objecthead++;
+      this.counters.hcb_lock++;
+      this.counters.hcb_insert++;
+    }
     return oh;
   }
 

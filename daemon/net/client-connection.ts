@@ -71,6 +71,11 @@ export abstract class ClientConnection extends ClientEnds {
     return this.phase === 'head' || BEFORE_REQUESTS.has(this.phase);
   }
 
+  /** Between two requests for longer than it takes to send one at once. */
+  isWaiting(now: number): boolean {
+    return this.phase === 'head' && this.rest === null && now > this.lingerEnd;
+  }
+
   /** The client has sent more than what has been worked on. */
   get hasInput(): boolean {
     return this.rest !== null;
@@ -185,10 +190,14 @@ export abstract class ClientConnection extends ClientEnds {
 
   /** Between two requests: whether the client was waited for longer than it takes to send one at once. */
   private countIdle(now: number, reason: CloseReason): void {
-    const { stats } = this.core;
+    const { stats, waiter } = this.core;
     // An unfinished head was received all the same.
     if (this.rest !== null) stats.s_req_hdrbytes += this.rest.length;
-    else if (now > this.lingerEnd || reason === 'RX_CLOSE_IDLE') stats.sess_herd++;
+    else if (now > this.lingerEnd || reason === 'RX_CLOSE_IDLE') {
+      stats.sess_herd++;
+      if (reason === 'RX_CLOSE_IDLE') waiter.timeout++;
+      else waiter.remclose++;
+    }
   }
 }
 

@@ -588,7 +588,10 @@ export class Session
       if (this.tHead === 0) {
         // A head that comes in pieces continues where its last piece ended; only a new one starts over.
         this.tHead = now;
-        if (now > this.lingerEnd) this.core.stats.sess_herd++;
+        if (now > this.lingerEnd) {
+          this.core.stats.sess_herd++;
+          this.core.waiter.action++;
+        }
         this.deadline = now + (this.leaves ? NOTICE : this.timeoutIdle);
         head.reset();
         // The first one is made with the session.

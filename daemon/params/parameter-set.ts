@@ -4,6 +4,7 @@
 // `hot`, a plain object of numbers with a constant shape.
 
 import {
+  type AbsentParam,
   type DebugName,
   type FeatureName,
   type NumericParam,
@@ -115,13 +116,38 @@ export class Params {
   set(name: string, text: string): ParamValue | ParamError | NoEffect {
     if (this.isProtected(name)) return protectedError(name);
     const absent = absentParam(name);
-    if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
+    if (absent !== null) return asAttempt(this.setAbsent(absent, text), name, text);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    const value = parseValue(this.asOfNow(row), text, this.values.get(name) as ParamValue);
+    const value = this.parsed(row, text);
     if (value instanceof ParamError) return asAttempt(value, name, text);
     this.apply(name, value);
     return value;
+  }
+
+  private parsed(row: ParamRow, text: string): ParamValue | ParamError {
+    const { commandErrors } = this.changes;
+    if (commandErrors && row.type === 'bits' && text === 'default') return this.defaultOf(row);
+    return this.inWords(
+      row,
+      text,
+      parseValue(this.asOfNow(row), text, this.values.get(row.name) as ParamValue),
+    );
+  }
+
+  private setAbsent(row: AbsentParam, text: string): NoEffect | ParamError {
+    if (this.changes.commandErrors && row.type === 'bits' && text === 'default') return noEffect(row);
+    return this.inWords(row, text, setAbsent(row, text));
+  }
+
+  /** An error in the words of the release. */
+  private inWords<T>({ type }: { type: string }, text: string, result: T | ParamError): T | ParamError {
+    const isUnit =
+      this.changes.commandErrors &&
+      type === 'timeout' &&
+      result instanceof ParamError &&
+      isUnread(result, text);
+    return isUnit ? new ParamError(`Invalid duration unit (${text})\n`) : result;
   }
 
   reset(name: string): ParamValue | ParamError | NoEffect {
@@ -202,6 +228,11 @@ export class Params {
   bits(row: ParamRow): string[] {
     return bitsOf(row, this.text(row.name as ParamName));
   }
+}
+
+/** Whether a duration was refused for its form, and not for its size. */
+function isUnread({ text: error }: ParamError, text: string): boolean {
+  return text.trim() !== '' && error.endsWith(` (${text})\n`);
 }
 
 /** The value of a default. */

@@ -239,8 +239,10 @@ function parseHeaderName(text: string): string | ParamError {
 }
 
 function parseReal(text: string): number | ParamError {
-  const real = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(real) ? real : new ParamError(`Invalid number (${text})\n`);
+  const m = /^\s*[+-]?(\d*)(\.\d*)?\s*$/.exec(text);
+  if (m === null || !/\d/.test(text)) return new ParamError(`Invalid number (${text})\n`);
+  if ((m[1] as string).length > DIGITS.whole) return new ParamError(`${TOO_MANY} (${text})\n`);
+  return Number(text);
 }
 
 /** A value in the format of param.show, without its unit. */

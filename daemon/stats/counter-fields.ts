@@ -26,6 +26,8 @@ import {
   type VbeCounterName,
   VCP_COUNTERS,
   type VcpCounterName,
+  WAITER_COUNTERS,
+  type WaiterCounterName,
   WRK_COUNTERS,
   type WrkCounterName,
 } from '../../protocol/tables/counters.ts';
@@ -48,6 +50,8 @@ export type TlsCertCounters = Record<TlsCertCounterName, number>;
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
 /** VCP.*: one instance per pool. */
 export type VcpCounters = Record<VcpCounterName, number>;
+/** WAITER.pool0.*: one instance per thread. */
+export type WaiterCounters = Record<WaiterCounterName, number>;
 /** THR.<number>.*: one instance per thread. */
 export type ThrCounters = Record<ThrCounterName, number>;
 /** WRK.*: filled just before each publication. */
@@ -64,6 +68,7 @@ export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);
 export const newTlsCertCounters = (): TlsCertCounters => zeros(TLS_CERT_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
 export const newVcpCounters = (): VcpCounters => zeros(VCP_COUNTERS);
+export const newWaiterCounters = (): WaiterCounters => zeros(WAITER_COUNTERS);
 export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);
 export const newMgtCounters = (): MgtCounters => zeros(MGT_COUNTERS);

@@ -16,6 +16,7 @@ import {
   TLS_COUNTERS,
   VBE_COUNTERS,
   VCP_COUNTERS,
+  WAITER_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
@@ -28,6 +29,7 @@ import type {
   TlsCounters,
   VbeCounters,
   VcpCounters,
+  WaiterCounters,
   WrkCounters,
 } from './counter-fields.ts';
 import type { CountersMessage } from './counter-relay.ts';
@@ -105,8 +107,11 @@ export class CountersFile {
     this.changes++;
   }
 
-  addPools(counters: VcpCounters): void {
-    this.pools = [new CounterSum('VCP', VCP_COUNTERS, counters)];
+  addPools(counters: VcpCounters, idle: WaiterCounters): void {
+    this.pools = [
+      new CounterSum('VCP', VCP_COUNTERS, counters),
+      new CounterSum('WAITER.pool0', WAITER_COUNTERS, idle),
+    ];
     this.changes++;
   }
 

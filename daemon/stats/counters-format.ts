@@ -16,6 +16,7 @@ import {
   TLS_COUNTERS,
   VBE_COUNTERS,
   VCP_COUNTERS,
+  WAITER_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 
@@ -34,6 +35,7 @@ const GROUPS = new Map<string, readonly CounterRow[]>([
   ['TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]],
   ['VBE', VBE_COUNTERS],
   ['VCP', VCP_COUNTERS],
+  ['WAITER', WAITER_COUNTERS],
   ['THR', THR_COUNTERS],
   ['WRK', WRK_COUNTERS],
 ]);

@@ -10,7 +10,7 @@ import type { Piece } from '../flow/piece.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
-import type { MainCounters, TlsCounters } from '../stats/counter-fields.ts';
+import type { MainCounters, TlsCounters, WaiterCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
 import type { ServerContexts } from '../tls/server-contexts.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
@@ -67,6 +67,7 @@ export interface Core {
   readonly logsResets: boolean;
   readonly esi: EsiState;
   readonly stats: MainCounters;
+  readonly waiter: WaiterCounters;
   readonly cache: Cache;
   /** Storage behind memory; null without. */
   readonly disk: TierLookups | null;

@@ -31,6 +31,7 @@ import {
   newSmaCounters,
   newSmdCounters,
   newTlsCounters,
+  newWaiterCounters,
   newWrkCounters,
   type SmaCounters,
 } from '../stats/counter-fields.ts';
@@ -75,6 +76,7 @@ export abstract class WorkerCore implements Core {
     this.send({ t: 'turn', thread: this.thread, millis, work, of }),
   );
   readonly stats = newMainCounters();
+  readonly waiter = newWaiterCounters();
   protected readonly wrk = newWrkCounters();
   readonly descriptors = new DescriptorGuard({
     limit: descriptorLimit(),
@@ -203,7 +205,7 @@ export abstract class WorkerCore implements Core {
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
     this.cache.storages.behind = init.disk?.name ?? null;
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
-    this.pool = new ConnectionPool(this.params.backend_idle_timeout);
+    this.pool = new ConnectionPool(this.params.backend_idle_timeout, this.waiter);
     const { settings, tickets, challenges } = init.tls ?? NO_TLS;
     this.ticketKeys.set(tickets);
     this.tls.contexts.set(settings);

@@ -12,6 +12,7 @@ import type {
   TlsCounters,
   VbeCounters,
   VcpCounters,
+  WaiterCounters,
   WrkCounters,
 } from '../stats/counter-fields.ts';
 import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
@@ -43,6 +44,7 @@ export interface CounterParts {
   /** Null without a disk tier. */
   readonly disk: { readonly name: string; readonly counters: SmdCounters } | null;
   readonly pools: VcpCounters;
+  readonly idle: WaiterCounters;
   readonly tls: TlsCounters;
   /** Whether there are TLS listeners. */
   readonly hasTls: boolean;
@@ -94,7 +96,7 @@ export class WorkerCounters {
     const file = new CountersFile(join(parts.dir, COUNTERS_FILE), main, wrk, parts.files, parts.trouble);
     for (const [name, counters] of parts.storages) file.addStorage(name, counters);
     if (parts.disk !== null) file.addDisk(parts.disk.name, parts.disk.counters);
-    file.addPools(parts.pools);
+    file.addPools(parts.pools, parts.idle);
     if (parts.hasTls) file.addTls(parts.tls);
     file.addThread(row);
     file.sample = sample;

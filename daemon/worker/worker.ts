@@ -101,6 +101,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
       storages: this.storages,
       disk: init.disk === undefined ? null : { name: init.disk.name, counters: this.diskCounters },
       pools: this.pool.counters,
+      idle: this.waiter,
       tls: this.tls.counters,
       hasTls: init.listeners.some(({ tls }) => tls === true),
       edge: this.edgeCounters,
@@ -188,6 +189,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   }
 
   private sampleGauges(): void {
+    this.stats.summs++;
     this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
     for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
     this.disk?.sample();
@@ -276,7 +278,12 @@ export class Worker extends WorkerCore implements AcceptorHost {
     const now = this.clock.now();
     const step = this.clock.correct();
     if (step < -this.params.clock_step) this.warn(`The clock was set back by ${(-step).toFixed(3)} s`);
-    this.sessions.each((session) => session.checkTimeout(now));
+    let idle = this.pool.size();
+    this.sessions.each((session) => {
+      session.checkTimeout(now);
+      if (session.isWaiting(now)) idle++;
+    });
+    this.waiter.conns = idle;
     this.programs.sweep();
     this.swept();
   }

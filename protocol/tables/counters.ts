@@ -72,6 +72,7 @@ const REFUSED_COUNTERS = REFUSALS.filter((refusal) => !('answersOnly' in refusal
 // biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const MAIN_COUNTERS = [
+  row('summs', 'c', 'i', 'diag', 'Times the counters were summed up for a publication'),
   row('uptime', 'c', 'd', 'info', 'Seconds since the worker started', 'first'),
   row('sess_conn', 'c', 'i', 'info', 'Client connections accepted'),
   row('sess_fail', 'c', 'i', 'info', 'Failed accepts, all causes'),
@@ -131,6 +132,7 @@ export const MAIN_COUNTERS = [
   row('req_dropped', 'c', 'i', 'info', 'Requests dropped under load'),
   row('req_reset', 'c', 'i', 'info', 'Requests ended because their client had left (varnish_release=9.0)'),
   row('n_object', 'g', 'i', 'info', 'Objects with a head in storage'),
+  row('n_vampireobject', 'g', 'i', 'diag', 'Objects of a persistent storage that are not usable yet; none are here'),
   row('n_objectcore', 'g', 'i', 'info', 'Object cores, marks and fetches under way included'),
   row('n_objecthead', 'g', 'i', 'info', 'Distinct lookup keys'),
   row('n_backend', 'g', 'i', 'info', 'Backends of all loaded programs', 'worst'),
@@ -189,6 +191,7 @@ export const MAIN_COUNTERS = [
   row('shm_writes', 'c', 'i', 'diag', 'Writes to the log ring'),
   row('shm_flushes', 'c', 'i', 'diag', 'Writes to the log ring forced by a full staging buffer'),
   row('shm_cycles', 'c', 'i', 'diag', 'Times the log ring began anew'),
+  row('shm_cont', 'c', 'i', 'diag', 'Writes to the log ring that waited for another thread; none do here'),
   row('shm_bytes', 'c', 'B', 'diag', 'Bytes written to the log ring'),
   row('backend_req', 'c', 'i', 'info', 'Requests sent to backends'),
   row('n_vcl', 'g', 'i', 'info', 'Loaded config programs, discarded ones in use included', 'worst'),
@@ -229,6 +232,9 @@ export const MAIN_COUNTERS = [
   row('xkey_refused', 'c', 'i', 'info', 'Objects not kept, since their surrogate keys found no room'),
   row('exp_mailed', 'c', 'i', 'diag', 'Objects handed to expiry'),
   row('exp_received', 'c', 'i', 'diag', 'Objects taken over by expiry'),
+  row('hcb_nolock', 'c', 'i', 'debug', 'Searches for a lookup key'),
+  row('hcb_lock', 'c', 'i', 'debug', 'Searches whose key was not there, and that made it'),
+  row('hcb_insert', 'c', 'i', 'debug', 'Lookup keys made'),
   row('esi_errors', 'c', 'i', 'diag', 'Errors in ESI markup of fetched pages (ESI_xmlerror)'),
   row('esi_warnings', 'c', 'i', 'diag', 'Warnings about ESI markup of fetched pages (ESI_xmlerror)'),
   row('vmods', 'g', 'i', 'info', 'Extensions in use', 'first'),
@@ -387,6 +393,16 @@ export const VCP_COUNTERS = [
   row('ref_miss', 'c', 'i', 'debug', 'Backends made whose address had none', 'first'),
 ] as const satisfies readonly CounterRow[];
 export type VcpCounterName = (typeof VCP_COUNTERS)[number]['name'];
+
+/** Idle connections of clients and to backends: WAITER.pool0.<counter>. With several threads, as the first one has them. */
+// biome-ignore format: a row is a line
+export const WAITER_COUNTERS = [
+  row('conns', 'g', 'i', 'debug', 'Idle connections: of clients that have sent nothing for longer than timeout_linger, and to backends', 'first'),
+  row('remclose', 'c', 'i', 'debug', 'Idle connections that the other side closed', 'first'),
+  row('timeout', 'c', 'i', 'debug', 'Idle connections closed after timeout_idle or backend_idle_timeout', 'first'),
+  row('action', 'c', 'i', 'debug', 'Idle connections used again', 'first'),
+] as const satisfies readonly CounterRow[];
+export type WaiterCounterName = (typeof WAITER_COUNTERS)[number]['name'];
 
 /** One backend: VBE.<program>.<backend>.<counter>. */
 // biome-ignore format: a row is a line

@@ -2,8 +2,9 @@
 // varnish_release, and those whose form Varnish changed with varnish_release=9.0.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { run, Sandbox } from '../harness/processes.ts';
+import { run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
 
@@ -42,6 +43,7 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
         vsl_mask: '+ReqTarget,+ExpKill',
         default_grace: '0',
         default_keep: '0',
+        timeout_idle: '60',
       },
     });
     for (let i = 0; i < 3; i++) await proxy.get('/pass', { fields: { 'X-Kind': 'asked' } });
@@ -75,6 +77,31 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
       'MAIN.http1_iovs_flush': 0,
     });
     expect(counters['MAIN.shm_bytes']).toBeGreaterThan(1000);
+    // A search for each lookup; each key was made once.
+    expect(counters['MAIN.hcb_insert']).toBe(counters['MAIN.hcb_lock']);
+    expect(counters['MAIN.hcb_nolock']).toBeGreaterThan(counters['MAIN.hcb_insert'] as number);
+  });
+
+  it('counts idle connections, and how they are used again or end', async () => {
+    const client = await ClientConnection.open(proxy.port);
+    const before = await proxy.counters();
+    const idle = (before['WAITER.pool0.conns'] ?? 0) + 1;
+    await until('the client counts as idle', async () => {
+      return (await proxy.counters())['WAITER.pool0.conns'] === idle;
+    });
+    client.send(requestText('/idle'));
+    await client.response();
+    await proxy.counterReaches('WAITER.pool0.action', (before['WAITER.pool0.action'] ?? 0) + 2);
+    await until('it is idle again', async () => (await proxy.counters())['WAITER.pool0.conns'] === idle);
+    client.close();
+    await proxy.counterReaches('WAITER.pool0.remclose', (before['WAITER.pool0.remclose'] ?? 0) + 1);
+    await origin.endIdle();
+    await until('no connection is idle', async () => (await proxy.counters())['WAITER.pool0.conns'] === 0);
+    const after = await proxy.counters();
+    expect(after['WAITER.pool0.remclose']).toBeGreaterThanOrEqual(
+      (before['WAITER.pool0.remclose'] ?? 0) + idle,
+    );
+    expect(after['WAITER.pool0.timeout']).toBe(0);
   });
 
   it('has access logs with headers as the release has them, unless another one is named', async () => {

@@ -31,13 +31,17 @@ const HANDLERS: ManagerHandlers = {
 
 /** Runs one command line, including its here-document. @param from the client, for the event of a ban; '' if unknown */
 export async function dispatch(services: ManagerServices, line: string, from = ''): Promise<CommandReply> {
+  const { supervisor, params } = services;
+  const unreadable = (why: string): CommandReply => ({
+    status: CLI.SYNTAX,
+    body: `${params.changes.commandErrors ? '' : `Unknown request.\n${HINT}`}${why}\n`,
+  });
   if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
   const words = commandWords(line);
   if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
   const [name] = words;
   if (name === undefined) return unreadable('Empty CLI command.');
   const row = commandRow(name);
-  const { supervisor, params } = services;
   try {
     if (row?.waits === 'briefly') await supervisor.settledSoon();
     else if (row?.waits === undefined) await supervisor.settled();
@@ -53,10 +57,6 @@ export async function dispatch(services: ManagerServices, line: string, from = '
   } catch (cause) {
     return cannot(`Internal error: ${(cause as Error).message}`);
   }
-}
-
-function unreadable(why: string): CommandReply {
-  return { status: CLI.SYNTAX, body: `Unknown request.\n${HINT}${why}\n` };
 }
 
 function run(

@@ -20,6 +20,7 @@ import {
   TLS_COUNTERS,
   VBE_COUNTERS,
   VCP_COUNTERS,
+  WAITER_COUNTERS,
   WRK_COUNTERS,
 } from '../../../protocol/tables/counters.ts';
 
@@ -145,6 +146,7 @@ function familiesOf(columns: ReadonlyMap<string, Column>): Family[] {
   add('tls', 'TLS', [...TLS_COUNTERS, ...TLS_CERT_COUNTERS]);
   add('backend', 'VBE', VBE_COUNTERS);
   add('pool', 'VCP', VCP_COUNTERS);
+  add('waiter', 'WAITER', WAITER_COUNTERS);
   add('thread', 'THR', THR_COUNTERS);
   add('wrk', 'WRK', WRK_COUNTERS);
   return families;

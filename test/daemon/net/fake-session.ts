@@ -5,7 +5,11 @@ import type { Room } from '../../../daemon/flow/flow.ts';
 import type { Piece } from '../../../daemon/flow/piece.ts';
 import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
-import { type MainCounters, newMainCounters } from '../../../daemon/stats/counter-fields.ts';
+import {
+  type MainCounters,
+  newMainCounters,
+  newWaiterCounters,
+} from '../../../daemon/stats/counter-fields.ts';
 import { NO_ERROR, type SystemError } from '../../../daemon/system-error.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import { EsiState } from '../../../daemon/transaction/fragment-place.ts';
@@ -160,6 +164,7 @@ export class FakeSession {
       later: (run: () => void) => void this.deferred.push(run),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       stats: this.stats,
+      waiter: newWaiterCounters(),
       newVxid: () => 1,
       newLog: () => forgetfulLog(this.records),
     } as unknown as Core;

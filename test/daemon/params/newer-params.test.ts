@@ -1,6 +1,7 @@
 // Values of parameters that later releases of Varnish take and 7.1 refuses, and changes of parameters themselves by
 // varnish_release. The texts are those of Varnish 7.7.
 import { describe, expect, it } from 'vitest';
+import { NoEffect } from '../../../daemon/params/absent.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
 import { isListed, showJson, showLong } from '../../../daemon/params/show.ts';
 import { ParamError } from '../../../daemon/params/value.ts';
@@ -150,5 +151,29 @@ describe('http_req_overflow_status', () => {
 
   it.each(['1', '399', '501'])('may not be %s', (text) => {
     expect(new Params().set('http_req_overflow_status', text)).toBeInstanceOf(ParamError);
+  });
+});
+
+describe('values that cannot be read, under varnish_release=9.0', () => {
+  it.each([
+    ['default_ttl', 'abc', 'Invalid duration unit (abc)\n'],
+    ['default_ttl', '99999999999999999999', 'Invalid duration unit (99999999999999999999)\n'],
+    ['default_ttl', '', 'Invalid number ()\n'],
+    ['default_ttl', '-1', 'Must be greater or equal to 0.000\n'],
+    ['acceptor_sleep_max', '10x', 'Invalid duration unit (10x)\n'],
+    ['acceptor_sleep_decay', '1e3', 'Invalid number (1e3)\n'],
+    ['acceptor_sleep_decay', '99999999999999999999', 'Too many digits (99999999999999999999)\n'],
+  ])('%s %j is refused in the words of Varnish 7.7', (name, text, error) => {
+    expect((newer().set(name, text) as ParamError).text).toBe(
+      `${error}\n(attempting to set param '${name}' to '${text}')`,
+    );
+  });
+
+  it('has default as the default of every set of bits', () => {
+    const params = new Params();
+    expect(params.set('debug', 'default')).toBeInstanceOf(ParamError);
+    params.set('varnish_release', '9.0');
+    expect(params.set('debug', 'default')).toBe('none');
+    expect(params.set('experimental', 'default')).toBeInstanceOf(NoEffect);
   });
 });
