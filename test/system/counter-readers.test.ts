@@ -162,7 +162,7 @@ describe('telegraf', () => {
     expect(lines.length).toBeGreaterThan(150);
     for (const line of lines) {
       const [name, value] = line.trim().split(/\s+/) as [string, string];
-      expect(name).toMatch(/^(MAIN|MGT|SMA|THR|VBE|VCP|WRK)\.\S+$/);
+      expect(name).toMatch(/^(MAIN|MGT|SMA|THR|VBE|VCP|WAITER|WRK)\.\S+$/);
       expect(value).toMatch(/^\d{1,20}$/);
     }
     for (const wanted of ['MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime']) {
@@ -198,7 +198,7 @@ describe('netdata', () => {
       const [name = '', ...more] = line.trim().split(/\s+/);
       expect(more.length, line).toBeGreaterThanOrEqual(3);
       const parts = name.split('.').length;
-      expect(parts, line).toBe(name.startsWith('VBE.') ? 4 : /^(?:SMA|THR)\./.test(name) ? 3 : 2);
+      expect(parts, line).toBe(name.startsWith('VBE.') ? 4 : /^(?:SMA|THR|WAITER)\./.test(name) ? 3 : 2);
     }
   });
 
