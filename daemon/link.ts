@@ -166,6 +166,11 @@ export type WorkerCall =
   | { op: 'fleet.apply'; events: readonly FleetEvent[] }
   /** Holds objects that were fetched before now, or releases them. */
   | { op: 'fleet.hold'; on: boolean }
+  /** The place in the fleet's stream up to which the disk tier has all: the reply is a text, or empty when nothing was on disk; 300
+   * when it is unknown. */
+  | { op: 'fleet.place' }
+  /** Keeps it, as a text. */
+  | { op: 'fleet.keep'; place: string }
   /** Bans everything. */
   | { op: 'fleet.flush'; why: string }
   /** Replaces what TLS listeners present; handshakes under way finish with what they began with. */

@@ -102,7 +102,7 @@ export const DIFFERENCES: readonly Difference[] = [
     'A body over the limit of `std.cache_req_body` is answered with 400, and one that its storage has no room for with 503. Varnish closes the connection.',
     'The client learns the reason.'),
   row(CACHE, 'Storage',
-    'It is in memory: `-s malloc`, `default` or `umem`, but not `deprecated_persistent`. `-s disk,DIRECTORY,SIZE`, or `file`, is a tier behind all of it, for objects up to a 32nd of its size and 1 GiB: they survive restarts, and what was purged or banned does not come back. It excludes `--fleet`. An object that `beresp.storage` sends to it is in memory too, whose storage `obj.storage` names. Without it the cache is lost when the worker ends.',
+    'It is in memory: `-s malloc`, `default` or `umem`, but not `deprecated_persistent`. `-s disk,DIRECTORY,SIZE`, or `file`, is a tier behind all of it, for objects up to a 32nd of its size and 1 GiB: they survive restarts, and what was purged or banned does not come back. An object that `beresp.storage` sends to it is in memory too, whose storage `obj.storage` names. Without it the cache is lost when the worker ends.',
     'A restart does not send all requests to the origin. Varnish forgets the objects of its `file`.'),
 
   row(ESI, 'Parallel fragments',

@@ -13,6 +13,7 @@ import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/o
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
+import { readNote, writeNote } from './disk-note.ts';
 import { type DiskFigures, type DiskSync, sizes } from './disk-options.ts';
 import type { DiskHit } from './disk-reader.ts';
 import type { DiskMeta } from './disk-record.ts';
@@ -308,6 +309,16 @@ export class DiskTier implements TierEvents, TierLookups {
       () => true,
       (error: Error) => this.forgetAll(error),
     );
+  }
+
+  /** A text that was kept beside the objects; null when it is lost, and "" when nothing is on disk that it could be about. */
+  async note(): Promise<string | null> {
+    return this.store?.start === 'whole' ? readNote(this.files) : '';
+  }
+
+  /** Keeps a text beside the objects, once all invalidations so far would survive a loss of power. */
+  async keepNote(text: string): Promise<void> {
+    if ((await this.settled()) && this.isOpen) await writeNote(this.files, text);
   }
 
   /** For storage.<name>.*; bytes. */

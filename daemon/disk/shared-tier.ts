@@ -202,6 +202,15 @@ export class SharedTier implements TierEvents, TierLookups {
     return this.tier?.check() ?? null;
   }
 
+  async note(): Promise<string | null> {
+    return this.tier?.note() ?? '';
+  }
+
+  async keepNote(text: string): Promise<void> {
+    await this.order.reached(this.number);
+    await this.tier?.keepNote(text);
+  }
+
   async empty(): Promise<boolean> {
     const { tier } = this;
     if (tier === null) return false;

@@ -194,8 +194,15 @@ export class FleetNode implements FleetService {
     await this.bus.close(this.node);
   }
 
+  /** A worker serves. */
+  workerStarted(): void {
+    this.reader.workerStarted();
+  }
+
   private joined(): void {
     this.host.log('info', `Fleet: joined as ${this.node}`);
+    // The place of a cache that is kept is known to the worker.
+    if (this.host.cache.kept !== null) this.settle();
     void this.reader.run();
     void this.programs?.run();
     void this.certificates.run();

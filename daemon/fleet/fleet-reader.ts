@@ -1,5 +1,6 @@
 // Follows the stream: passes its messages to the worker in order, each once, and decides what happens to the cache if
-// some were missed. The position in the stream lives as long as the manager, like the worker's cache.
+// some were missed. The position in the stream lives as long as the manager, like the worker's cache; that of a cache on disk is kept
+// beside it.
 //
 // The difficult case is a position that has become meaningless: the stream was trimmed beyond it, recreated, or
 // truncated by a crash and continued. Then it is unknown what was missed, and everything fetched before is banned.
@@ -18,6 +19,25 @@ export interface FleetCache {
   apply(events: readonly FleetEvent[]): Promise<readonly FleetRefusal[]>;
   hold(on: boolean): Promise<void>;
   flush(why: string): Promise<void>;
+  /** Null of a cache that ends with its worker. */
+  readonly kept: KeptPlace | null;
+}
+
+/** A message of the stream that was applied, as were all before it. */
+export interface StreamPlace {
+  /** Of the stream. */
+  readonly created: string;
+  readonly seq: number;
+  /** When it arrived; 0 when unknown. */
+  readonly at: number;
+}
+
+/** The place of a cache that outlives its worker, kept with it. Its apply(), hold() and flush() reject without a worker, and when what
+ * they did may not survive. */
+export interface KeptPlace {
+  /** Null when it is unknown, "new" of a cache that began empty. Rejects without a worker. */
+  read(): Promise<StreamPlace | 'new' | null>;
+  write(place: StreamPlace): Promise<void>;
 }
 
 export interface ReaderParts {
@@ -40,6 +60,8 @@ const CLOCK_SKEW = 60_000;
 const MAX_PENDING = 10_000;
 /** Milliseconds between attempts to read. */
 const RETRY = 500;
+/** Milliseconds between two writes of the place (chosen): what came since the last one is applied again. */
+const KEEP_INTERVAL = 1000;
 /** Milliseconds between reports of refusals. */
 const REPORT_INTERVAL = 10_000;
 
@@ -57,6 +79,7 @@ export class FleetReader {
   private target = 0;
   private newest = 0;
   private holding: NodeJS.Timeout | null = null;
+  private keeping: NodeJS.Timeout | null = null;
   private reading: { close(): void } | null = null;
   private interruptions = 0;
   private running = false;
@@ -105,6 +128,21 @@ export class FleetReader {
     this.become(false);
   }
 
+  /** A worker has started, with a cache that outlived another one: it holds all objects until it is known what they have missed. */
+  workerStarted(): void {
+    const { cache, catchUp, report } = this.parts;
+    if (cache.kept === null || this.closed) return;
+    this.away();
+    const ms = catchUp();
+    if (ms !== null) {
+      if (this.holding === null) this.holdFor(ms);
+      return;
+    }
+    cache
+      .hold(false)
+      .catch((cause: Error) => report('warning', `Fleet: old objects remain on hold: ${cause.message}`));
+  }
+
   private become(current: boolean): void {
     if (this.current === current) return;
     this.current = current;
@@ -115,7 +153,21 @@ export class FleetReader {
     this.closed = true;
     this.reading?.close();
     if (this.holding !== null) clearTimeout(this.holding);
+    if (this.keeping !== null) clearTimeout(this.keeping);
     this.holding = null;
+  }
+
+  /** Keeps the place soon. */
+  private keep(): void {
+    const { kept } = this.parts.cache;
+    if (kept === null || this.keeping !== null || this.closed) return;
+    this.keeping = setTimeout(() => {
+      this.keeping = null;
+      // Without it the next start applies more, or bans everything.
+      const { created, place, placeAt } = this;
+      if (place !== null) kept.write({ created, seq: place, at: placeAt }).catch(() => undefined);
+    }, KEEP_INTERVAL);
+    this.keeping.unref();
   }
 
   private async follow(): Promise<string> {
@@ -136,6 +188,7 @@ export class FleetReader {
     });
     this.reading = reading;
     if (this.place === null) this.place = reading.from - 1;
+    this.keep();
     if (this.interruptions === interruptions) await this.arrived(stream.last);
     else reading.close();
     const ended = await reading.ended;
@@ -146,10 +199,22 @@ export class FleetReader {
   /** Determines where to read from; handles a position that cannot be resumed. */
   private async settle(stream: StreamState): Promise<{ seq: number } | { time: number }> {
     const { cache, bus } = this.parts;
-    if (this.place === null) return this.begin(stream);
-    const lost = cache.since() === null ? null : await this.isLost(stream, bus);
+    if (this.place === null) {
+      const kept = (await cache.kept?.read()) ?? (cache.kept === null ? 'new' : null);
+      if (kept === 'new') return this.begin(stream);
+      if (kept === null) {
+        await this.startOver(stream, 'it is unknown what this node has missed');
+        this.created = stream.created;
+        return { seq: stream.last + 1 };
+      }
+      this.place = kept.seq;
+      this.placeAt = kept.at;
+      this.created = kept.created;
+    }
+    const isGone = cache.kept === null && cache.since() === null;
+    const lost = isGone ? null : await this.isLost(stream, bus);
     // Without a cache there is nothing to catch up with.
-    if (cache.since() === null) this.moveTo(stream);
+    if (isGone) this.moveTo(stream);
     else if (lost !== null) await this.startOver(stream, lost);
     else if (stream.last > this.place) {
       this.counters.gaps++;
@@ -165,6 +230,7 @@ export class FleetReader {
     const since = this.parts.cache.since();
     this.created = stream.created;
     if (since === null) {
+      if (this.parts.cache.kept !== null) throw new Error('there is no worker');
       this.moveTo(stream);
       return { seq: stream.last + 1 };
     }
@@ -287,6 +353,7 @@ export class FleetReader {
     }
     this.place = place;
     this.placeAt = at;
+    this.keep();
     for (const [publisher, seq] of publishers)
       this.parts.bus.report(publisher, this.parts.node, writeApplied(seq));
     await this.arrived(this.target);

@@ -224,6 +224,7 @@ export class Manager implements ManagerServices {
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
+            this.membership.workerStarted();
             this.acme?.workerServes();
             this.readyCompiler?.();
             this.readyCompiler = null;
@@ -310,6 +311,7 @@ export class Manager implements ManagerServices {
       supervisor: this.supervisor,
       programs: this.programs,
       listeners: this.listeners,
+      hasDisk: this.disk !== null,
       booted: () => this.booted,
       programsChanged: (text) => this.happened('program', text),
       console: () => this.endpoints.consoles[0] ?? null,

@@ -10,6 +10,7 @@ import { applyEvents, flush } from './fleet-connection.ts';
 import type { Worker } from './worker.ts';
 
 const OK: CommandReply = { status: 200, body: '' };
+const NOT_KEPT: CommandReply = { status: 300, body: 'the disk tier has not written it yet' };
 
 /** Executes a call, and logs it in the first thread. */
 export function carryOutLogged(worker: Worker, call: WorkerCall): Promise<CommandReply> {
@@ -20,6 +21,11 @@ export function carryOutLogged(worker: Worker, call: WorkerCall): Promise<Comman
 /** Executes a call without logging it; steps that take long are noted under its name. */
 export function carryOut(worker: Worker, call: WorkerCall): Promise<CommandReply> {
   return worker.turnWatch.run(nameOf(call), () => answer(worker, call));
+}
+
+/** Whether the invalidations so far survive this worker; a disk tier that is off has nothing to keep. */
+async function isKept({ disk }: Worker): Promise<boolean> {
+  return disk === null || (await disk.settled()) || !disk.space().happy;
 }
 
 function nameOf(call: WorkerCall): string {
@@ -63,10 +69,19 @@ async function answer(worker: Worker, call: WorkerCall): Promise<CommandReply> {
       worker.allParams.apply(call.name, call.value);
       worker.paramsChanged();
       return OK;
-    case 'fleet.apply':
-      return { status: 200, body: JSON.stringify(await applyEvents(worker, call.events)) };
+    case 'fleet.apply': {
+      const body = JSON.stringify(await applyEvents(worker, call.events));
+      return (await isKept(worker)) ? { status: 200, body } : NOT_KEPT;
+    }
     case 'fleet.flush':
       flush(worker, call.why);
+      return (await isKept(worker)) ? OK : NOT_KEPT;
+    case 'fleet.place': {
+      const note = (await worker.disk?.note()) ?? null;
+      return note === null ? { status: 300, body: 'Unknown' } : { status: 200, body: note };
+    }
+    case 'fleet.keep':
+      await worker.disk?.keepNote(call.place);
       return OK;
     case 'fleet.hold':
       if (call.on) worker.held.hold(worker.clock.now());

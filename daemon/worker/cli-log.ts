@@ -55,6 +55,8 @@ function cliText(call: WorkerCall): string | null {
     case 'fleet.apply':
     case 'fleet.hold':
     case 'fleet.flush':
+    case 'fleet.place':
+    case 'fleet.keep':
     // Keys are in these.
     case 'tls.set':
     case 'tls.tickets':

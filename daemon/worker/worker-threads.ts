@@ -187,6 +187,8 @@ export class WorkerThreads {
       // All threads share one cache.
       case 'fleet.apply':
       case 'fleet.flush':
+      case 'fleet.place':
+      case 'fleet.keep':
         return carryOut(this.own, call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
@@ -246,6 +248,8 @@ function changesThreads(call: WorkerCall): boolean {
     case 'vcl.list':
     case 'fleet.apply':
     case 'fleet.flush':
+    case 'fleet.place':
+    case 'fleet.keep':
     case 'drain':
     case 'stop':
       return false;

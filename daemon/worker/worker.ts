@@ -125,6 +125,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
    * by such calls at the start, too */
   async start(call: CarriesOut): Promise<void> {
     await this.openDisk();
+    // Until the manager knows what they have missed.
+    if (this.init.fleet && this.disk !== null) this.held.hold(this.clock.now());
     await this.programs.begin(this.init, call);
     this.listeners.begin();
     this.countersFile.start();

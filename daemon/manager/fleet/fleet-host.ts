@@ -9,6 +9,7 @@ import type { CommandReply, CounterInfo } from '../../../protocol/messages.ts';
 import { systemText } from '../../../protocol/system-text.ts';
 import { isName } from '../../fleet/fleet-names.ts';
 import { type FleetHost, FleetNode } from '../../fleet/fleet-node.ts';
+import type { KeptPlace, StreamPlace } from '../../fleet/fleet-reader.ts';
 import type { BusSettings } from '../../fleet/nats-bus.ts';
 import type { NodeFigures } from '../../fleet/node-messages.ts';
 import { sourceOf } from '../../fleet/program-bundle.ts';
@@ -27,6 +28,8 @@ export interface FleetParts {
   readonly supervisor: Supervisor;
   readonly programs: Programs;
   readonly listeners: ListenerSet;
+  /** Whether the cache outlives the worker. */
+  readonly hasDisk: boolean;
   /** Resolves when the programs of the command line are loaded. */
   booted(): Promise<void>;
   /** Reports a change of programs to consoles. */
@@ -40,6 +43,8 @@ export interface FleetParts {
 }
 
 const OK = 200;
+/** The reply of fleet.place when the place is lost. */
+const UNKNOWN = 300;
 /** Fraction of cli_timeout that fleet operations of the worker may take: beyond cli_timeout it would count as hung. */
 const TIMEOUT_SHARE = 0.8;
 /** Milliseconds that fleet.load and fleet.use wait for nodes (chosen): compiling a program takes much less. */
@@ -67,6 +72,11 @@ function fleetHost(parts: FleetParts, { accept }: FleetOptions): FleetHost {
   const { params, supervisor } = parts;
   const call = async (what: WorkerCall): Promise<CommandReply | null> => {
     await supervisor.settled();
+    if (parts.hasDisk) {
+      const reply = await supervisor.call(what);
+      if (reply.status !== OK && what.op !== 'fleet.place') throw new Error(reply.body);
+      return reply;
+    }
     // Without a worker there is no cache to change, and a dying worker takes its cache with it.
     return supervisor.cacheSince === null ? null : supervisor.call(what);
   };
@@ -90,7 +100,22 @@ function fleetHost(parts: FleetParts, { accept }: FleetOptions): FleetHost {
       },
       hold: async (on) => void (await call({ op: 'fleet.hold', on })),
       flush: async (why) => void (await call({ op: 'fleet.flush', why })),
+      kept: parts.hasDisk ? keptPlace(call) : null,
     },
+  };
+}
+
+function keptPlace(call: (what: WorkerCall) => Promise<CommandReply | null>): KeptPlace {
+  return {
+    read: async () => {
+      const reply = await call({ op: 'fleet.place' });
+      if (reply === null || (reply.status !== OK && reply.status !== UNKNOWN))
+        throw new Error(reply?.body ?? 'no worker');
+      if (reply.status === UNKNOWN) return null;
+      return reply.body === '' ? 'new' : (JSON.parse(reply.body) as StreamPlace);
+    },
+    write: async ({ created, seq, at }) =>
+      void (await call({ op: 'fleet.keep', place: JSON.stringify({ created, seq, at }) })),
   };
 }
 

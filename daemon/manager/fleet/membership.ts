@@ -69,6 +69,11 @@ export class Membership {
     this.node?.programsChanged();
   }
 
+  /** A worker serves. */
+  workerStarted(): void {
+    this.node?.workerStarted();
+  }
+
   /** Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt> {
     return this.node?.publish(event) ?? Promise.resolve(NO_FLEET);

@@ -176,10 +176,6 @@ export function parseOptions(argv: readonly string[]): Request {
   o.disk = disks[0] ?? null;
   if (o.storages.some(({ name }) => name === o.disk?.name))
     throw new OptionError(`Storage name "${o.disk?.name}" is used twice`);
-  if (o.disk !== null && o.fleet !== null)
-    throw new OptionError(
-      '-s disk cannot be combined with --fleet yet: a node would have to read what it missed',
-    );
   return { kind: 'run', options: o };
 }
 

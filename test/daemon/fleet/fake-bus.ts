@@ -141,7 +141,9 @@ export class FakeBus implements Bus {
       const batch = this.messages.filter(({ seq }) => seq > open.sent);
       if (batch.length === 0) continue;
       open.sent = this.last;
-      this.busy = this.busy.then(() => (this.readings.has(open) ? open.take(batch) : undefined));
+      this.busy = this.busy
+        .then(() => (this.readings.has(open) ? open.take(batch) : undefined))
+        .catch((cause: Error) => open.end(cause.message));
     }
   }
 }

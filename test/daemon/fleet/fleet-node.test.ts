@@ -61,7 +61,13 @@ function node(...refusals: string[]) {
         listen: [],
       }),
       log: (level, text) => log.push(`${level} ${text}`),
-      cache: { since: () => null, apply: async () => [], hold: async () => {}, flush: async () => {} },
+      cache: {
+        since: () => null,
+        apply: async () => [],
+        kept: null,
+        hold: async () => {},
+        flush: async () => {},
+      },
     },
   );
   open.push(made);

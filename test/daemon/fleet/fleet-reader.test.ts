@@ -1,7 +1,7 @@
 // A node reading the stream: everything once and in order; if its position is no longer valid, the only safe thing.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FleetLog } from '../../../daemon/fleet/fleet-log.ts';
-import { FleetReader } from '../../../daemon/fleet/fleet-reader.ts';
+import { FleetReader, type StreamPlace } from '../../../daemon/fleet/fleet-reader.ts';
 import { FakeBus } from './fake-bus.ts';
 
 const purge = (url: string): string => JSON.stringify({ v: 1, kind: 'purge', url });
@@ -9,14 +9,23 @@ const purge = (url: string): string => JSON.stringify({ v: 1, kind: 'purge', url
 interface Begin {
   since?: number | null;
   catchUp?: number | null;
+  /** The place of a cache that is kept; absent of one that is not. */
+  kept?: StreamPlace | 'new' | null;
 }
 
-function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
+function reader({ since = null, catchUp = 1e6, kept }: Begin = {}) {
   const bus = new FakeBus();
   const calls: string[] = [];
   const told: string[] = [];
   const log = new FleetLog();
-  const cache = { since, gate: Promise.resolve() as Promise<unknown>, refuses: 0 };
+  const cache = {
+    since,
+    gate: Promise.resolve() as Promise<unknown>,
+    refuses: 0,
+    /** The worker ends with the next events. */
+    dies: false,
+    kept: kept ?? null,
+  };
   const made = new FleetReader({
     bus,
     node: 'self',
@@ -29,11 +38,24 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
       since: () => cache.since,
       async apply(events) {
         await cache.gate;
+        if (cache.dies) {
+          cache.dies = false;
+          throw new Error('no worker');
+        }
         calls.push(...events.map(({ event, seq, from }) => `${seq} ${from} ${event.kind} ${event.subject}`));
         return events
           .filter(({ event }) => event.subject === 'bad')
           .map(({ seq }) => ({ seq, problem: 'no' }));
       },
+      kept:
+        kept === undefined
+          ? null
+          : {
+              read: async () => cache.kept,
+              write: async (place) => {
+                cache.kept = place;
+              },
+            },
       hold: async (on) => void calls.push(on ? 'hold' : 'let go'),
       flush: async () => {
         if (cache.refuses-- > 0) throw new Error('no answer');
@@ -116,6 +138,68 @@ describe('a cache that was filled before the bus was there', () => {
     await reaches(r.calls, ['flush']);
     r.bus.put(purge('d/'));
     await reaches(r.calls, ['flush', '4 other purge d/']);
+  });
+});
+
+describe('a cache that is kept', () => {
+  const at = (seq: number): StreamPlace => ({ created: 'one', seq, at: 1000 + seq });
+
+  it('gets what came since, and holds its objects until then', async () => {
+    const r = reader({ since: 1, kept: at(1) });
+    for (const url of ['a/', 'b/', 'c/']) r.bus.put(purge(url));
+    r.made.workerStarted();
+    void r.made.run();
+    await reaches(r.calls, ['hold', '2 other purge b/', '3 other purge c/', 'let go']);
+    await vi.waitFor(() => expect(r.cache.kept).toEqual(at(3)), { timeout: 20_000 });
+  });
+
+  it('lets go of its objects when nothing was missed', async () => {
+    const r = reader({ since: 1, kept: at(1) });
+    r.bus.put(purge('a/'));
+    r.made.workerStarted();
+    void r.made.run();
+    await reaches(r.calls, ['let go']);
+  });
+
+  it.each([
+    ['unknown', null],
+    ['of another stream', { ...at(1), created: 'two' }],
+    ['that of another message', { ...at(1), at: 999 }],
+  ])('is banned when its place is %s', async (_, kept) => {
+    const r = reader({ since: 1, kept });
+    for (const url of ['a/', 'b/']) r.bus.put(purge(url));
+    r.made.workerStarted();
+    void r.made.run();
+    await reaches(r.calls, ['flush', 'let go']);
+    await vi.waitFor(() => expect(r.cache.kept).toEqual({ created: 'one', seq: 2, at: 0 }), {
+      timeout: 20_000,
+    });
+  });
+
+  it('gets again what a worker has not kept', async () => {
+    const r = reader({ since: 1, kept: at(1) });
+    r.bus.put(purge('a/'));
+    r.made.workerStarted();
+    void r.made.run();
+    await reaches(r.calls, ['let go']);
+    r.cache.dies = true;
+    r.bus.put(purge('b/'));
+    await reaches(r.calls, ['let go', 'hold', '2 other purge b/', 'let go']);
+  });
+
+  it('that began empty gets what was published since then', async () => {
+    const r = reader({ since: 61_002, kept: 'new' });
+    for (const url of ['a/', 'b/']) r.bus.put(purge(url));
+    void r.made.run();
+    await reaches(r.calls, ['2 other purge b/']);
+  });
+
+  it('serves on with fleet_gap=serve', async () => {
+    const r = reader({ since: 1, kept: at(1), catchUp: null });
+    for (const url of ['a/', 'b/']) r.bus.put(purge(url));
+    r.made.workerStarted();
+    void r.made.run();
+    await reaches(r.calls, ['let go', '2 other purge b/']);
   });
 });
 
