@@ -8,7 +8,7 @@ import { addressOf, addressTo, commandWord, isChanging, isDestructive } from '..
 import type { DaemonSession } from '../session/daemon-session.ts';
 import type { Instances } from '../session/instances.ts';
 import type { CompletionTables } from './completion.ts';
-import { effectOf } from './effects.ts';
+import { effectOf, missingFacts } from './effects.ts';
 import { type Choice, choicePanel, type Panel, type ToneLine, textPanel } from './panel.ts';
 import type { Action, UiStore } from './ui-state.ts';
 import { DRY_RUNS, UNDO } from './undo.ts';
@@ -43,7 +43,7 @@ export class Operator {
     const word = commandWord(to.line);
     const dryRun = DRY_RUNS[word];
     if (dryRun !== undefined) return void this.count(to.line, dryRun, to.part);
-    if (isDestructive(to.line, this.commands)) return this.ask(to.line, panel, '', to.part);
+    if (isDestructive(to.line, this.commands)) return void this.askFirst(to.line, panel, to.part);
     void this.run(to.line, 0, to.part);
   }
 
@@ -65,9 +65,10 @@ export class Operator {
     }
     const dryRun = DRY_RUNS[word];
     const shown: ToneLine[] = [];
+    await this.learn(first);
     for (const { part: where, line } of to) {
       const counted = dryRun === undefined ? '' : await this.counted(line, dryRun, where);
-      const effect = effectOf(line, this.session);
+      const effect = effectOf(line, this.session, where);
       shown.push([
         { text: `${where === '' ? '' : `${where}: `}${line}`, tone: 'strong' },
         { text: [counted, effect].map((text) => (text === '' ? '' : `  ${text}`)).join(''), tone: 'muted' },
@@ -117,14 +118,35 @@ export class Operator {
     ui.notify(failed.length > 0 ? 'bad' : left > 0 ? 'warn' : 'info', `${parts.join('; ')}  A lists them`);
   }
 
+  /** Asks whether to run a destructive line. */
+  private async askFirst(line: string, panel: Panel | null, part: string): Promise<void> {
+    const { session } = this;
+    await this.learn(line);
+    // Never on another daemon than the one that answered.
+    if (session === this.session) this.ask(line, panel, '', part);
+  }
+
+  /** Gets the answers that the effect of a line depends on. */
+  private async learn(line: string): Promise<void> {
+    const facts = missingFacts(line, this.session);
+    if (facts === undefined) return;
+    this.ui.set({ running: facts, notice: null });
+    await this.session.admin.ask(facts);
+    this.ui.set({ running: null });
+  }
+
   /** Asks, with what the line would do to the traffic if the question has no text of its own; y runs the line. */
   ask(line: string, panel: Panel | null, text = '', part?: string): void {
     const to = this.place(line, part) ?? { part: '', line };
     const where = to.part === '' ? '' : `${to.part}: `;
-    const effect = text === '' ? effectOf(line, this.session) : '';
-    const asked = text === '' ? `Confirm ${firstLine(line)}${effect === '' ? '' : ` (${effect})`}?` : text;
-    const confirm = { line: to.line, text: `${where}${asked}`, undoes: 0, part: to.part };
-    this.ui.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
+    const effect = text === '' ? effectOf(to.line, this.session, to.part) : '';
+    const question = text === '' ? `${where}Confirm ${firstLine(line)}` : `${where}${text}`;
+    const clause = effect === '' ? '' : ` (${effect})`;
+    const isCut = clause !== '' && question.length + clause.length + ANSWERS > this.ui.size.columns;
+    const shown = panel ?? (isCut ? effectPanel(to.line, effect) : null);
+    const asked = text === '' ? `${question}${isCut ? '' : clause}?` : question;
+    const confirm = { line: to.line, text: asked, undoes: 0, part: to.part };
+    this.ui.set({ confirm, notice: null, ...(shown === null ? {} : { panel: shown }) });
   }
 
   /** Asks for one of the merged instances; `take` continues with the answer. */
@@ -287,7 +309,7 @@ export function actionLines(actions: readonly Action[], clockOf: (at: number) =>
   ]);
 }
 
-/** The full text of a ban while its question is open: the footer has no room for a long one. */
+/** The full text of a ban while its question is open: the bottom row has no room for a long one. */
 function banPanel(line: string): Panel {
   const lines: ToneLine[] = [[{ text: line, tone: 'strong' }]];
   if (/\sreq\./.test(line))
@@ -295,6 +317,15 @@ function banPanel(line: string): Panel {
       { text: 'It tests the request: an object is removed when it is next requested.', tone: 'muted' },
     ]);
   return textPanel('Confirm', lines);
+}
+
+/** Cells around a question in the bottom row. */
+const ANSWERS = 6;
+
+/** The same for a question about the traffic. */
+function effectPanel(line: string, effect: string): Panel {
+  const clauses = effect.split('; ').map((text): ToneLine => [{ text, tone: 'text' }]);
+  return textPanel('Confirm', [[{ text: line, tone: 'strong' }], ...clauses]);
 }
 
 function firstLine(text: string): string {
