@@ -389,7 +389,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
 }
 
 function answer(secretFile: string | undefined, challenge: string, to: string): string | ConnectError {
-  if (secretFile === undefined) return new ConnectError('auth', 'the daemon asks for a secret; give -S FILE');
+  if (secretFile === undefined) return new ConnectError('auth', 'the daemon requires a secret: give -S FILE');
   try {
     return createHmac('sha256', readSecret(secretFile)).update(proofText(challenge, to)).digest('hex');
   } catch (cause) {

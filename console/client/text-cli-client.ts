@@ -96,7 +96,7 @@ export class TextCliClient {
     const m = /^(\d{3}) (\d{1,8}) *\n$/.exec(head);
     const length = Number(m?.[2] ?? MAX_BODY + 1);
     if (m === null || length > MAX_BODY) {
-      this.lose(new ConnectError('protocol', 'this is no CLI of a VCL proxy'));
+      this.lose(new ConnectError('protocol', 'this is not the CLI of a VCL proxy'));
       this.close();
       return;
     }

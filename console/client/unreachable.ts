@@ -16,15 +16,15 @@ export function whyUnreachable(name: string | undefined, error: ConnectError): s
   const found = codeAt(dir);
   if (found === 'ENOENT') return `${NOBODY}\n(there is no directory ${dir}: name the daemon's with -n)`;
   if (found === 'EACCES') return denied(dir, dirname(dir));
-  if (found === 'ENOTDIR') return `${dir} is no directory: name the daemon's working directory with -n`;
+  if (found === 'ENOTDIR') return `${dir} is not a directory: name the daemon's working directory with -n`;
   if (found !== '')
-    return `${dir} cannot be looked at (${found}): name the daemon's working directory with -n`;
+    return `${dir} cannot be examined (${found}): name the daemon's working directory with -n`;
   switch (codeOf(error)) {
     case 'EACCES':
     case 'EPERM':
       return denied(socket, codeAt(socket) === 'EACCES' ? dir : socket);
     case 'ECONNREFUSED':
-      return `${NOBODY}\n(${socket} was left by a daemon that has gone: start it again)`;
+      return `${NOBODY}\n(${socket} was left by a daemon that is gone: start it again)`;
     case 'ENOENT':
       return `${NOBODY}\n(no daemon works in ${dir}: start one there, or name another directory with -n)`;
     default:

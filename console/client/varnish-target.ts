@@ -23,7 +23,7 @@ export function parseVarnishTarget(text: string): VarnishTarget {
   const place = slash < 0 ? rest : rest.slice(0, slash);
   const port = /:(\d{1,5})$/.exec(place);
   const host = port === null ? place : place.slice(0, port.index);
-  if (!HOST.test(host)) throw new Error(`"${host}" is no name of a host: ssh://[user@]host[:port][/NAME]`);
+  if (!HOST.test(host)) throw new Error(`"${host}" is not a host name: ssh://[user@]host[:port][/NAME]`);
   return {
     host: host.replace(/[[\]]/g, ''),
     port: port?.[1] ?? '',
@@ -33,7 +33,7 @@ export function parseVarnishTarget(text: string): VarnishTarget {
 
 function checkedName(name: string): string {
   if (name === '' || NAME.test(name)) return name;
-  throw new Error(`"${name}" is no name of a Varnish: letters, digits, and . _ - + @ : / after the first`);
+  throw new Error(`"${name}" is not a Varnish name: letters, digits, and . _ - + @ : / after the first`);
 }
 
 /** The label until the identity is known. */

@@ -22,7 +22,7 @@ export interface NextStep {
 export const FIRST_KEYS = 'Enter: begin   2: requests   #: why they missed   ?: all keys   q: quit';
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['2', 'all requests as they arrive; on one, w explains why it missed'],
+  ['2', 'all requests as they arrive; w explains why a request missed'],
   ['#', 'the reasons of all misses, as a ranking'],
   ['4', 'the servers behind the cache, their health and speed'],
   ['$', 'events: failures, purges, reloads'],
@@ -66,7 +66,7 @@ export function welcomePanel(isFleet: boolean): readonly ToneLine[] {
   const keys = [...KEYS, ...(isFleet ? [FLEET_KEY] : []), ...LAST_KEYS];
   return [
     [
-      { text: 'A web cache at work: it keeps copies of the pages of a small shop. A ' },
+      { text: 'A running web cache: it keeps copies of the pages of a small shop. A ' },
       { text: 'hit', tone: 'good' },
       { text: ' is answered from a copy, for a ' },
       { text: 'miss', tone: 'warn' },

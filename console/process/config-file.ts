@@ -59,7 +59,7 @@ export class QueryFile implements SavedQueries {
       writeOwn(next, `${JSON.stringify({ ...file, queries: this.kept }, null, 2)}\n`, 0o600);
       renameSync(next, this.path);
     } catch (cause) {
-      throw new Error(cause instanceof SyntaxError ? 'the file is not JSON' : systemText(cause), { cause });
+      throw new Error(cause instanceof SyntaxError ? 'not a JSON file' : systemText(cause), { cause });
     }
   }
 

@@ -87,7 +87,7 @@ export class NodeFiles implements HostFiles {
           const report = JSON.parse(stdout) as { findings: LintFinding[] };
           settle(report.findings);
         } catch {
-          reject(new Error(stderr.trim() === '' ? 'proxyd --lint gave no answer' : stderr.trim()));
+          reject(new Error(stderr.trim() === '' ? 'no answer from proxyd --lint' : stderr.trim()));
         }
       });
     });

@@ -106,7 +106,7 @@ export function liveInstances(target: ConsoleTarget, config: ConsoleConfig, read
     }
     const { seconds, full } = recorder.progress;
     writeRecording(path, JSON.stringify(recorder.end()));
-    return `${Math.round(seconds)} s written to ${path}${full ? '; the log was cut at its bound' : ''}`;
+    return `${Math.round(seconds)} s written to ${path}${full ? '; the log reached its size limit' : ''}`;
   };
   return instances;
 }

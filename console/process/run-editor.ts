@@ -14,8 +14,8 @@ export function runEditor(path: string, env: NodeJS.ProcessEnv): Promise<number 
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, editor, path], { stdio: 'inherit', env });
     child.on('error', (error) => resolve(`${editor}: ${error.message}`));
     child.on('exit', (code, signal) => {
-      if (code === NOT_FOUND) resolve(`${editor} is not there: set EDITOR to yours`);
-      else resolve(signal === null ? (code ?? 0) : `${editor} was ended by ${signal}`);
+      if (code === NOT_FOUND) resolve(`${editor} not found: set EDITOR`);
+      else resolve(signal === null ? (code ?? 0) : `${editor} was killed by ${signal}`);
     });
   });
 }

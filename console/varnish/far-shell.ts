@@ -120,11 +120,14 @@ function commandLine({ host, port }: VarnishTarget, script: string): [string, st
 
 /** Advice for messages of ssh. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/could not resolve/i, 'is that its name, or one of ~/.ssh/config?'],
-  [/connection refused/i, 'does sshd listen there, and on this port? Another is ssh://host:port'],
-  [/timed out|no route|unreachable/i, 'is it up, and may it be reached from here?'],
-  [/permission denied/i, 'there is no prompt here: ssh needs a key that works without one; try ssh by hand'],
-  [/host key|identification has changed/i, 'there is no prompt here: try ssh by hand'],
+  [/could not resolve/i, 'check the name, or add it to ~/.ssh/config'],
+  [/connection refused/i, 'check that sshd listens on this port; another one: ssh://host:port'],
+  [/timed out|no route|unreachable/i, 'check that it is up and reachable from here'],
+  [
+    /permission denied/i,
+    'ssh cannot prompt here: use a key without a passphrase, or an agent; try ssh by hand',
+  ],
+  [/host key|identification has changed/i, 'ssh cannot prompt here: try ssh by hand'],
 ];
 
 /** Why a tool returned nothing, as a sentence with advice. */
@@ -145,9 +148,9 @@ export function whyNothing(target: VarnishTarget, tool: string, { code, output, 
   if (code === NOT_FOUND || /not found$/.test(last))
     return `${there} is not found: Varnish is not installed, or its tools are not in the PATH${far ? ' of a shell without a login' : ''}`;
   if (/could not get hold of varnishd/i.test(output))
-    return `no Varnish can be read ${placeText(target)}: it does not run, or only root and the group varnish may`;
+    return `cannot read a Varnish ${placeText(target)}: it is not running, or this needs root or the group varnish`;
   const secret = /secret.*permission denied/i.test(last)
-    ? ' (the user that gives commands must be able to read this file)'
+    ? ' (the user who runs commands must be able to read this file)'
     : '';
   return `${there} ended${last === '' ? ` with ${code}` : `: ${last}`}${secret}`;
 }

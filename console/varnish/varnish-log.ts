@@ -63,7 +63,7 @@ export class VarnishLog {
     const take = (data: Buffer): void => {
       const records = decoder.push(data);
       if (records === null) {
-        this.finish('varnishlog does not begin with its binary form: it may be too old');
+        this.finish('unexpected output of varnishlog: it may be too old');
         return;
       }
       // The stream starts with the magic as soon as the log is open: all records from here on are in it.

@@ -21,7 +21,7 @@ export function chartSpan(session: DaemonSession, window: ChartWindow): number {
 /** Labels at both ends of the axis over the last `period` seconds: clock times unless the right end is now. */
 export function axisEnds(session: DaemonSession, period: number): { left: string; right: string } {
   const { lastDataAt, source, utc } = session;
-  if (!session.cutOff && source.recorded !== true) return { left: ago(period), right: 'now' };
+  if (!session.isOld && source.recorded !== true) return { left: ago(period), right: 'now' };
   return { left: clock(lastDataAt - period, utc), right: clock(lastDataAt, utc) };
 }
 

@@ -102,7 +102,7 @@ echo "$2" > ${join(box.dir, 'edited')}
     await writeFile(join(box.dir, 'precious'), 'precious');
     await terminal.type(`:record ${join(box.dir, 'precious')}`);
     await terminal.press('Enter');
-    await terminal.waitFor(/precious is there already: overwrite it\? y\/n/);
+    await terminal.waitFor(/precious exists: overwrite\? y\/n/);
     await terminal.press('n');
     await terminal.waitFor(/not done: record/);
     await terminal.type(`:record ${join(box.dir, 'new')}`);

@@ -180,7 +180,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.press('Escape');
     await terminal.type(':query');
     await terminal.press('Enter');
-    await terminal.waitFor(/none: every transaction/);
+    await terminal.waitFor(/none: all transactions/);
 
     // Another size, the smallest, and many in a row.
     await terminal.press('1');

@@ -230,7 +230,7 @@ describe('a daemon that cannot be reached', () => {
 
   it('for it is no directory', async () => {
     expect(await said('/etc/passwd')).toBe(
-      "/etc/passwd is no directory: name the daemon's working directory with -n\n",
+      "/etc/passwd is not a directory: name the daemon's working directory with -n\n",
     );
   });
 
@@ -251,7 +251,7 @@ describe('a daemon that cannot be reached', () => {
     ]);
     expect(made.signal).toBe('SIGKILL');
     expect(await said(dir)).toBe(
-      `${NOBODY}(${dir}/console.sock was left by a daemon that has gone: start it again)\n`,
+      `${NOBODY}(${dir}/console.sock was left by a daemon that is gone: start it again)\n`,
     );
   });
 

@@ -64,7 +64,7 @@ describe.skipIf(missing)('what changed', () => {
           `S parameter +(the newest: )?default_grace 1${view}\\.000 [\\s\\S]*- counter +MAIN\\.cache_hit and 1 that`,
         ),
       );
-      expect(screen).toMatch(/What changed +in the last minute, beside the one before/);
+      expect(screen).toMatch(/What changed +the last minute against the one before/);
       expect(screen).toMatch(/W worker +Child \(\d+\) started/);
       expect(keys).toBe(1);
     },
@@ -73,9 +73,9 @@ describe.skipIf(missing)('what changed', () => {
   it('looks back five and fifteen minutes', async () => {
     await terminal.press('%', 'w');
     // 100 a second in the five minutes before, and 82 in these.
-    await terminal.waitFor(/in the last 5 minutes, beside the 5 before/);
+    await terminal.waitFor(/the last 5 minutes against the 5 before/);
     await terminal.press('w');
-    await terminal.waitFor(/in the last 15 minutes, beside the 15 before/);
+    await terminal.waitFor(/the last 15 minutes against the 15 before/);
     expect(await terminal.screen()).not.toContain('not known for long enough');
   });
 });

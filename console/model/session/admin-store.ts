@@ -26,7 +26,7 @@ export class AdminStore {
   private readonly now: () => number;
   private readonly changed: () => void;
   private readonly answers = new Map<string, Answer>();
-  private readonly pending = new Set<string>();
+  private readonly pending = new Map<string, Promise<Answer>>();
   /** Commands of once() sent since the last change. */
   private readonly asked = new Set<string>();
   private watched: readonly Ask[] = [];
@@ -82,10 +82,14 @@ export class AdminStore {
     return known === undefined ? 'not answered yet' : notKnown(known);
   }
 
-  /** Sends a command. Status 0 (no connection) never replaces an answer. */
-  async ask(line: string): Promise<Answer> {
-    if (this.pending.has(line)) return this.answers.get(line) ?? { status: 0, body: '', at: this.now() };
-    this.pending.add(line);
+  /** Sends a command, or waits for the answer if it is already sent. Status 0 (no connection) never replaces an answer. */
+  ask(line: string): Promise<Answer> {
+    const sent = this.pending.get(line) ?? this.send(line);
+    this.pending.set(line, sent);
+    return sent;
+  }
+
+  private async send(line: string): Promise<Answer> {
     const reply = await this.source.command(line);
     this.pending.delete(line);
     const answer: Answer = { ...reply, at: this.now() };

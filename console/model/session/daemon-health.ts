@@ -4,10 +4,7 @@
 
 import { WORKER_STATES, type WorkerStatus } from '../../../protocol/tables/counters.ts';
 import type { CounterHistory } from '../counters/counter-history.ts';
-import type { DaemonSession } from './daemon-session.ts';
-
-/** Seconds without counters after which the daemon or the worker counts as silent (chosen): they come every second. */
-const SILENCE = 4;
+import { type DaemonSession, SILENCE } from './daemon-session.ts';
 
 export type HealthState =
   | 'connecting'
@@ -103,9 +100,7 @@ function statusOf(session: DaemonSession): {
   if (session.cutOff) return { state: 'cut off', since: session.everUp ? session.lastDataAt : null };
   if (connection.state !== 'up') return { state: 'connecting', since: null };
   if (valuesAt === 0) return { state: 'waiting', since: null };
-  // The interval of the counters may exceed the limit.
-  if (session.now() - valuesAt > SILENCE + session.interval)
-    return { state: 'daemon silent', since: valuesAt };
+  if (session.isSilent) return { state: 'daemon silent', since: valuesAt };
   const state = counters.get('MGT.worker_state');
   if (state === undefined) {
     if (session.source.product === undefined) return { state: 'unknown', since: null };

@@ -35,6 +35,8 @@ export interface SessionOptions {
 
 /** Seconds without a sample that are a gap in the charts (chosen): the daemon keeps one a second. */
 const HOLE = 5;
+/** Seconds without counters after which the daemon or the worker counts as silent (chosen): they come every second. */
+export const SILENCE = 4;
 const BACKEND_POLL_SECONDS = 2;
 /** Milliseconds after the first counters until the rest of their history is requested (chosen). */
 const RECALL_MS = 300;
@@ -173,6 +175,20 @@ export class DaemonSession {
     return this.connection.state === 'waiting' || (this.everUp && this.connection.state !== 'up');
   }
 
+  /** Connected, but without counters for some seconds; their interval may exceed the limit. */
+  get isSilent(): boolean {
+    return (
+      this.connection.state === 'up' &&
+      this.valuesAt > 0 &&
+      this.now() - this.valuesAt > SILENCE + this.interval
+    );
+  }
+
+  /** Whether what the daemon last reported may no longer be true. */
+  get isOld(): boolean {
+    return this.cutOff || this.isSilent;
+  }
+
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -276,7 +292,7 @@ export class DaemonSession {
       const named = this.backends.filter(({ name }) => shortName(name) === backend);
       const name = named.length === 1 ? (named[0] as BackendRow).name : backend;
       const text = isOver
-        ? `${name} answers as before: median ${ms(p50)}`
+        ? `${name} is as fast as before: median ${ms(p50)}`
         : `${name} became slow: median time to first byte ${ms(p50)}, before ${ms(usual)}`;
       this.events.slow(now, text);
     }

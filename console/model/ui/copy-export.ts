@@ -19,7 +19,7 @@ export function exportTo(c: ViewContext, path: string) {
 
 /** `line` names the action in the notice after a no. */
 export function askToOverwrite(c: ViewContext, line: string, path: string, act: () => void): void {
-  const text = `${path} is there already: overwrite it?`;
+  const text = `${path} exists: overwrite?`;
   c.ui.set({ confirm: { line, text, undoes: 0, part: '', act }, notice: null });
 }
 
@@ -29,7 +29,7 @@ const NOTE_MS = 200;
 
 async function writeExport(c: ViewContext, path: string): Promise<void> {
   const { ui } = c;
-  if (ui.state.stop !== null) return ui.notify('warn', 'another export is under way; Esc stops it');
+  if (ui.state.stop !== null) return ui.notify('warn', 'another export is running; Esc stops it');
   try {
     const exported = c.view.export(c, /\.(nd)?jsonl?$/.test(path));
     const text = typeof exported === 'string' ? exported : await inSlices(ui, path, exported);

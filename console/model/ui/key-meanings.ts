@@ -9,21 +9,21 @@ export interface KeyMeaning {
 
 /** Keys of several commands. */
 export const KEY_MEANINGS: readonly KeyMeaning[] = [
-  { keys: ['up', 'k', 'wheelup'], means: 'to what stands above', commands: ['up', 'previous'] },
-  { keys: ['down', 'j', 'wheeldown'], means: 'to what stands below', commands: ['down', 'next'] },
-  { keys: ['left', 'h'], means: 'to the left, out of it', commands: ['previous', 'fold', 'left'] },
-  { keys: ['right', 'l'], means: 'to the right, into it', commands: ['next', 'unfold', 'right'] },
+  { keys: ['up', 'k', 'wheelup'], means: 'up', commands: ['up', 'previous'] },
+  { keys: ['down', 'j', 'wheeldown'], means: 'down', commands: ['down', 'next'] },
+  { keys: ['left', 'h'], means: 'left, or fold', commands: ['previous', 'fold', 'left'] },
+  { keys: ['right', 'l'], means: 'right, or unfold', commands: ['next', 'unfold', 'right'] },
   { keys: ['enter'], means: 'open the row under the cursor', commands: ['open', 'detail', 'choose'] },
   { keys: ['/'], means: 'show only matches', commands: ['filter', 'query', 'search'] },
   { keys: ['e'], means: 'errors', commands: ['errors', 'next-error'] },
   { keys: ['q'], means: 'quit the console, or close the panel', commands: ['quit', 'back'] },
-  { keys: ['?'], means: 'the help, and away with it', commands: ['help', 'back'] },
-  { keys: ['s'], means: 'set: health, a state, a value', commands: ['sick', 'state', 'set'] },
-  { keys: ['R'], means: 'repeat: fetch again, send again', commands: ['refetch', 'retry'] },
-  { keys: ['ctrl+t'], means: 'ask the daemon now', commands: ['sample', 'refresh'] },
+  { keys: ['?'], means: 'help, or close it', commands: ['help', 'back'] },
+  { keys: ['s'], means: 'set: health, state, value', commands: ['sick', 'state', 'set'] },
+  { keys: ['R'], means: 'repeat: refetch, retry', commands: ['refetch', 'retry'] },
+  { keys: ['ctrl+t'], means: 'refresh from the daemon', commands: ['sample', 'refresh'] },
   {
     keys: ['delete', 'ctrl+d'],
-    means: 'take it away',
+    means: 'remove',
     commands: ['discard', 'reset', 'clear', 'drop'],
   },
 ];
@@ -46,7 +46,7 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
   { keys: ['r'], command: 'stats/stats.raw', reason: VARNISHSTAT },
   { keys: ['v'], command: 'stats/stats.more', reason: VARNISHSTAT },
   { keys: ['V'], command: 'stats/stats.less', reason: VARNISHSTAT },
-  { keys: ['h'], command: 'panel/back', reason: 'closes the help that h has opened there' },
+  { keys: ['h'], command: 'panel/back', reason: 'closes the help that h opened' },
   {
     keys: ['h'],
     command: 'backends/backends.healthy',
@@ -67,23 +67,23 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
   {
     keys: ['space'],
     command: 'log/log.pause',
-    reason: 'the log runs by itself: what one wants first is that it stands still',
+    reason: 'the log scrolls by itself: pausing it is the first need',
   },
   {
     keys: ['s'],
     command: 'log/log.search',
     reason: 'search, with n and N; a row of the log has nothing to set',
   },
-  { keys: ['w'], command: 'log/log.why', reason: 'why?, which is asked of one request; a window is of many' },
+  { keys: ['w'], command: 'log/log.why', reason: 'why? for one request; there is no period' },
   {
     keys: ['c'],
     command: 'log/log.columns',
-    reason: 'columns, the client among them; its rows are requests',
+    reason: 'columns, such as the client; rows are requests',
   },
   {
     keys: ['c'],
     command: 'parameters/parameters.changed',
-    reason: 'only what was changed; parameters have no clients',
+    reason: 'only changed ones; parameters have no clients',
   },
   { keys: ['t'], command: 'log/log.unfold-all', reason: 'the whole tree; the log has one kind of rows' },
   { keys: ['T'], command: 'programs/programs.try', reason: 'try; the list has no rankings' },

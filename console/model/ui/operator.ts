@@ -43,7 +43,7 @@ export class Operator {
     const word = commandWord(to.line);
     const dryRun = DRY_RUNS[word];
     if (dryRun !== undefined) return void this.count(to.line, dryRun, to.part);
-    if (isDestructive(to.line, this.commands)) return void this.askFirst(to.line, panel, to.part);
+    if (isDestructive(to.line, this.commands)) return this.askFirst(to.line, panel, to.part);
     void this.run(to.line, 0, to.part);
   }
 
@@ -118,12 +118,14 @@ export class Operator {
     ui.notify(failed.length > 0 ? 'bad' : left > 0 ? 'warn' : 'info', `${parts.join('; ')}  A lists them`);
   }
 
-  /** Asks whether to run a destructive line. */
-  private async askFirst(line: string, panel: Panel | null, part: string): Promise<void> {
+  /** Asks whether to run a destructive line, as soon as its effect is known. */
+  private askFirst(line: string, panel: Panel | null, part: string) {
     const { session } = this;
-    await this.learn(line);
-    // Never on another daemon than the one that answered.
-    if (session === this.session) this.ask(line, panel, '', part);
+    if (missingFacts(line, session) === undefined) return this.ask(line, panel, '', part);
+    void this.learn(line).then(() => {
+      // Never on another daemon than the one that answered.
+      if (session === this.session) this.ask(line, panel, '', part);
+    });
   }
 
   /** Gets the answers that the effect of a line depends on. */
@@ -152,7 +154,7 @@ export class Operator {
   /** Asks for one of the merged instances; `take` continues with the answer. */
   askWhere(what: string, take: (part: string) => void, more: readonly Choice[] = []): void {
     const choices = this.parts.map((part): Choice => ({ label: part, note: '', take: () => take(part) }));
-    this.ui.set({ panel: choicePanel(`${what}: on which?`, [...choices, ...more]) });
+    this.ui.set({ panel: choicePanel(`${what}: on which instance?`, [...choices, ...more]) });
   }
 
   /** The answer to the question. */
@@ -210,7 +212,7 @@ export class Operator {
   undo() {
     const { ui } = this;
     const action = ui.state.actions.find((d) => d.undo !== null && d.status === 200 && !d.undone);
-    if (action === undefined || action.undo === null) return ui.notify('warn', 'nothing that can be undone');
+    if (action === undefined || action.undo === null) return ui.notify('warn', 'nothing to undo');
     if (ui.state.readonly) return ui.notify('warn', 'read-only: undo is disabled');
     if (action.instance !== this.instances.name)
       return ui.notify('warn', `"${action.line}" was done on ${action.instance}: change to it first`);
@@ -296,7 +298,7 @@ export class Operator {
 
 /** The action log as lines, newest first. */
 export function actionLines(actions: readonly Action[], clockOf: (at: number) => string): ToneLine[] {
-  if (actions.length === 0) return [[{ text: 'Nothing was changed from here.', tone: 'muted' }]];
+  if (actions.length === 0) return [[{ text: 'No changes from this console.', tone: 'muted' }]];
   return actions.map((d) => [
     { text: `${clockOf(d.at)}  `, tone: 'muted' },
     {

@@ -93,7 +93,7 @@ function merge(c: ViewContext, argument: string) {
 function record(c: ViewContext, path: string) {
   const { files, instances, ui } = c;
   const { record } = instances;
-  if (record === undefined) return ui.notify('bad', 'nothing can be recorded here');
+  if (record === undefined) return ui.notify('bad', 'this cannot be recorded');
   const act = (): void => {
     record(path === '' ? '' : files.absolute(path)).then(
       (text) => ui.notify('info', text),
@@ -141,11 +141,11 @@ const COMMANDS: readonly PaletteRow[] = [
   {
     name: 'bell',
     syntax: 'bell',
-    help: 'Ring the terminal bell when something goes wrong, on or off; remembered.',
+    help: 'Terminal bell for problems: on or off (remembered).',
     run: ({ ui }) => {
       const bell = !ui.state.settings.bell;
       ui.set({ settings: { ...ui.state.settings, bell } });
-      ui.notify('info', bell ? 'the bell rings for events that are trouble' : 'bell off');
+      ui.notify('info', bell ? 'bell on: rings for problems' : 'bell off');
     },
   },
   {

@@ -13,7 +13,7 @@ export function openHelp({ ui }: ViewContext): void {
 
 export function showActions({ ui, session }: ViewContext): void {
   const lines = actionLines(ui.state.actions, (at) => clock(at, session.utc));
-  ui.set({ panel: textPanel('What was done from here', lines) });
+  ui.set({ panel: textPanel('Changes from this console', lines) });
 }
 
 export function takeChoice({ ui }: ViewContext): void {

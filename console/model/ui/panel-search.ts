@@ -25,9 +25,9 @@ export function searchPanel({ ui, fields }: ViewContext): void {
 /** Goes to the next match of a text, or the previous one, around its ends. */
 export function nextInPanel({ ui }: ViewContext, back: boolean) {
   const { panel } = ui.state;
-  if (panel?.kind !== 'text') return ui.notify('warn', 'only texts have matches to go to');
+  if (panel?.kind !== 'text') return ui.notify('warn', 'no matches here: n and N work in texts');
   const { find } = panel;
-  if (find === undefined) return ui.notify('warn', 'nothing to search for; / begins a search');
+  if (find === undefined) return ui.notify('warn', 'no search yet: press /');
   const at = matchingLines(panelLines(panel, panelTextCells(ui.size)), find.text);
   const next = back ? at.findLast((i) => i < find.line) : at.find((i) => i > find.line);
   const line = next ?? (back ? at.at(-1) : at[0]);

@@ -94,7 +94,7 @@ function sentAs({ key, of, sent }: Subject): { url: string; host: string } {
 function problemOf({ url, host }: { url: string; host: string }): string {
   if (host === '') return 'its host is unknown';
   if (!/^[\w.:[\]-]+$/.test(host)) return `${host} is not a valid host`;
-  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL contains characters that a request line must not';
+  return /^\/[\x21-\x7e]*$/.test(url) ? '' : 'its URL contains characters that are invalid in a request line';
 }
 
 /** Addresses of plain HTTP, as seen from here: one, or those of a Varnish, which does not report where it expects

@@ -54,8 +54,7 @@ export function purgeRow(c: ViewContext) {
   const marked = c.view.markedSubjects(c);
   if (marked.length > 0) return purgeMarked(c, marked);
   const [first, ...more] = subjectsOf(c);
-  if (first === undefined)
-    return c.ui.notify('warn', 'nothing is selected that stands for something in the cache');
+  if (first === undefined) return c.ui.notify('warn', 'nothing selected that can be purged');
   const subject = [first, ...more].find((one) => banOf(one) !== '');
   if (subject !== undefined) return c.operator.submit(`ban ${banOf(subject)}`);
   c.ui.notify('warn', `${subjectRow(first).words(first)}: ${subjectRow(first).without}`);
@@ -74,7 +73,7 @@ function purgeMarked(c: ViewContext, marked: readonly (readonly Subject[])[]): v
   const [first] = without;
   const why =
     first === undefined
-      ? 'a marked row stands for nothing in the cache'
+      ? 'a marked row cannot be purged'
       : `${subjectRow(first).words(first)}: ${subjectRow(first).without}`;
   c.ui.notify('warn', `nothing purged: ${why}`);
 }

@@ -28,7 +28,7 @@ export const SUBJECTS = {
   url: {
     title: 'a URL, of its host where that is known',
     words: ({ key, of, isCut = false }) =>
-      `${isCut ? 'what begins with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
+      `${isCut ? 'URLs that begin with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
     ban: ({ key, of, isCut = false }) =>
       onHost(of, isCut ? `req.url ~ ${quoteWord(`^${escaped(key)}`)}` : `req.url == ${quoteWord(key)}`),
     without: '',
@@ -42,15 +42,15 @@ export const SUBJECTS = {
   },
   prefix: {
     title: 'a path prefix',
-    words: ({ key }) => (key === '/' ? 'what stands at the top' : `what stands below ${key}`),
+    words: ({ key }) => (key === '/' ? 'the top level' : `all below ${key}`),
     ban: ({ key }) => `req.url ~ ${quoteWord(key === '/' ? '^/[^/]*([?#]|$)' : `^${escaped(key)}`)}`,
     without: '',
   },
   rewritten: {
     title: 'a path prefix that the VCL rewrites',
-    words: ({ key }) => `what stands below ${key}`,
+    words: ({ key }) => `all below ${key}`,
     ban: null,
-    without: 'the program looks it up under another path: purge its URLs',
+    without: 'the VCL rewrites this path: purge its URLs instead',
   },
   host: {
     title: 'a host',
@@ -60,7 +60,7 @@ export const SUBJECTS = {
   },
   status: {
     title: 'a status',
-    words: ({ key }) => `all that is kept with status ${key}`,
+    words: ({ key }) => `all objects with status ${key}`,
     ban: ({ key }) => `obj.status == ${quoteWord(key)}`,
     without: '',
   },
@@ -71,7 +71,7 @@ export const SUBJECTS = {
     without: '',
   },
   ban: {
-    title: 'a ban in force',
+    title: 'an active ban',
     words: ({ key }) => `the ban ${key}`,
     ban: null,
     without: 'already in force',

@@ -141,7 +141,7 @@ function cutOffText(session: DaemonSession): string {
   const age = everUp
     ? `${capitalised(session.source.product ?? 'daemon')} unreachable for ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s`
     : `no ${session.source.product ?? 'daemon'}`;
-  if (connection.state !== 'waiting') return `${age}: connecting again…`;
+  if (connection.state !== 'waiting') return `${age}: reconnecting…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
   // The reason may be long: it comes last.
   return `${age}, retrying in ${wait} s: ${connection.reason}`;

@@ -40,13 +40,13 @@ export function backendDetail(
   b: BackendRow,
   facts: BackendFacts,
 ): readonly ToneLine[] {
-  if (b.type !== 'backend') return [...memberLines(b, session.cutOff), ...counterLines(session, b.name)];
+  if (b.type !== 'backend') return [...memberLines(b, session.isOld), ...counterLines(session, b.name)];
   const declared = declaredBackend(session, b.name);
   return [
     ...operatorLines(b),
     ...addressLines(session, b, declared),
     ...trafficLines(session, b, facts),
-    ...probeLines(b, declared, facts, session.cutOff),
+    ...probeLines(b, declared, facts, session.isOld),
     ...counterLines(session, b.name),
   ];
 }
@@ -138,8 +138,7 @@ function probeLines(
   { answer, happy }: BackendFacts,
   cutOff: boolean,
 ): ToneLine[] {
-  if (b.probe === null)
-    return [[{ text: 'No probe: healthy unless it is set sick or its directors decide otherwise.' }]];
+  if (b.probe === null) return [[{ text: 'No probe: healthy unless an operator sets it sick.' }]];
   const { good, window } = b.probe;
   const threshold = textField(b.details, 'threshold');
   const needed = threshold === '' ? '' : `, ${threshold} needed`;

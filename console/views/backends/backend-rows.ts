@@ -109,7 +109,7 @@ function row(
 ): ListRow {
   const { name, admin, health, probe, members } = b;
   const { counters } = session;
-  const tone: Tone = healthTone(health, session.cutOff);
+  const tone: Tone = healthTone(health, session.isOld);
   const of = (counter: string): string => `VBE.${name}.${counter}`;
   const counted = counters.get(of('req')) !== undefined;
   // Directors have no counters.
@@ -170,7 +170,7 @@ function row(
             bits: {
               value: happy,
               count: probesRun(b, happy, Math.min(BITS, probe.window)),
-              old: session.cutOff,
+              old: session.isOld,
             },
           },
       { text: answer === undefined ? '' : probeText(session, name, answer), tone },

@@ -13,7 +13,7 @@ const LINE = 'ban.list -j';
 /** Varnish does not keep the condition of a completed ban. */
 const FORGOTTEN = '(completed: its condition is not kept)';
 /** The oldest entry may be a marker without a condition. */
-const NO_CONDITION = '(a mark: objects were tested up to here)';
+const NO_CONDITION = '(marker: objects tested up to here)';
 
 export const BANS_VIEW: ListView = listView({
   name: 'bans',
@@ -99,12 +99,12 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
     ],
     detail: () => [
       [{ text: spec, tone: 'strong' }],
-      [{ text: `Since ${clock(at, session.utc)}, number ${index + 1} of the list (newest first).` }],
+      [{ text: `Added at ${clock(at, session.utc)}, number ${index + 1} in the list (newest first).` }],
       [
         {
           text: done
-            ? 'Completed: no object refers to it any more, or a newer one like it took its place.'
-            : `${refs} objects were last tested against this ban: they are tested against newer ones when requested, or by the lurker.`,
+            ? 'Completed: every object has been tested, or a newer identical ban replaced it.'
+            : `${refs} objects were last tested against this ban; newer bans are tested when they are requested, or by the lurker.`,
         },
       ],
       [
@@ -112,8 +112,8 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
           text: spec.startsWith('(')
             ? ''
             : /\breq\./.test(spec)
-              ? 'It looks at the request: only lookups test it, the lurker cannot.'
-              : 'It looks at objects alone: the lurker tests it in the background.',
+              ? 'Its condition uses the request: only lookups test it, the lurker cannot.'
+              : 'Its condition uses only the object: the lurker tests it in the background.',
           tone: 'muted',
         },
       ],
@@ -136,7 +136,7 @@ function tagRows(session: DaemonSession): ListRow[] {
     detail: () => [
       [
         {
-          text: `Seen on ${seen.fetches} fetched responses in ${seen.header}, most recently on ${seen.url}.`,
+          text: `In ${seen.header} of ${seen.fetches} fetched responses, last on ${seen.url}.`,
         },
       ],
       [{ text: 'p purges every object with this tag, after counting them.', tone: 'faint' }],

@@ -12,28 +12,28 @@ interface CauseText {
 }
 
 const KEEP =
-  'In vcl_backend_response set beresp.ttl and unset what forbids to keep it, where the response is the same for everybody; else let the backend send max-age.';
-const PROGRAM = 'The program requests it: the Programs view (5) shows where.';
+  'If the response is the same for everybody, set beresp.ttl in vcl_backend_response and unset the headers that forbid caching, or have the backend send max-age.';
+const PROGRAM = 'The program does this: the Programs view (5) shows where.';
 
 /** How to make a response cacheable, by a word in the reason why it is not. */
 const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
   [
     /fetch failed|status is 5/,
-    'Look after the backend: the Backends view, or w on such a request. Grace delivers an old response meanwhile.',
+    'Check the backend: the Backends view (4), or w on such a request. Grace serves the old response in the meantime.',
   ],
   [
     /status is/,
-    'Nothing of this status is kept by default, whatever its headers say. Set beresp.ttl in vcl_backend_response to keep it.',
+    'Responses with this status are not cached by default, whatever their headers say. Set beresp.ttl in vcl_backend_response to cache them.',
   ],
   [
     /Set-Cookie/,
     'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.',
   ],
-  [/Vary/, 'Let the backend name in Vary the headers that it looks at, instead of *.'],
-  [/retried/, 'The program returns retry for the backend’s response: see w on such a request.'],
+  [/Vary/, 'Have the backend list the headers it depends on in Vary, instead of *.'],
+  [/retried/, 'The program returns retry for the backend’s response: press w on such a request.'],
   [
     /its fetch/,
-    'The program ends the fetch: the Programs view (5) shows where, and w on such a request in the log the reason.',
+    'The program aborts the fetch: the Programs view (5) shows where, w on such a request in the log shows why.',
   ],
   [/program/, PROGRAM],
 ];
@@ -54,14 +54,14 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   cookie: {
     label: () => 'passed, with a Cookie',
     change:
-      'Unset in vcl_recv the cookies that do not change the page: a request without a Cookie is looked up.',
+      'In vcl_recv, remove cookies that do not affect the page: requests without a Cookie are looked up.',
   },
   authorization: {
     label: () => 'passed, with Authorization',
     change: 'Return hash for responses that are the same for every user, or hash the user.',
   },
   method: {
-    label: () => 'passed: its method is never cached',
+    label: () => 'passed: method is not cacheable',
     brief: () => 'passed: by its method',
     change: 'Nothing, unless these requests could be GET.',
   },
@@ -69,10 +69,10 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     label: () => 'passed: a range far ahead',
     change: 'Nothing, unless range_ahead is small.',
   },
-  disk: { label: () => 'on disk', change: 'Nothing: it was a hit. More memory makes fewer of them.' },
+  disk: { label: () => 'on disk', change: 'Nothing: these are hits. More memory means fewer of them.' },
   'disk-failed': {
     label: () => 'on disk, but not usable',
-    change: 'Look at the errors of the disk in the Storage view; storage.check reads all of it.',
+    change: 'The Storage view (8) shows the disk errors; storage.check verifies the whole disk.',
   },
   'return-pass': { label: () => 'passed by the VCL', change: PROGRAM },
   pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
@@ -94,30 +94,30 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   'other-variant': {
     label: (detail) => `another variant: Vary: ${detail}`,
     brief: (detail) => `variant: ${detail}`,
-    change: (detail) => `Normalise ${detail} in vcl_recv to the few values that make a difference.`,
+    change: (detail) => `Normalise ${detail} in vcl_recv to the values that matter.`,
   },
   expired: {
     label: () => 'expired',
-    change: 'A longer max-age or beresp.ttl; grace delivers the old response while it is fetched again.',
+    change: 'Use a longer max-age or beresp.ttl; grace serves the old response during the refetch.',
   },
   purged: {
     label: () => 'purged',
-    change: 'Purge by narrower keys, or softly: stale objects are delivered while they are refreshed.',
+    change: 'Purge by narrower keys, or use soft purges: stale objects are served while they are refreshed.',
   },
   banned: {
     label: () => 'banned',
-    change: 'Ban by narrower expressions, or softly (std.softban, ban.soft).',
+    change: 'Use narrower ban expressions, or soft bans (std.softban, ban.soft).',
   },
   removed: {
     label: () => 'evicted early, or a miss forced by the VCL',
     brief: () => 'evicted early, or forced miss',
     change:
-      'The Storage view (8) counts evictions: add storage, or store less that is never requested again. The ban lurker removes objects, too, and req.hash_always_miss fetches objects that are cached.',
+      'The Storage view (8) counts evictions: add storage, or do not store objects that are requested only once. The ban lurker also removes objects, and req.hash_always_miss refetches cached ones.',
   },
   gone: {
     label: () => 'was cached earlier; expired or evicted since',
     brief: () => 'was cached; expired or evicted',
-    change: 'Look again when more has been seen.',
+    change: 'Not enough history yet: check again later.',
   },
   'other-query': {
     label: () => 'near miss: cached with another query string',
@@ -128,18 +128,18 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
   'other-host': {
     label: () => 'near miss: cached under another Host',
     brief: () => 'near miss: another Host',
-    change: 'Set req.http.Host to one name in vcl_recv for hosts that serve the same.',
+    change: 'In vcl_recv, set req.http.Host to one name for hosts that serve the same content.',
   },
   busy: {
     label: () => 'another request was fetching it',
-    change: 'Do not set req.hash_ignore_busy: without it a request waits for the response of the first.',
+    change: 'Do not set req.hash_ignore_busy: without it, requests wait for the first fetch.',
   },
   'never-seen': {
     label: () => 'first time seen',
     sampled:
-      'Only some of the requests are seen: another may have fetched it before. w on such a request in the log looks at all of them.',
+      'Only a sample of requests is analysed: another one may have fetched it before. w on such a request searches the whole log.',
     change:
-      'Nothing, for the first request. If every URL is requested only once, remove the part that makes it unique.',
+      'Nothing to do for first requests. If every URL is requested only once, remove the part that makes it unique.',
   },
 };
 

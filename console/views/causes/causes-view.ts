@@ -77,12 +77,12 @@ export const CAUSES_VIEW: ListView = listView({
     const partial = judged + SOON < unserved ? `${count(judged)} of ${count(unserved)} analysed, ` : '';
     return `${sampled}${partial}${count(unserved)} of ${count(requests)} requests, ${period}`;
   },
-  empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
+  empty: (session) => (session.connection.state === 'up' ? 'no misses or passes yet' : 'no connection'),
   keys: [
     {
       keys: ['w'],
       command: 'causes.window',
-      help: 'Of the last five minutes, the last minute, or all',
+      help: 'Period: last five minutes, last minute, all',
       hint: 'window',
       run: (c) => {
         const at = WINDOWS.indexOf(chosen(c.ui.stateOf(CAUSES_VIEW.state).option));
@@ -93,7 +93,7 @@ export const CAUSES_VIEW: ListView = listView({
       keys: ['Z'],
       command: 'causes.clear',
       spare: 'zero',
-      help: 'Reset the counts',
+      help: 'Reset the counters',
       run: (c) => c.session.traffic.clear(),
     },
   ],
@@ -101,6 +101,15 @@ export const CAUSES_VIEW: ListView = listView({
     url === '' ? [] : [{ kind: 'url', key: url, of: host, sent: { url: sentUrl, host: sentHost } }],
   enter: (c, { facts }) => drill(c, facts.query ?? '', Number(facts.since)),
 });
+
+/** Causes of the last minutes in words, most requests first, with the costs of each as a difference of hit rates. */
+export function topCauses(session: DaemonSession): { label: string; costs: string }[] {
+  const survey = surveyOf(session, '0');
+  return survey.causes.map(({ verdict, requests }) => ({
+    label: causeLabel(verdict.cause, verdict.detail),
+    costs: points(costsOf(requests, survey)),
+  }));
+}
 
 function chosen(option: string): (typeof WINDOWS)[number] {
   return WINDOWS[Number(option)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]);
@@ -145,12 +154,16 @@ function points(share: number): string {
   return `${(share * 100).toFixed(1)} pp`;
 }
 
+/** Requests of a cause among all; those without a verdict are taken to have the causes of the others. */
+function costsOf(requests: number, { judged, unserved, requests: all }: Survey): number {
+  return Math.min(1, ((requests / Math.max(1, judged)) * unserved) / Math.max(1, all));
+}
+
 function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolean): ListRow {
   const label = causeLabel(verdict.cause, verdict.detail);
   const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
-  // Those without a verdict are taken to have the causes of the others.
   const share = requests / Math.max(1, survey.judged);
-  const costs = Math.min(1, (share * survey.unserved) / Math.max(1, survey.requests));
+  const costs = costsOf(requests, survey);
   const main = top[0]?.[1];
   return {
     key: label,
@@ -176,7 +189,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
     detail: (): readonly ToneLine[] => [
       [
         {
-          text: `${amount(requests, 'request')}: were ${requests === 1 ? 'it a hit' : 'they hits'}, ${points(costs)} more of all requests would be hits (percentage points).`,
+          text: `${amount(requests, 'request')}: as ${requests === 1 ? 'a hit, it' : 'hits, they'} would raise the share served from cache by ${points(costs)} (percentage points).`,
         },
       ],
       [{ text: causeChange(verdict.cause, verdict.detail, sampled), tone: 'accent' }],
@@ -189,7 +202,7 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
             { text: key },
           ],
         ),
-      [{ text: 'Enter shows those of the first URL in the log, where w explains each.', tone: 'faint' }],
+      [{ text: 'Enter shows the requests for the first URL in the log; w explains each.', tone: 'faint' }],
     ],
   };
 }

@@ -24,7 +24,7 @@ export function judge(request: Unserved, evidence: Evidence): Verdict {
     return {
       cause: reason.rule,
       detail: '',
-      sentence: 'It was not in the cache, and nothing seen here had fetched it before.',
+      sentence: 'It was not in the cache, and no earlier fetch of it is known.',
     };
   }
   return { cause: reason.rule, detail: reason.apart ?? '', sentence: reason.sentence };
@@ -35,7 +35,7 @@ function nearMiss(request: Unserved, { beside, hit, hitBeside }: Evidence): Verd
     return {
       cause: 'gone',
       detail: '',
-      sentence: 'It had been a hit before, of a response that was fetched before anything was seen here.',
+      sentence: 'It was a hit earlier; the object was fetched before the console started.',
     };
   const other = beside.find((one) => isKept(one, request.at)) ?? hitBeside;
   if (other === null) return null;

@@ -43,14 +43,14 @@ export const CERTIFICATES_VIEW: ListView = listView({
   remark,
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
-    return 'no certificates: TLS listeners refuse all clients; tls.cert.load brings one';
+    return 'no certificates: TLS listeners refuse all clients; load one with tls.cert.load';
   },
   keys: [
     {
       keys: ['i'],
       command: 'certificates.reload',
       gives: 'tls.cert.reload',
-      help: 'Read all certificates from disk again',
+      help: 'Reload all certificates from disk',
       hint: 'reload',
       run: (c) => c.operator.submit('tls.cert.reload'),
     },
@@ -106,7 +106,7 @@ function pending(session: DaemonSession, item: unknown): ListRow[] {
       ],
       detail: () => [
         [{ text: `${state}: ${names}`, tone: 'strong' }],
-        [{ text: problem === '' ? 'The authority has refused nothing.' : problem }],
+        [{ text: problem === '' ? 'No refusals by the CA.' : problem }],
         [{ text: `Next attempt at ${clock(Number(textField(item, 'next')), session.utc)}`, tone: 'muted' }],
       ],
     },

@@ -53,22 +53,22 @@ export const CHANGES_VIEW: ListView = listView({
     const last = minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`;
     const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
     if (!counters)
-      return `in ${last}; ${session.recallsCounters ? 'counters of before are being read' : 'no counters of before to compare'}`;
+      return `${last}; ${session.recallsCounters ? 'loading earlier counters' : 'no earlier counters to compare with'}`;
     const { since } = session.traffic.sample.urls;
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
-    return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
+    return `${last} against ${before}${urls ? '' : `; ${short}`}`;
   },
   empty: (session, option) =>
     session.connection.state !== 'up'
       ? 'no connection'
       : changesOf(session, minutesOf(option) * 60).counters
-        ? `${noEvents(session)}, and no counter or URL moved`
-        : `${noEvents(session)}; ${session.recallsCounters ? 'counters of before are being read' : 'nothing to compare with yet'}`,
+        ? `${noEvents(session)}, and no counter or URL changed`
+        : `${noEvents(session)}; ${session.recallsCounters ? 'loading earlier counters' : 'nothing to compare with yet'}`,
   keys: [
     {
       keys: ['w'],
       command: 'changes.window',
-      help: 'The last minute, the last five, the last fifteen',
+      help: 'Period: last minute, 5 minutes, 15 minutes',
       hint: 'window',
       run: (c) => {
         const at = MINUTES.indexOf(minutesOf(c.ui.stateOf(CHANGES_VIEW.state).option));
@@ -158,13 +158,13 @@ function wordsOf({ kind, name, verdict, alike = [] }: Change): { text: string; e
   switch (kind) {
     case 'counter':
       return {
-        text: alike.length === 0 ? name : `${name} and ${alike.length} that move with it`,
+        text: alike.length === 0 ? name : `${name} and ${alike.length} that changed alike`,
         enter: 'the counter',
       };
     case 'time':
       return { text: `${name}: mean time to the first byte`, enter: 'the backends' };
     case 'failure':
-      return { text: `${name}: failed fetches and answers 5xx`, enter: 'the backends' };
+      return { text: `${name}: failed fetches and 5xx`, enter: 'the backends' };
     case 'cause':
       return { text: causeLabel(verdict?.cause ?? '', verdict?.detail ?? ''), enter: 'why requests miss' };
     case 'error':
@@ -215,7 +215,7 @@ function changeRow(change: Change): ListRow {
       ],
       ...(alike.length === 0
         ? []
-        : [[{ text: `Together with it: ${alike.join(', ')}`, tone: 'muted' as const }]]),
+        : [[{ text: `Changed alike: ${alike.join(', ')}`, tone: 'muted' as const }]]),
       [{ text: `Enter shows ${enter}.`, tone: 'faint' }],
     ],
   };

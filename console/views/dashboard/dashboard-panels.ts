@@ -5,6 +5,8 @@ import { earliest } from '../../model/traffic/rankings.ts';
 import { pushView, showView } from '../../model/ui/navigation.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
+import { CAUSES_VIEW } from '../causes/causes-view.ts';
+import { EVENTS_VIEW } from '../events/events-view.ts';
 import { LATENCY_VIEW } from '../latency/latency-view.tsx';
 import { drill, LOG_VIEW } from '../log/log-view.tsx';
 import { actOnStats } from '../stats/stat-keys.ts';
@@ -45,6 +47,8 @@ const TARGETS = {
   top: (c) => topBy(c, 'REQUESTS'),
   misses: (c) => topBy(c, 'MISSES'),
   errors: (c) => drill(c, 'RespStatus >= 500'),
+  causes: (c) => pushView(c, CAUSES_VIEW),
+  events: (c) => pushView(c, EVENTS_VIEW),
 } as const satisfies Record<string, (c: ViewContext) => void>;
 
 export type PanelName = keyof typeof TARGETS;

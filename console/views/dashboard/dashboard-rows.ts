@@ -148,7 +148,7 @@ function rank(b: BackendRow): number {
 function backendRow(b: BackendRow, name: string, session: DaemonSession, width: number, theme: Theme): Row {
   const sick = b.health === 'sick';
   const { bullet, down, dash } = theme.glyphs;
-  const style = healthTone(b.health, session.cutOff);
+  const style = healthTone(b.health, session.isOld);
   const left: Span[] = [
     span(`${sick ? down : bullet} `, style),
     span(name),
@@ -182,7 +182,7 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
     const room = Math.min(probesRun(b, happy ?? 0n, b.probe.window), width - used - 5 - load.length - 4);
     if (happy !== undefined && room >= 1)
-      left.push(span(' '), ...probeBits(happy, room, theme, session.cutOff));
+      left.push(span(' '), ...probeBits(happy, room, theme, session.isOld));
   }
   return spread(left, right, width);
 }

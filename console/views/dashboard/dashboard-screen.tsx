@@ -14,6 +14,7 @@ import { PANEL_EDGES } from '../../model/ui/layout.ts';
 import type { LayoutName } from '../../model/ui/settings.ts';
 import type { ScreenProps } from '../../model/ui/view.ts';
 import type { ChartWindow } from '../chart-period.ts';
+import { causeRows, eventRows } from './dashboard-beside.ts';
 import { requestRows, requestsRemark, servedRemark, servedRows } from './dashboard-charts.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import {
@@ -42,12 +43,17 @@ export interface DashboardLayout {
   status: number;
   top: number;
   errors: number;
+  /** Width of each of the panels beside the errors; 0 if they do not fit. */
+  beside: number;
 }
 
 /** Is there room for a storage panel, and for the sample's panels? */
 function dashboardRoom(width: number, height: number): { storage: boolean; sample: boolean } {
   return { storage: width >= 110, sample: height >= 29 && width >= 100 };
 }
+
+/** Screens that are this wide have more panels beside the errors. */
+const WIDE = 200;
 
 /** Maximum rows of the threads panel (chosen). */
 const THREAD_LINES = 4;
@@ -91,6 +97,7 @@ function dashboardLayout(
     status,
     top,
     errors,
+    beside: width >= WIDE ? Math.floor(width * 0.26) : 0,
   };
 }
 
@@ -136,7 +143,14 @@ export function panelPlaces(
         ['misses', width - l.latency - l.status - l.top],
       ],
     ],
-    [l.errors, [['errors', width]]],
+    [
+      l.errors,
+      [
+        ['errors', width - 2 * l.beside],
+        ['causes', l.beside],
+        ['events', l.beside],
+      ],
+    ],
   ];
   let top = 0;
   return rows.flatMap(([rowHeight, panels]) => {
@@ -267,15 +281,40 @@ export function Dashboard({ c, ui, width, height, cursor, window }: DashboardPro
           />
         </Box>
       )}
-      <DashboardPanel
-        {...common}
-        name="errors"
-        title="Last errors"
-        width={width}
-        height={l.errors}
-        rows={(w, h) => errorRows(session, w, h, utc, theme)}
-        remark={() => errorsRemark(session, l.extra === 0)}
-      />
+      <Box>
+        <DashboardPanel
+          {...common}
+          name="errors"
+          title="Last errors"
+          isPast
+          width={width - 2 * l.beside}
+          height={l.errors}
+          rows={(w, h) => errorRows(session, w, h, utc, theme)}
+          remark={() => errorsRemark(session, l.extra === 0)}
+        />
+        {l.beside === 0 ? null : (
+          <>
+            <DashboardPanel
+              {...common}
+              name="causes"
+              title="Why misses 5m"
+              width={l.beside}
+              height={l.errors}
+              rows={(w, h) => causeRows(session, w, h, theme)}
+              remark={() => [span('of all requests', 'faint')]}
+            />
+            <DashboardPanel
+              {...common}
+              name="events"
+              title="Events"
+              isPast
+              width={l.beside}
+              height={l.errors}
+              rows={(w, h) => eventRows(session, w, h, utc, theme)}
+            />
+          </>
+        )}
+      </Box>
     </Box>
   );
 }
@@ -315,6 +354,8 @@ interface DashboardPanelProps {
   /** Rows for this width and height. */
   rows(width: number, height: number): readonly Row[];
   remark?(): Row;
+  /** Its rows stay true without a daemon. */
+  isPast?: true;
 }
 
 /** The frame is static; only the content is redrawn with new data. */
@@ -327,14 +368,20 @@ function DashboardPanel({
   height,
   rows,
   remark,
+  isPast,
 }: DashboardPanelProps): ReactNode {
   const { pointer } = useContext(ThemeContext).glyphs;
   const here = name === cursor;
   const inside = { width: width - PANEL_EDGES, height: height - 2 };
+  const shown = (drawn: readonly Row[]): readonly Row[] => (session.isOld && !isPast ? dimmed(drawn) : drawn);
   return (
     <Panel
       title={here ? `${pointer} ${title}` : title}
-      remark={(room) => <Live session={session}>{() => <Remark row={remark?.() ?? []} room={room} />}</Live>}
+      remark={(room) => (
+        <Live session={session}>
+          {() => <Remark row={remark === undefined ? [] : (shown([remark()])[0] as Row)} room={room} />}
+        </Live>
+      )}
       width={width}
       height={height}
       style={here ? 'accent' : 'frame'}
@@ -342,7 +389,7 @@ function DashboardPanel({
       <Live session={session}>
         {() => {
           const drawn = rows(inside.width, inside.height);
-          return <Rows rows={session.cutOff && name !== 'errors' ? dimmed(drawn) : drawn} {...inside} />;
+          return <Rows rows={shown(drawn)} {...inside} />;
         }}
       </Live>
     </Panel>

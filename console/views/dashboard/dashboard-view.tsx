@@ -47,7 +47,7 @@ export const DASHBOARD_VIEW: View = {
       hint: 'open',
       run: (c) => {
         const panel = c.ui.stateOf(CURSOR);
-        if (panel === null) c.ui.notify('info', 'the arrows select a panel, Enter opens it');
+        if (panel === null) c.ui.notify('info', 'select a panel with the arrow keys, then press Enter');
         else openPanel(c, panel);
       },
     },

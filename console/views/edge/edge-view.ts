@@ -59,11 +59,11 @@ export const EDGE_VIEW: ListView = listView({
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
     const { product } = session.source;
-    if (product !== undefined) return `${product} has no connector to an edge network`;
+    if (product !== undefined) return `${product} has no edge network connector`;
     const status = statusOf(session);
     if (status === undefined) return 'no program that imports edge is loaded';
     return textField(status, 'configured') === 'true'
-      ? 'nothing was purged yet'
+      ? 'no purges yet'
       : 'not configured: purges are local only';
   },
   keys: [
@@ -73,7 +73,7 @@ export const EDGE_VIEW: ListView = listView({
       gives: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
-      ...submits('edge.retry', ['dead'], 'only a dead letter can be sent again'),
+      ...submits('edge.retry', ['dead'], 'only dead letters can be retried'),
     },
     {
       keys: ['delete', 'ctrl+d'],
@@ -84,7 +84,7 @@ export const EDGE_VIEW: ListView = listView({
       ...submits(
         'edge.drop',
         ['dead', 'queued', 'retry'],
-        'only what waits or is a dead letter can be forgotten',
+        'only waiting operations and dead letters can be dropped',
       ),
     },
     {
@@ -157,7 +157,7 @@ function tokens(session: DaemonSession, status: unknown): string {
 function stateText(status: unknown): string {
   const alarm = textField(status, 'alarm');
   const problem = textField(status, 'problem');
-  if (problem !== '') return `cannot work: ${problem}`;
+  if (problem !== '') return `misconfigured: ${problem}`;
   if (alarm !== '') return `paused: ${alarm}`;
   if (textField(status, 'paused') === 'true') return 'paused';
   return textField(status, 'dryRun') === 'true' ? 'dry run' : 'active';
@@ -200,6 +200,6 @@ function details(session: DaemonSession, item: unknown, added: number): readonly
         text: `Requested by ${textField(item, 'origin')} at ${clock(added, session.utc)}, for ${textField(item, 'network')}.`,
       },
     ],
-    [{ text: detail === '' ? 'The network has not answered yet.' : detail, tone: 'muted' }],
+    [{ text: detail === '' ? 'No answer from the network yet.' : detail, tone: 'muted' }],
   ];
 }

@@ -43,7 +43,7 @@ export const EVENTS_VIEW: ListView = listView({
     const cut = cutKinds(all);
     return cut.length === 0
       ? `${count(all.length)} ${since}`
-      : `${count(all.length)} (of ${cut.join(', ')} only the last ${KEPT_OF_A_KIND}) ${since}`;
+      : `${count(all.length)} (${cut.join(', ')}: last ${KEPT_OF_A_KIND} only) ${since}`;
   },
   empty: (session) =>
     session.connection.state === 'up' ? (session.source.eventLimits ?? 'no events') : 'no connection',
@@ -112,7 +112,7 @@ async function selectNamed(c: ViewContext, list: ListView, text: string): Promis
   if (c.view !== list) return;
   const row = namedIn(text, list.rows(c));
   if (row !== undefined) list.act(c, { type: 'select', key: row.key });
-  else c.ui.notify('info', `not in this list any more: ${text}`);
+  else c.ui.notify('info', `no longer in this list: ${text}`);
 }
 
 /** The row whose name stands in the text as a word, or whose condition is in it; of several the longest. */

@@ -74,11 +74,12 @@ export const FLEET_VIEW: ListView = listView({
 /** The address comes from the node's heartbeat. The secret is the operator's, and its challenge response is useless at
  * another address. */
 function openNode(c: ViewContext, node: string, self: boolean, address: string) {
-  if (self) return c.ui.notify('info', `${node} is the one that is shown`);
+  if (self) return c.ui.notify('info', `${node} is already shown`);
   const { instances } = c;
   if (instances.names.includes(node)) return switchInstance(c, node);
   if (address === '') return c.ui.notify('warn', `${node} has no --console`);
-  const problem = instances.meet?.(node, address) ?? 'this console knows no secret for it';
+  const problem =
+    instances.meet?.(node, address) ?? 'no secret for it: give -S, or add it to the configuration file';
   if (problem !== '') return c.ui.notify('warn', `${node} at ${address}: ${problem}`);
   switchInstance(c, node);
 }

@@ -48,7 +48,7 @@ export const INVALIDATIONS_VIEW: ListView = listView({
     const { counters } = session;
     return `${open === 0 ? 'none' : open} in progress, ${rate(counters.rate('FLEET.applied'))}/s applied, ${rate(counters.rate('FLEET.published'))}/s published here`;
   },
-  empty: (session) => noFleet(session, 'nothing was invalidated yet'),
+  empty: (session) => noFleet(session, 'no invalidations yet'),
   keys: [],
   enter: (c) => INVALIDATIONS_VIEW.act(c, { type: 'detail' }),
 });

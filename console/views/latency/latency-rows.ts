@@ -48,7 +48,7 @@ export function titleRow(
   return spread(
     [
       span(' Latency', 'title'),
-      span(width < WIDE ? `  ${WORDS[shown]}` : `  until the first byte goes out; ${WORDS[shown]}`, 'muted'),
+      span(width < WIDE ? `  ${WORDS[shown]}` : `  to first byte; ${WORDS[shown]}`, 'muted'),
     ],
     [span(`${width < WIDE ? count(size) : amount(size, 'request')}${from}${sampled} `, 'muted')],
     width,

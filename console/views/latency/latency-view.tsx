@@ -59,7 +59,7 @@ export const LATENCY_VIEW: View = {
     {
       keys: ['w'],
       command: 'latency.window',
-      help: 'Of the last minute, the last five, or the last 8,192 requests',
+      help: 'Period: last minute, 5 minutes, last 8,192 requests',
       hint: 'window',
       run: (c) => c.ui.setState(WINDOW, (c.ui.stateOf(WINDOW) + 1) % LATENCY_WINDOWS.length),
     },
@@ -67,7 +67,7 @@ export const LATENCY_VIEW: View = {
       keys: ['Z'],
       command: 'latency.clear',
       spare: 'zero',
-      help: 'Reset the counts',
+      help: 'Reset the counters',
       run: (c) => c.session.traffic.sample.clearLatency(c.session.now()),
     },
     {

@@ -56,14 +56,15 @@ export function ListScreen({ c, definition, state, width, height }: ListScreenPr
         listWidth - INDENT - 1,
       ))
         rows.push([span(`${' '.repeat(INDENT)}${line.map((part) => part.text).join('')}`, 'muted')]);
+    // Answers of the daemon from before it was lost; what the log had stays true.
+    const isOld = session.isOld && definition.asks.length > 0;
     const detail = () => {
       const row = shown.window[shown.selected];
       const inside = { width: paneWidth - PANEL_EDGES, height: body.detail - PANEL_RULES };
       const lines = detailRows(row, state, inside.width, inside.height, theme);
-      return { title: row?.title ?? row?.key ?? 'nothing selected', ...lines };
+      const title = row?.title ?? row?.key ?? 'nothing selected';
+      return { title, ...lines, rows: isOld ? dimmed(lines.rows) : lines.rows };
     };
-    // Answers of the daemon from before it was lost; what the log had stays true.
-    const isOld = session.cutOff && definition.asks.length > 0;
     const List = rows.length > FEW_ROWS ? Rows : Lines;
     return (
       <>

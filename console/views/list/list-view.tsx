@@ -53,7 +53,10 @@ export function listView(definition: ListDefinition): ListView {
     const lines = marked.map((row) => line?.(row) ?? null).filter((one) => one !== null);
     if (marked.length === 0) withRow(c, act);
     else if (line === undefined)
-      c.ui.notify('warn', `"${help}" works on one row, but ${marked.length} are marked: Esc unmarks`);
+      c.ui.notify(
+        'warn',
+        `"${help}" needs a single row, but ${marked.length} are marked: Esc clears the marks`,
+      );
     else if (lines.length === 0) c.ui.notify('warn', `"${help}" applies to none of the marked rows`);
     else void c.operator.submitAll(lines);
   };

@@ -48,7 +48,7 @@ function toggleColumn(c: ViewContext, name: LogColumn): void {
   const shown = new Set(logWidths(columns, width).more.map((one) => one.name));
   const hidden = LOG_COLUMNS.filter((one) => columns.has(one.name) && !shown.has(one.name));
   if (hidden.length > 0)
-    c.ui.notify('warn', `no room here for ${hidden.map(({ title }) => title.toLowerCase()).join(', ')}`);
+    c.ui.notify('warn', `no room for ${hidden.map(({ title }) => title.toLowerCase()).join(', ')}`);
 }
 
 export function scroll(c: ViewContext, rows: number): void {
@@ -79,7 +79,7 @@ export function followLink(c: ViewContext) {
     if (found !== null) return actOnLog(c, { type: 'jump', ...found });
   }
   const hidden = links.some(({ vxid }) => findTransaction(c.session.log.kept, vxid) !== null);
-  const why = hidden ? 'kept, but the query does not show it' : 'not kept here';
+  const why = hidden ? 'in the log, but hidden by the query' : 'not in the log';
   c.ui.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: ${why}`);
 }
 
@@ -95,7 +95,7 @@ export function searchText(c: ViewContext, text: string) {
   actOnLog(c, { type: 'move', rows: 0 });
   actOnLog(c, { type: 'search', text });
   const groups = countMatches(c.session.log.shown, text);
-  if (groups === 0) return c.ui.notify('warn', `"${text}" is not in any record shown`);
+  if (groups === 0) return c.ui.notify('warn', `"${text}" not found in the records shown`);
   if (!goToMatch(c, false)) goToMatch(c, true);
   const where = groups === 1 ? '1 group' : `${count(groups)} groups`;
   c.ui.notify('info', `"${text}" is in ${where} of ${count(c.session.log.shown.size)}; n and N for more`);
@@ -103,7 +103,7 @@ export function searchText(c: ViewContext, text: string) {
 
 export function nextMatch(c: ViewContext, back: boolean) {
   const { search } = c.ui.stateOf(LOG_STATE);
-  if (search === '') return c.ui.notify('warn', 'nothing to search for; s begins a search');
+  if (search === '') return c.ui.notify('warn', 'no search yet: press s');
   if (!goToMatch(c, back)) c.ui.notify('warn', `no ${back ? 'earlier' : 'later'} match for "${search}"`);
 }
 

@@ -74,7 +74,7 @@ const queryField = (c: ViewContext): FieldKind => ({
   accept: (text) => applyQuery(c, text.trim()),
   list: () => chooseSaved(c),
   otherwise: {
-    offer: 'no query: Enter again looks for it as a text',
+    offer: 'not a query: press Enter again to search for it as text',
     accept: (text) => searchText(c, text.trim()),
   },
 });
@@ -126,9 +126,10 @@ function save(c: ViewContext, name: string, query: string | null) {
     () =>
       c.ui.notify(
         'info',
-        query === null ? `forgot ${name}` : `kept as ${name}: ${query === '' ? 'everything' : query}`,
+        query === null ? `deleted ${name}` : `saved as ${name}: ${query === '' ? 'everything' : query}`,
       ),
-    (error: Error) => c.ui.notify('warn', `not saved, for this session only: ${error.message}`),
+    (error: Error) =>
+      c.ui.notify('warn', `not saved to disk, valid until the console ends: ${error.message}`),
   );
 }
 
@@ -136,7 +137,7 @@ function save(c: ViewContext, name: string, query: string | null) {
 export function queryCommands(drill: (c: ViewContext, query: string) => void): PaletteRow[] {
   const set = (c: ViewContext, query: string) => {
     const check = query === '' ? { ok: true as const } : c.checkQuery(query);
-    if (!check.ok) return c.ui.notify('bad', `${check.message} at ${check.from + 1}; s looks for a text`);
+    if (!check.ok) return c.ui.notify('bad', `${check.message} at ${check.from + 1}; s searches for text`);
     drill(c, query);
   };
   const use = (c: ViewContext, name: string) => {
@@ -149,14 +150,14 @@ export function queryCommands(drill: (c: ViewContext, query: string) => void): P
     {
       name: 'query.save',
       syntax: 'query.save <name>',
-      help: 'Keep the query of the log view under a name.',
+      help: 'Save the query of the log view under a name.',
       run: (c, name) => save(c, name, c.session.log.query),
     },
     { name: 'query.use', syntax: 'query.use <name>', help: 'Use a saved query.', run: use },
     {
       name: 'query.drop',
       syntax: 'query.drop <name>',
-      help: 'Forget a saved query.',
+      help: 'Delete a saved query.',
       run: (c, name) => save(c, name, null),
     },
   ];

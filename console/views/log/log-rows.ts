@@ -87,7 +87,7 @@ export class LogPainter {
   empty(session: DaemonSession): Row {
     if (session.connection.state !== 'up') return [span('   no connection', 'muted')];
     if (session.log.shown.untested > 0) return [span('   searching the stored log', 'muted')];
-    if (session.log.readingBack) return [span('   looking through what was logged before', 'muted')];
+    if (session.log.readingBack) return [span('   searching earlier records', 'muted')];
     return [span(session.log.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
   }
 

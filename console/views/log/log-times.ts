@@ -182,7 +182,7 @@ export function chooseBookmark(c: ViewContext) {
   const state = c.ui.stateOf(LOG_STATE);
   const bookmarks = state.bookmarks.filter((seq) => seq >= kept.oldest && seq < kept.end);
   c.ui.setState(LOG_STATE, { ...state, bookmarks });
-  if (bookmarks.length === 0) return c.ui.notify('warn', 'no bookmarks; ; sets one at the selected group');
+  if (bookmarks.length === 0) return c.ui.notify('warn', 'no bookmarks: ; sets one at the selected group');
   const choices = bookmarks
     .toSorted((a, b) => a - b)
     .map((seq): Choice => {
@@ -194,7 +194,7 @@ export function chooseBookmark(c: ViewContext) {
       return {
         label: `${at > 0 ? dated(at, session.now(), session.utc) : ''}  ${text}`,
         note: isShown ? '' : 'hidden by the query',
-        take: () => (isShown ? jumpTo(c, entry) : c.ui.notify('warn', 'the query does not show this group')),
+        take: () => (isShown ? jumpTo(c, entry) : c.ui.notify('warn', 'the query hides this group')),
       };
     });
   c.ui.set({ panel: choicePanel('Bookmarks', choices), notice: null });

@@ -164,7 +164,7 @@ function* exportLog(c: ViewContext, json: boolean): Generator<ExportPart> {
   const last = shown.at(shown.size - 1)?.seq ?? -1;
   const of = shown.size;
   for (let seq = shown.at(0)?.seq ?? 0, done = 1; seq <= last; seq++, done++) {
-    if (log.query !== query) throw new Error('the query was changed meanwhile; nothing was written');
+    if (log.query !== query) throw new Error('the query changed during the export; nothing was written');
     const entry = shown.at(shown.indexOf(seq));
     if (entry === undefined || entry.seq < seq) return;
     seq = entry.seq;

@@ -55,7 +55,7 @@ const Asked = memo(function Asked({ query }: { query: string }): ReactNode {
     <Text wrap="truncate-end">
       <Words style="muted">{LABEL}</Words>
       <Words style={query === '' ? 'faint' : 'strong'}>
-        {query === '' ? 'none: every transaction' : query}
+        {query === '' ? 'none: all transactions' : query}
       </Words>
     </Text>
   );
@@ -71,7 +71,7 @@ function Verdict({
 }): ReactNode {
   const { arrowUp, caret, ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (check === null || check.ok) {
-    const hint = line.text === '' ? 'empty matches everything' : 'valid';
+    const hint = line.text === '' ? 'empty: everything' : 'valid';
     return (
       <Box paddingLeft={LABEL.length}>
         <Words style="good">{`${hint} · Enter applies, Esc leaves, ${arrowUp} recalls`}</Words>
@@ -115,7 +115,7 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   ];
   // Parts of the screen still show the former query.
   if (log.asking) left.push(span('  asking the daemon', 'warn'));
-  else if (shown.untested > 0) left.push(span(`  looking through ${count(shown.untested)} kept`, 'warn'));
+  else if (shown.untested > 0) left.push(span(`  searching ${count(shown.untested)} groups`, 'warn'));
   else if (log.query !== '' && log.readingBack) left.push(span('  reading back', 'warn'));
   const short = log.range.shortfall(kept);
   if (short !== null)
@@ -141,9 +141,9 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
 export function missingText({ counted, there }: Shortfall, utc: boolean, room = 80): string {
   const [from, left] = [clock(counted, utc), clock(there, utc)];
   const forms = [
-    `counted since ${from}, of which the log has those since ${left}`,
-    `counted since ${from}, here since ${left}`,
-    `none left before ${left}`,
+    `counted since ${from}, the log begins at ${left}`,
+    `counted since ${from}, log since ${left}`,
+    `log begins at ${left}`,
   ];
-  return forms.find((form) => form.length <= room) ?? `none before ${left}`;
+  return forms.find((form) => form.length <= room) ?? `log begins at ${left}`;
 }

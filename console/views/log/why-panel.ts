@@ -38,7 +38,7 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
     lines = panelLines(reasons, remark, c.ui.size.columns - 10);
     c.ui.set({ panel: { kind: 'text', scroll, title, lines } });
   };
-  show(reasonsOf(entry, place, session), 'asking the daemon for what its log holds of this URL…');
+  show(reasonsOf(entry, place, session), 'searching the daemon’s log for this URL…');
   const bans = await bansOf(session);
   const answer = ({ groups, searched, remark }: History): boolean => {
     const { panel } = c.ui.state;
@@ -59,7 +59,7 @@ export async function whyPanel(c: ViewContext, entry: LogEntry, place: RowPlace)
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
   const lines = reasons.flatMap((r) => reasonLines(r, width, true));
   if (reasons.length === 0)
-    lines.push([{ text: 'Nothing to explain: there is no request in it.', tone: 'muted' }], []);
+    lines.push([{ text: 'Nothing to explain: it contains no request.', tone: 'muted' }], []);
   if (remark !== '') lines.push([{ text: remark, tone: 'faint' }]);
   return lines;
 }
@@ -87,7 +87,7 @@ function readHistory(session: DaemonSession, url: string, answer: (history: Hist
     const wanted = answer({
       groups,
       searched: 'part',
-      remark: 'the daemon’s log is not read to the end yet…',
+      remark: 'the daemon’s log is not fully searched yet…',
     });
     if (wanted) return;
     done = true;
@@ -105,7 +105,7 @@ function readHistory(session: DaemonSession, url: string, answer: (history: Hist
         if (groups.length > 2 * MOST_GROUPS) groups = groups.slice(-MOST_GROUPS);
       },
       lost: () => undefined,
-      failed: () => finish('kept', 'from the records kept here: the daemon sent no more'),
+      failed: () => finish('kept', 'from the console’s own log: the daemon sent nothing more'),
       ended: () => finish('log', 'from the daemon’s log'),
     },
   );

@@ -48,7 +48,7 @@ function problem(row: ParamRow, value: string): string {
     case 'mask':
       return value === '' || /^(default|none|all|[+-]\w+)([\s,]+(default|none|all|[+-]\w+))*$/.test(value)
         ? ''
-        : '+name and -name, apart by commas';
+        : '+name and -name, separated by commas';
     case 'header':
       return /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,126}$/.test(value) ? '' : 'the name of a header';
     default:

@@ -17,12 +17,12 @@ const LINE = 'param.show -j';
 /** Advice to the operator for each flag. */
 const FLAGS: Readonly<Record<string, string>> = {
   obj_sticky: 'applied when an object is created: objects in the cache keep their value',
-  delayed_effect: 'takes effect after a while',
+  delayed_effect: 'takes effect with a delay',
   must_restart: 'takes effect when the worker is restarted',
   must_reload: 'takes effect when the program is loaded again',
   experimental: 'experimental: its meaning may change',
   not_implemented: 'has no effect on this system',
-  wizard: 'to be changed on advice only',
+  wizard: 'change only on advice',
   build_options: 'depends on how the daemon was built',
 };
 
@@ -46,17 +46,13 @@ export const PARAMETERS_VIEW: ListView = listView({
   rows: rowsOf,
   remark: (session, option) => {
     const changed = rowsOf(session, 'changed').length;
-    return option === 'changed'
-      ? 'only what was changed'
-      : changed === 0
-        ? 'all default'
-        : `${changed} changed`;
+    return option === 'changed' ? 'only changed ones' : changed === 0 ? 'all default' : `${changed} changed`;
   },
   empty: (session, option) =>
     session.admin.answer(LINE)?.status === TRUNCATED
       ? 'the answer was cut off: raise cli_limit'
       : option === 'changed'
-        ? 'every parameter has its default'
+        ? 'all parameters have their defaults'
         : session.connection.state === 'up'
           ? 'no parameters yet'
           : 'no connection',
@@ -73,7 +69,7 @@ export const PARAMETERS_VIEW: ListView = listView({
       keys: ['delete', 'ctrl+d'],
       command: 'parameters.reset',
       gives: 'param.set',
-      help: 'Back to its default',
+      help: 'Reset to the default',
       hint: 'reset',
       line: ({ key, facts }) => (facts.changed === 'yes' ? `param.reset ${key}` : null),
       act: (c, row) =>

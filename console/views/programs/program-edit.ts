@@ -67,16 +67,16 @@ async function edit(c: ViewContext, edited: Edited): Promise<void> {
   const text = await c.files.read(path);
   if (text === file.text) {
     if (copy) await c.files.remove(path);
-    return c.ui.notify('info', `${path}: as it is loaded`);
+    return c.ui.notify('info', `${path}: unchanged`);
   }
   if (await load(c, edited, text)) {
     if (copy) await c.files.remove(path);
     return;
   }
-  const again = `edit it again? It is at ${path}`;
+  const again = `edit again? The file is ${path}`;
   c.ui.set({
     confirm: {
-      line: `load ${path} as it was edited`,
+      line: `load the edited ${path}`,
       text: again,
       undoes: 0,
       part: '',

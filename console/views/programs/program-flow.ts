@@ -225,10 +225,7 @@ export class ProgramFlow {
     const { status, body } = await this.c.session.source.command(`vcl.show -v ${name}`);
     const files = status === 200 ? programFiles(body) : [];
     if (files.length > 0) return { name, files };
-    this.ui.notify(
-      'bad',
-      status === 200 ? `${name}: its files are not understood` : `${status} ${body.trim()}`,
-    );
+    this.ui.notify('bad', status === 200 ? `${name}: its files cannot be read` : `${status} ${body.trim()}`);
     return null;
   }
 

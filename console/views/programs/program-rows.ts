@@ -53,7 +53,7 @@ function details(session: DaemonSession, name: string, status: string): readonly
     lines.push([
       { text: 'Backend   ', tone: 'muted' },
       { text: b.name.slice(name.length + 1) },
-      { text: `  ${b.health}`, tone: healthTone(b.health, session.cutOff) },
+      { text: `  ${b.health}`, tone: healthTone(b.health, session.isOld) },
     ]);
   }
   lines.push(
@@ -62,8 +62,8 @@ function details(session: DaemonSession, name: string, status: string): readonly
       {
         text:
           status === 'active'
-            ? 'Enter shows its source. It is in use: load another and use that to replace it.'
-            : 'Enter shows its source, D its changes, u uses it, Del discards it.',
+            ? 'Enter shows its source. It is active: to replace it, load and use another program.'
+            : 'Enter: source, D: changes, u: use, Del: discard',
         tone: 'faint',
       },
     ],

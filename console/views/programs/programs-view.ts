@@ -106,7 +106,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       command: 'programs.try',
       gives: 'vcl.try',
       spare: 'try',
-      help: 'Try a file on the last requests: decisions that differ from the active program',
+      help: 'Try a file on the last requests: which decisions differ from the active program',
       run: promptTrial,
     },
     {

@@ -129,7 +129,7 @@ export function statKeys(open: (c: ViewContext) => void): readonly KeyRow[] {
       command: 'stats.pin',
       spare: 'pin',
       ofRow: true,
-      help: 'Pin the counter to the top, or let it go',
+      help: 'Pin the counter to the top, or unpin it',
       run: acts({ type: 'pin' }),
     },
     {

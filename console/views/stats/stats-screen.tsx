@@ -44,7 +44,7 @@ export function StatsScreen({ c, state, width, height }: ScreenProps & { state: 
           return (
             <>
               <Rows
-                rows={session.cutOff ? dimmed(shown.rows) : shown.rows}
+                rows={session.isOld ? dimmed(shown.rows) : shown.rows}
                 width={width}
                 height={room}
                 fills={new Map([[shown.cursor, 'selected']])}

@@ -61,7 +61,7 @@ export const STORAGE_VIEW: ListView = listView({
     session.connection.state !== 'up'
       ? 'no connection'
       : hasNoWorker(session)
-        ? 'no worker: the cache contents are lost'
+        ? 'no worker: the cache is lost'
         : 'no storage usage reported yet',
   keys: [
     {
@@ -176,20 +176,20 @@ function usage(
 /** Counters of a disk tier, with their words. Those of trouble are shown once there was any. */
 const DISK_COUNTERS: readonly [string, string][] = [
   ['c_hit', 'found on disk'],
-  ['c_miss', 'not found, or not usable'],
-  ['c_promote', 'of the found, taken into memory'],
+  ['c_miss', 'not found or unusable'],
+  ['c_promote', 'of these, loaded into memory'],
   ['c_write', 'objects written'],
-  ['c_write_again', 'of these, saved from a segment soon to go'],
+  ['c_write_again', 'of these, rewritten from a segment due for removal'],
   ['c_segment_drop', 'segments removed'],
 ];
 const DISK_TROUBLE: readonly [string, string][] = [
-  ['c_promote_fail', 'found, but not taken into memory'],
-  ['c_write_drop', 'not written: too many waited, or too large'],
-  ['c_write_fail', 'writes that the device failed'],
-  ['c_read_fail', 'reads that the device failed'],
-  ['c_checksum', 'wrong checksums'],
-  ['c_late', 'reads that took too long'],
-  ['c_busy', 'searches too many at once'],
+  ['c_promote_fail', 'found, but not loaded into memory'],
+  ['c_write_drop', 'not written: queue full, or too large'],
+  ['c_write_fail', 'failed writes'],
+  ['c_read_fail', 'failed reads'],
+  ['c_checksum', 'checksum errors'],
+  ['c_late', 'slow reads'],
+  ['c_busy', 'too many searches at once'],
 ];
 
 function diskDetails(session: DaemonSession, name: string): readonly ToneLine[] {

@@ -65,7 +65,7 @@ export function asLookedUp(ranking: RankingName, row: RankedRow): string[] {
 }
 
 function lookedUpAs(name: string): string {
-  return `The newest was looked up as ${name}.`;
+  return `The last one was looked up as ${name}.`;
 }
 
 const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {

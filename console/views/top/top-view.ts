@@ -72,7 +72,7 @@ export const TOP_VIEW: ListView = listView({
       keys: ['T'],
       command: 'top.previous',
       spare: 'back',
-      help: 'The ranking before',
+      help: 'Previous ranking',
       run: (c) => choose(c, { by: -1 }),
     },
     {
@@ -85,7 +85,7 @@ export const TOP_VIEW: ListView = listView({
     {
       keys: ['w'],
       command: 'top.window',
-      help: 'Count the last minute, the last five, or all',
+      help: 'Period: last minute, 5 minutes, all',
       hint: 'window',
       run: (c) => choose(c, { window: 1 }),
     },
@@ -93,7 +93,7 @@ export const TOP_VIEW: ListView = listView({
       keys: ['Z'],
       command: 'top.clear',
       spare: 'zero',
-      help: 'Reset the counts',
+      help: 'Reset the counters',
       run: (c) => c.session.traffic.clear(),
     },
   ],

@@ -45,6 +45,6 @@ describe('a Varnish', () => {
     'ssh://[::1/c',
     'ssh://2001:db8::1/c',
   ])('refuses %j', (text) => {
-    expect(() => parseVarnishTarget(text)).toThrow(/ is no name of a /);
+    expect(() => parseVarnishTarget(text)).toThrow(/ is not a /);
   });
 });

@@ -7,9 +7,9 @@ const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ PATH: process.env
 it.each<[NodeJS.ProcessEnv, number | string]>([
   [{ EDITOR: 'test -d' }, 0],
   [{ VISUAL: 'test -f', EDITOR: 'true' }, 1],
-  [{ VISUAL: '  ', EDITOR: ' \t' }, 'vi is not there: set EDITOR to yours'],
-  [{ VISUAL: ' ', EDITOR: 'no-such-editor -x' }, 'no-such-editor -x is not there: set EDITOR to yours'],
-  [{ EDITOR: 'kill -TERM $$; true' }, 'kill -TERM $$; true was ended by SIGTERM'],
+  [{ VISUAL: '  ', EDITOR: ' \t' }, 'vi not found: set EDITOR'],
+  [{ VISUAL: ' ', EDITOR: 'no-such-editor -x' }, 'no-such-editor -x not found: set EDITOR'],
+  [{ EDITOR: 'kill -TERM $$; true' }, 'kill -TERM $$; true was killed by SIGTERM'],
 ])('%o', async (more, ended) => {
   // Without a PATH there is no vi.
   const path = more.EDITOR?.trim() === '' ? { PATH: '/nowhere' } : {};

@@ -26,9 +26,9 @@ const status = async (s: Stage): Promise<string> => (await s.screen()).split('\n
 const at = (seconds: number): string => clock(FAKE_START + seconds, true);
 
 it.each([
-  [60, `none left before ${at(60)}`],
-  [80, `counted since ${at(1)}, here since ${at(60)}`],
-  [120, `counted since ${at(1)}, of which the log has those since ${at(60)}`],
+  [60, `log begins at ${at(60)}`],
+  [80, `counted since ${at(1)}, log since ${at(60)}`],
+  [120, `counted since ${at(1)}, the log begins at ${at(60)}`],
 ])('at %i columns', async (columns, words) => {
   // The log is followed from the drill-down on: what was counted before is not in it.
   const s = await open(columns, 20);
@@ -47,7 +47,7 @@ it('is shown until the query is changed, and again after Escape', async () => {
   await s.keys('enter');
   expect(await status(s)).not.toContain('since');
   await s.keys('escape');
-  expect(await status(s)).toContain('here since');
+  expect(await status(s)).toContain('log since');
   await s.keys('Z');
   expect(await status(s)).not.toContain('since');
 });
@@ -62,7 +62,7 @@ it.each([
   await drill(s);
   await s.settle();
   expect(s.c.view.name).toBe('log');
-  expect(await status(s)).toContain('here since');
+  expect(await status(s)).toContain('log since');
 });
 
 it('is absent if everything is there, or nothing was counted', async () => {

@@ -4,6 +4,7 @@ import { makeTheme } from '../../../console/draw/theme.ts';
 import type { ReplayControl } from '../../../console/model/session/instances.ts';
 import type { RecordedStep, Recording } from '../../../console/model/session/recording.ts';
 import { healthStrip, spokenHealth } from '../../../console/tui/components/health-strip.tsx';
+import { backendRows } from '../../../console/views/dashboard/dashboard-rows.ts';
 import { WORKER_STATES } from '../../../protocol/tables/counters.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { Stage } from '../stage.ts';
@@ -81,7 +82,7 @@ describe('the strip of the daemon’s health', () => {
     expect(backends).toContain('not known: Unknown request in manager process (child not running)');
     expect(backends).not.toContain('none sick');
     expect(await shown('7')).not.toContain('0 bans');
-    expect(await shown('8')).toContain('no worker: the cache contents are lost');
+    expect(await shown('8')).toContain('no worker: the cache is lost');
     expect(await shown('3')).toContain('Uptime child: none');
   });
 
@@ -145,6 +146,20 @@ describe('the strip of the daemon’s health', () => {
     const recording = fakeRecording(10);
     expect(await strip(recording, 60, 14)).toContain('running');
     expect(await strip(recording, 100, 22)).toMatch(/^ ▲ daemon silent since \d\d:\d\d:\d\d \(12s\)/);
+  });
+
+  it('dims what a silent daemon reported, as that of a lost one', async () => {
+    const styled = async (until: number): Promise<string> => {
+      const theme = makeTheme('256', false);
+      const stage = new Stage({ recording: fakeRecording(10), columns: 110, rows: 40, theme });
+      stages.push(stage);
+      await stage.play(until);
+      const row = backendRows(stage.c.session, 60, theme).flat();
+      expect(stage.c.session.isOld).toBe(until > 15);
+      return row.find(({ text }) => text.includes('healthy'))?.style ?? '';
+    };
+    expect(await styled(12)).toBe('good');
+    expect(await styled(22)).toBe('muted');
   });
 
   it('takes nothing for granted from a daemon that does not say how its worker is', async () => {

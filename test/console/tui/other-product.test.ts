@@ -51,7 +51,7 @@ it('offers no command that Varnish does not have', async () => {
   expect(await stage.screen()).not.toMatch(/@ ?Edg/);
   await stage.keys('@');
   const edge = await stage.screen();
-  expect(edge).toContain('Varnish has no connector to an edge network');
+  expect(edge).toContain('Varnish has no edge network connector');
   expect(edge).not.toMatch(/R retry|Del drop|P pause|retry all/);
   await stage.keys('x');
   expect(await stage.screen()).not.toContain('Send a dead letter again');

@@ -151,13 +151,13 @@ it('what does not compile is shown at its place and can be edited again; a no sa
   await s.keys('e');
   await settled(s);
   expect(await s.screen()).toMatch(
-    /1 bad[\s\S]*\^\^\^ Expected 'vcl'[\s\S]*edit it again\? It is at \/copy\/boot\.vcl/,
+    /1 bad[\s\S]*\^\^\^ Expected 'vcl'[\s\S]*edit again\? The file is \/copy\/boot\.vcl/,
   );
   await s.keys('y');
   await settled(s);
   expect(edits).toBe(2);
   await s.keys('n');
-  expect(await s.screen()).toContain('not done: load /copy/boot.vcl as it was edited');
+  expect(await s.screen()).toContain('not done: load the edited /copy/boot.vcl');
   expect(files.files.get('/copy/boot.vcl')).toBe('bad\n');
 });
 
@@ -180,7 +180,7 @@ it('files that are here are edited where they are, an included one too, and chec
   files.findings = [{ severity: 'error', rule: 'x', message: 'Broken', file: '/etc/part.vcl', ...place }];
   await s.keys('down', 'enter');
   await settled(s);
-  expect(await s.screen()).toMatch(/\/etc\/part\.vcl[\s\S]*Broken[\s\S]*edit it again\?/);
+  expect(await s.screen()).toMatch(/\/etc\/part\.vcl[\s\S]*Broken[\s\S]*edit again\?/);
   expect(changes(s)).toEqual([]);
   files.findings = [];
   await s.keys('y');
@@ -190,12 +190,12 @@ it('files that are here are edited where they are, an included one too, and chec
 
 it('nothing is loaded when nothing was changed, or the editor failed, or it is read-only', async () => {
   const files = new FakeFiles();
-  const endings: (number | string)[] = [0, 1, 'ed is not there: set EDITOR to yours'];
+  const endings: (number | string)[] = [0, 1, 'ed not found: set EDITOR'];
   const s = await open(recordingOf({ '<vcl.inline>': PART }), {
     files,
     onEdit: () => Promise.resolve(endings.shift() ?? 0),
   });
-  for (const said of ['as it is loaded', 'the editor ended with status 1; nothing is loaded', 'set EDITOR']) {
+  for (const said of ['unchanged', 'the editor ended with status 1; nothing is loaded', 'set EDITOR']) {
     await s.keys('e');
     await settled(s);
     expect(await s.screen()).toContain(said);

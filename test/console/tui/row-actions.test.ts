@@ -118,7 +118,7 @@ it('a row of Top is purged as it was looked up, whatever clients call it, and a 
   await s.keys('n', 'enter');
   expect(s.c.session.log.query).toBe('ReqURL eq "/sent"');
   await s.keys('escape', ' ');
-  expect(await s.screen()).toContain('The newest was looked up as norm.example/looked/up?b=1.');
+  expect(await s.screen()).toContain('The last one was looked up as norm.example/looked/up?b=1.');
   // The refetch uses the request as sent: the program would rewrite its own result again.
   await s.keys('R');
   await s.settle();

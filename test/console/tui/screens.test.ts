@@ -234,7 +234,7 @@ describe('operation', () => {
     await s.keys('/');
     await s.type('/cart');
     await s.keys('enter');
-    expect(await s.screen()).toContain('no query: Enter again looks for it as a text');
+    expect(await s.screen()).toContain('not a query: press Enter again to search for it as text');
     await s.type('x');
     expect(await s.screen()).not.toContain('Enter again');
     await s.keys('backspace', 'enter', 'enter');
@@ -244,7 +244,7 @@ describe('operation', () => {
     await s.keys('/');
     await s.type('/nowhere');
     await s.keys('enter', 'enter');
-    expect(await s.screen()).toContain('"/nowhere" is not in any record shown');
+    expect(await s.screen()).toContain('"/nowhere" not found in the records shown');
   });
 
   it('shows of the rows that are kept those that match the query it names, and forgets none', async () => {

@@ -307,9 +307,9 @@ describe('views', () => {
     await golden(s, 'edge-140x30');
     // A finished one is neither resent nor forgotten.
     await s.keys('end', 'R');
-    expect(await s.screen()).toContain('2 is acked: only a dead letter can be sent again');
+    expect(await s.screen()).toContain('2 is acked: only dead letters can be retried');
     await s.keys('delete');
-    expect(await s.screen()).toContain('2 is acked: only what waits or is a dead letter can be forgotten');
+    expect(await s.screen()).toContain('2 is acked: only waiting operations and dead letters can be dropped');
     expect(s.c.ui.state.confirm).toBeNull();
   });
 
@@ -326,9 +326,11 @@ describe('views', () => {
     expect(line('web-3')).toMatch(/silent +0 +▮▮▮▮ +0\.2\.0 +none/);
     expect(line('web-4')).toMatch(/stopped .*none/);
     await s.keys('enter');
-    expect(await s.screen()).toContain('web-1 is the one that is shown');
+    expect(await s.screen()).toContain('web-1 is already shown');
     await s.keys('j', 'enter');
-    expect(await s.screen()).toContain('web-2 at web-2:6085: this console knows no secret for it');
+    expect(await s.screen()).toContain(
+      'web-2 at web-2:6085: no secret for it: give -S, or add it to the configuration file',
+    );
     const met: string[] = [];
     const { instances } = s.c;
     instances.meet = (name, address) => {
@@ -431,7 +433,7 @@ describe('views', () => {
     await s.keys('5', 'X');
     await s.type('/tmp/p.txt');
     await s.keys('enter');
-    expect(await s.screen()).toContain('/tmp/p.txt is there already: overwrite it? y/n');
+    expect(await s.screen()).toContain('/tmp/p.txt exists: overwrite? y/n');
     await s.keys('n');
     expect(await s.screen()).toContain('not done: export /tmp/p.txt');
     expect(files.files.get('/tmp/p.txt')).toBe('precious');

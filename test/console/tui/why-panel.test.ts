@@ -67,7 +67,7 @@ it('says that the log is not read to its end yet, corrects itself, and reads no 
   slice();
   await s.settle();
   expect(await s.screen()).toContain('no earlier fetch of it is known so far');
-  expect(await s.screen()).toContain('not read to the end yet');
+  expect(await s.screen()).toContain('not fully searched yet');
 
   // Scrolling is no reason to drop the answer.
   await s.keys('down');

@@ -80,12 +80,12 @@ it.each([
   [
     here,
     { code: 1, output: '.\nCould not get hold of varnishd, is it running?' },
-    'no Varnish can be read here under the name x: it does not run, or only root and the group varnish may',
+    'cannot read a Varnish here under the name x: it is not running, or this needs root or the group varnish',
   ],
   [
     there,
     { code: 255, output: 'ops@web1: Permission denied (publickey).' },
-    'ssh web1: ops@web1: Permission denied (publickey). (there is no prompt here: ssh needs a key that works without one; try ssh by hand)',
+    'ssh web1: ops@web1: Permission denied (publickey). (ssh cannot prompt here: use a key without a passphrase, or an agent; try ssh by hand)',
   ],
   [there, { code: 255, output: '' }, 'ssh web1: the connection ended'],
   [

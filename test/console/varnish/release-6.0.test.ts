@@ -201,7 +201,7 @@ it('has its requests, how the cache took them, and why', () => {
   const said = (group = miss): string[] =>
     why(group ?? [], { earlier: [], bans: null, since: 0 }).map(({ sentence }) => sentence);
   expect(said(miss)[0]).toContain(
-    'hit-for-miss: the response of 1 was not to be kept; this holds for 1m40s more',
+    'hit-for-miss: the response of 1 was not cacheable; this lasts for another 1m40s',
   );
-  expect(said(hit)[0]).toContain('fresh for 1m58s more');
+  expect(said(hit)[0]).toContain('fresh for another 1m58s');
 });

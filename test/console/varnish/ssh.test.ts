@@ -76,18 +76,18 @@ function connect(place: string): { source: VarnishSource; states: ConnectionStat
 it.each([
   [
     'nohost',
-    'ssh nohost: Could not resolve hostname nohost: Name or service not known (is that its name, or one of ~/.ssh/config?)',
+    'ssh nohost: Could not resolve hostname nohost: Name or service not known (check the name, or add it to ~/.ssh/config)',
   ],
-  ['refused', /^ssh refused: connect to host refused port 22: Connection refused \(does sshd listen there/],
-  ['far', /^ssh far: connect to host far port 22: No route to host \(is it up/],
-  ['ops@asks', /^ssh ops@asks: .*Permission denied .* \(there is no prompt here: .*try ssh by hand\)/],
-  ['new', 'ssh new: Host key verification failed. (there is no prompt here: try ssh by hand)'],
+  ['refused', /^ssh refused: connect to host refused port 22: Connection refused \(check that sshd listens/],
+  ['far', /^ssh far: connect to host far port 22: No route to host \(check that it is up/],
+  ['ops@asks', /^ssh ops@asks: .*Permission denied .* \(ssh cannot prompt here: .*try ssh by hand\)/],
+  ['new', 'ssh new: Host key verification failed. (ssh cannot prompt here: try ssh by hand)'],
   ['closed', 'ssh closed: Connection closed by 192.0.2.1 port 22'],
   ['nologin', 'varnishstat on nologin ended: This account is currently not available.'],
   ['bare', /^varnishstat on bare is not found: Varnish is not installed, or its tools are not in the PATH/],
   [
     'web1/none',
-    /^no Varnish can be read on web1 under the name none: it does not run, or only root and the group varnish may/,
+    /^cannot read a Varnish on web1 under the name none: it is not running, or this needs root or the group varnish/,
   ],
 ])('says why there is nothing: %s', async (place, reason) => {
   const { states } = connect(`ssh://${place}`);
@@ -110,7 +110,7 @@ it('reports which user may give commands', async () => {
   await until('connected', () => states[0]?.state === 'up');
   expect(await source.command('status')).toEqual({
     status: 0,
-    body: 'varnishadm on web1 ended: Cannot open /etc/varnish/secret: Permission denied (the user that gives commands must be able to read this file)',
+    body: 'varnishadm on web1 ended: Cannot open /etc/varnish/secret: Permission denied (the user who runs commands must be able to read this file)',
   });
 });
 
@@ -156,5 +156,5 @@ it.each([
   "a/b'c",
   'a/b c',
 ])('refuses the place %s', (place) => {
-  expect(() => parseVarnishTarget(`ssh://${place}`)).toThrow(/is no name of a/);
+  expect(() => parseVarnishTarget(`ssh://${place}`)).toThrow(/is not a /);
 });

@@ -169,7 +169,7 @@ describe('values of parameters', () => {
     ['auto_restart', 'on', ''],
     ['auto_restart', 'maybe', 'on or off'],
     ['feature', '+short_panic,-https_scheme', ''],
-    ['feature', 'short_panic', '+name and -name, apart by commas'],
+    ['feature', 'short_panic', '+name and -name, separated by commas'],
     ['id_header', 'X-Varnish', ''],
     ['id_header', 'X Varnish', 'the name of a header'],
     ['unheard_of', 'x', ''],

@@ -31,7 +31,7 @@ const OWN = /^(?!ESI depth|Attempted ESI)/;
 export const ERROR_RULES: readonly Rule[] = [
   {
     name: 'answer-refused',
-    explains: 'What the backend sent breaks a rule of HTTP/1 that has no second reading.',
+    explains: 'The backend sent something that violates HTTP/1 beyond doubt.',
     try: ({ request, fetch }) => {
       const refused = fetch === null ? null : refusalIn(fetch);
       if (fetch === null || refused === null || refused.part !== 'response') return null;
@@ -46,7 +46,7 @@ export const ERROR_RULES: readonly Rule[] = [
   },
   {
     name: 'bad-request',
-    explains: 'The request, or its body, was not valid HTTP, or larger than it may be.',
+    explains: 'The request or its body was invalid HTTP, or too large.',
     try: ({ request }) => {
       const refused = refusalIn(request);
       if (refused === null || refused.part === 'response') return null;
@@ -97,9 +97,9 @@ export const ERROR_RULES: readonly Rule[] = [
       if (status === undefined) return null;
       const backend = fetch.first('BackendOpen')?.text.split(' ')[1];
       return {
-        sentence: `The backend${backend === undefined ? '' : ` ${backend}`} answered ${fetch.status} ${fetch.last('BerespReason')}: this is its own error, passed on.`,
+        sentence: `The backend${backend === undefined ? '' : ` ${backend}`} answered ${fetch.status} ${fetch.last('BerespReason')}: the backend’s own error, passed on.`,
         evidence: [status],
-        hint: 'See its own log.',
+        hint: 'See the log of the backend.',
       };
     },
   },
@@ -134,12 +134,12 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   },
   {
     pattern: /busy/i,
-    sentence: 'the backend has as many connections as it may',
+    sentence: 'the backend has reached its connection limit',
     hint: 'See .max_connections.',
   },
   {
     pattern: /helddown/i,
-    sentence: 'a connection was refused a moment ago and another is not tried yet',
+    sentence: 'a connection was refused a moment ago; the next attempt is delayed',
     hint: 'See backend_remote_error_holddown.',
   },
   {
@@ -149,17 +149,17 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   },
   {
     pattern: /ETIMEDOUT|errno 110|connect.*timeout/i,
-    sentence: 'the connection could not be made in time',
+    sentence: 'the connection timed out',
     hint: 'See connect_timeout; a firewall may drop packets instead of rejecting them.',
   },
   {
     pattern: /ENETUNREACH|EHOSTUNREACH/i,
-    sentence: 'the network of the backend cannot be reached',
+    sentence: 'the network of the backend is unreachable',
     hint: '',
   },
   {
     pattern: /first byte timeout/i,
-    sentence: 'the backend did not begin to answer in time',
+    sentence: 'no response from the backend in time',
     hint: 'See first_byte_timeout.',
   },
   {
@@ -170,32 +170,40 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   {
     pattern: /HTC eof/i,
     sentence: 'the backend closed the connection instead of answering',
-    hint: 'Look into its own log: it may have crashed.',
+    hint: 'See the log of the backend: it may have crashed.',
   },
   {
     pattern: /HTC overflow/i,
-    sentence: 'the head of the answer is larger than it may be',
+    sentence: 'the response headers are too large',
     hint: 'See http_resp_size.',
   },
   {
     pattern: /Fetch filter esi\w* failed to open/,
-    sentence: 'the program sets ESI for a part of a page (206), which cannot be parsed without the rest',
+    sentence: 'the program enables ESI for a partial response (206), which cannot be parsed without the rest',
     hint: 'Unset bereq.http.Range in vcl_backend_fetch, or leave do_esi off where beresp.status is 206.',
   },
   { pattern: /gunzip|gzip/i, sentence: 'the compressed body is damaged', hint: '' },
   {
     pattern: /http (format|read) error|bad chunk|malformed|Invalid/i,
-    sentence: 'the answer is not valid HTTP',
+    sentence: 'the response is not valid HTTP',
     hint: '',
   },
-  { pattern: /No backend|no director|backend_hint/i, sentence: 'no backend was chosen or left', hint: '' },
+  {
+    pattern: /No backend|no director|backend_hint/i,
+    sentence: 'no backend was selected or available',
+    hint: '',
+  },
   {
     pattern: /storage|space/i,
-    sentence: 'there is no room to store the body',
+    sentence: 'no storage space for the body',
     hint: 'The Storage view (8) shows what is full.',
   },
-  { pattern: /straight insufficient|eof|truncated/i, sentence: 'the answer ended too early', hint: '' },
-  { pattern: /resource|Resource temporarily/i, sentence: 'the connection broke while it was read', hint: '' },
+  { pattern: /straight insufficient|eof|truncated/i, sentence: 'the response ended early', hint: '' },
+  {
+    pattern: /resource|Resource temporarily/i,
+    sentence: 'the connection broke during the response',
+    hint: '',
+  },
 ];
 
 export function explainFetchError(text: string): { sentence: string; hint: string } {

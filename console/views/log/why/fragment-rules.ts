@@ -16,12 +16,12 @@ const RAW = [
   {
     pattern: /^No ESI processing, .* BOM/,
     because: 'begins with a byte order mark',
-    hint: 'The feature esi_remove_bom takes the mark away.',
+    hint: 'The feature esi_remove_bom removes it.',
   },
   {
     pattern: /^No ESI processing/,
     because: 'does not begin with "<"',
-    hint: 'If it is not a page, leave do_esi off for its Content-Type; if it is, the feature esi_disable_xml_check has it parsed whatever it begins with.',
+    hint: 'If it is not a page, leave do_esi off for its Content-Type; otherwise the feature esi_disable_xml_check parses it regardless.',
   },
 ] as const;
 
@@ -65,7 +65,7 @@ function counted(fragments: readonly Fragment[]): string {
 export const FRAGMENT_RULES: readonly Rule[] = [
   {
     name: 'fragment-failed',
-    explains: 'A fragment of the page failed, or is the page of an error.',
+    explains: 'A fragment of the page failed, or is an error page.',
     try: (c) => {
       const failures = new Map<string, Evidence>();
       for (const { facts } of bodies(c)) {
@@ -177,7 +177,7 @@ export const FRAGMENT_RULES: readonly Rule[] = [
   },
   {
     name: 'esi-markup',
-    explains: 'The parser of edge-side includes complained about the markup.',
+    explains: 'The ESI parser reported errors in the markup.',
     try: (c) => {
       for (const { url, facts } of fetches(c)) {
         const found = facts.all('ESI_xmlerror');
@@ -186,14 +186,14 @@ export const FRAGMENT_RULES: readonly Rule[] = [
         const whyRaw = RAW.find(({ pattern }) => pattern.test(first.text));
         if (whyRaw !== undefined) {
           return {
-            sentence: `ESI was not done on ${url}, whose body ${whyRaw.because}: it is delivered as it is, includes and all.`,
+            sentence: `ESI was not done on ${url}, whose body ${whyRaw.because}: it is delivered unprocessed, with its include tags.`,
             evidence: [first],
             hint: whyRaw.hint,
           };
         }
         const more = found.length > 1 ? ` and ${found.length - 1} more` : '';
         return {
-          sentence: `The markup of ${url} has faults: ${first.text}${more}.`,
+          sentence: `The markup of ${url} has errors: ${first.text}${more}.`,
           evidence: found.slice(0, MOST_EVIDENCE),
           hint: 'The number is the byte offset in the body at which parsing stopped.',
         };

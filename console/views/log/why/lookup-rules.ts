@@ -43,9 +43,9 @@ function whatItTook({ kind, soft, subject, count, request }: Purge): string {
   const many = count === null ? '' : `: ${objects(count)}`;
   switch (kind) {
     case 'ban':
-      return `This was a ${soft ? 'soft ' : ''}ban: what matches ${subject === '' ? 'its expression, which the request does not show,' : `"${subject}"`} and is older ${soft ? 'is stale' : 'is not delivered any more'}.`;
+      return `This was a ${soft ? 'soft ' : ''}ban: objects that match ${subject === '' ? 'its expression, which is not in the request,' : `"${subject}"`} and are older ${soft ? 'are stale' : 'are no longer delivered'}.`;
     case 'keys':
-      return `This was a ${soft ? 'soft ' : ''}purge by surrogate key: what carries ${subject.split(/[\s,]+/).join(' or ')} ${became}${many}.`;
+      return `This was a ${soft ? 'soft ' : ''}purge by surrogate key: objects with ${subject.split(/[\s,]+/).join(' or ')} ${became}${many}.`;
     case 'url':
       return request.step('RECV')?.returned === 'purge'
         ? 'This was a purge: the program returned purge, and every variant of the object left the cache.'
@@ -55,7 +55,7 @@ function whatItTook({ kind, soft, subject, count, request }: Purge): string {
 
 /** The log does not distinguish a pass by the program from one by the builtin program appended to it. */
 const BY_BUILTIN =
-  'for which the builtin program (http_profile=classic) passes what nothing before it decided on';
+  'and the builtin program (http_profile=classic) passes such requests unless the VCL decides first';
 
 export const LOOKUP_RULES: readonly Rule[] = [
   {
@@ -82,12 +82,12 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'pipe',
-    explains: 'The connection was handed through to the backend.',
+    explains: 'The connection was piped to the backend.',
     try: ({ request }) => {
       const recv = request.step('RECV');
       if (recv?.returned !== 'pipe' && request.step('PIPE') === undefined) return null;
       return {
-        sentence: `It was piped: bytes went both ways without a look at them${/^(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)$/.test(request.method) ? '' : `, because the method ${request.method} is none that the builtin program knows`}.`,
+        sentence: `It was piped: bytes were forwarded both ways unparsed${/^(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)$/.test(request.method) ? '' : `, because the method ${request.method} is none that the builtin program knows`}.`,
         evidence: some(request.first('ReqMethod'), recv?.evidence),
         hint: '',
       };
@@ -95,7 +95,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'method',
-    explains: 'The method is not one that is looked up.',
+    explains: 'Requests with this method are not looked up.',
     try: (c) => {
       const returned = pass(c);
       if (returned === null || CACHED_METHODS.includes(c.request.method)) return null;
@@ -115,7 +115,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       return {
         sentence: `It was passed in vcl_recv. It has an Authorization header, ${BY_BUILTIN}.`,
         evidence: some(c.request.header('request', 'authorization'), returned),
-        hint: 'A program that returns hash before the builtin vcl_recv takes it on itself to keep users apart.',
+        hint: 'A program that returns hash before the builtin vcl_recv must keep users apart itself.',
       };
     },
   },
@@ -128,20 +128,20 @@ export const LOOKUP_RULES: readonly Rule[] = [
       return {
         sentence: `It was passed in vcl_recv. It has a Cookie, ${BY_BUILTIN}.`,
         evidence: some(c.request.header('request', 'cookie'), returned),
-        hint: 'Remove the cookies that do not change the page: unset req.http.Cookie, or some of them.',
+        hint: 'Remove cookies that do not affect the page, or unset req.http.Cookie.',
       };
     },
   },
   {
     name: 'far-range',
-    explains: 'It asked for a range far ahead of what has been fetched of the object.',
+    explains: 'It requested a range far ahead of the part fetched so far.',
     try: (c) => {
       const notice = c.request.first('Notice', /^Range begins \d+ bytes after what has come/);
       if (notice === undefined) return null;
       return {
-        sentence: `It was passed: the object is still being fetched, and its range begins ${/\d+/.exec(notice.text)?.[0]} bytes after what has come.`,
+        sentence: `It was passed: the object is still being fetched, and its range begins ${/\d+/.exec(notice.text)?.[0]} bytes beyond the part received so far.`,
         evidence: [notice],
-        hint: 'The parameter range_ahead sets how far is waited for.',
+        hint: 'The parameter range_ahead sets how far ahead a request waits.',
       };
     },
   },
@@ -154,7 +154,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const [total, , fetched] = (notice.text.match(/\d+/g) ?? []).map(Number);
       if (fetched === 0) return null;
       return {
-        sentence: `Only parts of the object, which has ${total} bytes, are in the cache. ${fetched} more had to be fetched for what it asked for.`,
+        sentence: `Only parts of the object, which has ${total} bytes, are in the cache. ${fetched} more had to be fetched for this request.`,
         evidence: [notice],
         hint: 'Parts are kept with req.parts, or with http_profile=rfc9111; each range completes the object.',
       };
@@ -169,7 +169,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const [from, to, all, size, hits, fetched] = (notice.text.match(/\d+/g) ?? []).map(Number);
       if (fetched === 0) return null;
       return {
-        sentence: `The object is in the cache in ${all} slices of ${size} bytes. Of slices ${from} to ${to}, which it asked for, ${hits} were there and ${fetched} had to be fetched.`,
+        sentence: `The object is in the cache in ${all} slices of ${size} bytes. Of the requested slices ${from} to ${to}, ${hits} were cached and ${fetched} had to be fetched.`,
         evidence: [notice],
         hint: 'Each slice is fetched by the first request that needs it. req.slice sets their size.',
       };
@@ -182,9 +182,9 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const notice = c.request.first('Notice', /^Disk: found$/);
       if (notice === undefined || c.request.first('Hit') === undefined) return null;
       return {
-        sentence: 'It was on disk: memory no longer had it, or not since the start.',
+        sentence: 'It was on disk: no longer in memory, or not loaded since the start.',
         evidence: [notice],
-        hint: 'More memory (-s malloc) keeps more of what is used out of the disk’s way.',
+        hint: 'More memory (-s malloc) means fewer reads from disk.',
       };
     },
   },
@@ -197,7 +197,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       return {
         sentence: `It was on disk, but could not be used: ${notice.text.slice('Disk: '.length)}.`,
         evidence: [notice],
-        hint: 'The Storage view has the errors of the disk; storage.check reads all of it.',
+        hint: 'The Storage view (8) shows the disk errors; storage.check verifies the whole disk.',
       };
     },
   },
@@ -209,7 +209,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       if (returned !== null)
         return {
           sentence:
-            'It was passed because the program returned pass in vcl_recv: it has no method, Authorization or Cookie for which the builtin program would.',
+            'It was passed because the VCL returned pass in vcl_recv; its method, Authorization and Cookie headers are no reason for the builtin program to pass.',
           evidence: [returned],
           hint: 'The Programs view (5) shows its source.',
         };
@@ -234,7 +234,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const maker = fetchOf(c, Number(id));
       const cause = maker === null ? null : uncacheable(maker);
       return {
-        sentence: `It was passed by a hit-for-pass mark that the response of ${id} left${cause === null ? '' : `, because ${cause.because}`}; the mark stays for ${duration(Math.max(0, Number(left)))} more.`,
+        sentence: `It was passed by the hit-for-pass object ${id}${cause === null ? '' : `, because ${cause.because}`}; this lasts for another ${duration(Math.max(0, Number(left)))}.`,
         evidence: [mark, ...(cause?.evidence ?? [])],
         hint: '',
       };
@@ -254,10 +254,10 @@ export const LOOKUP_RULES: readonly Rule[] = [
         cause === null
           ? ''
           : maker === null
-            ? ` (neither is this one, because ${cause.because})`
+            ? ` (nor is this one, because ${cause.because})`
             : `, because ${cause.because}`;
       return {
-        sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; this holds for ${duration(Math.max(0, Number(left)))} more.`,
+        sentence: `It was a hit-for-miss: the response of ${id} was not cacheable${because}; this lasts for another ${duration(Math.max(0, Number(left)))}.`,
         evidence: [mark, ...(cause?.evidence ?? [])],
         hint: '',
         apart: cause?.because ?? '',
@@ -266,7 +266,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'banned',
-    explains: 'The object was there, and a ban removed it.',
+    explains: 'The object was cached, but a ban removed it.',
     try: (c) => {
       const found = c.request.all('ExpBan').at(-1);
       if (found === undefined || c.request.first('Hit') !== undefined) return null;
@@ -287,7 +287,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
               ? '; the ban is no longer in the list'
               : '';
       return {
-        sentence: `It was in the cache as ${id}, but banned${which}; so it was fetched again.`,
+        sentence: `It was in the cache as ${id}, but banned${which}; it was fetched again.`,
         evidence: [found],
         hint: 'The Bans view (7) lists the bans in force.',
       };
@@ -295,7 +295,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'grace',
-    explains: 'The object had expired and was delivered within its grace.',
+    explains: 'The object had expired and was served in grace.',
     try: (c) => {
       const hit = c.request.first('Hit');
       if (hit === undefined) return null;
@@ -313,7 +313,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
             ? `was made stale ${duration(-Number(ttl))} ago by the soft ban "${ban.spec}"`
             : `expired ${duration(-Number(ttl))} ago`;
       return {
-        sentence: `A hit in grace: object ${id} ${why} and may be delivered for ${duration(Number(grace))} after that${refresh === undefined ? '; another request fetches it again' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
+        sentence: `A hit in grace: object ${id} ${why}, and its grace is ${duration(Number(grace))}${refresh === undefined ? '; another request is refetching it' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
         evidence: some(hit, refresh, ...(soft?.evidence ?? [])),
         hint: '',
       };
@@ -327,7 +327,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const waited = c.request.times.get('Waitinglist');
       if (hit === undefined || waited === undefined) return null;
       return {
-        sentence: `A hit after it had waited ${duration(waited.since)} for another request that fetched the same object (${hit.text.split(' ')[0]}).`,
+        sentence: `A hit after waiting ${duration(waited.since)} for another request’s fetch of the same object (${hit.text.split(' ')[0]}).`,
         evidence: some(c.request.first('Timestamp', /^Waitinglist/), hit),
         hint: '',
       };
@@ -335,13 +335,13 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'streaming-hit',
-    explains: 'The object was still arriving.',
+    explains: 'The object was still being fetched.',
     try: (c) => {
       const hit = c.request.first('Hit');
       const [id, , , , fetched] = hit?.text.split(' ') ?? [];
       if (hit === undefined || fetched === undefined) return null;
       return {
-        sentence: `A hit on object ${id} while it was still arriving: ${fetched} bytes were there, and it was delivered as it came.`,
+        sentence: `A hit on object ${id} while it was still being fetched: ${fetched} bytes were there, and the rest was streamed.`,
         evidence: [hit],
         hint: '',
       };
@@ -349,7 +349,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
   },
   {
     name: 'hit',
-    explains: 'A fresh object was found.',
+    explains: 'A fresh object was in the cache.',
     try: (c) => {
       const hit = c.request.first('Hit');
       if (hit === undefined) return null;
@@ -362,8 +362,8 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const again = c.request.step('HIT')?.returned === 'miss' || c.request.step('HIT')?.returned === 'fetch';
       return {
         sentence: again
-          ? `Object ${id} was found, but the program returned ${c.request.step('HIT')?.returned} in vcl_hit and had it fetched again.`
-          : `A hit: object ${id}${age} is fresh for ${duration(Number(ttl))} more.`,
+          ? `Object ${id} was found, but the program returned ${c.request.step('HIT')?.returned} in vcl_hit and it was fetched again.`
+          : `A hit: object ${id}${age} is fresh for another ${duration(Number(ttl))}.`,
         evidence: some(hit, again ? c.request.step('HIT')?.evidence : undefined),
         hint: '',
       };

@@ -92,7 +92,7 @@ export const MISS_RULES: readonly Rule[] = [
   },
   {
     name: 'other-variant',
-    explains: 'Only other variants (Vary) were in the cache.',
+    explains: 'Only other variants (Vary) were cached.',
     try: (c) => {
       if (!missed(c)) return null;
       const stored = c.former.filter(
@@ -111,14 +111,14 @@ export const MISS_RULES: readonly Rule[] = [
         evidence: [newest.fetch.header('response', 'vary'), c.request.header('request', name)].filter(
           (e): e is Evidence => e !== undefined,
         ),
-        hint: `Normalise ${name} in vcl_recv to make fewer variants.`,
+        hint: `Normalise ${name} in vcl_recv to get fewer variants.`,
         apart: names.join(', '),
       };
     },
   },
   {
     name: 'not-kept',
-    explains: 'The response before was not kept.',
+    explains: 'The previous response was not cached.',
     try: (c) => {
       if (!missed(c)) return null;
       const newest = newestFetch(
@@ -148,18 +148,18 @@ export const MISS_RULES: readonly Rule[] = [
         had.grace <= 0
           ? 'without grace'
           : ago > had.grace
-            ? `its grace of ${duration(had.grace)} was over too`
+            ? `its grace of ${duration(had.grace)} was over as well`
             : `its grace of ${duration(had.grace)} was not used`;
       return {
         sentence: `It had expired ${duration(ago)} before: fetched by ${newest.fetch.vxid} with a lifetime of ${duration(Math.max(0, had.ttl))}, ${grace}.`,
         evidence: [had.evidence],
-        hint: 'A longer max-age or beresp.ttl keeps it longer; grace delivers it while it is fetched again.',
+        hint: 'Use a longer max-age or beresp.ttl; grace serves it during the refetch.',
       };
     },
   },
   {
     name: 'removed',
-    explains: 'It should have been in the cache, but something removed it.',
+    explains: 'It should have been cached, but something removed it.',
     try: (c) => {
       if (!missed(c)) return null;
       const newest = newestFetch(c, (f) => isOfKept(c, f));
@@ -186,7 +186,7 @@ export const MISS_RULES: readonly Rule[] = [
   },
   {
     name: 'busy',
-    explains: 'Another request was fetching it, and it did not wait.',
+    explains: 'Another request was fetching it, and this one did not wait.',
     try: (c) => {
       const miss = c.request.step('MISS');
       const fetch = newestFetch(c)?.fetch ?? null;
@@ -217,8 +217,8 @@ export const MISS_RULES: readonly Rule[] = [
 /** The result of the search for an earlier fetch. `since`: the clock time of its oldest record; '' if unknown. */
 const FOUND_NOTHING: Readonly<Record<Searched, (since: string) => string>> = {
   kept: (since) =>
-    `no earlier fetch of it is among the records here${since === '' ? '' : `, which begin at ${since}`}`,
-  part: () => 'no earlier fetch of it is known so far: the log is not read to the end yet',
+    `no earlier fetch of it is in the console’s log${since === '' ? '' : `, which begin at ${since}`}`,
+  part: () => 'no earlier fetch of it is known so far: the log is not fully searched yet',
   log: (since) =>
     `no earlier fetch of it is in the log${since === '' ? '' : `, which goes back to ${since} at least`}`,
 };
@@ -226,12 +226,12 @@ const FOUND_NOTHING: Readonly<Record<Searched, (since: string) => string>> = {
 export const STORAGE_RULES: readonly Rule[] = [
   {
     name: 'restarted',
-    explains: 'The program started the request again.',
+    explains: 'The VCL restarted the request.',
     try: ({ request, restarts }) =>
       restarts === 0
         ? null
         : {
-            sentence: `The program restarted the request ${restarts === 1 ? 'once' : `${restarts} times`}; this is the last life of it.`,
+            sentence: `The program restarted the request ${restarts === 1 ? 'once' : `${restarts} times`}; these are the records of its last run.`,
             evidence: [request.first('Begin')].filter((e) => e !== undefined),
             hint: '',
           },
@@ -246,7 +246,7 @@ export const STORAGE_RULES: readonly Rule[] = [
       const cause = uncacheable(fetch);
       if (cause === null) return null;
       return {
-        sentence: `The next request will be no hit either: the response is not kept, because ${cause.because}.`,
+        sentence: `The next request will not be a hit either: the response is not cached, because ${cause.because}.`,
         evidence: cause.evidence,
         hint: '',
       };
@@ -263,7 +263,7 @@ export const STORAGE_RULES: readonly Rule[] = [
         sentence:
           last.ttl > 0
             ? `The response is kept for ${duration(last.ttl)}${last.grace > 0 ? `, and ${duration(last.grace)} of grace` : ''}: the next request is a hit.`
-            : `The response is stale at once, but kept for ${duration(last.grace + last.keep)} of grace and keep, to be revalidated.`,
+            : `The response is stale immediately, but kept for ${duration(last.grace + last.keep)} (grace and keep) for revalidation.`,
         evidence: [last.evidence],
         hint: '',
       };

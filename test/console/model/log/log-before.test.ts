@@ -189,7 +189,7 @@ it('is looked through until its beginning, and until then nothing is said not to
   const runOf = (handlers = logs.at(-1)): EarlierRun => handlers?.earlier?.() as EarlierRun;
   expect([session.log.readingBack, said()]).toEqual([false, 'nothing matched yet']);
   const first = runOf();
-  expect([session.log.readingBack, said()]).toEqual([true, 'looking through what was logged before']);
+  expect([session.log.readingBack, said()]).toEqual([true, 'searching earlier records']);
   // Between two runs, too.
   first.done(true);
   expect(session.log.readingBack).toBe(true);

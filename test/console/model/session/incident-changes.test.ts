@@ -91,7 +91,7 @@ it('folds counters that move together, and events by the hundred', () => {
   const bans = rows.filter(({ facts }) => facts.kind === 'ban');
   expect(bans.map(({ cells }) => cells[3]?.text)).toEqual(['337 times']);
   const counters = rows.filter(({ facts }) => facts.kind === 'counter');
-  expect(counters.map(({ cells }) => cells[2]?.text)).toEqual(['MAIN.s_pass and 1 that move with it']);
+  expect(counters.map(({ cells }) => cells[2]?.text)).toEqual(['MAIN.s_pass and 1 that changed alike']);
   expect(
     rows
       .find(({ facts }) => facts.kind === 'time')

@@ -51,7 +51,7 @@ describe('the operator’s file', () => {
     [{ queries: ['x'] }, 'queries: an object of name to query'],
     [{ instances: [{ name: 'a' }] }, 'instances[0]: a name'],
     [{ instances: [{ name: 'a', dir: '/x', varnish: 'b' }] }, 'instances[0]: a name'],
-    [{ instances: [{ name: 'a', varnish: 'ssh://-b' }] }, 'instances[0].varnish: "-b" is no name of a host'],
+    [{ instances: [{ name: 'a', varnish: 'ssh://-b' }] }, 'instances[0].varnish: "-b" is not a host'],
     [{ instances: [{ name: 'a', dir: '/x', address: 'h:1' }] }, 'instances[0]: a name'],
   ])('leaves out what is wrong and says where: %j', (value, problem) => {
     const { config, problems } = parse({ ...value, reader: true });

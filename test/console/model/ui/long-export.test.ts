@@ -44,7 +44,7 @@ it('says how far it is, and does what keys say meanwhile', async () => {
 it('is stopped by Escape, and writes nothing then', async () => {
   exportTo(slow(1000), '/tmp/long.txt');
   exportTo(slow(1), '/tmp/other.txt');
-  expect(s.c.ui.state.notice?.text).toBe('another export is under way; Esc stops it');
+  expect(s.c.ui.state.notice?.text).toBe('another export is running; Esc stops it');
   await s.keys('escape');
   await expect.poll(() => s.c.ui.state.notice?.text).toBe('export stopped; /tmp/long.txt was not written');
   expect(files.files.size).toBe(0);
@@ -63,5 +63,5 @@ it('of the log has every group that is shown, and none after a change of the que
   const parts = LOG_VIEW.export(s.c, true)[Symbol.iterator]();
   parts.next();
   s.session.log.follow('RespStatus >= 500', 'request');
-  expect(() => parts.next()).toThrow('the query was changed meanwhile');
+  expect(() => parts.next()).toThrow('the query changed during the export');
 });

@@ -16,7 +16,7 @@ it('a URL is banned exactly', () => {
 it('a URL that the log may have cut is banned with everything that has this prefix, with a remark', () => {
   const cut = { ...url('/a.b'), isCut: true };
   expect(banOf(cut)).toContain(` && req.url ~ "^/a\\\\.b`);
-  expect(subjectRow(cut).words(cut)).toBe('what begins with shop.example/a.b');
+  expect(subjectRow(cut).words(cut)).toBe('URLs that begin with shop.example/a.b');
   expect(banOf({ ...cut, kind: 'path' })).not.toContain('([?#]|$)');
 });
 

@@ -114,7 +114,7 @@ describe('real traffic', () => {
         "passed by the VCL": 2,
         "passed, with Authorization": 1,
         "passed, with a Cookie": 1,
-        "passed: its method is never cached": 2,
+        "passed: method is not cacheable": 2,
         "piped": 1,
         "purged": 5,
         "was cached earlier; expired or evicted since": 1,
@@ -177,16 +177,18 @@ it('shows the cost of each cause in hit rate, and a fix', () => {
   );
   const detail = rows[1]?.detail().map((line) => line.map((part) => part.text).join('')) ?? [];
   expect(detail[0]).toBe(
-    '1 request: were it a hit, 10.0 pp more of all requests would be hits (percentage points).',
+    '1 request: as a hit, it would raise the share served from cache by 10.0 pp (percentage points).',
   );
   expect(detail).toContain('       1  shop.example/a');
-  expect(detail[2]).toBe('The newest: It was not in the cache, and nothing seen here had fetched it before.');
+  expect(detail[2]).toBe('The newest: It was not in the cache, and no earlier fetch of it is known.');
 });
 
 it('does not say of the first request for a URL in a sample that there was none before', () => {
   const change = (sampled: boolean): string => causeChange('never-seen', '', sampled);
-  expect(change(false)).toMatch(/^Nothing, for the first request/);
-  expect(change(true)).toMatch(/^Only some of the requests are seen: another may have fetched it before/);
+  expect(change(false)).toMatch(/^Nothing to do for first requests/);
+  expect(change(true)).toMatch(
+    /^Only a sample of requests is analysed: another one may have fetched it before/,
+  );
   expect(causeChange('expired', '', true)).toBe(causeChange('expired', '', false));
 });
 
@@ -269,7 +271,7 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
     'not kept the last time: the fetch failed | 1 | 25.0 pp',
     'not kept the last time: its status is 500 | 1 | 25.0 pp',
   ]);
-  for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
+  for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Check the backend');
 });
 
 it('knows that grace without a lifetime keeps nothing', () => {
@@ -290,7 +292,9 @@ it('explains that a status is not stored by default: the program may store it', 
     fetched(vxid, { url: '/403', status: 403 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
   const rows = rowsAfter([other(10), other(20)]);
   expect(rows.map((row) => row.key)).toContain('not kept the last time: its status is 403');
-  expect(JSON.stringify(rows.at(-1)?.detail())).toContain('Nothing of this status is kept by default');
+  expect(JSON.stringify(rows.at(-1)?.detail())).toContain(
+    'Responses with this status are not cached by default',
+  );
 });
 
 it('leaves the event loop free while it judges many, and judges each once', () => {

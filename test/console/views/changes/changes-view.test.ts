@@ -76,6 +76,6 @@ it('leads to what was asked for: as it was looked up in the log, as it was sent 
 
 it('reports that nothing moved only where there is something to compare with', () => {
   const empty = (from: number): string => CHANGES_VIEW.definition.empty(sessionOf(10, 10, from), '1');
-  expect(empty(1)).toBe('no events, and no counter or URL moved');
+  expect(empty(1)).toBe('no events, and no counter or URL changed');
   expect(empty(100)).toBe('no events; nothing to compare with yet');
 });

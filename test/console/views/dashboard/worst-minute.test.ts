@@ -103,7 +103,7 @@ it('says that the daemon keeps only the last events of a kind', () => {
   for (let i = 0; i < 199; i++) events.reported('noted', `ban ${i}`, i, { at: 1000 + i, kind: 'ban' });
   expect(EVENTS_VIEW.definition.remark(session, '')).toMatch(/^199 since /);
   events.reported('noted', 'ban', 1, { at: 1500, kind: 'ban' });
-  expect(EVENTS_VIEW.definition.remark(session, '')).toMatch(/^200 \(of ban only the last 200\) since /);
+  expect(EVENTS_VIEW.definition.remark(session, '')).toMatch(/^200 \(ban: last 200 only\) since /);
 });
 
 it('does not say of a fetch that was never sent that it waited for the first byte', () => {

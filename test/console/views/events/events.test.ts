@@ -121,7 +121,7 @@ it('what an event names and the list has no more is said', async () => {
   await s.type('program');
   await s.keys('enter', 'enter');
   await s.settle();
-  expect(await s.screen()).toContain('not in this list any more: using old');
+  expect(await s.screen()).toContain('no longer in this list: using old');
 });
 
 it.each([

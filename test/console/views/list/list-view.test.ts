@@ -120,7 +120,9 @@ it('one action on all marked rows that are shown, after one question', async () 
   await vi.waitFor(() => expect(c.ui.state.notice?.text).toMatch(/^1 of 2 done; eat fig: 106 unripe/));
   expect([sent, entered]).toEqual([['eat apple', 'eat fig'], []]);
   press('i');
-  expect(c.ui.state.notice?.text).toBe('"Wash it" works on one row, but 3 are marked: Esc unmarks');
+  expect(c.ui.state.notice?.text).toBe(
+    '"Wash it" needs a single row, but 3 are marked: Esc clears the marks',
+  );
   press('/', 'f', 'i', 'g', 'enter', 's');
   expect(sent).toEqual(['eat apple', 'eat fig', 'eat fig']);
   press('escape', 'escape', 'i');

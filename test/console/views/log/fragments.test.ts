@@ -106,13 +106,13 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     '/broken-page',
     'esi-markup',
-    /faults: ERR after 6 ESI 1.0 <esi:include> lacks src attr and 2 more\.$/,
+    /errors: ERR after 6 ESI 1.0 <esi:include> lacks src attr and 2 more\.$/,
     'ESI_xmlerror ESI_xmlerror ESI_xmlerror',
   ],
   [
     '/text-page',
     'esi-markup',
-    /^ESI was not done on \/text-page, whose body does not begin with "<": it is delivered as it is, includes and all\.$/,
+    /^ESI was not done on \/text-page, whose body does not begin with "<": it is delivered unprocessed, with its include tags\.$/,
     'ESI_xmlerror',
   ],
   [

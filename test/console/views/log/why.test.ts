@@ -59,15 +59,15 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     'never seen',
     'never-seen',
-    /not in the cache, and no earlier fetch of it is among the records here, which begin at \d\d:/,
+    /not in the cache, and no earlier fetch of it is in the console’s log, which begin at \d\d:/,
     'VCL_return',
   ],
-  ['hit', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh for \S+ more\.$/, 'Hit'],
+  ['hit', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh for another \S+\.$/, 'Hit'],
   ['expired', 'expired', /expired \d+ms before: .*lifetime of 1\.00s, without grace/, 'TTL'],
   [
     'hit-for-miss: Set-Cookie',
     'hit-for-miss',
-    /because it has a Set-Cookie; .* 1m59s more/,
+    /because it has a Set-Cookie; .* another 1m59s/,
     'HitMiss BerespHeader TTL',
   ],
   ['hit-for-miss: private', 'hit-for-miss', /Cache-Control says private/, 'HitMiss BerespHeader TTL'],
@@ -75,7 +75,12 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   ['hit-for-miss: Vary *', 'hit-for-miss', /Vary is \*/, 'HitMiss BerespHeader TTL'],
   ['hit-for-miss: program', 'hit-for-miss', /the program marked it uncacheable/, 'HitMiss TTL'],
   ['no lifetime', 'hit-for-miss', /its headers give it no lifetime/, 'HitMiss BerespHeader TTL'],
-  ['hit-for-pass', 'hit-for-pass', /mark .* because the program returned pass for it/, 'HitPass TTL'],
+  [
+    'hit-for-pass',
+    'hit-for-pass',
+    /hit-for-pass object .* because the program returned pass for it/,
+    'HitPass TTL',
+  ],
   [
     'other variant',
     'other-variant',
@@ -116,7 +121,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     'banned over HTTP',
     'banned',
-    /by the ban "req\.url == \/ban-http", which request \d+ added \S+ before; so it was fetched again/,
+    /by the ban "req\.url == \/ban-http", which request \d+ added \S+ before; it was fetched again/,
     'ExpBan',
   ],
   [
@@ -141,13 +146,13 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     'ReqHeader VCL_return',
   ],
   ['method', 'method', /because of its method: POST/, 'ReqMethod VCL_return'],
-  ['return pass', 'return-pass', /program returned pass in vcl_recv/, 'VCL_return'],
+  ['return pass', 'return-pass', /VCL returned pass in vcl_recv/, 'VCL_return'],
   ['pass after hit', 'return-pass', /program returned pass in vcl_hit, after the lookup/, 'VCL_return'],
   ['pipe', 'pipe', /the method BREW is none/, 'ReqMethod VCL_return'],
   ['synth', 'synth', /synth with 418 Teapot/, 'VCL_return RespStatus'],
-  ['grace', 'grace', /expired \d+ms ago .*again in the background \(\d+\)/, 'Hit Link'],
-  ['streaming', 'streaming-hit', /still arriving: 10000 bytes were there/, 'Hit'],
-  ['waited', 'waited', /waited \d+ms for another request/, 'Timestamp Hit'],
+  ['grace', 'grace', /expired \d+ms ago, .*again in the background \(\d+\)/, 'Hit Link'],
+  ['streaming', 'streaming-hit', /still being fetched: 10000 bytes were there/, 'Hit'],
+  ['waited', 'waited', /waiting \d+ms for another request/, 'Timestamp Hit'],
   [
     'closed',
     'fetch-error',
@@ -155,7 +160,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     'FetchError RespStatus',
   ],
   ['refused', 'fetch-error', /the backend refused the connection/, 'FetchError RespStatus'],
-  ['first byte', 'fetch-error', /did not begin to answer in time/, 'FetchError RespStatus'],
+  ['first byte', 'fetch-error', /no response from the backend in time/, 'FetchError RespStatus'],
   ['sick', 'fetch-error', /the backend is sick/, 'FetchError RespStatus'],
   ['backend says 500', 'backend-error', /backend shop answered 500 Internal Server Error/, 'BerespStatus'],
   ['restart', 'restarted', /restarted the request once/, 'Begin'],
@@ -245,10 +250,10 @@ describe('why?', () => {
     expect(sentence('purged in vain')).toMatch(/and nothing left the cache\.$/);
     expect(sentence('soft purge')).toMatch(/^This was a soft purge: .* and 1 object became stale\.$/);
     expect(sentence('purged by key')).toBe(
-      'This was a purge by surrogate key: what carries blue or pink left the cache: 1 object.',
+      'This was a purge by surrogate key: objects with blue or pink left the cache: 1 object.',
     );
     expect(sentence('banned over HTTP')).toMatch(
-      /^This was a ban: what matches "req\.url == \/ban-http" and is older/,
+      /^This was a ban: objects that match "req\.url == \/ban-http" and are older/,
     );
   });
 
@@ -259,10 +264,10 @@ describe('why?', () => {
     const of = (at: number, soft: boolean): string =>
       said('grace', 1, [{ at, spec: 'req.url == /grace', soft }])[0]?.sentence ?? '';
     expect(of(end, true)).toMatch(
-      / was made stale \d+ms ago by the soft ban "req\.url == \/grace" and may be/,
+      / was made stale \d+ms ago by the soft ban "req\.url == \/grace", and its grace is/,
     );
-    expect(of(end - 1, true)).toMatch(/ expired \d+ms ago /);
-    expect(of(end, false)).toMatch(/ expired \d+ms ago /);
+    expect(of(end - 1, true)).toMatch(/ expired \d+ms ago,/);
+    expect(of(end, false)).toMatch(/ expired \d+ms ago,/);
   });
 
   it('names the ban that removed what should be fresh, or made it stale', () => {
@@ -312,7 +317,7 @@ describe('why?', () => {
     const [first] = why(after, { earlier: [], elsewhere: [], bans: [], since: 0 });
     expect([first?.rule, first?.sentence]).toEqual([
       'far-range',
-      'It was passed: the object is still being fetched, and its range begins 20000000 bytes after what has come.',
+      'It was passed: the object is still being fetched, and its range begins 20000000 bytes beyond the part received so far.',
     ]);
   });
 
@@ -320,14 +325,14 @@ describe('why?', () => {
     [
       'slices',
       'Slices 3-7 of 25, 8388608 bytes each: 4 hits, 1 fetched',
-      'The object is in the cache in 25 slices of 8388608 bytes. Of slices 3 to 7, which it asked for, 4 were there and 1 had to be fetched.',
+      'The object is in the cache in 25 slices of 8388608 bytes. Of the requested slices 3 to 7, 4 were cached and 1 had to be fetched.',
     ],
     [
       'parts',
       'Parts of 5000 bytes: 1 hits, 2 fetched',
-      'Only parts of the object, which has 5000 bytes, are in the cache. 2 more had to be fetched for what it asked for.',
+      'Only parts of the object, which has 5000 bytes, are in the cache. 2 more had to be fetched for this request.',
     ],
-    ['disk', 'Disk: found', 'It was on disk: memory no longer had it, or not since the start.'],
+    ['disk', 'Disk: found', 'It was on disk: no longer in memory, or not loaded since the start.'],
     [
       'disk-failed',
       'Disk: a checksum is wrong',
@@ -379,8 +384,8 @@ it('shows an error it does not know as it is', () => {
 });
 
 it.each([
-  ['backend b: TLS: certificate expired on 2026-01-02', 'Renew it'],
-  ['backend b: TLS: certificate of the issuer CN=Middle expired on 2026-01-02', 'Renew it'],
+  ['backend b: TLS: certificate expired on 2026-01-02', 'Renew the certificate'],
+  ['backend b: TLS: certificate of the issuer CN=Middle expired on 2026-01-02', 'Renew the certificate'],
   ['backend b: TLS: certificate is not valid before 2027-01-02', 'clock'],
   // Words that mean other failures elsewhere.
   ['backend b: TLS: name busy.example is not among refused.example, eof.example', '.ssl_name'],
@@ -401,7 +406,9 @@ it.each([
 
 it('distinguishes a part that ESI cannot read from a body that is damaged', () => {
   for (const filter of ['esi', 'esi_gzip'])
-    expect(explainFetchError(`Fetch filter ${filter} failed to open`).sentence).toContain('a part of a page');
+    expect(explainFetchError(`Fetch filter ${filter} failed to open`).sentence).toContain(
+      'a partial response',
+    );
   expect(explainFetchError('Invalid Gzip data: incorrect data check').sentence).toContain('damaged');
 });
 

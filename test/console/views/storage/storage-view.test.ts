@@ -47,8 +47,8 @@ it('shows a storage on disk with what it found, wrote and could not', async () =
   expect(lines).toContain('1.15  bytes written for each byte of an object');
   expect(lines).toContain('2h00m  age of the oldest segment');
   expect(lines).toContain('500  found on disk');
-  expect(lines).toContain('2  writes that the device failed');
-  expect(lines.join()).not.toContain('wrong checksums');
+  expect(lines).toContain('2  failed writes');
+  expect(lines.join()).not.toContain('checksum errors');
   const inMemory = Number(counters.value('MAIN.cache_hit')) - 400;
   expect(lines[0]).toMatch(/ hits in memory$/);
   expect(Number(lines[0]?.replace(/\D/g, ''))).toBe(inMemory);
