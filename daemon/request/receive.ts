@@ -269,7 +269,8 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
     case RETURN.pass:
       return PASS;
     case RETURN.pipe:
-      if (req.fragment === null && req.session.stream === null) return PIPE;
+      // A CONNECT is refused there, and reaches no origin by a pass either.
+      if (req.fragment === null && (req.session.stream === null || http.method === 'CONNECT')) return PIPE;
       req.log.put(
         Tag.VCL_Error,
         `vcl_recv{} returns pipe for ${req.fragment === null ? 'HTTP/2 request' : 'ESI included object'}.  Doing pass.`,

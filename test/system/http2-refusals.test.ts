@@ -141,4 +141,21 @@ describe('every rule for a head of HTTP/2', () => {
       expect(now).toEqual({ ...before, [counter]: 1 });
     },
   );
+
+  it('CONNECT is refused as over HTTP/1, and reaches no origin', async () => {
+    const before = origin.requests.length;
+    const client = await Http2Client.connect(proxy.port);
+    client.send(
+      framesOf(1, [
+        [':method', 'CONNECT'],
+        [':authority', 'a.example:443'],
+      ]),
+    );
+    expect((await client.response(1)).status, client.told()).toBe(405);
+    client.send(framesOf(3, head()));
+    expect((await client.response(3)).status).toBe(200);
+    client.close();
+    const methods = origin.requests.slice(before).map((request) => request.method);
+    expect(methods).not.toContain('CONNECT');
+  });
 });
