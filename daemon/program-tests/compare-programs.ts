@@ -91,8 +91,12 @@ function headers(kind: string, head: HttpMessage, decisions: Decisions): void {
   }
 }
 
-function decide(stage: TrialStage, { client, request, response }: LoggedRequest, decisions: Decisions): void {
-  stage.setRequest(client, request);
+function decide(
+  stage: TrialStage,
+  { client, protocol, request, response }: LoggedRequest,
+  decisions: Decisions,
+): void {
+  stage.setRequest(client, protocol, request);
   const action = stage.run('recv');
   decisions.set('action', action);
   if (action === 'fail') decisions.set('failure', stage.failure ?? '');

@@ -19,6 +19,8 @@ export interface LoggedRequest {
   /** Epoch seconds. */
   readonly at: number;
   readonly client: string;
+  /** `HTTP/1.1`, `HTTP/2.0`, … */
+  readonly protocol: string;
   readonly request: LoggedHead;
   /** Of the fetch that this request has begun; null without one. */
   readonly response: LoggedHead | null;
@@ -43,17 +45,18 @@ class HeadReader {
 function readRequest({ vxid, records }: LogTransaction): Omit<LoggedRequest, 'response'> | null {
   const reader = new HeadReader();
   const cursor = new RecordCursor(records);
-  let [at, client] = [0, ''];
+  let [at, client, protocol] = [0, '', ''];
   while (cursor.next() && !reader.isDone) {
     const text = recordText(records, cursor.at);
     if (cursor.tag === Tag.ReqStart) client = text.split(' ', 1)[0] as string;
     else if (cursor.tag === Tag.ReqMethod) reader.head.first = text;
     else if (cursor.tag === Tag.ReqURL) reader.head.second = text;
+    else if (cursor.tag === Tag.ReqProtocol) protocol = text;
     else if (cursor.tag === Tag.ReqHeader) reader.field(text);
     else if (cursor.tag === Tag.Timestamp && at === 0) at = Number(text.split(' ')[1]);
     else if (cursor.tag === Tag.VCL_call) reader.isDone = true;
   }
-  return reader.head.first === '' ? null : { vxid, at, client, request: reader.head };
+  return reader.head.first === '' ? null : { vxid, at, client, protocol, request: reader.head };
 }
 
 /** The first response of a fetch, as it came. */

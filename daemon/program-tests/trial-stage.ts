@@ -192,12 +192,13 @@ export class TrialStage {
   /** The request as it came. */
   setRequest(
     client: string,
+    protocol: string,
     { first, second, fields }: { first: string; second: string; fields: readonly string[] },
   ): void {
     this.setClient(client);
     const { http } = this.#request;
     http.reset();
-    http.proto = 'HTTP/1.1';
+    http.proto = protocol;
     http.method = first;
     http.url = second;
     http.log = this.log;

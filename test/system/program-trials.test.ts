@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';
+import { Http2Client } from '../harness/http2-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -20,7 +21,7 @@ const ACTIVE = 'sub vcl_recv { if (req.url ~ "^/private") { return (pass); } }\n
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', () => respond('200 OK', { 'cache-control': 'max-age=60', 'x-source': 'o' }, 'body'));
-  proxy = await startProxy(box, { program: declared() + ACTIVE });
+  proxy = await startProxy(box, { program: declared() + ACTIVE, args: ['-p', 'feature=+http2'] });
   for (let i = 0; i < ROUNDS; i++)
     for (const path of ['/page', '/private', '/admin', '/img', `/q?a=${i}`])
       await fetchOnce(proxy.port, path);
@@ -120,4 +121,13 @@ describe('errors', () => {
     const { code, stdout } = await proxy.adm('vcl.try', 'next', '/none.vcl');
     expect([code, stdout]).toEqual([1, expect.stringContaining("Cannot read file '/none.vcl'")]);
   });
+});
+
+it('a request of HTTP/2 is tried as one', async () => {
+  const client = await Http2Client.connect(proxy.port);
+  expect((await client.get('/page')).status).toBe(200);
+  client.close();
+  await proxy.logged(/HTTP\/2\.0[\s\S]*?End/, '-g', 'request');
+  const rows = await differences('sub vcl_recv { if (req.proto == "HTTP/2.0") { return (synth(418)); } }');
+  expect(rows.find(({ what }) => what === 'status')).toMatchObject({ after: '418', requests: 1 });
 });
