@@ -1,8 +1,9 @@
 // CPU per request of this build and of another one in turns: plain hit, hit of 64 KiB, pass, a miss that is stored, a hit on a
 // connection of its own, and a warm page of 20 fragments, each over HTTP/1. A round is one run of wrk on each, in changing order, and gives a ratio; its middle over many short rounds moves
 // less than the figures do on a shared machine. The quartiles say how much it may be believed. Usage:
-//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,miss,close,page] [--newest]
+//   node test/bench/against.js DIR [--seconds 2] [--rounds 15] [--only hit,hit64k,pass,miss,close,page] [--newest] [--disk]
 // With --newest this build is played on the recommended Node (npm's package `node`); `.` as DIR then compares runtimes alone.
+// With --disk this build has a disk tier, in the system's directory for temporary files; `.` as DIR then shows what it costs.
 // DIR is a checkout of the other version in which `npm ci && npm run build` has been run. Needs taskset and wrk.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -29,6 +30,7 @@ const { values: options, positionals } = parseArgs({
     rounds: { type: 'string', default: '15' },
     only: { type: 'string', default: 'hit,hit64k,pass,miss,close,page' },
     newest: { type: 'boolean', default: false },
+    disk: { type: 'boolean', default: false },
   },
 });
 
@@ -111,7 +113,10 @@ function fetchPage(port, path) {
 const quantile = (list, share) => list.toSorted((a, b) => a - b)[Math.floor((list.length - 1) * share)];
 
 const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'proxyd-against-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+const onDisk = options.disk ? mkdtempSync(join(tmpdir(), 'proxyd-against-')) : dir;
+process.once('exit', () => {
+  for (const each of new Set([dir, onDisk])) rmSync(each, { recursive: true, force: true });
+});
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 async function micros({ port, pid }, row) {
@@ -124,13 +129,15 @@ async function micros({ port, pid }, row) {
 async function compare(name, row) {
   const origin = await startScript(LOAD_CPU, 'origin', row.origin);
   const args = ['-j', 'none', '-p', 'worker_threads=1'];
-  const start = (which, file, node = process.execPath) => {
+  const start = (which, file, node = process.execPath, more = []) => {
     const work = join(dir, `${name}-${which}`);
     mkdirSync(work);
-    return startProxyd(SERVER_CPU, work, origin.port, row.program, 'malloc,64m', {}, args, file, node);
+    const all = [...args, ...more];
+    return startProxyd(SERVER_CPU, work, origin.port, row.program, 'malloc,64m', {}, all, file, node);
   };
   const before = await start('before', other);
-  const after = await start('after', PROXYD, now);
+  const disk = options.disk ? ['-s', `disk,${join(onDisk, name)},1g`] : [];
+  const after = await start('after', PROXYD, now, disk);
   const figures = [];
   try {
     for (const server of [before, after]) {

@@ -1,6 +1,6 @@
 // CPU per request of hits on disk beside nginx with its disk cache, in turns: objects of one size, asked for at random, of which memory
 // holds a small part; the page cache is warm. Also the time from a start to the first answer from disk. Usage:
-//   node test/bench/disk.js [--size 64k] [--objects 20000] [--seconds 5] [--rounds 5] [--memory 16m] [--dir DIR]
+//   node test/bench/disk.js [--size 64k] [--objects 20000] [--seconds 5] [--rounds 5] [--memory 16m] [--threads 1] [--dir DIR]
 // DIR is on the file system to measure. Needs taskset, wrk and nginx. `same` is proxyd with all objects in memory and no disk.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,6 +27,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '5' },
     memory: { type: 'string', default: '16m' },
+    threads: { type: 'string', default: '1' },
     dir: { type: 'string', default: tmpdir() },
   },
 });
@@ -127,7 +128,7 @@ const middle = (list) => list.toSorted((a, b) => a - b)[Math.floor((list.length 
 const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 const bytes = { k: 1024, m: 1 << 20 }[options.size.at(-1)] * Number.parseInt(options.size, 10);
 const enough = Math.ceil((objects * (bytes + 4096)) / (1 << 20)) + 256;
-const args = ['-j', 'none', '-p', 'worker_threads=1', '-p', 'default_ttl=86400'];
+const args = ['-j', 'none', '-p', `worker_threads=${options.threads}`, '-p', 'default_ttl=86400'];
 const disk = (storage) => ['-s', `cold=disk,${join(dir, storage)},${enough * 2}m`];
 const startDisk = () =>
   startProxyd(SERVER_CPU, join(dir, 'a'), origin.port, false, `malloc,${options.memory}`, {}, [
