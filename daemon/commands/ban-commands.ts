@@ -16,6 +16,8 @@ import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-ser
 async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
   const local = args[0] === LOCAL;
   const words = local ? args.slice(1) : args;
+  const nameless = worker.changes.commandErrors ? headerWithoutName(words) : undefined;
+  if (nameless !== undefined) return bad(`Missing header name: "${nameless}"`);
   const problem = worker.cache.bans.add(words, worker.clock.now(), soft);
   if (problem !== null) return refused(problem);
   const isOnDisk = (await worker.disk?.settled()) ?? true;
@@ -37,6 +39,12 @@ async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean)
   if (lost) lines.unshift(`${fleetFailure(fleet)}.\n`);
   if (fleet !== undefined) lines.push(`Fleet: ${fleetReply(fleet)}\n`);
   return (refusedByEdge || lost ? cannot : ok)(lines.join(''));
+}
+
+/** A field of a complete expression that ends where the header's name should be. */
+function headerWithoutName(words: readonly string[]): string | undefined {
+  if (words.length % 4 !== 3) return undefined;
+  return words.find((word, i) => i % 4 === 0 && /^(req|obj)\.http\.$/.test(word));
 }
 
 /** Takes several turns: bans added meanwhile are not listed, removed ones may be. */

@@ -144,4 +144,20 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
       expect(log).toMatch(/EXP_expire .*\n.*EXP_Expired x=\d+ t=-0\n/);
     }
   });
+
+  it('has the id after the one that debug.xid sets next, as scripts of both releases expect', async () => {
+    expect((await proxy.adm('debug.xid', '5000')).stdout).toContain('XID is 5000');
+    const answer = await proxy.get('/again');
+    // The session is 5001.
+    expect(answer.fields.find(([name]) => name === 'X-Proxy-Id')?.[1]).toMatch(/^5002( |$)/);
+  });
+
+  it(`${newer ? 'refuses' : 'takes'} a ban of a header without a name, and says ${newer ? 'only' : 'also'} that a quote is open`, async () => {
+    const banned = await proxy.adm('ban', 'req.http.', '==', 'x');
+    if (newer) expect(banned.stdout).toContain('Missing header name: "req.http."');
+    expect(banned.code === 0).toBe(!newer);
+    const open = (await proxy.adm('ping "')).stdout;
+    expect(open).toContain(`Syntax Error: Missing '"'`);
+    expect(open.includes('Unknown request')).toBe(!newer);
+  });
 });
