@@ -56,8 +56,8 @@ export const MGT_COUNTERS = [
   row('child_dump', 'c', 'i', 'diag', 'Worker processes that left a core file'),
   row('child_panic', 'c', 'i', 'diag', 'Worker processes that reported a panic'),
   row('worker_state', 'g', 'i', 'diag', `How the worker stands: ${WORKER_STATES.map((text, i) => `${i} ${text}`).join(', ')}`, 'worst'),
-  row('worker_since', 'g', 'd', 'diag', 'Seconds for which the worker has stood so'),
-  row('worker_silent', 'g', 'd', 'diag', 'Seconds since all threads of a running worker were last heard of: more than a few, and one hangs or cannot write', 'worst'),
+  row('worker_since', 'g', 'd', 'diag', 'Seconds since the state of the worker last changed'),
+  row('worker_silent', 'g', 'd', 'diag', 'Seconds since all threads of a running worker last reported: more than a few mean that one hangs or cannot write', 'worst'),
   row('cpu', 'g', 'i', 'diag', 'Processor time that the manager used in the last second, in 1/1000'),
   row('rss_bytes', 'g', 'B', 'diag', 'Resident memory of the manager'),
 ] as const satisfies readonly CounterRow[];
@@ -442,8 +442,8 @@ export const THR_COUNTERS = [
   row('connections_open', 'g', 'i', 'info', 'Client connections open now'),
   row('loop_busy', 'g', 'i', 'diag', 'Event loop utilisation of the last second, in 1/1000'),
   row('loop_lag_us', 'g', 'i', 'diag', 'Event loop delay of the last second, worst, in microseconds'),
-  row('lock_waits', 'c', 'i', 'diag', 'Times it slept because another thread was at work on what they share'),
-  row('silent', 'g', 'd', 'diag', 'Seconds since the first thread last heard of it, for which its event loop stands still at least; of the first thread none'),
+  row('lock_waits', 'c', 'i', 'diag', 'Times it slept because another thread held a shared lock'),
+  row('silent', 'g', 'd', 'diag', 'Seconds since its last report to the first thread: the least time that its event loop has been blocked; the first thread has none'),
 ] as const satisfies readonly CounterRow[];
 export type ThrCounterName = (typeof THR_COUNTERS)[number]['name'];
 

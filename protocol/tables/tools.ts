@@ -19,10 +19,10 @@ import { option, type ToolRow } from './tool-row.ts';
 export const PROXYADM: ToolRow = {
   name: 'proxyadm',
   summary: 'admin commands for proxyd, and its console',
-  text: 'Sends one command (see proxy-cli(7)) and prints the answer; reads commands from standard input when there is none and that is no terminal; opens the console on a terminal. Exit status: 0, 1 when the command failed or its answer could not be written, 2 when there was no connection.',
+  text: 'Sends one command (see proxy-cli(7)) and prints the answer; without a command it reads commands from standard input unless that is a terminal; opens the console on a terminal. Exit status: 0, 1 when the command failed or its answer could not be written, 2 when there was no connection.',
   usage:
     '[-n <dir>] [-t <timeout>] [-p] [command [...]]\n       proxyadm -T <address:port> [-S <secretfile>] [-t <timeout>] [-p] [command [...]]\n       proxyadm --varnish[=<name>] [-t <timeout>] [-p] [command [...]]',
-  prose: 'Without a command: the console on a terminal, else commands on standard input, one a line.',
+  prose: 'Without a command: the console on a terminal, otherwise commands on standard input, one per line.',
   answersOn: 'stdout',
   wordsEndOptions: true,
   // biome-ignore format: a row is a line
@@ -30,14 +30,14 @@ export const PROXYADM: ToolRow = {
     option('-n', 'dir', DIRECTORY.help),
     option('-T', 'address:port', 'Address of --console or -T of the daemon'),
     option('-S', 'file', 'Secret for -T'),
-    option('-t', 'seconds', 'Wait no longer for the connection (else 5), and for each answer (else for ever)'),
-    option('-p', '', 'Print status and length before each answer, and nothing behind it'),
+    option('-t', 'seconds', 'Timeout for the connection (default 5) and for each answer (default none)'),
+    option('-p', '', 'Print status and length before each answer, and nothing after it'),
     option('-x', 'workdir', 'Print the default working directory of a daemon of this user'),
-    option('--strict', '', 'Commands on standard input: stop at the first that fails'),
+    option('--strict', '', 'Commands on standard input: stop at the first failure'),
     option('--readonly', '', 'Refuse every command that changes something, with status 1; so for members of --read-group'),
     option('--replay', 'file', 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w'),
     option('--varnish', 'name', 'A running Varnish by its own tools: its name as its -n has it, or ssh://host[/name] for one of another host', { optional: true }),
-    option('--reader', '', 'The console speaks in lines, for screen readers'),
+    option('--reader', '', 'Line output for screen readers'),
     HELP,
     option('-?', '', HELP.help, { answer: 'help', hidden: true }),
     VERSION,
@@ -74,10 +74,10 @@ export const PROXYSTAT: ToolRow = {
 export const PROXY_GATHER: ToolRow = {
   name: 'proxy-gather',
   summary: 'diagnostic archive of proxyd',
-  text: 'Writes one tar.gz and says what is in it. What cannot be had, since the worker or the daemon is down, is said in its place.',
+  text: 'Writes one tar.gz and says what is in it. If the worker or the daemon is down, notes replace what is not available.',
   usage: '<options>',
   prose:
-    'Collects what it takes to find out what ails a daemon: versions, flags, parameters, programs, counters, a sample of the log, backends, bans, panics, limits of the system. Secrets are masked; look through it before you give it away all the same.',
+    'Collects the data needed to diagnose a daemon: versions, flags, parameters, programs, counters, a sample of the log, backends, bans, panics, limits of the system. Secrets are masked; but review the archive before you share it.',
   answersOn: 'stdout',
   bracketed: true,
   // biome-ignore format: a row is a line
@@ -85,7 +85,7 @@ export const PROXY_GATHER: ToolRow = {
     HELP,
     DIRECTORY,
     option('-o', 'file', 'The archive; a name with host and time in this directory unless given'),
-    option('-t', 'seconds', 'How long to watch counters and log, 10 unless given'),
+    option('-t', 'seconds', 'How long to watch counters and log (default 10)'),
     VERSION,
   ],
 };
@@ -93,7 +93,7 @@ export const PROXY_GATHER: ToolRow = {
 export const PROXY_EDGE_SETUP: ToolRow = {
   name: 'proxy-edge-setup',
   summary: 'installs the files of the edge connector',
-  text: 'Copies edge_auto.vcl, edge.vcl and the settings of the edge connector to the directory of proxyd in /etc. What is there stays as it is, and links are not followed.',
+  text: 'Copies edge_auto.vcl, edge.vcl and the settings of the edge connector to the directory of proxyd in /etc. Existing files are kept, and links are not followed.',
   usage: 'install <options>',
   prose:
     'Then let a program say import std; import edge; include "edge_auto.vcl"; and ask for the test object with proxyadm edge.test. DESTDIR and SYSCONFDIR of the environment count as in a Makefile.',
@@ -119,13 +119,13 @@ export const EDGE_FAKE: ToolRow = {
   bracketed: true,
   // biome-ignore format: a row is a line
   options: [
-    option('--api', 'port', 'Port of the purge API; any that is free unless given'),
+    option('--api', 'port', 'Port of the purge API (default: any free one)'),
     option('--conf', 'file', 'edge-connector.conf with the credentials and the address of the API; made when it is not there'),
     option('--cpcode', 'number', 'CP code of all that is in the cache (1)'),
     option('-d', '', 'End when standard input does'),
     HELP,
     option('--network', 'name', 'staging (the default) or production'),
-    option('--port', 'port', 'Port of the cache; any that is free unless given'),
+    option('--port', 'port', 'Port of the cache (default: any free one)'),
     option('--proxy', 'host:port', 'The proxy behind the cache'),
     option('--rule-delay', 'seconds', 'How long a request of content control takes (0)'),
     VERSION,
@@ -148,7 +148,7 @@ export const PROXYTEST: ToolRow = {
     HELP,
     option('-i', '', 'Accepted for varnishtest; the daemon is always the one that proxytest came with'),
     option('-j', 'jobs', 'Play this many scripts beside each other (1)'),
-    option('-k', '', 'Go on after a script has failed'),
+    option('-k', '', 'Continue after a failed script'),
     option('-L', '', 'Leave the directories of all tests, with their logs'),
     option('-l', '', 'Leave the directories of tests that have failed'),
     option('-n', 'rounds', 'Play all scripts this often (1)'),

@@ -154,5 +154,5 @@ export function keyLabels(keys: readonly string[]): string[] {
 
 function keyLabel(key: string): string {
   if (key.startsWith('ctrl+')) return `^${key.slice(5).toUpperCase()}`;
-  return LABELS[key] ?? key;
+  return LABELS[key] ?? (/^f\d+$/.test(key) ? key.toUpperCase() : key);
 }

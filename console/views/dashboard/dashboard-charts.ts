@@ -97,7 +97,7 @@ export function requestsRemark(
 ): Row {
   const now = session.requests.last();
   const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
-    ? [span('highest ', 'strong'), span('mean  ', 'line1')]
+    ? [span('peak', 'strong'), span(', ', 'faint'), span('mean', 'line1'), span(', now ', 'faint')]
     : [];
   const figure = now === undefined || Number.isNaN(now) ? [] : [span(`${rate(now)}/s`, 'line1')];
   const used = rowWidth([...legend, ...figure]) + TITLE_CELLS;

@@ -86,7 +86,7 @@ it('a key without a meaning says so until the next key', async () => {
   expect(await s.screen()).not.toContain('does nothing here');
   s.c.ui.set({ panel: textPanel('an answer', text) });
   await s.keys('f5');
-  expect(await s.screen()).toContain('f5 does nothing here; Esc closes this');
+  expect(await s.screen()).toContain('F5 does nothing here; Esc closes this');
   await s.keys('escape');
   pressKey(s.c, { name: 'wheelup', text: '' });
   await s.keys('escape');

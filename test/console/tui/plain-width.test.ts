@@ -1,7 +1,8 @@
 // Text that the bundle treats as one cell per character is so for the library, too.
+import sliceAnsi from 'slice-ansi';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { PLAIN } from '../../harness/build/plain-width.js';
+import { PLAIN, STYLES } from '../../harness/build/plain-width.js';
 
 const plain = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter((char) =>
   PLAIN.test(char),
@@ -17,7 +18,25 @@ it('is one cell a character, whatever stands beside it', () => {
   expect(wrong).toEqual([]);
 });
 
+it('has no width in its colours', () => {
+  const text = '\x1b[1m\x1b[38;5;16m proxyd \x1b[39m\x1b[0m2 │';
+  expect(stringWidth(text)).toBe(text.replace(STYLES, '').length);
+  // A link is no colour.
+  expect(PLAIN.test('\x1b]8;;http://x\x07x'.replace(STYLES, ''))).toBe(false);
+});
+
 it.each(['日本', 'é', 'a\u0301', '\u26a0\ufe0f', '\x1b[1m', '\t', '👍', '\u25fd', '\u200d'])(
   'is not taken for that: %j',
   (text) => expect(PLAIN.test(text)).toBe(false),
 );
+
+it('is cut as the library cuts it', () => {
+  const text = 'GET /µ·–│█⠿\ue000 hit';
+  for (let start = 0; start <= text.length; start++)
+    for (let end = start; end <= text.length + 1; end++)
+      expect(text.slice(start, end)).toBe(sliceAnsi(text, start, end));
+  expect(sliceAnsi(text, 3)).toBe(text.slice(3));
+  // Styles that end within the text are left as they are by the library, too.
+  const styled = '\x1b[1m proxyd \x1b[22m\x1b[38;5;81m2\x1b[39m';
+  expect(sliceAnsi(styled, 0, 9)).toBe(styled);
+});

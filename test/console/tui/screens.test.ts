@@ -139,7 +139,7 @@ describe('screens', () => {
     await s.keys('6');
     await s.keys(':');
     await s.type('ban');
-    await shows(/Make every object that matches all… /);
+    await shows(/Invalidate all objects that match all… /);
   });
 
   it.each([110, 130, 160, 200, 250])('has a clock at %d columns', async (columns) => {

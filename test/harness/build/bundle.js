@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { PLAIN } from './plain-width.js';
+import { PLAIN, STYLES } from './plain-width.js';
 
 /** Processes of the daemon, by their modules. */
 const DAEMON = [
@@ -69,7 +69,7 @@ export async function bundle(root, commands) {
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
     ...[...DAEMON, BUS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
-    build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured] }),
+    build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured, cut] }),
     build({
       ...options,
       ...COMMON,
@@ -173,12 +173,38 @@ const measured = {
     build.onLoad({ filter: /.*/, namespace: 'measured' }, () => ({
       contents: `let whole;
         export default function stringWidth(text, options) {
-          const narrow = options?.ambiguousIsNarrow !== false;
-          if (narrow && typeof text === 'string' && ${PLAIN}.test(text)) return text.length;
+          const isUsual = options?.ambiguousIsNarrow !== false && !options?.countAnsiEscapeCodes;
+          if (isUsual && typeof text === 'string') {
+            const bare = text.includes('\\x1b') ? text.replace(${STYLES}, '') : text;
+            if (${PLAIN}.test(bare)) return bare.length;
+          }
           whole ??= require('string-width').default;
           return whole(text, options);
         }`,
       resolveDir: import.meta.dirname,
+    }));
+  },
+};
+
+/** The same for the library that cuts text: it splits each line into clusters, also where nothing is cut off. */
+const cut = {
+  name: 'cut',
+  setup(build) {
+    build.onResolve({ filter: /^slice-ansi$/ }, ({ namespace, resolveDir }) =>
+      namespace === 'cut' ? undefined : { path: 'slice-ansi', namespace: 'cut', pluginData: resolveDir },
+    );
+    build.onLoad({ filter: /.*/, namespace: 'cut' }, ({ pluginData }) => ({
+      contents: `import whole from 'slice-ansi';
+        export default function sliceAnsi(text, start, end) {
+          const styled = text.includes('\\x1b');
+          const bare = styled ? text.replace(${STYLES}, '') : text;
+          if (${PLAIN}.test(bare)) {
+            if (start === 0 && end >= bare.length) return text;
+            if (!styled && start >= 0 && !(end < start)) return text.slice(start, end);
+          }
+          return whole(text, start, end);
+        }`,
+      resolveDir: pluginData,
     }));
   },
 };

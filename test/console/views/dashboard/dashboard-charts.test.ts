@@ -75,7 +75,7 @@ it('draws a burst as high as it was, minutes after it', () => {
   expect(rows[0]).toMatch(/^ *20\.0k \|.*\*/);
   // Means fit, and a legend distinguishes them.
   expect(rows.join('')).toContain('o');
-  expect(plain(requestsRemark(session, 52, 14))).toBe('highest mean  100/s');
+  expect(plain(requestsRemark(session, 52, 14))).toBe('peak, mean, now 100/s');
   expect(plain(requestsRemark(session, 52, 8))).toBe('100/s');
 });
 
