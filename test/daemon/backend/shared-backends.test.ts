@@ -212,6 +212,8 @@ it('a backend of another thread than the first has no probe, and begins as the d
     new Backend({ name: 'a', ...decl }, 'boot', [], newVbeCounters(), env, 1, row);
   const follower = made({ probe: { initial: 1, threshold: 2, window: 3 } }, two);
   expect([follower.healthy(1), follower.health.counts(), log]).toEqual([false, null, []]);
+  const ready = made({ probe: { initial: 2, threshold: 2, window: 3 } }, pair('boot.ready')[1]);
+  expect([ready.healthy(1), ready.health.counts(), log]).toEqual([true, null, []]);
   const first = made({ probe: { initial: 2, threshold: 2, window: 3 } }, one);
   expect([first.healthy(1), follower.healthy(1), log.length]).toEqual([true, true, 1]);
 });
