@@ -75,6 +75,8 @@ export class SlicedSource implements Source {
   private to: number;
   private take: SliceTake | null = null;
   private ahead: SliceTake | null = null;
+  /** The slice to ask for once the first bytes of the current one have come. */
+  private wantedAhead: Segment | null = null;
   private inner: StoreSource | null = null;
   /** Whether a slice could not be had ahead: none is asked for any more, since the store may be too small for it. */
   private hasFailedAhead = false;
@@ -123,8 +125,7 @@ export class SlicedSource implements Source {
     this.ahead = null;
     this.last = segment.index;
     // Only what the client has asked for.
-    if (segment.to < to && !this.hasFailedAhead)
-      this.ahead = this.takeSlice(segmentAt(part, segment.to, to), 'ahead');
+    this.wantedAhead = segment.to < to && !this.hasFailedAhead ? segmentAt(part, segment.to, to) : null;
     this.await(take, wasAhead);
   }
 
@@ -199,6 +200,17 @@ export class SlicedSource implements Source {
   /** Bytes of a slice have been sent. */
   passed(bytes: number): void {
     this.at += bytes;
+    if (this.wantedAhead !== null) this.takeAhead(this.wantedAhead);
+  }
+
+  /** Not before bytes have come: many clients at once would have their first bytes behind the slices ahead of others. */
+  private takeAhead(segment: Segment): void {
+    this.wantedAhead = null;
+    this.req.core.later(() => {
+      const from = this.take?.segment.to ?? this.at;
+      if (this.isOver || from !== segment.from || this.ahead !== null || this.hasFailedAhead) return;
+      this.ahead = this.takeSlice(segment, 'ahead');
+    });
   }
 
   /** The last bytes of a slice, of which all have come. */
