@@ -175,8 +175,8 @@ export class CacheState {
   /** Milliseconds that a step of background work may take. */
   readonly longestStep: number;
   readonly wake: () => void;
-  /** Removes the objects with a surrogate key: called when an object in slices has gone. */
-  onSetGone: (tag: string) => void = ignore;
+  /** Called when an object in slices has gone, with the name of its set. */
+  onSetGone: (set: string) => void = ignore;
   /** Storage behind memory; null without. */
   tier: TierEvents | null = null;
 

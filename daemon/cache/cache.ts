@@ -24,7 +24,6 @@ import { ObjectTier } from './object-tier.ts';
 import { Reaper } from './reaper.ts';
 import { SignalReceiver } from './signal-receiver.ts';
 import type { Stevedores } from './storage/stevedores.ts';
-import { Doom } from './tags/tag-index.ts';
 import { TagPurges } from './tags/tag-purges.ts';
 
 export class Cache {
@@ -77,7 +76,7 @@ export class Cache {
       this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, tester, this.maintenance);
       this.bans = new BanService(state, tester);
       this.storages = state.stevedores;
-      state.onSetGone = (tag) => lock.hold(() => void tagPurges.purge([tag], Doom.HARD, 0));
+      state.onSetGone = (set) => this.invalidation.forgetSlices(set);
     } finally {
       lock.leave();
     }

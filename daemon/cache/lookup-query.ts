@@ -59,6 +59,9 @@ export class LookupResult {
   hitTtl = 0;
   /** Variants that did not match. */
   variants = 0;
+  /** BUSY: the set of slices (part-facts.ts) whose head is on its way, 0 is none, and the number of the slice that it brings. */
+  comingSet = 0;
+  comingIndex = 0;
 
   clear(): void {
     this.oc = 0;
@@ -67,5 +70,6 @@ export class LookupResult {
     this.hitVxid = 0;
     this.hitTtl = 0;
     this.variants = 0;
+    this.comingSet = 0;
   }
 }

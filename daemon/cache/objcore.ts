@@ -52,6 +52,11 @@ export const EXPECTED = VARIANT;
 /** Even, since rows hold doubles. */
 export const OBJCORE_WORDS = 28;
 
+/** The same doubles as GRACE and KEEP while the object is busy and is to have the head of slices: the number of the slice that comes
+ * with it, and the name of their set as a number; that one is no time, since it is greater than any. */
+export const COMING_INDEX = GRACE;
+export const COMING_SET = KEEP;
+
 /** Bytes announced by the response, -1 when unknown: a double in the LRU's words, which are unused until the object is finished. */
 export const ANNOUNCED = 9;
 

@@ -59,6 +59,22 @@ export class ObjectFilling {
     this.state.lock.hold(() => this.lifetimes.setAttributes(oc, a));
   }
 
+  /** A new busy object is to have the head of slices, of which it brings one (part-facts.ts). */
+  announceSlices(oc: Oc, set: number, index: number): void {
+    this.state.lock.hold(() => {
+      this.state.objcores.setDouble(oc, row.COMING_INDEX, index);
+      this.state.objcores.setDouble(oc, row.COMING_SET, set);
+    });
+  }
+
+  /** It is not, nor will anybody look for those slices. */
+  withdrawSlices(oc: Oc, set: number): void {
+    this.state.lock.hold(() => {
+      const { objcores } = this.state;
+      if (objcores.getDouble(oc, row.COMING_SET) === set) objcores.setDouble(oc, row.COMING_SET, 0);
+    });
+  }
+
   /** Stores the response head, replacing an earlier one and its body; false when there is no room. Storage null takes any but
    * Transient. A Content-Length decides how much room the body gets at once. The reader of a private object gets the
    * message itself, which must not change until takeBackHead(). */

@@ -10,6 +10,7 @@ import type { CacheMaintenance } from './maintenance.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
+import { partTag } from './part-facts.ts';
 import { keysIn } from './tags/tag-headers.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
@@ -94,6 +95,11 @@ export class ObjectInvalidation {
       this.maintenance.sample();
       return count;
     });
+  }
+
+  /** Removes the slices of a set, which no request can find any more: their room is given back soon. */
+  forgetSlices(set: string): void {
+    this.state.lock.hold(() => void this.tagPurges.purge([partTag(set)], Doom.HARD, 0));
   }
 
   /**

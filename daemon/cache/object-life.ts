@@ -10,7 +10,7 @@ import * as row from './objcore.ts';
 import { CLOSED, type Oc, withState } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
-import { decodePart, type PartFacts, partTag } from './part-facts.ts';
+import { decodePart, type PartFacts } from './part-facts.ts';
 
 /** Set in ids that are not transaction ids, which are below it. */
 const NO_VXID = 0x80000000 | 0;
@@ -114,7 +114,7 @@ export class ObjectLife {
     if (part?.isFirst !== true) return;
     const { set } = part;
     if (heir !== 0 && this.partOf(heir)?.set === set) return;
-    this.state.defer(() => this.state.onSetGone(partTag(set)));
+    this.state.defer(() => this.state.onSetGone(set));
   }
 
   private partOf(oc: Oc): PartFacts | null {

@@ -15,6 +15,7 @@ import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
+import { LEAST_SET } from './part-facts.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 import { matchesStored, mayBecome, storedNames, type VaryKey } from './vary.ts';
@@ -195,6 +196,11 @@ export class ObjectLookup {
         if (q.hashIgnoreBusy) continue;
         if (q.hashIgnoreVary || objcores.get(current, row.EXPECTED) === 0) busy = true;
         else expecting = true;
+        const set = objcores.getDouble(current, row.COMING_SET);
+        if (set >= LEAST_SET) {
+          out.comingSet = set;
+          out.comingIndex = objcores.getDouble(current, row.COMING_INDEX);
+        }
         continue;
       }
       if (objcores.getDouble(current, row.TTL) <= 0 && !this.cameForWaiter(current, meta, q)) continue;

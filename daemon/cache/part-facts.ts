@@ -5,7 +5,7 @@
 // Slices are all of one size (req.slice), or they are the parts that clients have asked for (req.parts): then their number is the
 // place where they begin, and the first has a list of the others.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 
 export interface PartFacts {
   /** Bytes of each slice but the last; 0 where they are parts. */
@@ -28,6 +28,19 @@ export interface PartFacts {
 
 export function newSet(): string {
   return randomBytes(9).toString('base64url');
+}
+
+/** The least number that names a set: no time of life is so long. */
+export const LEAST_SET = 2 ** 46;
+
+/** A name that others can know before the object has a head: a number, which fits into the row of a busy object. With the key
+ * of the object it is as good as unique. */
+export function newSetNumber(): number {
+  return LEAST_SET + randomInt(2 ** 46);
+}
+
+export function setOfNumber(set: number, size: number): string {
+  return `${set.toString(36)}-${size.toString(36)}`;
 }
 
 export function encodePart(part: PartFacts): Buffer {
@@ -83,7 +96,7 @@ export function withPart(first: PartFacts, { from, to }: Segment): PartFacts | n
   return { ...first, others: [...others, [from, to]] };
 }
 
-export function partKey(key: string, { set }: PartFacts, index: number): string {
+export function partKey(key: string, { set }: Pick<PartFacts, 'set'>, index: number): string {
   return `${key}${partTag(set)} ${index}\0`;
 }
 

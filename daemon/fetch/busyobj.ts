@@ -342,6 +342,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     );
     log.end();
     if (this.isBgFetch) core.bgFetches.add(-1);
+    this.part?.coming?.settle(false);
     this.dropStale();
     this.programRef.refs--;
     core.cache.filling.takeBackHead(this.oc);

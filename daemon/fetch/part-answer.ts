@@ -20,6 +20,7 @@ export function judgePart({ part, beresp, log }: BusyObj, forget: () => void): v
   beresp.setStatus(200);
   beresp.setReason('OK');
   beresp.unset('content-range');
+  part.coming?.settle(false);
   forget();
 }
 
@@ -34,14 +35,17 @@ export function settlePart(bo: BusyObj): Step<BusyObj> | null {
   if (part === null || attempt.was304) return null;
   if (part.of !== null) return settleLater(bo, part);
   if (part.verdict === 'other') {
+    part.coming?.settle(false, bo.beresp.status === 200);
     bo.part = null;
     return null;
   }
   const fault = part.verdict === 'slice' ? unfit(bo, part) : part.fault;
   if (fault === null) {
     attempt.part = part.facts;
+    part.coming?.settle(true);
     return null;
   }
+  part.coming?.settle(false, part.verdict === 'unusable');
   if (part.verdict === 'beyond' && part.size > 0 && part.index > 0)
     return again(bo, new WantedPart(part.size, 0, null));
   bo.log.put(Tag.Notice, `Not in slices: ${fault === '' ? 'ends before its first byte' : fault}`);
@@ -79,7 +83,7 @@ function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   const { log, beresp, core } = bo;
   const fault = part.fault === '' ? `was answered with status ${beresp.status % 1000}` : part.fault;
   log.put(Tag.FetchError, `Slice ${part.index} ${fault}`);
-  if (part.verdict === 'changed') part.of?.changed();
+  if (part.verdict === 'changed') part.of?.changed(beresp.status);
   bo.exchange.end('RX_BODY');
   core.stats.fetch_failed++;
   return DONE;

@@ -21,14 +21,25 @@ export type Urgency = 'ahead' | 'awaited' | 'uncached';
 
 /** The object that a slice belongs to. */
 export interface SlicedObject {
-  readonly part: PartFacts;
+  /** Null as long as its head has not come. */
+  readonly part: PartFacts | null;
+  /** Name of its slices. */
+  readonly set: string;
   readonly urgency: Urgency;
   /** A slice of it is on its way. */
   comes(place: Segment): void;
-  /** The slice cannot be of this object any more. */
-  changed(): void;
+  /** The slice cannot be of this object any more: it was answered with this status. */
+  changed(status: number): void;
   /** The fetch is over. */
   release(): void;
+}
+
+/** An object in slices whose head is on its way. */
+export interface ComingHead {
+  /** Name of its slices. */
+  readonly set: string;
+  /** It has come, or will not: the object is not kept in slices then. `refuses`: its origin answers no ranges. May be called again. */
+  settle(isKept: boolean, refuses?: boolean): void;
 }
 
 export class WantedPart {
@@ -39,6 +50,7 @@ export class WantedPart {
   readonly of: SlicedObject | null;
   /** The object that this is to replace, if it is kept in slices. */
   private readonly former: PartFacts | null;
+  coming: ComingHead | null = null;
   verdict: PartVerdict = 'other';
   /** Why it cannot be used. */
   fault = '';
@@ -63,7 +75,7 @@ export class WantedPart {
   }
 
   get range(): string {
-    const { from, to } = this.placeIn(this.of?.part.total ?? Number.MAX_SAFE_INTEGER);
+    const { from, to } = this.placeIn(this.of?.part?.total ?? Number.MAX_SAFE_INTEGER);
     return `bytes=${from}-${to - 1}`;
   }
 
@@ -94,12 +106,13 @@ export class WantedPart {
   }
 
   private verdictOnPart(beresp: HttpMessage): PartVerdict {
-    const { size, index, of, former } = this;
+    const { size, index, of, former, coming } = this;
+    const known = of?.part ?? null;
     const range = parseContentRange(beresp.get('content-range') ?? '');
     if (range === null || range.low < 0) return this.refuse('no range');
     const { low, high, total } = range;
     if (total < 0) return this.refuse('unknown length');
-    if (of !== null && total !== of.part.total) return this.change('has another length');
+    if (known !== null && total !== known.total) return this.change('has another length');
     const place = this.placeIn(total);
     if (low !== place.from || high !== place.to - 1) return this.refuse('another range');
     const declared = beresp.get('content-length');
@@ -108,15 +121,17 @@ export class WantedPart {
     const coding = beresp.get('content-encoding');
     if (coding !== null && coding.toLowerCase() !== 'identity') return this.refuse(`coding ${coding}`);
     const validator = strongValidator(beresp);
-    if (of !== null && validator !== of.part.validator) return this.change('has another validator');
+    if (known !== null && validator !== known.validator) return this.change('has another validator');
     if (validator === null) return this.refuse('no strong validator');
+    // Variants that changed in the same second are told apart by their ETags alone.
+    if (of !== null && known === null && !beresp.has('etag')) return this.refuse('no ETag');
     const isSame =
       former !== null &&
       former.validator === validator &&
       former.total === total &&
       former.size === size &&
       former.index === index;
-    const set = of?.part.set ?? (isSame ? former.set : newSet());
+    const set = of?.set ?? (isSame ? former.set : (coming?.set ?? newSet()));
     const others = isSame ? former.others : [];
     this.facts = { size, index, total, validator, set, isFirst: of === null, end: place.to, others };
     return 'slice';
@@ -150,7 +165,8 @@ export function askFor(bo: Asking): void {
     // Of packed bytes there are no slices.
     bereq.set('Accept-Encoding', 'identity');
     bereq.set('Range', part.range);
-    if (part.of !== null) bereq.set('If-Range', part.of.part.validator);
+    const known = part.of?.part ?? null;
+    if (known !== null) bereq.set('If-Range', known.validator);
   } else if (core.params.http_gzip_support !== 0) bereq.set('Accept-Encoding', 'gzip');
   bo.askedRange = part?.range ?? null;
 }

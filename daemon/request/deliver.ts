@@ -24,9 +24,9 @@ import { ACCEPT_RANGES, type HotHead, ONE_WRITE } from '../transaction/hot-heads
 import type { Request } from '../transaction/request.ts';
 import { ObjectHolder } from '../transaction/store-flow.ts';
 import { askForUnwanted, drainAtOnce } from './finish.ts';
+import { partOf } from './first-part.ts';
 import { judgesStatuses, writeStored } from './fragment-body.ts';
 import { FAIL, FINISH, inClientState, RESET, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
-import { partOf } from './sliced-source.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 /** As a rule the age of an object that was just fetched. */

@@ -7,6 +7,7 @@ import { OF_PART } from '../cache/objcore.ts';
 import type { TierLookups } from '../cache/object-tier.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
+import { askEarly } from './early-slice.ts';
 import { HIT, LOOKUP, MISS, PASS, RESET } from './request-steps.ts';
 
 export function lookup(req: Request): Step<Request> {
@@ -66,6 +67,7 @@ export function lookup(req: Request): Step<Request> {
     case LookupAnswer.BUSY: {
       stats.busy_sleep++;
       req.attempt.waited = true;
+      askEarly(req);
       const cancel = cache.lookup.wait(req.attempt.hashKey, {
         wake: (failed: boolean) => {
           req.onAbort = null;

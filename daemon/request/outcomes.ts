@@ -17,8 +17,8 @@ import { purgeRest } from '../transaction/purge-objects.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
 import { asParts, isFarAhead } from './far-range.ts';
+import { firstPart } from './first-part.ts';
 import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
-import { firstPart } from './sliced-source.ts';
 
 /** The records of a builtin vcl_hit. */
 const PLAIN = new PreparedRecords([
@@ -93,7 +93,7 @@ function refresh(req: Request): Step<Request> {
     sent = true;
     if (parked) req.resume(DELIVER);
   };
-  startFetch(req, busyOc, req.attempt.oc, 'bgfetch', isSent, firstPart(req, req.attempt.oc));
+  startFetch(req, busyOc, req.attempt.oc, 'bgfetch', isSent, firstPart(req, busyOc, req.attempt.oc));
   req.log.timestamp('Fetch', core.clock.now());
   if (sent) return DELIVER;
   parked = true;
@@ -122,7 +122,7 @@ function afterMiss(req: Request, ret: ReturnCode): Step<Request> {
     req.attempt.staleOc = 0;
     req.attempt.oc = busyOc;
     core.cache.references.ref(busyOc);
-    startFetch(req, busyOc, staleOc, 'fetch', null, firstPart(req, staleOc));
+    startFetch(req, busyOc, staleOc, 'fetch', null, firstPart(req, busyOc, staleOc));
     if (staleOc !== 0) core.cache.references.deref(staleOc);
     return FETCH;
   }

@@ -9,6 +9,7 @@ import { startFetch } from '../fetch/fetch-machine.ts';
 import { type SlicedObject, type Urgency, WantedPart } from '../fetch/wanted-part.ts';
 import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
+import { partOf } from './first-part.ts';
 
 /** How the slices of a delivery were come by. */
 export interface SliceCounts {
@@ -87,9 +88,16 @@ export class SliceTake {
       case LookupAnswer.GRACE:
         // The head says how old the object may be.
         if (out.busy !== 0) cache.references.deref(out.busy);
+        if (!this.belongs(out.oc)) {
+          cache.invalidation.purgeOne(out.oc, req.core.clock.now());
+          cache.references.deref(out.oc);
+          this.look();
+          return;
+        }
         cache.hits.touch(out.oc, req.tReq);
         cache.hits.count(out.oc);
-        this.counts.hits++;
+        if (this.segment.index === req.attempt.earlySlice) this.counts.fetched++;
+        else this.counts.hits++;
         this.settle(out.oc);
         return;
       case LookupAnswer.MISS:
@@ -115,6 +123,13 @@ export class SliceTake {
       default:
         this.wait((wake) => cache.lookup.waitTurn({ wake }));
     }
+  }
+
+  /** Whether a slice is of the object that is delivered: one that was asked for before the head had come may be of another. */
+  private belongs(oc: Oc): boolean {
+    const { validator, total } = this.part;
+    const own = partOf(this.req.core, oc);
+    return own === null || (own.validator === validator && own.total === total);
   }
 
   private wait(park: (wake: () => void) => () => void): void {
@@ -193,6 +208,7 @@ function objectOf({ core, attempt }: Request, part: PartFacts, urgency: Urgency)
   cache.references.ref(oc);
   return {
     part,
+    set: part.set,
     urgency,
     comes: (place) => {
       if (part.size === 0) cache.filling.addPart(oc, place);

@@ -3,61 +3,17 @@
 // had, or is of another length, breaks the body off (SAFETY rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { type Oc, OF_PART } from '../cache/objcore.ts';
-import {
-  decodePart,
-  LARGEST_PART,
-  ownPlace,
-  type PartFacts,
-  type Segment,
-  segmentAt,
-} from '../cache/part-facts.ts';
-import { type Urgency, WantedPart } from '../fetch/wanted-part.ts';
+import { ownPlace, type PartFacts, type Segment, segmentAt } from '../cache/part-facts.ts';
+import type { Urgency } from '../fetch/wanted-part.ts';
 import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { NOTHING, type Piece } from '../flow/piece.ts';
-import { requestedRange, type Span } from '../http1/range.ts';
-import type { Core } from '../transaction/core.ts';
+import type { Span } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
 import { StoreSource } from '../transaction/store-flow.ts';
+import { partOf } from './first-part.ts';
 import { type SliceCounts, SliceTake } from './slice-take.ts';
 
 const NOWHERE = { from: 0, to: 0 };
-
-/** The least size of a slice in bytes: each has a head of its own. */
-const LEAST = 1024;
-
-/** Of an object in slices what they are; null of others. */
-export function partOf({ cache }: Core, oc: Oc): PartFacts | null {
-  if (!cache.facts.has(oc, OF_PART)) return null;
-  const annex = cache.reading.annexCopy(oc);
-  return annex === null ? null : decodePart(annex);
-}
-
-/** The slice that a fetch of the request's object begins with, which is the first that its client is to have; null where
- * the whole is fetched. */
-export function firstPart(req: Request, staleOc: Oc): WantedPart | null {
-  const { core, settings, attempt, http } = req;
-  if (attempt.isHitMiss || core.params.http_range_support === 0) return null;
-  if ((http.method !== 'GET' && http.method !== 'HEAD') || req.body !== null || req.fragment !== null)
-    return null;
-  const former = staleOc === 0 ? null : partOf(core, staleOc);
-  if (settings.slice <= 0 && !settings.parts) return null;
-  // A 304 confirms the slice that is there.
-  if (former !== null) return new WantedPart(former.size, former.index, null, former, former.end);
-  const range = requestedRange(http.get('range') ?? '');
-  if (settings.slice <= 0) return partAsked(req, range);
-  const size = Math.max(LEAST, Math.floor(settings.slice));
-  const from = range === null || req.isHead ? 0 : Math.max(0, range.low);
-  return new WantedPart(size, Math.floor(from / size), null);
-}
-
-/** The part that its client asks for, both of whose ends are given; of others nobody knows how long they are. */
-function partAsked(req: Request, range: { low: number; high: number } | null): WantedPart | null {
-  if (range === null || req.isHead || req.http.has('if-range')) return null;
-  const { low, high } = range;
-  if (low < 0 || high < 0 || high - low >= LARGEST_PART) return null;
-  return new WantedPart(0, low, null, null, high + 1);
-}
 
 /** `taking`: waits for a slice. `full`: for the sink, between two slices. */
 type State = 'new' | 'taking' | 'sending' | 'full' | 'over';

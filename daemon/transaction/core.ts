@@ -16,6 +16,7 @@ import type { ServerContexts } from '../tls/server-contexts.ts';
 import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { Turns } from '../turns/turns.ts';
 import type { StepChecks } from './drive.ts';
+import type { EarlySlices } from './early-slices.ts';
 import type { EsiState } from './fragment-place.ts';
 import type { HeldLookups } from './held-lookups.ts';
 import type { HotHeads, IdHeader } from './hot-heads.ts';
@@ -73,6 +74,7 @@ export interface Core {
   readonly disk: TierLookups | null;
   /** Lookups that wait for what the fleet has missed. */
   readonly held: HeldLookups;
+  readonly earlySlices: EarlySlices;
   readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;

@@ -33,6 +33,8 @@ export class RequestAttempt implements VclAttempt {
   part: PartFacts | null = null;
   /** The object whose body is still coming as one in parts: the range that is wanted is fetched as one of them. */
   farPart: PartFacts | null = null;
+  /** The slice that was asked for while the request waits for the object's head; -1 is none. */
+  earlySlice = -1;
   /** The request cannot use an object that is kept in slices. */
   wantsWhole = false;
   /** The object came from the cache. */

@@ -42,6 +42,7 @@ import { TicketKeys } from '../tls/session-tickets.ts';
 import { NO_TLS } from '../tls/tls-settings.ts';
 import type { Core, HotParams, ProgramRef, TlsServices } from '../transaction/core.ts';
 import { StepChecks } from '../transaction/drive.ts';
+import { EarlySlices } from '../transaction/early-slices.ts';
 import { EsiState } from '../transaction/fragment-place.ts';
 import { HeldLookups } from '../transaction/held-lookups.ts';
 import { HotHeads, IdHeader } from '../transaction/hot-heads.ts';
@@ -95,6 +96,7 @@ export abstract class WorkerCore implements Core {
   stepChecks: StepChecks | null = null;
   readonly bgFetches: SharedCount;
   readonly held = new HeldLookups();
+  readonly earlySlices = new EarlySlices();
   readonly pipes: SharedCount;
   /** State of extensions. */
   readonly shared: SharedState;

@@ -11,6 +11,7 @@ import { SharedCount } from '../../daemon/threads/shared-count.ts';
 import type { ClientSession } from '../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../daemon/transaction/core.ts';
 import type { Step } from '../../daemon/transaction/drive.ts';
+import { EarlySlices } from '../../daemon/transaction/early-slices.ts';
 import { EsiState } from '../../daemon/transaction/fragment-place.ts';
 import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
@@ -88,6 +89,7 @@ export class FakeCore {
       pipes: new SharedCount(),
       spareFetchBuffers: [],
       held: new HeldLookups(),
+      earlySlices: new EarlySlices(),
       esi: new EsiState(),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       newVxid: () => 7,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ClientConnection, field, type Response } from '../harness/http-client.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-slices');
@@ -55,7 +55,7 @@ function answer(request: OriginRequest): Reply {
   const own = it.reply?.(request, range) ?? null;
   if (own !== null) return own;
   const fields: Record<string, string> = { 'Cache-Control': 'max-age=100', ...it.fields };
-  if (etag !== null) fields.ETag = etag;
+  if (etag !== null && etag !== fields['Last-Modified']) fields.ETag = etag;
   if (etag !== null && headerIn(request.head, 'If-None-Match') === etag)
     return respond('304 Not Modified', fields);
   const condition = headerIn(request.head, 'If-Range');
@@ -70,6 +70,7 @@ const PROGRAM = `
 import std;
 sub vcl_recv {
   set req.slice = 16KB;
+  if (req.http.X-Host) { set req.http.Host = req.http.X-Host; }
   if (req.http.X-Parts) { set req.slice = 0B; set req.parts = true; }
   if (req.http.X-Slice) { set req.slice = std.bytes(req.http.X-Slice, 0B); }
   if (req.method == "PURGE") { return (purge); }
@@ -195,6 +196,145 @@ describe('a miss', () => {
     const r = await proxy.get(url, { method: 'HEAD' });
     expect([r.status, field(r, 'Content-Length')]).toEqual([200, String(SIZE)]);
     expect(asked()).toEqual([first(0)]);
+  });
+});
+
+describe('while the head of an object is on its way', () => {
+  const at = (range: readonly [number, number] | null): number => (range === null ? -1 : range[0] / SLICE);
+  const part = (n: number): string => `bytes=${n * SLICE}-${n * SLICE + 99}`;
+  const gate = (): { promise: Promise<void>; resolve: () => void } => {
+    let resolve = (): void => undefined;
+    const promise = new Promise<void>((done) => {
+      resolve = done;
+    });
+    return { promise, resolve };
+  };
+  const bytes = (n: number, of = file.body): string => hash(of.subarray(n * SLICE, n * SLICE + 100));
+
+  /** Answers the first request once `others` more have come; `instead` may answer those. */
+  function holdHead(
+    others: number,
+    instead: (request: OriginRequest, n: number) => Reply | null = () => null,
+    head: () => Reply | null = () => null,
+  ): void {
+    const { promise, resolve } = gate();
+    let first = true;
+    let left = others;
+    file.reply = (request, range) => {
+      if (first) {
+        first = false;
+        const { reply } = file;
+        file.reply = null;
+        const answered = head() ?? answer(request);
+        file.reply = reply;
+        return [{ hold: promise }, ...answered];
+      }
+      left--;
+      if (left === 0) resolve();
+      return instead(request, at(range));
+    };
+  }
+
+  /** The client whose fetch brings the head, and the others once the origin has its request. */
+  async function ask(
+    [own, ...others]: string[],
+    fields: (i: number) => Record<string, string> = () => ({}),
+  ): Promise<Response[]> {
+    const head = get(own, fields(0));
+    await until('the fetch of the head', () => asked().length > 0);
+    return Promise.all([head, ...others.map((range, i) => get(range, fields(i + 1)))]);
+  }
+
+  it('asks for the slices of those who wait for it, each once', async () => {
+    holdHead(2);
+    const all = await ask([part(1), part(3), part(3), part(5), part(1)]);
+    expect(all.map((r) => [r.status, hash(r.body)])).toEqual([1, 3, 3, 5, 1].map((n) => [206, bytes(n)]));
+    expect(asked().sort()).toEqual([first(1), first(3), first(5)]);
+    expect((await get()).body.equals(file.body)).toBe(true);
+    expect(asked()).toHaveLength(ALL);
+  });
+
+  it('uses none that is of another version', async () => {
+    const other = { ...file, body: bytesOf(777), etag: '"b"' };
+    let isFirst = true;
+    holdHead(1, ({ head }) => {
+      if (!isFirst) return null;
+      isFirst = false;
+      const [from, to] = rangeIn(head, SIZE) as [number, number];
+      const fields = {
+        ETag: '"b"',
+        'Cache-Control': 'max-age=100',
+        'Content-Range': `bytes ${from}-${to - 1}/${SIZE}`,
+      };
+      return respond('206 Partial Content', fields, other.body.subarray(from, to));
+    });
+    const all = await ask([part(1), part(3)]);
+    expect(all.map((r) => hash(r.body))).toEqual([bytes(1), bytes(3)]);
+    expect(asked()).toEqual([first(1), first(3), slice(3)]);
+  });
+
+  it('uses none without an ETag: a variant may have been changed in the same second', async () => {
+    const changed = 'Sun, 06 Nov 1994 08:49:37 GMT';
+    file.etag = changed;
+    file.fields = { 'Last-Modified': changed, Date: new Date().toUTCString() };
+    holdHead(1);
+    const all = await ask([part(1), part(3)]);
+    expect(all.map((r) => hash(r.body))).toEqual([bytes(1), bytes(3)]);
+    expect(asked()).toHaveLength(3);
+  });
+
+  it('gives each client its variant', async () => {
+    const bodies = [bytesOf(901), bytesOf(902)];
+    const answerOf = ({ head }: OriginRequest): Reply => {
+      const which = Number(headerIn(head, 'X-Lang'));
+      const [from, to] = rangeIn(head, SIZE) as [number, number];
+      const fields = {
+        ETag: `"${which}"`,
+        Vary: 'X-Lang',
+        'Cache-Control': 'max-age=100',
+        'Content-Range': `bytes ${from}-${to - 1}/${SIZE}`,
+      };
+      return respond('206 Partial Content', fields, bodies[which]?.subarray(from, to));
+    };
+    holdHead(1, answerOf, () => answerOf(origin.requests.findLast((r) => r.url === url) as OriginRequest));
+    const all = await ask([part(1), part(3), part(3)], (i) => ({ 'X-Lang': String(i % 2) }));
+    expect(all.map((r) => hash(r.body))).toEqual([
+      bytes(1, bodies[0]),
+      bytes(3, bodies[1]),
+      bytes(3, bodies[0]),
+    ]);
+  });
+
+  it('asks an origin that answers no ranges for no more than those, and never again', async () => {
+    const whole = (): Reply => respond('200 OK', { ETag: '"a"', 'Cache-Control': 'max-age=100' }, file.body);
+    const fields = { 'X-Host': 'no-ranges.test' };
+    holdHead(2, whole, whole);
+    const all = await ask([part(1), part(3), part(5)], () => fields);
+    expect(all.map((r) => [r.status, hash(r.body)])).toEqual([1, 3, 5].map((n) => [206, bytes(n)]));
+    expect(asked()).toHaveLength(3);
+    make(`${url}-again`);
+    const { promise, resolve } = gate();
+    file.reply = () => [{ hold: promise }, ...whole()];
+    const before = (await proxy.counters())['MAIN.busy_sleep'] as number;
+    const waits = ask([part(1), part(3), part(5)], () => fields);
+    await proxy.counterReaches('MAIN.busy_sleep', before + 2);
+    resolve();
+    expect((await waits).map((r) => hash(r.body))).toEqual([1, 3, 5].map((n) => bytes(n)));
+    // Each thread learns it by itself.
+    if (process.env.PROXYD_TEST_THREADS === '1') expect(asked()).toHaveLength(1);
+  });
+
+  it('answers all where there comes no head', async () => {
+    holdHead(
+      2,
+      () => null,
+      () => [{ reset: true }],
+    );
+    const all = await ask([part(1), part(3), part(5)]);
+    // A fetch over a connection that was used before is tried again.
+    const right = [1, 3, 5].map((n) => bytes(n));
+    expect(all.every((r, i) => r.status === 503 || hash(r.body) === right[i])).toBe(true);
+    expect((await get()).body.equals(file.body)).toBe(true);
   });
 });
 
