@@ -31,8 +31,9 @@ export class SlicedSource implements Source {
   private to: number;
   private take: SliceTake | null = null;
   private ahead: SliceTake | null = null;
-  /** The slice to ask for once the first bytes of the current one have come. */
+  /** The slice to ask for once the body has come to `aheadFrom`, an eighth of what is wanted of the current one. */
   private wantedAhead: Segment | null = null;
+  private aheadFrom = 0;
   private inner: StoreSource | null = null;
   /** Whether a slice could not be had ahead: none is asked for any more, since the store may be too small for it. */
   private hasFailedAhead = false;
@@ -81,6 +82,7 @@ export class SlicedSource implements Source {
     this.ahead = null;
     this.last = segment.index;
     // Only what the client has asked for.
+    this.aheadFrom = at + (Math.min(to, segment.to) - at) / 8;
     this.wantedAhead = segment.to < to && !this.hasFailedAhead ? segmentAt(part, segment.to, to) : null;
     this.await(take, wasAhead);
   }
@@ -156,10 +158,10 @@ export class SlicedSource implements Source {
   /** Bytes of a slice have been sent. */
   passed(bytes: number): void {
     this.at += bytes;
-    if (this.wantedAhead !== null) this.takeAhead(this.wantedAhead);
+    if (this.wantedAhead !== null && this.at >= this.aheadFrom) this.takeAhead(this.wantedAhead);
   }
 
-  /** Not before bytes have come: many clients at once would have their first bytes behind the slices ahead of others. */
+  /** Not at once: of many clients some would have their first bytes after the slices ahead of others. */
   private takeAhead(segment: Segment): void {
     this.wantedAhead = null;
     this.req.core.later(() => {
