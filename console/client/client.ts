@@ -355,7 +355,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
       fail(new ConnectError(isHttp ? 'protocol' : 'unreachable', `${where}: ${what}`, cause));
     });
     ws.on('close', (code: number) =>
-      fail(new ConnectError('protocol', `${where}: closed by the daemon (${code})`)),
+      fail(new ConnectError('protocol', `${where}: the daemon closed the connection (${code})`)),
     );
     ws.on('message', (data: Buffer) => {
       const m = decodeServerMessage(data.toString('utf8'));

@@ -11,7 +11,7 @@ const UNSATISFIABLE: RangeAnswer = { kind: 'unsatisfiable' };
 
 /** In the result `to` is exclusive. */
 export function answerRange(value: string, length: number): RangeAnswer {
-  if (!/^bytes=/i.test(value)) return WHOLE;
+  if (!/^bytes=/i.test(value)) return value.includes('=') ? WHOLE : UNSATISFIABLE;
   const match = /^bytes=(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(value);
   if (match === null) return UNSATISFIABLE;
   const [, first = '', last = ''] = match;

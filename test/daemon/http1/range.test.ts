@@ -22,6 +22,8 @@ test.each([
   ['bytes=a-b', 100, { kind: 'unsatisfiable' }],
   ['bytes=-', 100, { kind: 'unsatisfiable' }],
   ['items=0-9', 100, { kind: 'whole' }],
+  ['bytes 0-9', 100, { kind: 'unsatisfiable' }],
+  ['bytes', 100, { kind: 'unsatisfiable' }],
   ['bytes=99999999999999999999-', 100, { kind: 'unsatisfiable' }],
 ])('%s of %i bytes', (value, length, answer) => {
   expect(answerRange(value, length)).toEqual(answer);
