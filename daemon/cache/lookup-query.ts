@@ -59,8 +59,10 @@ export class LookupResult {
   hitTtl = 0;
   /** Variants that did not match. */
   variants = 0;
-  /** BUSY: the set of slices (part-facts.ts) whose head is on its way, 0 is none, and the number of the slice that it brings. */
+  /** BUSY: the set of slices (part-facts.ts) whose head is on its way, 0 is none, the busy object that is to have it, without a
+   * reference, and the number of the slice that comes with it. */
   comingSet = 0;
+  comingOc: Oc = 0;
   comingIndex = 0;
 
   clear(): void {

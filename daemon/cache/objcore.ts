@@ -53,7 +53,7 @@ export const EXPECTED = VARIANT;
 export const OBJCORE_WORDS = 28;
 
 /** The same doubles as GRACE and KEEP while the object is busy and is to have the head of slices: the number of the slice that comes
- * with it, and the name of their set as a number; that one is no time, since it is greater than any. */
+ * with it, negative minus one once others were asked for, and the name of their set as a number, which is greater than any time. */
 export const COMING_INDEX = GRACE;
 export const COMING_SET = KEEP;
 

@@ -67,11 +67,24 @@ export class ObjectFilling {
     });
   }
 
-  /** It is not, nor will anybody look for those slices. */
-  withdrawSlices(oc: Oc, set: number): void {
-    this.state.lock.hold(() => {
+  /** Slices of the set are asked for; false when the object has its head by now, or will have none. */
+  askForSlices(oc: Oc, set: number): boolean {
+    return this.state.lock.hold(() => {
       const { objcores } = this.state;
-      if (objcores.getDouble(oc, row.COMING_SET) === set) objcores.setDouble(oc, row.COMING_SET, 0);
+      if (objcores.getDouble(oc, row.COMING_SET) !== set) return false;
+      const index = objcores.getDouble(oc, row.COMING_INDEX);
+      if (index >= 0) objcores.setDouble(oc, row.COMING_INDEX, -1 - index);
+      return true;
+    });
+  }
+
+  /** It is not to have one. Whether slices were asked for. */
+  withdrawSlices(oc: Oc, set: number): boolean {
+    return this.state.lock.hold(() => {
+      const { objcores } = this.state;
+      if (objcores.getDouble(oc, row.COMING_SET) !== set) return false;
+      objcores.setDouble(oc, row.COMING_SET, 0);
+      return objcores.getDouble(oc, row.COMING_INDEX) < 0;
     });
   }
 

@@ -198,8 +198,10 @@ export class ObjectLookup {
         else expecting = true;
         const set = objcores.getDouble(current, row.COMING_SET);
         if (set >= LEAST_SET) {
+          const index = objcores.getDouble(current, row.COMING_INDEX);
           out.comingSet = set;
-          out.comingIndex = objcores.getDouble(current, row.COMING_INDEX);
+          out.comingOc = current;
+          out.comingIndex = index < 0 ? -1 - index : index;
         }
         continue;
       }

@@ -32,7 +32,11 @@ export function isSlice({ part }: BusyObj): boolean {
 /** Goes on with the answer that the program has let pass: null where it is stored, the next step where it is not. */
 export function settlePart(bo: BusyObj): Step<BusyObj> | null {
   const { part, attempt } = bo;
-  if (part === null || attempt.was304) return null;
+  if (part === null) return null;
+  if (attempt.was304) {
+    part.coming?.settle(false);
+    return null;
+  }
   if (part.of !== null) return settleLater(bo, part);
   if (part.verdict === 'other') {
     part.coming?.settle(false, bo.beresp.status === 200);

@@ -268,6 +268,7 @@ function storeError(bo: BusyObj, life: typeof SHARED | typeof NONE): void {
   const { core, log } = bo;
   // In the middle of a body there is no place for another one.
   if (bo.part !== null && bo.part.of !== null) return;
+  bo.part?.coming?.settle(false);
   bo.forWaiters = life === SHARED && bo.ttl === life.ttl && bo.grace === life.grace && bo.keep === life.keep;
   const body = Buffer.from(bo.attempt.synthBody ?? '', 'latin1');
   bo.attempt.doStream = false;

@@ -20,7 +20,9 @@ export function askEarly(req: Request): void {
   if (range === null || range.low < 0) return;
   const size = sliceSize(settings.slice);
   const index = Math.floor(range.low / size);
-  if (index !== lookup.comingIndex) ask(req, setOfNumber(lookup.comingSet, size), size, index);
+  const { comingOc, comingSet, comingIndex } = lookup;
+  if (index === comingIndex || !req.core.cache.filling.askForSlices(comingOc, comingSet)) return;
+  ask(req, setOfNumber(comingSet, size), size, index);
 }
 
 function ask(req: Request, set: string, size: number, index: number): void {

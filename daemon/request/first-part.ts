@@ -61,8 +61,7 @@ function announce({ core, http }: Request, busyOc: Oc, size: number, index: numb
       isSettled = true;
       if (refuses) earlySlices.refuse(host);
       if (isKept) return;
-      cache.filling.withdrawSlices(busyOc, number);
-      cache.invalidation.forgetSlices(set);
+      if (cache.filling.withdrawSlices(busyOc, number)) cache.invalidation.forgetSlices(set);
     },
   };
 }
