@@ -333,7 +333,9 @@ exec /bin/sh -c "$3"
     const seen = listen(join(box.dir, 'nowhere'));
     const state = await until('a reason', () => seen.states.find((s) => s.state === 'waiting'));
     expect(state).toMatchObject({
-      reason: expect.stringMatching(/^no Varnish can be read here under the name .*nowhere: it does not run/),
+      reason: expect.stringMatching(
+        /^cannot read a Varnish here under the name .*nowhere: it is not running/,
+      ),
     });
     expect(await seen.source.command('status')).toEqual({ status: 0, body: 'not connected' });
   }, 30_000);

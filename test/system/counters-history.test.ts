@@ -59,9 +59,9 @@ it('fills the charts of a console at once, over the end of a worker and of the m
       hit: s.hitRate.window(1000).rate,
       n: s.counters.samples,
     }));
-    return shown.n >= 3 && Math.max(...shown.rates) > 5 ? shown : null;
+    // The requests may have come over two samples.
+    return shown.n >= 3 && Math.max(...shown.rates) > 5 && (shown.hit ?? 0) > 0.9 ? shown : null;
   });
-  expect(first.hit).toBeGreaterThan(0.9);
 
   // Of all counters the newest at once, and the rest of their past a moment later.
   const of = (s: DaemonSession): number[] =>
