@@ -217,7 +217,7 @@ export const MISS_RULES: readonly Rule[] = [
 /** The result of the search for an earlier fetch. `since`: the clock time of its oldest record; '' if unknown. */
 const FOUND_NOTHING: Readonly<Record<Searched, (since: string) => string>> = {
   kept: (since) =>
-    `no earlier fetch of it is in the console’s log${since === '' ? '' : `, which begin at ${since}`}`,
+    `no earlier fetch of it is in the console’s log${since === '' ? '' : `, which begins at ${since}`}`,
   part: () => 'no earlier fetch of it is known so far: the log is not fully searched yet',
   log: (since) =>
     `no earlier fetch of it is in the log${since === '' ? '' : `, which goes back to ${since} at least`}`,

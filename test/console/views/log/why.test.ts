@@ -59,7 +59,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
   [
     'never seen',
     'never-seen',
-    /not in the cache, and no earlier fetch of it is in the console’s log, which begin at \d\d:/,
+    /not in the cache, and no earlier fetch of it is in the console’s log, which begins at \d\d:/,
     'VCL_return',
   ],
   ['hit', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh for another \S+\.$/, 'Hit'],
