@@ -31,6 +31,8 @@ const OF_HTTP1 = new Set([
   'http2-settings',
 ]);
 const FRAME_SIZE = 16_384;
+/** Sent without waiting for room in the window. */
+const LARGEST_BODY = FRAME_SIZE * 3;
 
 interface Told {
   readonly method: string;
@@ -103,6 +105,8 @@ export class RequestsOverHttp2 implements PlayedConnection {
       return;
     }
     const { method, path, authority, fields, length, body } = told(text);
+    // Before its head is sent: an upload that breaks off would reach the origin during the next case.
+    if (body.length > LARGEST_BODY) throw onlyHttp1('an upload larger than a window');
     const stream = this.next;
     this.next += 2;
     this.asked.push(stream);
@@ -116,7 +120,7 @@ export class RequestsOverHttp2 implements PlayedConnection {
   private sendBody(body: Buffer): void {
     const stream = this.next - 2;
     if (body.length > this.awaited) throw onlyHttp1('more than its length');
-    if (body.length > FRAME_SIZE * 3) throw onlyHttp1('an upload larger than a window');
+    if (body.length > LARGEST_BODY) throw onlyHttp1('an upload larger than a window');
     for (let at = 0; at < body.length; at += FRAME_SIZE) {
       const piece = body.subarray(at, at + FRAME_SIZE);
       this.awaited -= piece.length;
