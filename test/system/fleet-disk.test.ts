@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fleetProgram } from '../harness/fleet/fleet-program.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
@@ -26,12 +27,7 @@ function start(
   params: Record<string, string> = {},
 ): Promise<RunningProxy> {
   return startProxy(box, {
-    program: `vcl 4.1;
-backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
-acl invalidators { "127.0.0.1"; }
-include "invalidate.vcl";
-sub vcl_backend_response { set beresp.ttl = 1h; }
-`,
+    program: fleetProgram(origin.port),
     dir: box.path(`${name}${starts++}`),
     args: ['--fleet', `nats://127.0.0.1:${port}`, '--fleet-name', 'shop', '--node', name],
     storage: ['malloc,16m', ...disk],

@@ -4,6 +4,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
+import { fleetProgram } from '../harness/fleet/fleet-program.ts';
 import { field } from '../harness/http-client.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
@@ -35,12 +36,7 @@ let before: Record<string, number> = {};
 
 function start(name: string, via: string): Promise<RunningProxy> {
   return startProxy(box, {
-    program: `vcl 4.1;
-backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
-acl invalidators { "127.0.0.1"; }
-include "invalidate.vcl";
-sub vcl_backend_response { set beresp.ttl = 1h; }
-`,
+    program: fleetProgram(origin.port),
     dir: box.path(name),
     args: ['--fleet', via, '--fleet-name', 'shop', '--node', name],
     params: { fleet_timeout: '2' },

@@ -5,6 +5,7 @@ import type { NatsServer } from '../nats-server.ts';
 import { freePort, Origin, respond } from '../origin.ts';
 import type { Sandbox } from '../processes.ts';
 import { type RunningProxy, startProxy } from '../proxy.ts';
+import { fleetProgram } from './fleet-program.ts';
 
 export interface CheckedNode {
   readonly name: string;
@@ -85,12 +86,7 @@ export class CheckedFleet {
 
   private proxy(name: string, port: number, via: readonly string[]): Promise<RunningProxy> {
     return startProxy(this.box, {
-      program: `vcl 4.1;
-backend default { .host = "127.0.0.1"; .port = "${this.origin.port}"; }
-acl invalidators { "127.0.0.1"; }
-include "invalidate.vcl";
-sub vcl_backend_response { set beresp.ttl = 1h; }
-`,
+      program: fleetProgram(this.origin.port),
       port,
       dir: this.box.path(name),
       args: ['--fleet', via.join(','), '--fleet-name', this.name, '--node', name],
