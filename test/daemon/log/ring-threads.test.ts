@@ -73,7 +73,8 @@ class Follower {
     const read = this.reader.read();
     if (read === null) return false;
     this.lost += read.lost;
-    let isGap = read.lost > 0;
+    // After a loss any thread may have lost some; the first block may have no numbered record to see it by.
+    if (read.lost > 0) this.gap = new Set(['1', '2', '3', '4']);
     for (const block of read.blocks) {
       if (block.generation !== this.generation) {
         this.generation = block.generation;
@@ -85,20 +86,17 @@ class Follower {
       const rows = recordsOf(block.records);
       if (rows.length !== block.count) this.wrong.push(`a block of ${block.count} has ${rows.length}`);
       this.records += rows.length;
-      for (const { tag, text } of rows) if (tag === Tag.VCL_Log) this.check(text, isGap);
-      isGap = false;
+      for (const { tag, text } of rows) if (tag === Tag.VCL_Log) this.check(text);
       this.grouper.push(block.records, 0);
     }
     return true;
   }
 
-  private check(text: string, isGap: boolean): void {
+  private check(text: string): void {
     this.numbered++;
     const cut = text.lastIndexOf(' ');
     const [thread = '', n = ''] = text.split(' ', 2);
     if (checksum(text.slice(0, cut)) !== text.slice(cut + 1)) this.wrong.push(`torn: ${text.slice(0, 60)}`);
-    // After a gap any thread may have lost some.
-    if (isGap) this.gap = new Set(['1', '2', '3', '4']);
     const due = (this.last.get(thread) ?? -1) + 1;
     const fits = this.gap.delete(thread) ? Number(n) >= due : Number(n) === due;
     if (!fits) this.wrong.push(`thread ${thread}: ${n} instead of ${due}`);
